@@ -1,0 +1,68 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target is compiled with the same settings; `cFacing` adds the checker for unsafe memory.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    // libevent's configuration header defines _GNU_SOURCE. Every module must see the C library the same way,
+    // or `fd_set` has two definitions (docs/decisions/0003).
+    .unsafeFlags(["-Xcc", "-D_GNU_SOURCE"]),
+]
+let cFacing = strict + [.strictMemorySafety()]
+
+func library(_ name: String, _ dependencies: [Target.Dependency], _ settings: [SwiftSetting]) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func system(_ name: String, pkgConfig: String) -> Target {
+    .systemLibrary(name: name, path: "Sources/System/\(name)", pkgConfig: pkgConfig)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+let package = Package(
+    name: "apn-relay",
+    products: [
+        .executable(name: "relay", targets: ["Relay"]),
+        .executable(name: "apns-simulator", targets: ["APNsSimulator"]),
+    ],
+    targets: [
+        system("CEvent", pkgConfig: "libevent_core"),
+        system("CNghttp2", pkgConfig: "libnghttp2"),
+        system("COpenSSL", pkgConfig: "openssl"),
+        system("CSQLite", pkgConfig: "sqlite3"),
+
+        library("JSON", [], strict),
+        library("Storage", ["COpenSSL"], cFacing),
+        library("StorageSQLite", ["Storage", "CSQLite"], cFacing),
+        library("Network", ["CEvent", "COpenSSL"], cFacing),
+        library("HTTPServer", ["Network"], strict),
+        library("HTTP2", ["Network", "CNghttp2"], cFacing),
+        library("APNs", ["HTTP2", "Network", "JSON", "COpenSSL"], cFacing),
+        .executableTarget(
+            name: "Relay",
+            dependencies: ["APNs", "HTTPServer", "JSON", "Network", "Storage", "StorageSQLite"],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "APNsSimulator",
+            dependencies: ["COpenSSL", "HTTP2", "HTTPServer", "JSON", "Network"],
+            swiftSettings: cFacing),
+
+        tests("JSONTests", ["JSON"]),
+        tests("StorageTests", ["Storage", "StorageSQLite"]),
+        tests("NetworkTests", ["Network"]),
+        tests("HTTPServerTests", ["HTTPServer", "Network"]),
+        tests("HTTP2Tests", ["HTTP2", "Network"]),
+        tests("APNsTests", ["APNs", "HTTP2", "JSON", "Network"]),
+        tests("RelayTests", ["Relay"]),
+        tests("APNsSimulatorTests", ["APNsSimulator"]),
+        tests("EndToEndTests", ["JSON"]),
+    ]
+)
