@@ -1,1 +1,92 @@
-// Replaced by the first file of this target.
+/// Where registrations, the delivery log and event receipts are kept.
+///
+/// One contract for every driver; its meaning is tested in one place, `StorageContract`, which every driver passes.
+///
+/// **Keys** (`SecretKey`, tokens, event ids) compare byte for byte: case, trailing spaces and Unicode forms make
+/// different keys. Rows under a key's legacy hash belong to the secret as those under its primary hash do; where one
+/// token has both, the primary row counts. No call reaches another secret's rows, whatever they have in common.
+///
+/// **Texts** are kept exactly; one with a NUL or past its bound in `StorageLimits` is refused as `invalidValue` and
+/// nothing is changed. Empty texts are texts.
+///
+/// **Atomicity**: a call that throws has changed nothing, save that after `unavailable` or `timeout` it may not be known.
+/// When a changing call has returned, its change survives the death of the process and of the machine.
+/// A call that begins after another has returned sees what that one changed.
+///
+/// **Time** comes from the caller, in milliseconds. Calls may be made from any task, as many at once as the
+/// caller likes; the caller bounds how many. Cancelling the task doesn't undo or hurry a call.
+package protocol Storage: Sendable {
+    /// Inserts a device or, when the secret has its token already, updates it.
+    ///
+    /// On update the bundle and environment follow this call and `updatedAt` becomes the later of its own and the call's
+    /// time; `id` and `createdAt` stay. The limit counts the secret's devices in the same transaction as the insert, so
+    /// that concurrent calls never exceed it; it refuses new tokens only. Rows under the legacy hash move to the primary.
+    func register(
+        _ registration: Registration, under key: SecretKey, deviceLimit: Int
+    ) async throws(StorageError) -> RegistrationResult
+
+    /// Removes a device from a secret; false when it wasn't there, which is no error.
+    func unregister(token: String, under key: SecretKey) async throws(StorageError) -> Bool
+
+    /// The secret's devices, each token once, oldest first (by `createdAt`, then `id`); empty when it has none.
+    func devices(of key: SecretKey) async throws(StorageError) -> [Device]
+
+    /// Stores which environment accepted a device's token.
+    ///
+    /// Only if the row is still there and no registration came since `device` was read (`updatedAt` is not newer): a
+    /// registration knows better. `updatedAt` stays. True when the row has the environment now because of this call.
+    func setEnvironment(
+        _ environment: DeviceEnvironment, of device: Device
+    ) async throws(StorageError) -> Bool
+
+    /// Removes a device that APNs no longer knows, unless its `updatedAt` is later than `time`.
+    ///
+    /// APNs tells since when a token is invalid; a registration after that is fresh and stays. True when it was removed.
+    func remove(_ device: Device, ifNotUpdatedAfter time: EpochMilliseconds) async throws(StorageError)
+        -> Bool
+
+    /// Appends to the delivery log: all rows or none.
+    func append(_ deliveries: [Delivery]) async throws(StorageError)
+
+    /// The secret's delivery log, newest first (by `createdAt`, then `id`, both falling), at most `limit` rows.
+    ///
+    /// - Parameter before: the `cursor` of the last row of the page before; nil for the first page.
+    func deliveries(
+        of key: SecretKey, before cursor: DeliveryCursor?, limit: Int
+    ) async throws(StorageError) -> [Delivery]
+
+    /// Removes log rows made before `time`, oldest first, at most `limit` of them, and says how many.
+    ///
+    /// Small steps keep the writer free for others: call again while it returns `limit`.
+    func pruneDeliveries(before time: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int
+
+    /// Asks to be the one caller that handles an event.
+    ///
+    /// Of any number of concurrent claims to one (secret, `eventID`) exactly one is `claimed`. A receipt counts for 24 h
+    /// from its claim (`StorageLimits.receiptLifetime`), and then as if it weren't there. A claim whose lease
+    /// ended without an answer may be claimed again with the same content.
+    func claim(_ event: EventClaim) async throws(StorageError) -> EventClaimResult
+
+    /// Stores the answer of a claimed event; from now on claims to it are `answered`.
+    ///
+    /// False when the claim was lost: its lease ran out and another caller took it, or it was released or pruned.
+    func complete(_ event: EventClaim, answer: [UInt8]) async throws(StorageError) -> Bool
+
+    /// Gives a claimed event back unanswered, so that it may be claimed at once. Nothing happens if the claim was
+    /// lost or completed.
+    func release(_ event: EventClaim) async throws(StorageError)
+
+    /// Removes receipts whose 24 h are over at `now`, at most `limit` of them, and says how many.
+    func pruneReceipts(at now: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int
+
+    /// Asks the database something trivial, where the next request would ask it.
+    func ping() async throws(StorageError)
+
+    /// The version of the database's schema: `SchemaStep.current` unless another program changed it since it was opened.
+    func schemaVersion() async throws(StorageError) -> Int
+
+    /// Finishes the calls that have begun, closes every connection and ends their threads.
+    ///
+    /// Calls that come later throw `closed`. Closing twice is allowed; both return when all is closed.
+    func close() async
+}
