@@ -1,0 +1,63 @@
+/// Finds duplicate names in the objects that are open, by the bytes of the unescaped names.
+///
+/// Names are kept as ranges of the text. A small object compares each with each; a large one, which
+/// would make that slow on purpose, keeps a set (its hash is seeded per process).
+struct NameStack {
+    private var tokens: [StringToken] = []
+    private var sets: [NameSet] = []
+
+    private static let linearMax = 16
+
+    private struct NameSet {
+        var base: Int
+        var names: Set<Name>
+    }
+
+    private struct Name: Hashable {
+        var text: String
+
+        static func == (left: Self, right: Self) -> Bool { left.text.hasSameBytes(as: right.text) }
+
+        func hash(into hasher: inout Hasher) {
+            var text = text
+            text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        }
+    }
+
+    /// An object opens; the result is handed to `insert` and `close`.
+    func open() -> Int { tokens.count }
+
+    /// Adds a name to the object that opened at `base`; false where the object has it already.
+    mutating func insert(_ token: StringToken, base: Int, _ bytes: RawSpan) -> Bool {
+        if tokens.count - base >= Self.linearMax { return insertIntoSet(token, base: base, bytes) }
+        for index in base..<tokens.count where bytes.isSameText(tokens[index], token) { return false }
+        tokens.append(token)
+        return true
+    }
+
+    /// The object that opened at `base` closes.
+    mutating func close(base: Int) {
+        tokens.removeSubrange(base...)
+        if let last = sets.last, last.base == base { sets.removeLast() }
+    }
+
+    private mutating func insertIntoSet(_ token: StringToken, base: Int, _ bytes: RawSpan) -> Bool {
+        if sets.last?.base != base {
+            let names = tokens[base...].map { Name(text: bytes.text($0)) }
+            sets.append(NameSet(base: base, names: Set(names)))
+        }
+        return sets[sets.count - 1].names.insert(Name(text: bytes.text(token))).inserted
+    }
+}
+
+extension RawSpan {
+    fileprivate func isSameText(_ left: StringToken, _ right: StringToken) -> Bool {
+        if left.hasEscapes || right.hasEscapes { return text(left).hasSameBytes(as: text(right)) }
+        guard left.range.count == right.range.count else { return false }
+        for index in 0..<left.range.count
+        where byte(left.range.lowerBound + index) != byte(right.range.lowerBound + index) {
+            return false
+        }
+        return true
+    }
+}

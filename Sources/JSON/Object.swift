@@ -1,0 +1,53 @@
+extension JSON {
+    /// The members of an object in the order in which they were written, each name once.
+    package struct Object: Sendable, Equatable {
+        /// A name and its value.
+        package struct Member: Sendable, Equatable {
+            package let name: String
+            package var value: Value
+
+            /// A member.
+            package init(name: String, value: Value) {
+                self.name = name
+                self.value = value
+            }
+
+            /// Names are equal by bytes.
+            package static func == (left: Self, right: Self) -> Bool {
+                left.name.hasSameBytes(as: right.name) && left.value == right.value
+            }
+        }
+
+        /// All members in order.
+        package private(set) var members: [Member]
+
+        /// An object without members.
+        package init() { members = [] }
+
+        /// Members whose names the reader has found to be unique.
+        init(unique members: [Member]) { self.members = members }
+
+        /// The value of the member of that name, compared by bytes.
+        ///
+        /// Setting `nil` removes the member;
+        /// setting a new name appends.
+        package subscript(_ name: String) -> Value? {
+            get {
+                guard let index = index(of: name) else { return nil }
+                return members[index].value
+            }
+            set {
+                switch (index(of: name), newValue) {
+                case (let index?, let value?): members[index].value = value
+                case (let index?, nil): members.remove(at: index)
+                case (nil, let value?): members.append(Member(name: name, value: value))
+                case (nil, nil): break
+                }
+            }
+        }
+
+        private func index(of name: String) -> Int? {
+            members.firstIndex { $0.name.hasSameBytes(as: name) }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+/// A string as it stands in the text, checked but with its escapes still in place.
+struct StringToken {
+    /// The bytes between the quotes.
+    var range: Range<Int>
+    var hasEscapes: Bool
+}
+
+extension Scanner {
+    /// Takes a string that opens at `position` and checks its UTF-8 and its escapes (RFC 8259 section 7).
+    mutating func string(_ bytes: RawSpan) throws(JSON.ParseError) -> StringToken {
+        position += 1
+        let start = position
+        var hasEscapes = false
+        while true {
+            skipPlainText(bytes)
+            guard position < bytes.byteCount else { throw failure(.unexpectedEnd) }
+            let byte = bytes.byte(position)
+            switch byte {
+            case ASCII.quote:
+                position += 1
+                return StringToken(range: start..<(position - 1), hasEscapes: hasEscapes)
+            case ASCII.backslash:
+                hasEscapes = true
+                try escape(bytes)
+            case ..<ASCII.space:
+                throw failure(.controlCharacter)
+            case 0x80...:
+                try multibyteScalar(bytes, lead: byte)
+            default:
+                position += 1
+            }
+        }
+    }
+
+    /// Moves over printable ASCII but the quote and the backslash, eight bytes at a time.
+    @inline(__always)
+    private mutating func skipPlainText(_ bytes: RawSpan) {
+        while position &+ 8 <= bytes.byteCount {
+            let special = bytes.word(position).bytesSpecialInString
+            guard special == 0 else {
+                position += special.trailingZeroBitCount / 8
+                return
+            }
+            position += 8
+        }
+    }
+
+    /// Takes one sequence of two to four bytes as Unicode's table 3-7 "Well-Formed UTF-8 Byte Sequences" allows.
+    private mutating func multibyteScalar(_ bytes: RawSpan, lead: UInt8) throws(JSON.ParseError) {
+        let trailing: Int
+        var second: ClosedRange<UInt8> = 0x80...0xBF
+        switch lead {
+        case 0xC2...0xDF: trailing = 1
+        case 0xE0:
+            trailing = 2
+            second = 0xA0...0xBF  // shorter forms exist below
+        case 0xED:
+            trailing = 2
+            second = 0x80...0x9F  // surrogates above
+        case 0xE1...0xEF: trailing = 2
+        case 0xF0:
+            trailing = 3
+            second = 0x90...0xBF  // shorter forms exist below
+        case 0xF1...0xF3: trailing = 3
+        case 0xF4:
+            trailing = 3
+            second = 0x80...0x8F  // above U+10FFFF
+        default: throw failure(.invalidUTF8)
+        }
+        guard position + trailing < bytes.byteCount, second.contains(bytes.byte(position + 1)) else {
+            throw failure(.invalidUTF8)
+        }
+        for index in 1..<trailing where bytes.byte(position + index + 1) & 0xC0 != 0x80 {
+            throw failure(.invalidUTF8)
+        }
+        position += trailing + 1
+    }
+
+    /// Takes one escape; an escaped surrogate must be the first half of a pair of escapes.
+    private mutating func escape(_ bytes: RawSpan) throws(JSON.ParseError) {
+        guard position + 1 < bytes.byteCount else {
+            position = bytes.byteCount
+            throw failure(.unexpectedEnd)
+        }
+        switch bytes.byte(position + 1) {
+        case ASCII.quote, ASCII.backslash, ASCII.slash, ASCII.b, ASCII.f, ASCII.n, ASCII.r, ASCII.t:
+            position += 2
+        case ASCII.u:
+            let first = try unicodeEscape(bytes)
+            guard UTF16.isSurrogate(first) else { break }
+            let isPair =
+                UTF16.isLeadSurrogate(first) && position + 1 < bytes.byteCount
+                && bytes.byte(position) == ASCII.backslash && bytes.byte(position + 1) == ASCII.u
+            let firstEscape = position - 6
+            guard isPair, UTF16.isTrailSurrogate(try unicodeEscape(bytes)) else {
+                position = firstEscape
+                throw failure(.loneSurrogate)
+            }
+        default: throw failure(.invalidEscape)
+        }
+    }
+
+    /// Takes `\uXXXX`.
+    private mutating func unicodeEscape(_ bytes: RawSpan) throws(JSON.ParseError) -> UInt16 {
+        guard position + 6 <= bytes.byteCount else { throw failure(.invalidEscape) }
+        guard let unit = bytes.codeUnit(position + 2) else { throw failure(.invalidEscape) }
+        position += 6
+        return unit
+    }
+}
+
+extension RawSpan {
+    /// The text of a checked string.
+    func text(_ token: StringToken) -> String {
+        token.hasEscapes ? unescapedText(token.range) : text(token.range)
+    }
+
+    private func unescapedText(_ range: Range<Int>) -> String {
+        // Every escape is longer than what it stands for.
+        String(unsafeUninitializedCapacity: range.count) { buffer in
+            var written = 0
+            var offset = range.lowerBound
+            while offset < range.upperBound {
+                let byte = self.byte(offset)
+                guard byte == ASCII.backslash else {
+                    buffer[written] = byte
+                    written += 1
+                    offset += 1
+                    continue
+                }
+                let (scalar, length) = unescaped(offset)
+                for unit in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter {
+                    buffer[written] = unit
+                    written += 1
+                }
+                offset += length
+            }
+            return written
+        }
+    }
+
+    /// The scalar that a checked escape stands for, and the escape's length.
+    private func unescaped(_ offset: Int) -> (Unicode.Scalar, length: Int) {
+        switch byte(offset + 1) {
+        case ASCII.b: return ("\u{08}", 2)
+        case ASCII.f: return ("\u{0C}", 2)
+        case ASCII.n: return ("\n", 2)
+        case ASCII.r: return ("\r", 2)
+        case ASCII.t: return ("\t", 2)
+        case ASCII.u: break
+        case let other: return (Unicode.Scalar(other), 2)
+        }
+        guard let first = codeUnit(offset + 2) else { return ("\u{FFFD}", 6) }
+        if let scalar = Unicode.Scalar(first) { return (scalar, 6) }
+        guard let second = codeUnit(offset + 8) else { return ("\u{FFFD}", 6) }
+        return (UTF16.decode(UTF16.EncodedScalar([first, second])), 12)
+    }
+
+    /// Four hexadecimal digits.
+    fileprivate func codeUnit(_ offset: Int) -> UInt16? {
+        var unit: UInt16 = 0
+        for index in 0..<4 {
+            guard let digit = byte(offset + index).hexDigit else { return nil }
+            unit = unit << 4 | UInt16(digit)
+        }
+        return unit
+    }
+}
+
+extension UInt64 {
+    /// Marks bytes that a string must look at: the quote, the backslash, controls, and all beyond ASCII.
+    ///
+    /// The lowest mark is exact; a borrow can only set wrong ones above it.
+    @inline(__always)
+    var bytesSpecialInString: UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let highBits: UInt64 = 0x8080_8080_8080_8080
+        let quotes = self ^ (ones &* UInt64(ASCII.quote))
+        let backslashes = self ^ (ones &* UInt64(ASCII.backslash))
+        let controls = (self &- ones &* UInt64(ASCII.space)) & ~self
+        return (self | controls | ((quotes &- ones) & ~quotes) | ((backslashes &- ones) & ~backslashes))
+            & highBits
+    }
+}
+
+extension UInt8 {
+    fileprivate var hexDigit: UInt8? {
+        switch self {
+        case 0x30...0x39: self - 0x30
+        case 0x41...0x46: self - 0x41 + 10
+        case 0x61...0x66: self - 0x61 + 10
+        default: nil
+        }
+    }
+}
