@@ -1,0 +1,43 @@
+/// Every bound and every wait of the server, with its unit in its name or type.
+package struct Limits: Sendable {
+    /// The request line without its CRLF: 414 beyond.
+    package var requestLineBytesMax = 8 * 1024
+    /// Header fields in one head: 431 beyond.
+    package var headerCountMax = 100
+    /// All field lines of one head with their CRLFs, without the request line: 431 beyond.
+    package var headerBytesMax = 16 * 1024
+    /// A body without its framing: 413 beyond.
+    package var bodyBytesMax = 16 * 1024
+    /// Extensions of all chunks of one body: 413 beyond.
+    package var chunkExtensionBytesMax = 1024
+    /// Field lines after the last chunk, which are checked and dropped: 431 beyond.
+    package var trailerCountMax = 32
+    /// Bytes of these lines with their CRLFs: 431 beyond.
+    package var trailerBytesMax = 4 * 1024
+
+    /// From the first byte of a head (for a connection's first, from its accept) to its last: 408 beyond.
+    package var headDeadline: Duration = .seconds(10)
+    /// From the end of a head to the end of its body: 408 beyond.
+    package var bodyDeadline: Duration = .seconds(20)
+    /// Between the end of an answer and the first byte of the next request; the connection closes without a word.
+    package var idleDeadline: Duration = .seconds(75)
+    /// For as long the client may take none of an answer's bytes; the connection closes.
+    package var writeStallDeadline: Duration = .seconds(20)
+    /// For a TLS handshake.
+    package var handshakeDeadline: Duration = .seconds(10)
+
+    /// Bytes kept of requests that came while another is being answered; beyond, reading pauses.
+    package var readAheadBytesMax = 32 * 1024
+    /// After a closing answer: for so long what the client still sends is dropped, so that it can see the answer.
+    package var lingerDeadline: Duration = .seconds(2)
+
+    /// Open connections of all loops together: 503 beyond.
+    package var connectionsMax = 16_384
+    /// Open connections from one address (one /64 of IPv6) over all loops: 503 beyond.
+    package var connectionsPerAddressMax = 1_024
+    /// Connections over a cap that wait on one loop for their 503 to be read; beyond, they are closed without one.
+    package var refusedConnectionsMax = 64
+
+    /// The limits above.
+    package init() {}
+}

@@ -1,0 +1,97 @@
+/// A whole request: head and body are there.
+///
+/// The target has been checked against RFC 3986's characters but not decoded: `path` is compared byte for byte.
+package struct Request: Sendable {
+    /// The method as sent.
+    package var method: Method
+    /// The fields, in the order they came.
+    package var headers: Headers
+    /// The body without its framing; empty when there was none.
+    package var body: [UInt8]
+    /// Names the request in logs and answers; empty until somebody sets it, and never read by the server.
+    package var id = ""
+    /// The minor version: 1 for HTTP/1.1, 0 for HTTP/1.0.
+    package let minorVersion: UInt8
+
+    /// Where the target lies in `headers.bytes`, in whatever form it was sent.
+    let targetRange: Range<UInt32>
+    /// Where its path lies; empty for an absolute form without one.
+    let pathRange: Range<UInt32>
+    /// Where its query lies, without the question mark.
+    let queryRange: Range<UInt32>
+
+    init(
+        method: Method, headers: Headers, body: [UInt8], minorVersion: UInt8,
+        target: Range<UInt32>, path: Range<UInt32>, query: Range<UInt32>
+    ) {
+        self.method = method
+        self.headers = headers
+        self.body = body
+        self.minorVersion = minorVersion
+        targetRange = target
+        pathRange = path
+        queryRange = query
+    }
+
+    /// A request made by hand, for calling a handler without a connection; `target` is a path with an optional query.
+    package init(
+        method: Method = .get, target: String, headers: [(name: String, value: String)] = [],
+        body: [UInt8] = []
+    ) {
+        let bytes = Array(target.utf8)
+        let end = UInt32(bytes.count)
+        let mark = bytes.firstIndex(of: UInt8(ascii: "?")).map { UInt32($0) }
+        var fields = Headers(bytes: bytes, fields: [])
+        for pair in headers { fields.append(pair.name, pair.value) }
+        self.init(
+            method: method, headers: fields, body: body, minorVersion: 1, target: 0..<end,
+            path: 0..<(mark ?? end), query: (mark.map { $0 + 1 } ?? end)..<end)
+    }
+
+    /// The target as sent: origin form, absolute form or `*` (RFC 9112, section 3.2).
+    package var target: String { String(decoding: headers.slice(targetRange), as: UTF8.self) }
+
+    /// The path, still percent-encoded; `/` for an absolute form without a path, `*` for the server as a whole.
+    package var path: String {
+        pathRange.isEmpty ? "/" : String(decoding: headers.slice(pathRange), as: UTF8.self)
+    }
+
+    /// What follows the first question mark, still percent-encoded; empty when there is none.
+    package var query: String { String(decoding: headers.slice(queryRange), as: UTF8.self) }
+
+    /// The first value of that name in a query of `name=value` pairs joined by `&`, percent-decoded.
+    ///
+    /// A name without `=` has the empty value. Nil when the name is absent or its value isn't UTF-8.
+    package func queryValue(_ name: String) -> String? {
+        for pair in headers.slice(queryRange).split(separator: UInt8(ascii: "&")) {
+            let parts = pair.split(
+                separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            guard let first = parts.first, percentDecoded(first) == name else { continue }
+            return parts.count == 2 ? percentDecoded(parts[1]) : ""
+        }
+        return nil
+    }
+
+    /// Whether the path is exactly these bytes; makes no string.
+    func hasPath(_ path: [UInt8]) -> Bool {
+        guard !pathRange.isEmpty else { return path == [UInt8(ascii: "/")] }
+        guard path.count == pathRange.count else { return false }
+        return headers.slice(pathRange).elementsEqual(path)
+    }
+
+    private func percentDecoded(_ text: ArraySlice<UInt8>) -> String? {
+        var decoded: [UInt8] = []
+        var rest = text
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                decoded.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst().flatMap(ByteClass.hexValue),
+                let low = rest.popFirst().flatMap(ByteClass.hexValue)
+            else { return nil }
+            decoded.append(high << 4 | low)
+        }
+        return String(validating: decoded, as: UTF8.self)
+    }
+}
