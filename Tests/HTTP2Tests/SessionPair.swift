@@ -1,0 +1,101 @@
+import HTTP2
+import Testing
+
+/// A client and a server session joined by memory, with every event kept.
+final class SessionPair {
+    let client: ClientSession
+    let server: ServerSession
+    var clientEvents: [ClientEvent] = []
+    var serverEvents: [ServerEvent] = []
+    /// The most bytes that are carried over at once; 1 splits every frame everywhere.
+    var chunk = Int.max
+
+    init(client: ClientLimits = .forTests, server: ServerLimits = ServerLimits()) throws {
+        self.client = try ClientSession(limits: client)
+        self.server = try ServerSession(limits: server)
+    }
+
+    /// Carries bytes both ways until both sides are silent.
+    func exchange() throws {
+        var isBusy = true
+        while isBusy {
+            let toServer = try carryToServer()
+            let toClient = try carryToClient()
+            isBusy = toServer || toClient
+        }
+    }
+
+    /// Carries what the client has to say; false when that was nothing.
+    @discardableResult
+    func carryToServer() throws -> Bool {
+        var output: [UInt8] = []
+        try client.collectOutput(into: &output, target: .max)
+        client.drainEvents { clientEvents.append($0) }
+        for piece in pieces(of: output) {
+            try piece.withUnsafeBytes { try server.receive($0) }
+            server.drainEvents { serverEvents.append($0) }
+        }
+        return !output.isEmpty
+    }
+
+    /// Carries what the server has to say; false when that was nothing.
+    @discardableResult
+    func carryToClient() throws -> Bool {
+        var output: [UInt8] = []
+        try server.collectOutput(into: &output, target: .max)
+        server.drainEvents { serverEvents.append($0) }
+        for piece in pieces(of: output) {
+            try piece.withUnsafeBytes { try client.receive($0) }
+            client.drainEvents { clientEvents.append($0) }
+        }
+        return !output.isEmpty
+    }
+
+    private func pieces(of bytes: [UInt8]) -> [ArraySlice<UInt8>] {
+        stride(from: 0, to: bytes.count, by: min(chunk, max(bytes.count, 1))).map {
+            bytes[$0..<min($0 + min(chunk, bytes.count), bytes.count)]
+        }
+    }
+
+    /// The requests that the server has got, in order.
+    var requests: [(stream: StreamID, request: ServerRequest)] {
+        serverEvents.compactMap {
+            guard case .request(let stream, let request) = $0 else { return nil }
+            return (stream, request)
+        }
+    }
+
+    /// The requests that have come to an end, by slot.
+    var responses: [StreamSlot: ClientResponse] {
+        clientEvents.reduce(into: [:]) { result, event in
+            if case .response(let slot, let response) = event { result[slot] = response }
+        }
+    }
+
+    /// The requests that have failed, by slot.
+    var failures: [StreamSlot: StreamFailure] {
+        clientEvents.reduce(into: [:]) { result, event in
+            if case .failure(let slot, let failure) = event { result[slot] = failure }
+        }
+    }
+}
+
+extension ClientLimits {
+    /// Limits that keep the fields which the tests look at.
+    static var forTests: ClientLimits {
+        var limits = ClientLimits()
+        limits.keptFields = ["apns-id", "retry-after"]
+        return limits
+    }
+}
+
+/// A request as a push has it, with `id` in it.
+func pushFields(_ id: Int) -> HeaderFields {
+    var fields = HeaderFields()
+    fields.append(":method", "POST")
+    fields.append(":scheme", "https")
+    fields.append(":authority", "localhost")
+    fields.append(":path", "/3/device/\(id)", indexed: false)
+    fields.append("apns-id", "\(id)", indexed: false)
+    return fields
+}
