@@ -1,2 +1,23 @@
 #pragma once
 #include <event2/event.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+// With _GNU_SOURCE these take a transparent union that Swift can't fill.
+static inline int relay_bind(int descriptor, const struct sockaddr *address, socklen_t length) {
+    return bind(descriptor, address, length);
+}
+static inline int relay_connect(int descriptor, const struct sockaddr *address, socklen_t length) {
+    return connect(descriptor, address, length);
+}
+static inline int relay_accept(int descriptor, struct sockaddr *address, socklen_t *length) {
+    return accept4(descriptor, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+static inline int relay_getsockname(int descriptor, struct sockaddr *address, socklen_t *length) {
+    return getsockname(descriptor, address, length);
+}
+static inline int relay_getpeername(int descriptor, struct sockaddr *address, socklen_t *length) {
+    return getpeername(descriptor, address, length);
+}

@@ -12,11 +12,14 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
-static inline long relay_SSL_CTX_set_mode(SSL_CTX *context, long mode) {
-    return SSL_CTX_set_mode(context, mode);
-}
-static inline int relay_SSL_CTX_set_min_proto_version(SSL_CTX *context, int version) {
-    return (int)SSL_CTX_set_min_proto_version(context, version);
+// What both sides of TLS have in common: 1.2 or newer, no renegotiation, writes that may be cut or repeated from
+// another address, and reading ahead, since channels read until OpenSSL has nothing more.
+static inline void relay_SSL_CTX_configure(SSL_CTX *context) {
+    SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF);
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER
+                                  | SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_read_ahead(context, 1);
 }
 static inline int relay_SSL_set_server_name(SSL *ssl, const char *name) {
     return (int)SSL_set_tlsext_host_name(ssl, name);
@@ -26,4 +29,7 @@ static inline EVP_PKEY *relay_EVP_generate_P256(void) {
 }
 static inline long relay_BIO_get_mem_data(BIO *bio, char **data) {
     return BIO_get_mem_data(bio, data);
+}
+static inline int relay_SSL_CTX_add0_chain_cert(SSL_CTX *context, X509 *certificate) {
+    return (int)SSL_CTX_add0_chain_cert(context, certificate);
 }

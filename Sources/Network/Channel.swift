@@ -1,0 +1,340 @@
+import CEvent
+import Glibc
+
+/// What a channel tells its owner. All calls come on the loop's thread.
+package protocol ChannelHandler: AnyObject {
+    /// The connection stands, with its TLS handshake where it has one.
+    func channelActive(_ channel: Channel)
+    /// Bytes came in. They are valid during the call only.
+    func channel(_ channel: Channel, received bytes: UnsafeRawBufferPointer)
+    /// The peer will send no more; it may still read.
+    func channelReadEnded(_ channel: Channel)
+    /// The bytes waiting to go out fell below the low-water mark after they had passed the high one.
+    func channelWritable(_ channel: Channel)
+    /// The channel is over. Called exactly once, last, at the end of a turn.
+    func channelClosed(_ channel: Channel, reason: ChannelCloseReason)
+}
+
+/// A TCP connection, with or without TLS, on one event loop and confined to it.
+///
+/// Writes are gathered and leave once a turn. The channel holds itself and its handler until it has closed.
+@safe package final class Channel {
+    /// Above this many bytes waiting ``isWritable`` is false; it is true again below a quarter of them.
+    package static let highWaterBytes = 256 * 1024
+    /// How much one channel reads in one turn, so that no peer keeps the loop to itself.
+    static let readBytesPerTurn = 256 * 1024
+
+    private enum State {
+        case connecting, handshaking, open
+        /// The last bytes leave, what comes in is dropped.
+        case closing
+        case closed
+    }
+
+    package let loop: EventLoop
+    /// Who is at the other end; nil until a connection that this side makes stands.
+    package internal(set) var remoteAddress: SocketAddress?
+    /// Who is told; held until the channel has closed.
+    package var handler: (any ChannelHandler)?
+    /// The protocol that ALPN chose; set before the handler hears that the channel is active.
+    package private(set) var alpn: String?
+
+    private var state: State
+    private var transport: Transport?
+    private var readEvent: OpaquePointer?
+    private var writeEvent: OpaquePointer?
+    private var output = OutputBuffer()
+    private var timer: Timer?
+    private var itself: Channel?
+    private var isFlushPut = false
+    private var isPaused = false
+    private var hasEnded = false
+    private var isReadingArmed = false
+    private var isWritingArmed = false
+    private var wasFull = false
+    private var closeDeadline: Duration?
+
+    /// A channel without a socket yet.
+    init(on loop: EventLoop, handler: (any ChannelHandler)?) {
+        loop.reactor.preconditionOnLoop()
+        self.loop = loop
+        self.handler = handler
+        state = .connecting
+        itself = self
+    }
+
+    deinit {
+        freeEvents()
+    }
+
+    // MARK: The owner's side
+
+    /// Bytes written and not yet taken by the system.
+    package var pendingBytes: Int { output.count }
+
+    /// Whether the owner should go on writing; ``ChannelHandler/channelWritable(_:)`` tells when again.
+    package var isWritable: Bool { output.count < Self.highWaterBytes }
+
+    /// Whether the channel takes writes: it stands and nobody has asked to close it.
+    package var isOpen: Bool { state == .open }
+
+    /// Whether it is over; its handler has heard so or hears it at the end of this turn.
+    package var isClosed: Bool { state == .closed }
+
+    /// `TLSv1.2` or `TLSv1.3`; nil without TLS or before the handshake.
+    package var tlsVersion: String? { transport?.tlsVersion }
+
+    /// The port and address of this side.
+    package var localAddress: SocketAddress? {
+        transport == nil ? nil : localSocketAddress(transport?.descriptor ?? -1)
+    }
+
+    /// Puts bytes behind those waiting; they leave at the end of this turn. Nothing happens on a closed channel.
+    package func write(_ bytes: UnsafeRawBufferPointer) {
+        guard state == .open else { return }
+        unsafe output.append(bytes)
+        if output.count >= Self.highWaterBytes { wasFull = true }
+        guard !isFlushPut, !isWritingArmed else { return }
+        isFlushPut = true
+        loop.atTurnEnd { [self] in
+            isFlushPut = false
+            flush()
+        }
+    }
+
+    /// Puts bytes behind those waiting; see ``write(_:)-(UnsafeRawBufferPointer)``.
+    package func write(_ bytes: [UInt8]) {
+        unsafe bytes.withUnsafeBytes { unsafe write($0) }
+    }
+
+    /// Stops reading, so that the peer is held back by TCP.
+    package func pauseReading() {
+        isPaused = true
+        disarmRead()
+    }
+
+    /// Reads again after ``pauseReading()``.
+    package func resumeReading() {
+        guard isPaused else { return }
+        isPaused = false
+        // What OpenSSL has read ahead makes no socket readable, so look once without an event.
+        loop.atTurnEnd { [self] in readable() }
+    }
+
+    /// Lets the waiting bytes leave, ends this side in order and waits for the peer to do so too.
+    ///
+    /// What the peer sends meanwhile is dropped: closing with unread bytes would reset the connection, and the peer
+    /// could lose the answer. After `deadline` the channel closes as it is.
+    package func closeAfterFlush(deadline: Duration) {
+        guard state == .open else { return close() }
+        state = .closing
+        closeDeadline = deadline
+        isPaused = false
+        startTimer(deadline) { [weak self] in
+            guard let self else { return }
+            self.finish(output.count > 0 ? .flushTimeout : .local)
+        }
+        loop.atTurnEnd { [self] in
+            flush()
+            readable()
+        }
+    }
+
+    /// Closes at once; bytes still waiting are lost.
+    package func close() {
+        finish(.local)
+    }
+
+    // MARK: Setting up
+
+    /// Takes a socket over: a server's accepted one, or a client's connected one. `deadline` bounds the handshake.
+    func adopt(_ transport: consuming Transport, handshake deadline: Duration) {
+        guard state == .connecting else { return }
+        let descriptor = transport.descriptor
+        let isTLS = transport.isTLS
+        self.transport = consume transport
+        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+        let base = unsafe loop.reactor.base
+        unsafe readEvent = event_new(base, descriptor, Int16(EV_READ | EV_PERSIST), channelEvent, context)
+        unsafe writeEvent = event_new(base, descriptor, Int16(EV_WRITE | EV_PERSIST), channelEvent, context)
+        if isTLS {
+            state = .handshaking
+            startTimer(deadline) { [weak self] in self?.finish(.connectTimeout) }
+            goOnWithHandshake()
+        } else {
+            becomeOpen()
+        }
+    }
+
+    func startTimer(_ delay: Duration, _ fire: @escaping () -> Void) {
+        let timer = Timer(on: loop, fire)
+        timer.schedule(after: delay)
+        self.timer = timer
+    }
+
+    private func goOnWithHandshake() {
+        switch transport?.handshake() {
+        case .bytes: becomeOpen()
+        case .needsRead:
+            disarmWrite()
+            armRead()
+        case .needsWrite: armWrite()
+        case .end: finish(.peer)
+        case .failed(let reason): finish(reason)
+        case nil: break
+        }
+    }
+
+    private func becomeOpen() {
+        timer = nil
+        state = .open
+        alpn = transport?.alpn
+        disarmWrite()
+        handler?.channelActive(self)
+        guard state == .open, !isPaused else { return }
+        armRead()
+        // The peer's first bytes may have come with the end of its handshake.
+        if transport?.isTLS == true { readable() }
+    }
+
+    // MARK: Events
+
+    fileprivate func event(_ events: Int32) {
+        // The channel may close while it tells its handler; it lives on until the end of this call.
+        withExtendedLifetime(self) {
+            if state == .handshaking { return goOnWithHandshake() }
+            if events & EV_WRITE != 0 { flush() }
+            if events & EV_READ != 0 {
+                readable()
+                if isWritingArmed { flush() }
+            }
+        }
+    }
+
+    private func readable() {
+        var budget = Self.readBytesPerTurn
+        let buffer = unsafe loop.reactor.readBuffer
+        while (state == .open && !isPaused || state == .closing) && !hasEnded {
+            var filled = 0
+            var last = TransportResult.needsRead
+            fill: while filled < buffer.count {
+                guard
+                    let result = unsafe transport?.read(
+                        into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]))
+                else { return }
+                last = result
+                guard case .bytes(let count) = result else { break fill }
+                filled += count
+                if transport?.isTLS == false { break fill }
+            }
+            budget -= filled
+            if filled > 0 && state == .open {
+                unsafe handler?.channel(self, received: UnsafeRawBufferPointer(rebasing: buffer[..<filled]))
+            }
+            switch last {
+            case .bytes(let count):
+                if transport?.isTLS == false && count < buffer.count { return armRead() }
+            case .needsRead: return armRead()
+            case .needsWrite:
+                armWrite()
+                return armRead()
+            case .end: return readEnded()
+            case .failed(let reason): return finish(reason)
+            }
+            if budget <= 0 {
+                armRead()
+                return loop.atNextTurn { [self] in readable() }
+            }
+        }
+    }
+
+    private func readEnded() {
+        hasEnded = true
+        disarmRead()
+        switch state {
+        case .open: handler?.channelReadEnded(self)
+        case .closing: if output.count == 0 { finish(.local) }
+        case .connecting, .handshaking, .closed: break
+        }
+    }
+
+    /// Hands the system what it takes now.
+    package func flush() {
+        guard state == .open || state == .closing, transport != nil else { return }
+        while output.count > 0 {
+            let result = unsafe output.withUnsafeBytes { bytes in unsafe transport?.write(bytes) ?? .end }
+            switch result {
+            case .bytes(let count): output.removeFirst(count)
+            case .needsRead, .needsWrite: return armWrite()
+            case .end: return finish(.peer)
+            case .failed(let reason): return finish(reason)
+            }
+        }
+        disarmWrite()
+        if state == .closing {
+            transport?.endWriting()
+            if hasEnded { finish(.local) }
+        } else if wasFull {
+            wasFull = false
+            handler?.channelWritable(self)
+        }
+    }
+
+    /// Ends the channel with the reason that its handler hears at the end of this turn.
+    func finish(_ reason: ChannelCloseReason) {
+        guard state != .closed else { return }
+        let wasOpen = state == .open
+        state = .closed
+        timer = nil
+        freeEvents()
+        if wasOpen && reason == .local { transport?.endWriting() }
+        transport = nil
+        output.removeAll()
+        loop.atTurnEnd { [self] in
+            handler?.channelClosed(self, reason: reason)
+            handler = nil
+            itself = nil
+        }
+    }
+
+    // MARK: libevent
+
+    private func armRead() {
+        guard !isReadingArmed, !isPaused || state == .closing, !hasEnded, let readEvent = unsafe readEvent
+        else { return }
+        unsafe event_add(readEvent, nil)
+        isReadingArmed = true
+    }
+
+    private func disarmRead() {
+        guard isReadingArmed, let readEvent = unsafe readEvent else { return }
+        unsafe event_del(readEvent)
+        isReadingArmed = false
+    }
+
+    private func armWrite() {
+        guard !isWritingArmed, let writeEvent = unsafe writeEvent else { return }
+        unsafe event_add(writeEvent, nil)
+        isWritingArmed = true
+    }
+
+    private func disarmWrite() {
+        guard isWritingArmed, let writeEvent = unsafe writeEvent else { return }
+        unsafe event_del(writeEvent)
+        isWritingArmed = false
+    }
+
+    private func freeEvents() {
+        if let event = unsafe readEvent { unsafe event_free(event) }
+        if let event = unsafe writeEvent { unsafe event_free(event) }
+        unsafe readEvent = nil
+        unsafe writeEvent = nil
+        isReadingArmed = false
+        isWritingArmed = false
+    }
+}
+
+private func channelEvent(_ descriptor: Int32, _ events: Int16, _ context: UnsafeMutableRawPointer?) {
+    guard let context = unsafe context else { return }
+    unsafe Unmanaged<Channel>.fromOpaque(context).takeUnretainedValue().event(Int32(events))
+}

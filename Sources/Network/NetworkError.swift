@@ -1,0 +1,67 @@
+/// Why an address, a socket or a certificate can't be used. `description` is safe to show: no key material in it.
+package enum NetworkError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The text isn't `host:port`, an IP address or `unix:/path`.
+    case badAddress(String)
+    /// Another program listens there.
+    case addressInUse(String)
+    /// The system refused to listen.
+    case cannotListen(String, errno: Int32)
+    /// A file can't be read.
+    case unreadable(path: String, errno: Int32)
+    /// The certificate file holds no certificate that OpenSSL can read.
+    case badCertificate(String)
+    /// The key file holds no private key that OpenSSL can read without a passphrase.
+    case badKey(String)
+    /// Certificate and key don't belong together.
+    case keyMismatch(certificate: String, key: String)
+    /// OpenSSL refused something that should always work.
+    case tls(String)
+
+    package var description: String {
+        switch self {
+        case .badAddress(let text): "'\(text)' is not an address (expected HOST:PORT or [IPV6]:PORT)"
+        case .addressInUse(let address):
+            "\(address) is in use by another program; stop it or choose another port"
+        case .cannotListen(let address, let code): "cannot listen on \(address): \(errorText(code))"
+        case .unreadable(let path, let code): "cannot read \(path): \(errorText(code))"
+        case .badCertificate(let name): "\(name) holds no PEM certificate"
+        case .badKey(let name): "\(name) holds no PEM private key without a passphrase"
+        case .keyMismatch(let certificate, let key):
+            "the key in \(key) does not belong to the certificate in \(certificate)"
+        case .tls(let detail): "TLS: \(detail)"
+        }
+    }
+}
+
+/// Why a channel ended.
+package enum ChannelCloseReason: Equatable, Sendable, CustomStringConvertible {
+    /// This side closed it.
+    case local
+    /// The peer closed it in order.
+    case peer
+    /// The peer or the network broke it, with the system's error number.
+    case failed(errno: Int32)
+    /// The name has no address; the resolver's own words.
+    case unresolved(String)
+    /// No address took the connection; the last one's error number.
+    case connectFailed(errno: Int32)
+    /// The TLS handshake or a record failed; OpenSSL's own words.
+    case tls(String)
+    /// Connecting, with the handshake, took longer than allowed.
+    case connectTimeout
+    /// The last bytes did not leave in the time allowed.
+    case flushTimeout
+
+    package var description: String {
+        switch self {
+        case .local: "closed here"
+        case .peer: "closed by the peer"
+        case .failed(let code): errorText(code)
+        case .unresolved(let detail): "name not resolved: \(detail)"
+        case .connectFailed(let code): "cannot connect: \(errorText(code))"
+        case .tls(let detail): "TLS: \(detail)"
+        case .connectTimeout: "connecting took too long"
+        case .flushTimeout: "the peer stopped reading"
+        }
+    }
+}

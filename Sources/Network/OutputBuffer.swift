@@ -1,0 +1,34 @@
+/// Bytes on their way out, in order; taken from the front without moving the rest.
+struct OutputBuffer {
+    /// Storage above this is given back when the buffer runs empty.
+    static let keptCapacityBytes = 32 * 1024
+
+    private var bytes: [UInt8] = []
+    private var start = 0
+
+    var count: Int { bytes.count - start }
+
+    mutating func append(_ new: UnsafeRawBufferPointer) {
+        unsafe bytes.append(contentsOf: new)
+    }
+
+    mutating func removeFirst(_ count: Int) {
+        start += count
+        if start == bytes.count {
+            bytes.removeAll(keepingCapacity: bytes.capacity <= Self.keptCapacityBytes)
+            start = 0
+        } else if start > 64 * 1024 && start > bytes.count / 2 {
+            bytes.removeFirst(start)
+            start = 0
+        }
+    }
+
+    mutating func removeAll() {
+        bytes = []
+        start = 0
+    }
+
+    func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        unsafe bytes.withUnsafeBytes { unsafe body(UnsafeRawBufferPointer(rebasing: $0[start...])) }
+    }
+}

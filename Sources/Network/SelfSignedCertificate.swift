@@ -1,0 +1,70 @@
+import COpenSSL
+
+/// A certificate that vouches for itself, with its key, for servers on this machine: simulators and tests.
+///
+/// A client trusts it by having ``certificate`` as its only authority. P-256, so that handshakes are cheap.
+package struct SelfSignedCertificate: Sendable {
+    /// How long it is valid, from an hour before it was made.
+    static let validDays = 30
+
+    /// The certificate in PEM.
+    package let certificate: [UInt8]
+    /// Its private key in PEM (PKCS #8), not encrypted. Never show it.
+    package let privateKey: [UInt8]
+
+    /// Makes a certificate for names (`localhost`) and addresses (`127.0.0.1`), which stand in subjectAltName.
+    package init(names: [String] = ["localhost"], addresses: [String] = ["127.0.0.1", "::1"])
+        throws(NetworkError)
+    {
+        guard let key = unsafe relay_EVP_generate_P256(), let x509 = unsafe X509_new() else {
+            throw .tls(opensslErrorText())
+        }
+        defer {
+            unsafe EVP_PKEY_free(key)
+            unsafe X509_free(x509)
+        }
+        let alternatives = names.map { "DNS:" + $0 } + addresses.map { "IP:" + $0 }
+        guard unsafe Self.fill(x509, key, names.first ?? "localhost", alternatives.joined(separator: ",")),
+            let certificate = unsafe Self.pem({ unsafe PEM_write_bio_X509($0, x509) }),
+            let privateKey = unsafe Self.pem({
+                unsafe PEM_write_bio_PKCS8PrivateKey($0, key, nil, nil, 0, nil, nil)
+            })
+        else { throw .tls(opensslErrorText()) }
+        self.certificate = certificate
+        self.privateKey = privateKey
+    }
+
+    private static func fill(
+        _ x509: OpaquePointer, _ key: OpaquePointer, _ name: String, _ alternatives: String
+    ) -> Bool {
+        var serial: UInt64 = 0
+        guard unsafe RAND_bytes(&serial, Int32(MemoryLayout<UInt64>.size)) == 1 else { return false }
+        unsafe X509_set_version(x509, 2)
+        unsafe ASN1_INTEGER_set_uint64(X509_get_serialNumber(x509), serial >> 1)
+        unsafe X509_gmtime_adj(X509_getm_notBefore(x509), -3600)
+        unsafe X509_gmtime_adj(X509_getm_notAfter(x509), validDays * 86_400)
+        let subject = unsafe X509_get_subject_name(x509)
+        unsafe X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC, name, -1, -1, 0)
+        unsafe X509_set_issuer_name(x509, subject)
+        unsafe X509_set_pubkey(x509, key)
+        return unsafe add(NID_basic_constraints, "critical,CA:TRUE", to: x509)
+            && add(NID_key_usage, "critical,digitalSignature,keyCertSign", to: x509)
+            && add(NID_subject_alt_name, alternatives, to: x509)
+            && X509_sign(x509, key, EVP_sha256()) > 0
+    }
+
+    private static func add(_ kind: Int32, _ value: String, to x509: OpaquePointer) -> Bool {
+        guard let entry = unsafe X509V3_EXT_conf_nid(nil, nil, kind, value) else { return false }
+        defer { unsafe X509_EXTENSION_free(entry) }
+        return unsafe X509_add_ext(x509, entry, -1) == 1
+    }
+
+    private static func pem(_ write: (OpaquePointer) -> Int32) -> [UInt8]? {
+        guard let bio = unsafe BIO_new(BIO_s_mem()) else { return nil }
+        defer { unsafe BIO_free(bio) }
+        guard unsafe write(bio) == 1 else { return nil }
+        var data: UnsafeMutablePointer<CChar>?
+        let length = unsafe relay_BIO_get_mem_data(bio, &data)
+        return unsafe [UInt8](UnsafeRawBufferPointer(start: data, count: length))
+    }
+}

@@ -1,0 +1,52 @@
+import CEvent
+import Glibc
+
+/// A non-blocking TCP socket with Nagle's algorithm off, or the error number.
+func makeSocket(family: Int32) -> Result<Int32, SystemFailure> {
+    let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+    let descriptor = socket(family, type, 0)
+    guard descriptor >= 0 else { return .failure(SystemFailure(code: errno)) }
+    setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+    return .success(descriptor)
+}
+
+/// A system call's error number.
+struct SystemFailure: Error {
+    let code: Int32
+}
+
+/// Sets an integer option; what the system refuses is left as it was.
+func setOption(_ descriptor: Int32, _ level: Int32, _ name: Int32, _ value: Int32) {
+    var value = value
+    _ = unsafe setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
+}
+
+/// The address of this side of a socket.
+func localSocketAddress(_ descriptor: Int32) -> SocketAddress? {
+    unsafe socketAddress(descriptor, relay_getsockname)
+}
+
+/// The address of the other side of a connected socket.
+func peerSocketAddress(_ descriptor: Int32) -> SocketAddress? {
+    unsafe socketAddress(descriptor, relay_getpeername)
+}
+
+private func socketAddress(
+    _ descriptor: Int32,
+    _ call: (Int32, UnsafeMutablePointer<sockaddr>?, UnsafeMutablePointer<socklen_t>?) -> Int32
+) -> SocketAddress? {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    return unsafe withUnsafeMutablePointer(to: &storage) { pointer in
+        unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
+            unsafe call(descriptor, raw, &length) == 0 ? SocketAddress(raw) : nil
+        }
+    }
+}
+
+/// The error that a socket holds after connecting, 0 when it stands.
+func pendingError(_ descriptor: Int32) -> Int32 {
+    var code: Int32 = 0
+    var length = socklen_t(MemoryLayout<Int32>.size)
+    return unsafe getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length) == 0 ? code : errno
+}

@@ -1,0 +1,144 @@
+import CEvent
+import Glibc
+
+/// An IPv4 or IPv6 address with its port, as a value.
+package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
+    /// The 16 bytes of an IPv6 address; an IPv4 address stands in its IPv4-mapped form (RFC 4291 2.5.5.2).
+    private let high: UInt64
+    private let low: UInt64
+    private let scope: UInt32
+    /// The TCP port, 0 for any.
+    package let port: UInt16
+
+    private static let mappedPrefix: UInt64 = 0x0000_FFFF_0000_0000
+
+    private init(high: UInt64, low: UInt64, scope: UInt32, port: UInt16) {
+        self.high = high
+        self.low = low
+        self.scope = scope
+        self.port = port
+    }
+
+    /// The address of an IP literal (`127.0.0.1`, `::1`), nil when `host` is a name or nothing of the kind.
+    package init?(ip host: String, port: UInt16) {
+        var v4 = in_addr()
+        var v6 = in6_addr()
+        if unsafe inet_pton(AF_INET, host, &v4) == 1 {
+            self.init(
+                high: 0, low: Self.mappedPrefix | UInt64(UInt32(bigEndian: v4.s_addr)), scope: 0, port: port)
+        } else if unsafe inet_pton(AF_INET6, host, &v6) == 1 {
+            self.init(v6, scope: 0, port: port)
+        } else {
+            return nil
+        }
+    }
+
+    private init(_ address: in6_addr, scope: UInt32, port: UInt16) {
+        let halves = unsafe withUnsafeBytes(of: address) { bytes in
+            unsafe (
+                bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self),
+                bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+            )
+        }
+        self.init(
+            high: UInt64(bigEndian: halves.0), low: UInt64(bigEndian: halves.1), scope: scope, port: port)
+    }
+
+    /// The address in a C structure, nil when it is neither IPv4 nor IPv6.
+    init?(_ address: UnsafePointer<sockaddr>) {
+        switch Int32(unsafe address.pointee.sa_family) {
+        case AF_INET:
+            let v4 = unsafe UnsafeRawPointer(address).loadUnaligned(as: sockaddr_in.self)
+            self.init(
+                high: 0, low: Self.mappedPrefix | UInt64(UInt32(bigEndian: v4.sin_addr.s_addr)), scope: 0,
+                port: UInt16(bigEndian: v4.sin_port))
+        case AF_INET6:
+            let v6 = unsafe UnsafeRawPointer(address).loadUnaligned(as: sockaddr_in6.self)
+            self.init(v6.sin6_addr, scope: v6.sin6_scope_id, port: UInt16(bigEndian: v6.sin6_port))
+        default:
+            return nil
+        }
+    }
+
+    /// Whether this is an IPv4 address, or an IPv4 client of a socket that speaks both.
+    package var isIPv4: Bool { high == 0 && low >> 32 == Self.mappedPrefix >> 32 }
+
+    /// Whether packets to it never leave this machine.
+    package var isLoopback: Bool {
+        isIPv4 ? (low >> 24) & 0xFF == 127 : high == 0 && low == 1
+    }
+
+    /// The same address with another port.
+    package func with(port: UInt16) -> SocketAddress {
+        SocketAddress(high: high, low: low, scope: scope, port: port)
+    }
+
+    /// The address without its port, as a person writes it: `127.0.0.1`, `::1`.
+    package var host: String {
+        unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { buffer in
+            var v4 = in_addr(s_addr: UInt32(truncatingIfNeeded: low).bigEndian)
+            var v6 = ipv6
+            let text =
+                isIPv4
+                ? unsafe inet_ntop(AF_INET, &v4, buffer.baseAddress, socklen_t(buffer.count))
+                : unsafe inet_ntop(AF_INET6, &v6, buffer.baseAddress, socklen_t(buffer.count))
+            guard let text = unsafe text else { return "?" }
+            return unsafe String(cString: text)
+        }
+    }
+
+    /// A number for a client: the whole IPv4 address, or the /64 network of an IPv6 address, which one client owns.
+    package var clientKey: UInt64 { isIPv4 ? low : high }
+
+    package var description: String { isIPv4 ? "\(host):\(port)" : "[\(host)]:\(port)" }
+
+    private var ipv6: in6_addr {
+        var address = in6_addr()
+        unsafe withUnsafeMutableBytes(of: &address) { bytes in
+            unsafe bytes.storeBytes(of: high.bigEndian, toByteOffset: 0, as: UInt64.self)
+            unsafe bytes.storeBytes(of: low.bigEndian, toByteOffset: 8, as: UInt64.self)
+        }
+        return address
+    }
+
+    var family: Int32 { isIPv4 ? AF_INET : AF_INET6 }
+
+    /// Calls `body` with the address as the C structure that system calls take.
+    func withSockaddr<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+        var storage = sockaddr_storage()
+        return unsafe withUnsafeMutableBytes(of: &storage) { bytes in
+            let size: Int
+            if isIPv4 {
+                let v4 = sockaddr_in(
+                    sin_family: sa_family_t(AF_INET), sin_port: port.bigEndian,
+                    sin_addr: in_addr(s_addr: UInt32(truncatingIfNeeded: low).bigEndian),
+                    sin_zero: (0, 0, 0, 0, 0, 0, 0, 0))
+                size = MemoryLayout<sockaddr_in>.size
+                unsafe bytes.storeBytes(of: v4, as: sockaddr_in.self)
+            } else {
+                let v6 = sockaddr_in6(
+                    sin6_family: sa_family_t(AF_INET6), sin6_port: port.bigEndian, sin6_flowinfo: 0,
+                    sin6_addr: ipv6, sin6_scope_id: scope)
+                size = MemoryLayout<sockaddr_in6>.size
+                unsafe bytes.storeBytes(of: v6, as: sockaddr_in6.self)
+            }
+            guard let base = bytes.baseAddress else { fatalError("a structure has an address") }
+            return unsafe body(UnsafeRawPointer(base).assumingMemoryBound(to: sockaddr.self), socklen_t(size))
+        }
+    }
+}
+
+/// A host name or IP literal with its port: where a client connects to.
+package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
+    /// A DNS name or an IP literal without brackets.
+    package let host: String
+    package let port: UInt16
+
+    /// An endpoint from its parts.
+    package init(host: String, port: UInt16) {
+        self.host = host
+        self.port = port
+    }
+
+    package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}

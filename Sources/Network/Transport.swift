@@ -1,0 +1,139 @@
+import COpenSSL
+import Glibc
+
+/// What one attempt to read or write came to.
+enum TransportResult {
+    /// This many bytes went through, at least one.
+    case bytes(Int)
+    /// Nothing now: again when the socket can be read.
+    case needsRead
+    /// Nothing now: again when the socket can be written.
+    case needsWrite
+    /// The peer has ended its side in order.
+    case end
+    case failed(ChannelCloseReason)
+}
+
+/// A connected socket, bare or under TLS: moves bytes and never waits.
+@safe struct Transport: ~Copyable {
+    let descriptor: Int32
+    private let ssl: OpaquePointer?
+    /// Keeps OpenSSL's settings, with the protocols that its callback reads, as long as the connection.
+    private let settings: TLSSettings?
+
+    /// A socket without TLS.
+    init(descriptor: Int32) {
+        self.descriptor = descriptor
+        unsafe ssl = nil
+        settings = nil
+    }
+
+    /// The server's side of TLS on a socket.
+    init(descriptor: Int32, server settings: TLSSettings) {
+        self.descriptor = descriptor
+        self.settings = settings
+        unsafe ssl = SSL_new(settings.context)
+        unsafe SSL_set_fd(ssl, descriptor)
+        unsafe SSL_set_accept_state(ssl)
+    }
+
+    /// The client's side of TLS on a socket; the certificate must be for `host`, a name or an IP literal.
+    init(descriptor: Int32, client settings: TLSSettings, host: String) {
+        self.descriptor = descriptor
+        self.settings = settings
+        unsafe ssl = SSL_new(settings.context)
+        unsafe SSL_set_fd(ssl, descriptor)
+        if SocketAddress(ip: host, port: 0) != nil {
+            unsafe X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host)
+        } else {
+            unsafe SSL_set1_host(ssl, host)
+            _ = unsafe relay_SSL_set_server_name(ssl, host)
+        }
+        unsafe SSL_set_connect_state(ssl)
+    }
+
+    deinit {
+        if let ssl = unsafe ssl { unsafe SSL_free(ssl) }
+        Glibc.close(descriptor)
+    }
+
+    var isTLS: Bool { unsafe ssl != nil }
+
+    /// Goes on with the TLS handshake; `.bytes(1)` when it is done.
+    func handshake() -> TransportResult {
+        guard let ssl = unsafe ssl else { return .bytes(1) }
+        ERR_clear_error()
+        let result = unsafe SSL_do_handshake(ssl)
+        return result == 1 ? .bytes(1) : unsafe classify(ssl, result)
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> TransportResult {
+        guard let ssl = unsafe ssl else {
+            let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
+            if count > 0 { return .bytes(count) }
+            return count == 0 ? .end : systemFailure(again: .needsRead)
+        }
+        ERR_clear_error()
+        let count = unsafe SSL_read(ssl, buffer.baseAddress, Int32(clamping: buffer.count))
+        return count > 0 ? .bytes(Int(count)) : unsafe classify(ssl, count)
+    }
+
+    func write(_ buffer: UnsafeRawBufferPointer) -> TransportResult {
+        guard let ssl = unsafe ssl else {
+            let count = unsafe send(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
+            return count > 0 ? .bytes(count) : systemFailure(again: .needsWrite)
+        }
+        ERR_clear_error()
+        let count = unsafe SSL_write(ssl, buffer.baseAddress, Int32(clamping: buffer.count))
+        return count > 0 ? .bytes(Int(count)) : unsafe classify(ssl, count)
+    }
+
+    /// Ends this side in order: close_notify under TLS, then FIN. The peer may still send.
+    func endWriting() {
+        if let ssl = unsafe ssl, unsafe SSL_is_init_finished(ssl) == 1 {
+            ERR_clear_error()
+            unsafe SSL_shutdown(ssl)
+            ERR_clear_error()
+        }
+        shutdown(descriptor, Int32(SHUT_WR))
+    }
+
+    /// The protocol that ALPN chose (RFC 7301), nil without TLS or when the peer chose none.
+    var alpn: String? {
+        guard let ssl = unsafe ssl else { return nil }
+        var name: UnsafePointer<UInt8>?
+        var length: UInt32 = 0
+        unsafe SSL_get0_alpn_selected(ssl, &name, &length)
+        guard let name = unsafe name, length > 0 else { return nil }
+        return unsafe String(decoding: UnsafeBufferPointer(start: name, count: Int(length)), as: UTF8.self)
+    }
+
+    /// `TLSv1.2` or `TLSv1.3`, nil without TLS.
+    var tlsVersion: String? {
+        guard let ssl = unsafe ssl, let name = unsafe SSL_get_version(ssl) else { return nil }
+        return unsafe String(cString: name)
+    }
+
+    private func systemFailure(again: TransportResult) -> TransportResult {
+        let code = errno
+        return code == EAGAIN || code == EWOULDBLOCK || code == EINTR ? again : .failed(.failed(errno: code))
+    }
+
+    private func classify(_ ssl: OpaquePointer, _ result: Int32) -> TransportResult {
+        let code = errno
+        switch unsafe SSL_get_error(ssl, result) {
+        case SSL_ERROR_WANT_READ: return .needsRead
+        case SSL_ERROR_WANT_WRITE: return .needsWrite
+        case SSL_ERROR_ZERO_RETURN: return .end
+        case SSL_ERROR_SYSCALL where ERR_peek_error() == 0:
+            return code == 0 ? .end : .failed(.failed(errno: code))
+        default:
+            let verification = unsafe SSL_get_verify_result(ssl)
+            if verification != X509_V_OK, let text = unsafe X509_verify_cert_error_string(verification) {
+                ERR_clear_error()
+                return .failed(.tls("certificate refused: \(unsafe String(cString: text))"))
+            }
+            return .failed(.tls(opensslErrorText()))
+        }
+    }
+}

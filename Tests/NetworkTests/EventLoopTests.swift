@@ -1,0 +1,185 @@
+import Glibc
+import Network
+import Testing
+
+/// What a handler of these tests has seen, for the test's own task.
+struct Seen: Sendable {
+    var isActive = false
+    var alpn: String?
+    var bytes: [UInt8] = []
+    var readEnded = false
+    var closed: ChannelCloseReason?
+}
+
+/// Records what a channel says; the test awaits its end.
+final class Recorder: ChannelHandler {
+    private(set) var seen = Seen()
+    private var waiters: [(isDone: (Seen) -> Bool, resume: (Seen) -> Void)] = []
+    var onActive: (Channel) -> Void = { _ in }
+    var onBytes: (Channel, UnsafeRawBufferPointer) -> Void = { _, _ in }
+    var onReadEnded: (Channel) -> Void = { $0.closeAfterFlush(deadline: .seconds(2)) }
+    var onWritable: (Channel) -> Void = { _ in }
+
+    func channelActive(_ channel: Channel) {
+        seen.isActive = true
+        seen.alpn = channel.alpn
+        onActive(channel)
+        check()
+    }
+
+    func channel(_ channel: Channel, received bytes: UnsafeRawBufferPointer) {
+        seen.bytes.append(contentsOf: bytes)
+        onBytes(channel, bytes)
+        check()
+    }
+
+    func channelReadEnded(_ channel: Channel) {
+        seen.readEnded = true
+        onReadEnded(channel)
+        check()
+    }
+
+    func channelWritable(_ channel: Channel) { onWritable(channel) }
+
+    func channelClosed(_ channel: Channel, reason: ChannelCloseReason) {
+        #expect(seen.closed == nil, "closed twice")
+        seen.closed = reason
+        check()
+    }
+
+    private func check() {
+        for waiter in waiters where waiter.isDone(seen) { waiter.resume(seen) }
+        waiters.removeAll { $0.isDone(seen) }
+    }
+
+    /// Waits until `isDone`; every test has a deadline through its channels' own.
+    func wait(on loop: isolated EventLoop, until isDone: @escaping (Seen) -> Bool) async -> Seen {
+        if isDone(seen) { return seen }
+        return await withCheckedContinuation { continuation in
+            waiters.append((isDone, { continuation.resume(returning: $0) }))
+        }
+    }
+}
+
+let loopback = SocketAddress(ip: "127.0.0.1", port: 0)
+
+/// Writes a new certificate and key to files under a temporary directory.
+struct CertificateFiles {
+    let certificate: String
+    let key: String
+
+    init() throws {
+        var template = Array("/tmp/relay-network-XXXXXX".utf8CString)
+        let directory = try #require(mkdtemp(&template).map { String(cString: $0) })
+        certificate = directory + "/certificate.pem"
+        key = directory + "/key.pem"
+        try renew()
+    }
+
+    func renew(names: [String] = ["localhost"]) throws {
+        let made = try SelfSignedCertificate(names: names)
+        try write(made.certificate, to: certificate)
+        try write(made.privateKey, to: key)
+    }
+
+    private func write(_ bytes: [UInt8], to path: String) throws {
+        let file = try #require(fopen(path, "w"))
+        fwrite(bytes, 1, bytes.count, file)
+        fclose(file)
+    }
+}
+
+func withLoop<Result: Sendable>(
+    _ body: @Sendable (isolated EventLoop) async throws -> Result
+) async throws -> Result {
+    let loop = EventLoop(label: "test")
+    let result: Swift.Result<Result, any Error>
+    do { result = .success(try await loop.run(body)) } catch { result = .failure(error) }
+    await loop.stop()
+    return try result.get()
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct EventLoopTests {
+    @Test("A task started on a loop runs on its thread, before and after it waits")
+    func tasksStay() async throws {
+        try await withLoop { loop in
+            let here = loop.isCurrent
+            #expect(here)
+            let task = loop.spawn { inner in
+                #expect(inner.isCurrent)
+                await Task.yield()
+                #expect(inner.isCurrent)
+            }
+            await task.value
+            #expect(loop.isCurrent)
+        }
+    }
+
+    @Test("Work handed in by other threads runs once each, in order for one thread")
+    func submitted() async throws {
+        let loop = EventLoop(label: "test")
+        let seen = Lock<[Int]>([])
+        await withTaskGroup(of: Void.self) { group in
+            for producer in 0..<4 {
+                group.addTask {
+                    for number in 0..<1_000 {
+                        loop.submit { seen.withLock { $0.append(producer * 1_000 + number) } }
+                    }
+                }
+            }
+        }
+        await loop.stop()
+        let all = seen.withLock { $0 }
+        #expect(all.sorted() == Array(0..<4_000))
+        for producer in 0..<4 {
+            let mine = all.filter { $0 / 1_000 == producer }
+            #expect(mine == mine.sorted())
+        }
+    }
+
+    @Test("Timers fire in the order of their times and not after they are taken back")
+    func timers() async throws {
+        try await withLoop { loop in
+            var fired: [Int] = []
+            let never = Timer(on: loop) { fired.append(0) }
+            never.schedule(after: .milliseconds(1))
+            never.cancel()
+            let first = Timer(on: loop) { fired.append(1) }
+            let began = loop.now
+            first.schedule(after: .milliseconds(5))
+            var last: Timer?
+            await withCheckedContinuation { continuation in
+                last = Timer(on: loop) {
+                    fired.append(2)
+                    continuation.resume()
+                }
+                last?.schedule(after: .milliseconds(20))
+            }
+            last = nil
+            #expect(fired == [1, 2])
+            #expect(MonotonicTime.current.since(began) >= .milliseconds(10))
+        }
+    }
+
+    @Test("A boxed value whose last box goes on another thread is released on its loop")
+    func boundRelease() async throws {
+        final class Watched {
+            let loop: EventLoop
+            let log: Lock<[Bool]>
+            init(_ loop: EventLoop, _ log: Lock<[Bool]>) {
+                self.loop = loop
+                self.log = log
+            }
+            deinit { log.withLock { $0.append(loop.isCurrent) } }
+        }
+        let log = Lock<[Bool]>([])
+        let loop = EventLoop(label: "test")
+        do {
+            let bound = await loop.run { loop in LoopBound(Watched(loop, log), on: loop) }
+            _ = bound
+        }
+        await loop.stop()
+        #expect(log.withLock { $0 } == [true])
+    }
+}
