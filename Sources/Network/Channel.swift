@@ -1,7 +1,9 @@
 import CEvent
 import Glibc
 
-/// What a channel tells its owner. All calls come on the loop's thread.
+/// What a channel tells its owner.
+///
+/// All calls come on the loop's thread.
 package protocol ChannelHandler: AnyObject {
     /// The connection stands, with its TLS handshake where it has one.
     func channelActive(_ channel: Channel)
@@ -89,7 +91,9 @@ package protocol ChannelHandler: AnyObject {
         transport == nil ? nil : localSocketAddress(transport?.descriptor ?? -1)
     }
 
-    /// Puts bytes behind those waiting; they leave at the end of this turn. Nothing happens on a closed channel.
+    /// Puts bytes behind those waiting; they leave at the end of this turn.
+    ///
+    /// Nothing happens on a closed channel.
     package func write(_ bytes: UnsafeRawBufferPointer) {
         guard state == .open else { return }
         unsafe output.append(bytes)
@@ -147,7 +151,9 @@ package protocol ChannelHandler: AnyObject {
 
     // MARK: Setting up
 
-    /// Takes a socket over: a server's accepted one, or a client's connected one. `deadline` bounds the handshake.
+    /// Takes a socket over: a server's accepted one, or a client's connected one.
+    ///
+    /// `deadline` bounds the handshake.
     func adopt(_ transport: consuming Transport, handshake deadline: Duration) {
         guard state == .connecting else { return }
         let descriptor = transport.descriptor

@@ -19,7 +19,9 @@ extension Channel {
     }
 }
 
-/// One client's way to a connected socket. Lives in its timers' and events' closures until it is done.
+/// One client's way to a connected socket.
+///
+/// Lives in its timers' and events' closures until it is done.
 @safe private final class Connector {
     /// No address gets less time than this, as long as there is any left.
     static let attemptMin = Duration.milliseconds(250)

@@ -21,26 +21,34 @@ package actor EventLoop {
     /// Whether the caller runs on this loop's thread.
     package nonisolated var isCurrent: Bool { executor.isCurrent }
 
-    /// The present moment as of the first look in this turn of the loop. Only on the loop.
+    /// The present moment as of the first look in this turn of the loop.
+    ///
+    /// Only on the loop.
     package nonisolated var now: MonotonicTime { executor.now }
 
     /// The thread's name.
     package nonisolated var label: String { executor.label }
 
-    /// libevent's handle and the buffers that channels of this loop share. Only on the loop.
+    /// libevent's handle and the buffers that channels of this loop share.
+    ///
+    /// Only on the loop.
     nonisolated var reactor: LoopExecutor { executor }
 
-    /// Runs `work` on the loop, soon. From any thread; after ``stop()`` nothing runs any more.
+    /// Runs `work` on the loop, soon.
+    ///
+    /// From any thread; after ``stop()`` nothing runs any more.
     package nonisolated func submit(_ work: @escaping @Sendable () -> Void) {
         executor.submit(work)
     }
 
-    /// Starts a task on the loop. Only on the loop, so `work` may use what is confined to it.
+    /// Starts a task on the loop.
+    ///
+    /// Only on the loop, so `work` may use what is confined to it.
     @discardableResult
     package nonisolated func spawn(
         _ work: @escaping (isolated EventLoop) async -> Void
     ) -> Task<Void, Never> {
-        nonisolated(unsafe) let work = work  // why: made on the loop's thread and run there, by the check below
+        nonisolated(unsafe) let work = work  // why: stays on the loop's thread
         return assumeIsolated { loop in
             Task {
                 await unsafe work(loop)
@@ -48,12 +56,16 @@ package actor EventLoop {
         }
     }
 
-    /// Runs `work` once, after the events of this turn: for one flush a turn. Only on the loop.
+    /// Runs `work` once, after the events of this turn: for one flush a turn.
+    ///
+    /// Only on the loop.
     package nonisolated func atTurnEnd(_ work: @escaping () -> Void) {
         executor.atTurnEnd(work)
     }
 
-    /// Runs `work` once, in the next turn, after other channels have had theirs. Only on the loop.
+    /// Runs `work` once, in the next turn, after other channels have had theirs.
+    ///
+    /// Only on the loop.
     nonisolated func atNextTurn(_ work: @escaping () -> Void) {
         executor.atNextTurn(work)
     }
@@ -65,7 +77,9 @@ package actor EventLoop {
         try await body(self)
     }
 
-    /// Ends the thread when what is already submitted has run. Not from the loop itself.
+    /// Ends the thread when what is already submitted has run.
+    ///
+    /// Not from the loop itself.
     ///
     /// Whoever stops a loop has closed its channels and awaited its tasks: a task left on it never goes on.
     package nonisolated func stop() async {

@@ -33,7 +33,9 @@ import Glibc
     /// Called when no connection can be accepted for want of descriptors or memory, with the error number.
     package var onExhausted: ((Int32) -> Void)?
 
-    /// Listens on `address`. Only on `loop`.
+    /// Listens on `address`.
+    ///
+    /// Only on `loop`.
     ///
     /// - Parameter accept: gets each new channel, before its handshake, and returns who handles it; nil refuses it.
     package init(
@@ -84,7 +86,9 @@ import Glibc
         return descriptor
     }
 
-    /// Accepts what the system already holds, then listens no more. Channels go on.
+    /// Accepts what the system already holds, then listens no more.
+    ///
+    /// Channels go on.
     package func close() {
         guard descriptor >= 0 else { return }
         // A connection still in the queue would be reset when the socket closes.

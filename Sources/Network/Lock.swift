@@ -3,7 +3,7 @@ import Glibc
 /// A value behind a POSIX mutex, for the few things that threads share outside an actor.
 ///
 /// `Synchronization.Mutex` would do, but ThreadSanitizer doesn't see its futex and reports races that are none.
-@safe package final class Lock<Value>: @unchecked Sendable {  // why: the value is reached only with the mutex held
+@safe package final class Lock<Value>: @unchecked Sendable {  // why: the mutex guards it
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private var value: Value
 
@@ -20,7 +20,9 @@ import Glibc
         unsafe mutex.deallocate()
     }
 
-    /// Runs `body` with the value while no other thread has it. Keep `body` short: it must not wait for anything.
+    /// Runs `body` with the value while no other thread has it.
+    ///
+    /// Keep `body` short: it must not wait for anything.
     package func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {

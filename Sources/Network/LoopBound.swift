@@ -4,7 +4,7 @@
 package struct LoopBound<Value>: Sendable {
     private let box: Box
 
-    private final class Box: @unchecked Sendable {  // why: the value is reached and released on the loop's thread only
+    private final class Box: @unchecked Sendable {  // why: used on one thread only
         let value: Value
         let loop: EventLoop
 
@@ -20,13 +20,17 @@ package struct LoopBound<Value>: Sendable {
         }
     }
 
-    /// Boxes `value`. Only on `loop`.
+    /// Boxes `value`.
+    ///
+    /// Only on `loop`.
     package init(_ value: Value, on loop: EventLoop) {
         precondition(loop.isCurrent, "boxed outside its event loop")
         box = Box(value, on: loop)
     }
 
-    /// The value. Only on its loop.
+    /// The value.
+    ///
+    /// Only on its loop.
     package var value: Value {
         precondition(box.loop.isCurrent, "used outside its event loop")
         return box.value

@@ -1,4 +1,6 @@
-/// Why an address, a socket or a certificate can't be used. `description` is safe to show: no key material in it.
+/// Why an address, a socket or a certificate can't be used.
+///
+/// `description` is safe to show: no key material in it.
 package enum NetworkError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The text isn't `host:port`, an IP address or `unix:/path`.
     case badAddress(String)

@@ -3,7 +3,9 @@ import Glibc
 /// Looks names up with the system's resolver, which blocks, on one thread made for it; nothing is cached.
 final class Resolver: Sendable {
     static let shared = Resolver()
-    /// Names waiting for the thread; one more is refused. A relay asks for two names now and then.
+    /// Names waiting for the thread; one more is refused.
+    ///
+    /// A relay asks for two names now and then.
     static let waitingMax = 256
 
     private struct Question: Sendable {

@@ -9,7 +9,9 @@ package struct SelfSignedCertificate: Sendable {
 
     /// The certificate in PEM.
     package let certificate: [UInt8]
-    /// Its private key in PEM (PKCS #8), not encrypted. Never show it.
+    /// Its private key in PEM (PKCS #8), not encrypted.
+    ///
+    /// Never show it.
     package let privateKey: [UInt8]
 
     /// Makes a certificate for names (`localhost`) and addresses (`127.0.0.1`), which stand in subjectAltName.

@@ -2,7 +2,7 @@ import COpenSSL
 import Glibc
 
 /// OpenSSL's settings and certificate for one side of TLS; frees them when the last connection is gone.
-@safe final class TLSSettings: @unchecked Sendable {  // why: an SSL_CTX may be shared between threads once it is set up
+@safe final class TLSSettings: @unchecked Sendable {  // why: an SSL_CTX may be shared
     let context: OpaquePointer
     /// Application protocols this side speaks, in its order, as RFC 7301 writes them on the wire.
     let protocols: [UInt8]
@@ -36,7 +36,9 @@ package final class TLSServerContext: Sendable {
         settings = Lock(try Self.load(certificateFile, keyFile, alpn))
     }
 
-    /// Reads both files again: new connections get the new certificate. After an error the old one stays.
+    /// Reads both files again: new connections get the new certificate.
+    ///
+    /// After an error the old one stays.
     package func reload() throws(NetworkError) {
         let new = try Self.load(certificateFile, keyFile, alpn)
         settings.withLock { $0 = new }
@@ -62,7 +64,9 @@ package final class TLSServerContext: Sendable {
         return settings
     }
 
-    /// The leaf, then the rest of the chain. OpenSSL has this for files only, and the bytes are read once.
+    /// The leaf, then the rest of the chain.
+    ///
+    /// OpenSSL has this for files only, and the bytes are read once.
     private static func useChain(_ pem: [UInt8], _ context: OpaquePointer) -> Bool {
         guard let bio = unsafe BIO_new_mem_buf(pem, Int32(pem.count)) else { return false }
         defer { unsafe BIO_free(bio) }
@@ -87,7 +91,9 @@ package final class TLSServerContext: Sendable {
     }
 }
 
-/// Whom a client trusts: the system's authorities, or those of one file alone. TLS 1.2 or newer.
+/// Whom a client trusts: the system's authorities, or those of one file alone.
+///
+/// TLS 1.2 or newer.
 package final class TLSClientContext: Sendable {
     let settings: TLSSettings
 

@@ -1,7 +1,9 @@
 import Glibc
 
-/// A POSIX semaphore, to wait for a thread's start. Blocks: never wait on it from a task.
-@safe final class ThreadSemaphore: @unchecked Sendable {  // why: a semaphore is made to be shared between threads
+/// A POSIX semaphore, to wait for a thread's start.
+///
+/// Blocks: never wait on it from a task.
+@safe final class ThreadSemaphore: @unchecked Sendable {  // why: made to be shared
     private let semaphore: UnsafeMutablePointer<sem_t>
 
     init() {

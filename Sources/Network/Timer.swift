@@ -1,13 +1,17 @@
 import CEvent
 
-/// A one-shot timer that can be set again and again. Confined to its loop.
+/// A one-shot timer that can be set again and again.
+///
+/// Confined to its loop.
 @safe package final class Timer {
     private var event: OpaquePointer?
     private let fire: () -> Void
     /// Whether the timer is set and has not fired.
     package private(set) var isScheduled = false
 
-    /// A timer that calls `fire` on `loop`; not set yet. `fire` should hold its owner weakly.
+    /// A timer that calls `fire` on `loop`; not set yet.
+    ///
+    /// `fire` should hold its owner weakly.
     package init(on loop: EventLoop, _ fire: @escaping () -> Void) {
         loop.reactor.preconditionOnLoop()
         self.fire = fire

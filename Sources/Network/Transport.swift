@@ -88,7 +88,9 @@ enum TransportResult {
         return count > 0 ? .bytes(Int(count)) : unsafe classify(ssl, count)
     }
 
-    /// Ends this side in order: close_notify under TLS, then FIN. The peer may still send.
+    /// Ends this side in order: close_notify under TLS, then FIN.
+    ///
+    /// The peer may still send.
     func endWriting() {
         if let ssl = unsafe ssl, unsafe SSL_is_init_finished(ssl) == 1 {
             ERR_clear_error()
