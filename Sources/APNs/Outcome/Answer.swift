@@ -1,0 +1,73 @@
+internal import JSON
+
+/// A complete answer of APNs, as it came, and the outcome that it makes.
+///
+/// The status decides first and the body is optional, so that an answer of something else on the way (a proxy's HTML)
+/// loses no more than its reason. Nothing of an answer that could break a log line gets into an outcome.
+package struct Answer: Sendable {
+    /// The longest body that is read, in bytes; APNs' own have less than 100.
+    package static let bodyBytesMax = 4_096
+    /// The longest wait that `Retry-After` can ask for, in seconds: a day.
+    package static let retryAfterMax = 86_400
+
+    /// `:status`, 200 to 999.
+    package var status: Int
+    /// `apns-id`.
+    package var apnsID: String?
+    /// `apns-unique-id`.
+    package var uniqueID: String?
+    /// `retry-after`.
+    package var retryAfter: String?
+    /// The body.
+    package var body: [UInt8]
+
+    /// An answer of its parts.
+    package init(
+        status: Int, apnsID: String? = nil, uniqueID: String? = nil, retryAfter: String? = nil,
+        body: [UInt8] = []
+    ) {
+        self.status = status
+        self.apnsID = apnsID
+        self.uniqueID = uniqueID
+        self.retryAfter = retryAfter
+        self.body = body
+    }
+
+    /// The outcome.
+    ///
+    /// - Parameter id: The push's own `apns-id`, for an answer that has none.
+    package func outcome(of id: String) -> Outcome {
+        guard status != 200 else {
+            return .accepted(
+                apnsID: apnsID.flatMap(Self.identifier) ?? id, uniqueID: uniqueID.flatMap(Self.identifier))
+        }
+        let value = try? JSON.parse(body, maxBytes: Self.bodyBytesMax)
+        return .rejected(
+            Rejection(
+                status: status, reason: value.flatMap(Reason.init(of:)),
+                timestamp: value?["timestamp"]?.int.flatMap { $0 >= 0 ? Int64($0) : nil },
+                retryAfter: retryAfter.flatMap(Self.seconds)))
+    }
+
+    /// A number of seconds; larger ones count as a day.
+    ///
+    /// The date that RFC 9110 also allows is ignored: APNs has not been seen to send one.
+    private static func seconds(_ text: String) -> Int? {
+        guard !text.isEmpty else { return nil }
+        var number = 0
+        for byte in text.utf8 {
+            guard byte &- UInt8(ascii: "0") < 10 else { return nil }
+            number = min(number * 10 + Int(byte - UInt8(ascii: "0")), retryAfterMax)
+        }
+        return number
+    }
+
+    /// Up to 64 letters, digits and hyphens; anything else isn't kept.
+    private static func identifier(_ text: String) -> String? {
+        let isUsable = text.utf8.allSatisfy { byte in
+            (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10
+                || byte == UInt8(ascii: "-")
+        }
+        return isUsable && (1...64).contains(text.utf8.count) ? text : nil
+    }
+}

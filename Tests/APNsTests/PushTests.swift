@@ -1,0 +1,71 @@
+import APNs
+import Testing
+
+@Suite("The parts of a push")
+struct PushTests {
+    @Test("hexadecimal of even length is a device token, in lower case")
+    func deviceTokens() {
+        #expect(DeviceToken("00Fa")?.text == "00fa")
+        #expect(DeviceToken(String(repeating: "0123456789abcdef", count: 25))?.text.utf8.count == 400)
+        #expect(DeviceToken("0aF9")?.hashValue == DeviceToken("0AF9")?.hashValue)
+    }
+
+    @Test(
+        "anything else is no device token",
+        arguments: [
+            "", "a", "abc", "0g", "/a", "0 ", "0\0", "a\u{301}b", "\u{FF11}\u{FF12}", "ab\r\n", "%41", "..",
+            String(repeating: "0", count: 402),
+        ])
+    func notDeviceTokens(text: String) {
+        #expect(DeviceToken(text) == nil)
+    }
+
+    @Test("a device token shows its last 8 characters and no more")
+    func deviceTokenIsNotPrinted() throws {
+        let token = try #require(DeviceToken("0011223344556677d4e5f6a7"))
+        var dumped = ""
+        dump(token, to: &dumped)
+        for text in [
+            "\(token)", String(reflecting: token), dumped, "\([token])", "\(Optional(token) as Any)",
+        ] {
+            #expect(!text.contains("00112233"))
+        }
+        #expect(token.description == "…d4e5f6a7")
+    }
+
+    @Test(
+        "bundle identifiers are topics",
+        arguments: ["a", "com.example.App-1", String(repeating: "x", count: 155)])
+    func topics(text: String) {
+        #expect(Topic(text)?.text == text)
+    }
+
+    @Test(
+        "what could break a header is no topic",
+        arguments: ["", "a b", "a\r\nb", "a_b", "é", "a\0", String(repeating: "x", count: 156)])
+    func notTopics(text: String) {
+        #expect(Topic(text) == nil)
+    }
+
+    @Test("a collapse identifier has up to 64 printable bytes")
+    func collapseIDs() {
+        #expect(CollapseID("!~") != nil)
+        #expect(CollapseID(String(repeating: "x", count: 64)) != nil)
+        for text in ["", String(repeating: "x", count: 65), "a b", "é", "\n"] {
+            #expect(CollapseID(text) == nil)
+        }
+    }
+
+    @Test("the environments are each other's other, at Apple's two servers")
+    func environments() {
+        #expect(Environment.sandbox.other == .production)
+        #expect(Environment.production.other == .sandbox)
+        #expect(Environment.production.defaultURL == "https://api.push.apple.com")
+        #expect(Environment.sandbox.defaultURL == "https://api.sandbox.push.apple.com")
+    }
+
+    @Test("a priority's text is its number", arguments: Priority.allCases)
+    func priorities(priority: Priority) {
+        #expect(priority.text == String(priority.rawValue))
+    }
+}
