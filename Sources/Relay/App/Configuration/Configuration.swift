@@ -1,0 +1,200 @@
+import Storage
+
+/// What `relay serve` runs with: every setting read, checked and typed, before anything is opened.
+struct ServeConfiguration: Sendable {
+    var server: ServerConfiguration
+    var database: DatabaseURL
+    var apns: APNsConfiguration
+    var delivery: DeliveryConfiguration
+    var log: LogConfiguration
+
+    /// Reads all settings.
+    ///
+    /// - Throws: ``ConfigurationProblems`` with everything that is wrong, not the first thing only.
+    init(_ sources: SettingSources) throws(ConfigurationProblems) {
+        var reader = SettingReader(sources)
+        server = ServerConfiguration(&reader)
+        database = reader.read(Settings.databaseURL)
+        let apns = APNsConfiguration(&reader)
+        delivery = DeliveryConfiguration(&reader)
+        log = LogConfiguration(&reader)
+        reader.noteUnknownNames()
+        guard let apns, reader.problems.isEmpty else { throw ConfigurationProblems(reader.problems, user: .serve) }
+        self.apns = apns
+    }
+}
+
+/// What `relay migrate` runs with.
+struct MigrateConfiguration: Sendable {
+    var database: DatabaseURL
+    var log: LogConfiguration
+
+    /// Reads the settings of this command; see ``ServeConfiguration``.
+    init(_ sources: SettingSources) throws(ConfigurationProblems) {
+        var reader = SettingReader(sources)
+        database = reader.read(Settings.databaseURL)
+        log = LogConfiguration(&reader)
+        reader.noteUnknownNames()
+        guard reader.problems.isEmpty else { throw ConfigurationProblems(reader.problems, user: .migrate) }
+    }
+}
+
+/// Everything that is wrong with the configuration, as one message.
+struct ConfigurationProblems: Error, Equatable, CustomStringConvertible {
+    /// A sentence each, none of them with a secret in it.
+    let problems: [String]
+    /// The command whose help says more.
+    let user: SettingUser
+
+    /// Wraps problems, of which there is at least one.
+    init(_ problems: [String], user: SettingUser) {
+        self.problems = problems
+        self.user = user
+    }
+
+    /// All problems, a line each.
+    var description: String {
+        let count = problems.count == 1 ? "a problem" : "\(problems.count) problems"
+        let lines = problems.map { "  - \($0)" }.joined(separator: "\n")
+        return "\(count) with the configuration:\n\(lines)\nSee relay \(user.rawValue) --help."
+    }
+}
+
+/// How clients reach the relay.
+struct ServerConfiguration: Sendable {
+    var port: UInt16
+    var host: String
+    var loops: Int?
+    var connectionsMax: Int
+    var connectionsPerAddressMax: Int
+    var headDeadline: Duration
+    var bodyDeadline: Duration
+    var idleTimeout: Duration
+    var shutdownDeadline: Duration
+    var tls: TLSConfiguration?
+    var tlsHandshakeDeadline: Duration
+
+    init(_ reader: inout SettingReader) {
+        port = UInt16(reader.read(Settings.port))
+        host = reader.read(Settings.host)
+        loops = reader.read(Settings.loops)
+        connectionsMax = reader.read(Settings.connectionsMax)
+        connectionsPerAddressMax = reader.read(Settings.connectionsPerAddressMax)
+        headDeadline = reader.read(Settings.headDeadline)
+        bodyDeadline = reader.read(Settings.bodyDeadline)
+        idleTimeout = reader.read(Settings.idleTimeout)
+        shutdownDeadline = reader.read(Settings.shutdownDeadline)
+        tls = TLSConfiguration(&reader)
+        tlsHandshakeDeadline = reader.read(Settings.tlsHandshakeDeadline)
+    }
+}
+
+/// The files of the relay's own certificate.
+struct TLSConfiguration: Sendable, Equatable {
+    var certificateFile: String
+    var keyFile: String
+
+    /// Both files, or `nil` without either; half of the pair is noted as a problem.
+    init?(_ reader: inout SettingReader) {
+        let certificate = reader.read(Settings.tlsCertFile)
+        let key = reader.read(Settings.tlsKeyFile)
+        switch (certificate, key) {
+        case (let certificate?, let key?):
+            certificateFile = certificate
+            keyFile = key
+        case (nil, nil):
+            return nil
+        case (_?, nil):
+            reader.note("RELAY_TLS_CERT_FILE is set without RELAY_TLS_KEY_FILE; TLS needs both")
+            return nil
+        case (nil, _?):
+            reader.note("RELAY_TLS_KEY_FILE is set without RELAY_TLS_CERT_FILE; TLS needs both")
+            return nil
+        }
+    }
+}
+
+/// The app that is pushed to, and APNs' servers.
+struct APNsConfiguration: Sendable {
+    var teamID: String
+    var keyID: String
+    /// PEM text.
+    var privateKey: Secret
+    var defaultBundleID: String?
+    var production: APNsOrigin
+    var sandbox: APNsOrigin
+    var caFile: String?
+    /// The payload's `sound`; `nil` leaves it out.
+    var sound: String?
+    var timeToLive: Duration
+    var connectionsMax: Int
+    var connectTimeout: Duration
+    var pushTimeout: Duration
+
+    /// Reads all of it; `nil` when the key is not there or not whole, which is noted as a problem.
+    init?(_ reader: inout SettingReader) {
+        defaultBundleID = reader.read(Settings.defaultBundleID)
+        production = reader.read(Settings.productionURL)
+        sandbox = reader.read(Settings.sandboxURL)
+        caFile = reader.read(Settings.caFile)
+        let sound = reader.read(Settings.sound)
+        self.sound = sound == "none" ? nil : sound
+        timeToLive = reader.read(Settings.timeToLive)
+        connectionsMax = reader.read(Settings.apnsConnectionsMax)
+        connectTimeout = reader.read(Settings.connectTimeout)
+        pushTimeout = reader.read(Settings.pushTimeout)
+        let teamID = reader.read(Settings.teamID)
+        let keyID = reader.read(Settings.keyID)
+        let privateKey = reader.read(Settings.privateKey)
+        Self.noteMissing(&reader)
+        guard let teamID, let keyID, let privateKey else { return nil }
+        self.teamID = teamID
+        self.keyID = keyID
+        self.privateKey = privateKey
+    }
+
+    private static func noteMissing(_ reader: inout SettingReader) {
+        let rows = [Settings.teamID.row, Settings.keyID.row, Settings.privateKey.row]
+        let missing = rows.filter { !reader.isGiven($0) }.map(\.name)
+        guard !missing.isEmpty else { return }
+        guard missing.count < rows.count else {
+            reader.note(
+                "no APNs key: set APNS_TEAM_ID, APNS_KEY_ID and APNS_PRIVATE_KEY (or APNS_PRIVATE_KEY_FILE); "
+                    + "./dev run tries the relay without one, against a simulator")
+            return
+        }
+        let list = missing.joined(separator: " and ")
+        reader.note(
+            "\(list) \(missing.count == 1 ? "is" : "are") not set; "
+                + "APNS_TEAM_ID, APNS_KEY_ID and APNS_PRIVATE_KEY belong together")
+    }
+}
+
+/// The bounds of registrations and events.
+struct DeliveryConfiguration: Sendable {
+    var secretBytesMin: Int
+    var devicesPerSecretMax: Int
+    var eventDeadline: Duration
+    var pushesPerEventMax: Int
+    var pushesMax: Int
+
+    init(_ reader: inout SettingReader) {
+        secretBytesMin = reader.read(Settings.secretBytesMin)
+        devicesPerSecretMax = reader.read(Settings.devicesPerSecretMax)
+        eventDeadline = reader.read(Settings.eventDeadline)
+        pushesPerEventMax = reader.read(Settings.pushesPerEventMax)
+        pushesMax = reader.read(Settings.pushesMax)
+    }
+}
+
+/// What is logged and how.
+struct LogConfiguration: Sendable {
+    var level: LogLevel
+    /// `nil`: text when standard error is a terminal, JSON otherwise.
+    var format: LogFormat?
+
+    init(_ reader: inout SettingReader) {
+        level = reader.read(Settings.logLevel)
+        format = reader.read(Settings.logFormat)
+    }
+}

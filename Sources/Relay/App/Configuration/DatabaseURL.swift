@@ -1,0 +1,62 @@
+import Storage
+
+/// The engines that `DATABASE_URL` can name.
+enum DatabaseEngine: String, Sendable, CaseIterable {
+    case sqlite = "SQLite"
+    case postgres = "Postgres"
+    case mysql = "MySQL"
+
+    /// The URL schemes that name it.
+    var schemes: [String] {
+        switch self {
+        case .sqlite: ["sqlite"]
+        case .postgres: ["postgres", "postgresql"]
+        case .mysql: ["mysql", "mariadb"]
+        }
+    }
+}
+
+/// Where the data is. The text stays a secret, because it may hold a password.
+struct DatabaseURL: Sendable, Equatable {
+    /// The engine that the scheme names.
+    let engine: DatabaseEngine
+    /// The whole URL.
+    let url: Secret
+
+    /// The URL of SQLite's database in a file.
+    static func sqlite(path: String) -> DatabaseURL {
+        DatabaseURL(engine: .sqlite, url: Secret("sqlite:" + path))
+    }
+
+    /// Reads a URL's scheme. What follows it is the driver's business and is checked when it opens.
+    ///
+    /// - Parameter drivers: The engines that this program has a driver for.
+    static func parse(_ text: String, drivers: [DatabaseEngine]) -> Result<DatabaseURL, SettingFault> {
+        let known = drivers.flatMap(\.schemes).map { $0 + ":" }.joined(separator: ", ")
+        guard let colon = text.firstIndex(of: ":") else {
+            return .failure(.because("it has no scheme; it must start with one of \(known)"))
+        }
+        let scheme = text[..<colon].lowercased()
+        guard let engine = DatabaseEngine.allCases.first(where: { $0.schemes.contains(scheme) }) else {
+            return .failure(.because("its scheme is unknown; it must start with one of \(known)"))
+        }
+        guard drivers.contains(engine) else {
+            return .failure(
+                .because("\(engine.rawValue) comes with the next version; this one has drivers for \(known)"))
+        }
+        guard text.index(after: colon) < text.endIndex else {
+            return .failure(.because("nothing follows its scheme"))
+        }
+        return .success(DatabaseURL(engine: engine, url: Secret(text)))
+    }
+}
+
+extension SettingType where Value == DatabaseURL {
+    /// A database URL for one of the drivers that are built in.
+    static func database(drivers: [DatabaseEngine]) -> SettingType {
+        SettingType(
+            accepts: "a URL such as sqlite:relay.db or sqlite:///var/lib/relay/relay.db",
+            parse: { text in DatabaseURL.parse(text, drivers: drivers) },
+            render: { database in String(decoding: database.url.bytes, as: UTF8.self) })
+    }
+}

@@ -1,0 +1,109 @@
+import Glibc
+
+extension SettingType where Value == Int {
+    /// A decimal whole number in a range, without sign, blanks or leading `+`.
+    static func integer(_ range: ClosedRange<Int>) -> SettingType {
+        SettingType(
+            accepts: "a whole number from \(range.lowerBound) to \(range.upperBound)",
+            parse: { text in
+                guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let value = Int(text),
+                    range.contains(value)
+                else { return .failure(.notAccepted) }
+                return .success(value)
+            },
+            render: { String($0) })
+    }
+}
+
+extension SettingType where Value == Duration {
+    /// A whole number with its unit (`500ms`, `10s`, `5m`, `24h`, `30d`) in a range.
+    static func duration(_ range: ClosedRange<Duration>) -> SettingType {
+        let lowest = DurationText.render(range.lowerBound)
+        let highest = DurationText.render(range.upperBound)
+        return SettingType(
+            accepts: "a duration from \(lowest) to \(highest), such as 500ms, 10s, 5m, 24h or 30d",
+            parse: { text in
+                guard let value = DurationText.parse(text), range.contains(value) else {
+                    return .failure(.notAccepted)
+                }
+                return .success(value)
+            },
+            render: DurationText.render)
+    }
+}
+
+extension SettingType where Value == String {
+    /// Text that a predicate over its bytes holds for.
+    static func text(
+        _ accepts: String, where holds: @escaping @Sendable (String.UTF8View) -> Bool
+    ) -> SettingType {
+        SettingType(
+            accepts: accepts,
+            parse: { text in holds(text.utf8) ? .success(text) : .failure(.notAccepted) },
+            render: { $0 })
+    }
+
+    /// The path of a file. Whether it can be read shows when it is opened.
+    static let path = text("a path") { !$0.isEmpty && !$0.contains(0) }
+
+    /// Apple's team and key identifiers: ten characters of `A-Z 0-9`.
+    static let appleIdentifier = text("ten characters of A-Z and 0-9") { bytes in
+        bytes.count == 10
+            && bytes.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) }
+    }
+
+    /// An IPv4 or IPv6 address, without port.
+    static let address = SettingType(
+        accepts: "an IPv4 or IPv6 address",
+        parse: { text in
+            if text == "localhost" {
+                return .failure(.because("a name can stand for several addresses; use 127.0.0.1 or ::1"))
+            }
+            var storage = in6_addr()
+            let isAddress = inet_pton(AF_INET, text, &storage) == 1 || inet_pton(AF_INET6, text, &storage) == 1
+            return isAddress ? .success(text) : .failure(.notAccepted)
+        },
+        render: { $0 })
+}
+
+extension SettingType where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
+    /// One of the names of a closed set.
+    static var choice: SettingType {
+        let names = Value.allCases.map(\.rawValue)
+        return SettingType(
+            accepts: "one of " + names.joined(separator: ", "),
+            parse: { text in Value(rawValue: text).map(Result.success) ?? .failure(.notAccepted) },
+            render: \.rawValue)
+    }
+}
+
+/// Durations as people write them: a whole number and a unit.
+enum DurationText {
+    private static let units: [(suffix: String, milliseconds: Int64)] = [
+        ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
+    ]
+
+    /// The duration of `500ms`, `10s`, `5m`, `24h` or `30d`; `nil` for anything else, a bare number too.
+    static func parse(_ text: String) -> Duration? {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        let suffix = text.dropFirst(digits.count)
+        guard let count = Int64(digits), let unit = units.first(where: { $0.suffix == suffix }) else {
+            return nil
+        }
+        let (milliseconds, overflow) = count.multipliedReportingOverflow(by: unit.milliseconds)
+        return overflow ? nil : .milliseconds(milliseconds)
+    }
+
+    /// The shortest text that `parse` gives the duration for again (whole milliseconds).
+    static func render(_ duration: Duration) -> String {
+        let parts = duration.components
+        let milliseconds = parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000
+        let unit = units.first { milliseconds % $0.milliseconds == 0 && milliseconds >= $0.milliseconds }
+        // Hours read better than days up to two of them: 24h.
+        if let unit, unit.suffix == "d", milliseconds < 2 * unit.milliseconds {
+            return "\(milliseconds / 3_600_000)h"
+        }
+        guard let unit else { return "0s" }
+        return "\(milliseconds / unit.milliseconds)\(unit.suffix)"
+    }
+}

@@ -1,0 +1,150 @@
+/// Every setting of the relay.
+///
+/// From this table come the parsing of the environment and of flags, `--help` and docs/CONFIGURATION.md.
+enum Settings {
+    /// The whole table, chapter by chapter, in the order in which it is documented.
+    static let table: [SettingRow] = [
+        port.row, host.row, loops.row, connectionsMax.row, connectionsPerAddressMax.row, headDeadline.row,
+        bodyDeadline.row, idleTimeout.row, shutdownDeadline.row,
+        tlsCertFile.row, tlsKeyFile.row, tlsHandshakeDeadline.row,
+        databaseURL.row,
+        teamID.row, keyID.row, privateKey.row, defaultBundleID.row, productionURL.row, sandboxURL.row,
+        caFile.row, sound.row, timeToLive.row, apnsConnectionsMax.row, connectTimeout.row, pushTimeout.row,
+        secretBytesMin.row, devicesPerSecretMax.row, eventDeadline.row, pushesPerEventMax.row, pushesMax.row,
+        logLevel.row, logFormat.row,
+    ]
+
+    /// The rows of one chapter that one command reads.
+    static func rows(of group: SettingGroup, for user: SettingUser) -> [SettingRow] {
+        table.filter { $0.group == group && $0.users.contains(user) }
+    }
+
+    // MARK: Server
+
+    static let port = Setting(
+        "PORT", .server, .integer(0...65535), default: 8787,
+        "The TCP port to listen on. 0 takes any free one; the first log line says which.")
+    static let host = Setting(
+        "HOST", .server, .address, default: "127.0.0.1",
+        "The address to listen on. 0.0.0.0 is every IPv4 address, :: every address.")
+    static let loops = Setting(
+        "RELAY_LOOPS", .server, optional: .integer(1...64), unset: "one per core, at most 8",
+        "Event loops. Each is a thread with its own listener and its own connections to APNs.")
+    static let connectionsMax = Setting(
+        "RELAY_CONNECTIONS_MAX", .server, .integer(1...1_000_000), default: 16_384,
+        "Open client connections in all. Further ones are closed at once.")
+    static let connectionsPerAddressMax = Setting(
+        "RELAY_CONNECTIONS_PER_ADDRESS_MAX", .server, .integer(1...1_000_000), default: 1024,
+        "Open client connections from one address (an IPv6 /64 counts as one). A proxy in front is one address.")
+    static let headDeadline = Setting(
+        "RELAY_HEAD_DEADLINE", .server, .duration(.milliseconds(100)...(.seconds(600))), default: .seconds(10),
+        "From the first byte of a request to the end of its headers.")
+    static let bodyDeadline = Setting(
+        "RELAY_BODY_DEADLINE", .server, .duration(.milliseconds(100)...(.seconds(600))), default: .seconds(20),
+        "From the end of a request's headers to the end of its body.")
+    static let idleTimeout = Setting(
+        "RELAY_IDLE_TIMEOUT", .server, .duration(.milliseconds(100)...(.seconds(3600))), default: .seconds(75),
+        "How long a connection may stay open without a request. A proxy in front should close earlier.")
+    static let shutdownDeadline = Setting(
+        "RELAY_SHUTDOWN_DEADLINE", .server, .duration(.milliseconds(100)...(.seconds(600))), default: .seconds(15),
+        "After SIGTERM or SIGINT: how long what is in flight may take before it is cut off.")
+
+    // MARK: TLS
+
+    static let tlsCertFile = Setting(
+        "RELAY_TLS_CERT_FILE", .tls, optional: .path, unset: "plain HTTP",
+        "The certificate chain in PEM. Set together with RELAY_TLS_KEY_FILE; SIGHUP reads both again.")
+    static let tlsKeyFile = Setting(
+        "RELAY_TLS_KEY_FILE", .tls, optional: .path, unset: "plain HTTP",
+        "The certificate's private key in PEM, without password.")
+    static let tlsHandshakeDeadline = Setting(
+        "RELAY_TLS_HANDSHAKE_DEADLINE", .tls, .duration(.milliseconds(100)...(.seconds(600))),
+        default: .seconds(10), "How long a TLS handshake may take.")
+
+    // MARK: Database
+
+    static let databaseURL = Setting(
+        "DATABASE_URL", .database, .database(drivers: OpenStorage.drivers), default: .sqlite(path: "relay.db"),
+        secret: true, users: [.serve, .migrate],
+        "Where registrations are kept.")
+
+    // MARK: APNs
+
+    static let teamID = Setting(
+        "APNS_TEAM_ID", .apns, optional: .appleIdentifier, unset: "required",
+        "The team that owns the app: developer.apple.com, Membership.")
+    static let keyID = Setting(
+        "APNS_KEY_ID", .apns, optional: .appleIdentifier, unset: "required",
+        "The identifier of the signing key: the ten characters in AuthKey_….p8.")
+    static let privateKey = Setting(
+        "APNS_PRIVATE_KEY", .apns, optional: .privateKey, unset: "required", secret: true,
+        "The signing key (developer.apple.com, Keys, with the APNs service).")
+    static let defaultBundleID = Setting(
+        "APNS_DEFAULT_BUNDLE_ID", .apns, optional: .bundleID, unset: "a registration must name it",
+        "The app of registrations that don't name one.")
+    static let productionURL = Setting(
+        "APNS_PRODUCTION_URL", .apns, .apnsOrigin, default: .production,
+        "The server for `apnsEnv` \"production\". Another one than Apple's is for tests.")
+    static let sandboxURL = Setting(
+        "APNS_SANDBOX_URL", .apns, .apnsOrigin, default: .sandbox,
+        "The server for `apnsEnv` \"sandbox\". Another one than Apple's is for tests.")
+    static let caFile = Setting(
+        "APNS_CA_FILE", .apns, optional: .path, unset: "the system's certificates",
+        "The certificates in PEM that APNs' server must stand under.")
+    static let sound = Setting(
+        "APNS_SOUND", .apns, .sound, default: "default",
+        "The sound of a push: a file in the app, \"default\" for the system's, or \"none\".")
+    static let timeToLive = Setting(
+        "APNS_TTL", .apns, .duration(.zero...(.seconds(30 * 86400))), default: .seconds(86400),
+        "How long APNs keeps a push for a device that is off. 0s: one attempt.")
+    static let apnsConnectionsMax = Setting(
+        "APNS_CONNECTIONS_MAX", .apns, .integer(1...64), default: 8,
+        "Connections to each of APNs' servers. They are shared out over the loops, at least one each.")
+    static let connectTimeout = Setting(
+        "APNS_CONNECT_TIMEOUT", .apns, .duration(.milliseconds(100)...(.seconds(60))), default: .seconds(5),
+        "How long a connection to APNs, with its TLS handshake, may take.")
+    static let pushTimeout = Setting(
+        "APNS_PUSH_TIMEOUT", .apns, .duration(.milliseconds(100)...(.seconds(60))), default: .seconds(5),
+        "How long APNs may take to answer a push.")
+
+    // MARK: Registrations and delivery
+
+    static let secretBytesMin = Setting(
+        "RELAY_SECRET_BYTES_MIN", .delivery, .integer(1...512), default: 16,
+        "The fewest bytes of a secret. Lower it only for registrations that already exist.")
+    static let devicesPerSecretMax = Setting(
+        "RELAY_DEVICES_PER_SECRET_MAX", .delivery, .integer(1...10_000), default: 50,
+        "Devices that may be registered under one secret.")
+    static let eventDeadline = Setting(
+        "RELAY_EVENT_DEADLINE", .delivery, .duration(.milliseconds(100)...(.seconds(300))), default: .seconds(10),
+        "After this time an event is answered; a device without outcome counts as failed.")
+    static let pushesPerEventMax = Setting(
+        "RELAY_PUSHES_PER_EVENT_MAX", .delivery, .integer(1...10_000), default: 500,
+        "Pushes of one event that are in flight at once; the others of the same event follow.")
+    static let pushesMax = Setting(
+        "RELAY_PUSHES_MAX", .delivery, .integer(1...1_000_000), default: 20_000,
+        "Pushes of all events that may wait for an outcome, shared out over the loops. Events beyond are answered "
+            + "503 `overloaded` before anything is sent.")
+
+    // MARK: Logs
+
+    static let logLevel = Setting(
+        "RELAY_LOG_LEVEL", .log, .choice, default: LogLevel.info, users: [.serve, .migrate],
+        "The least level that is logged. A line per request is level info.")
+    static let logFormat = Setting(
+        "RELAY_LOG_FORMAT", .log, optional: SettingType<LogFormat>.choice, unset: "text on a terminal, json otherwise",
+        users: [.serve, .migrate],
+        "How log lines look. They go to standard error.")
+}
+
+extension SettingType where Value == String {
+    /// An app's bundle identifier, as a registration may name it.
+    static let bundleID = text("1 to 155 characters of A-Z a-z 0-9 . -") { bytes in
+        BundleID.isValid(bytes)
+    }
+
+    /// The name of a sound file in the app.
+    static let sound = text("1 to 64 printable ASCII characters") { bytes in
+        (1...64).contains(bytes.count) && bytes.allSatisfy { (0x20...0x7E).contains($0) }
+    }
+}

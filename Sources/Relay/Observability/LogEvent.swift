@@ -1,0 +1,112 @@
+import Storage
+
+/// How much a log line matters.
+enum LogLevel: String, CaseIterable, Sendable, Comparable {
+    case debug, info, warning, error
+
+    private var rank: Int {
+        switch self {
+        case .debug: 0
+        case .info: 1
+        case .warning: 2
+        case .error: 3
+        }
+    }
+
+    static func < (left: LogLevel, right: LogLevel) -> Bool { left.rank < right.rank }
+}
+
+/// How log lines look.
+enum LogFormat: String, CaseIterable, Sendable {
+    /// Columns for a person.
+    case text
+    /// One JSON object a line.
+    case json
+}
+
+/// One thing that happened: a line of the log.
+struct LogEvent: Sendable {
+    /// Milliseconds since 1970.
+    let time: EpochMilliseconds
+    let level: LogLevel
+    /// What happened, one or two words with a dot: `request`, `apns.fault`.
+    let name: StaticString
+    /// The details, in the order in which they are shown.
+    let fields: [LogField]
+}
+
+/// One detail of a log line.
+///
+/// The initialiser is private to this file: what can be logged is what has a function below, and none of them
+/// takes a secret, a key, a notification's text or shows a whole device token.
+struct LogField: Sendable {
+    /// What a detail's value is.
+    enum Value: Sendable, Equatable {
+        case text(String)
+        case integer(Int)
+        /// Milliseconds with up to three decimals, from microseconds.
+        case milliseconds(microseconds: Int64)
+    }
+
+    /// The name in JSON and in text.
+    let key: StaticString
+    let value: Value
+
+    private init(_ key: StaticString, _ value: Value) {
+        self.key = key
+        self.value = value
+    }
+}
+
+extension LogField {
+    /// The request's identifier, as in `X-Request-ID`.
+    static func requestID(_ id: String) -> LogField { LogField("request_id", .text(id)) }
+
+    /// Method and route as the table of routes has them, never the path that was sent.
+    static func route(_ route: RouteName) -> LogField { LogField("route", .text(route.rawValue)) }
+
+    /// The answer's HTTP status.
+    static func status(_ status: Int) -> LogField { LogField("status", .integer(status)) }
+
+    /// The answer's error code.
+    static func code(_ code: ErrorCode) -> LogField { LogField("code", .text(code.rawValue)) }
+
+    /// The request's field that was at fault: its name, not its value.
+    static func field(_ name: StaticString) -> LogField { LogField("field", .text("\(name)")) }
+
+    /// How long something took.
+    static func duration(_ duration: Duration) -> LogField {
+        let parts = duration.components
+        let microseconds = parts.seconds * 1_000_000 + parts.attoseconds / 1_000_000_000_000
+        return LogField("duration_ms", .milliseconds(microseconds: microseconds))
+    }
+
+    /// The first twelve characters of the secret's hash.
+    static func secretHash(_ hash: SecretHash) -> LogField { LogField("secret", .text(hash.prefix)) }
+
+    /// The last eight characters of a device token.
+    static func device(_ token: String) -> LogField { LogField("device", .text(TokenMask.mask(token))) }
+
+    /// A number of things: `devices`, `sent`, `failed`.
+    static func count(_ key: StaticString, _ count: Int) -> LogField { LogField(key, .integer(count)) }
+
+    /// APNs' identifier of a push.
+    static func apnsID(_ id: String) -> LogField { LogField("apns_id", .text(id)) }
+
+    /// Why something failed: a name such as APNs' reasons.
+    static func reason(_ reason: String) -> LogField { LogField("reason", .text(reason)) }
+
+    /// What the log keeps of a storage error.
+    static func storageError(_ error: StorageError) -> LogField { LogField("error", .text(error.logDetail)) }
+
+    /// A part of the configuration that is no secret, or the program's own words.
+    static func note(_ key: StaticString, _ text: String) -> LogField { LogField(key, .text(text)) }
+}
+
+/// Device tokens as answers and logs show them.
+enum TokenMask {
+    /// An ellipsis and the last eight characters; of a token that is no longer than that, the last half.
+    static func mask(_ token: String) -> String {
+        "…" + token.suffix(min(8, token.count / 2))
+    }
+}
