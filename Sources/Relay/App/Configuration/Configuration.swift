@@ -121,6 +121,8 @@ struct APNsConfiguration: Sendable {
     /// PEM text.
     var privateKey: Secret
     var defaultBundleID: String?
+    /// The apps that may be registered for; `nil` is any.
+    var bundleIDs: Set<String>?
     var production: APNsOrigin
     var sandbox: APNsOrigin
     var caFile: String?
@@ -134,6 +136,10 @@ struct APNsConfiguration: Sendable {
     /// Reads all of it; `nil` when the key is not there or not whole, which is noted as a problem.
     init?(_ reader: inout SettingReader) {
         defaultBundleID = reader.read(Settings.defaultBundleID)
+        bundleIDs = reader.read(Settings.bundleIDs)
+        if let bundleIDs, let defaultBundleID, !bundleIDs.contains(defaultBundleID) {
+            reader.note("APNS_DEFAULT_BUNDLE_ID is not among APNS_BUNDLE_IDS")
+        }
         production = reader.read(Settings.productionURL)
         sandbox = reader.read(Settings.sandboxURL)
         caFile = reader.read(Settings.caFile)

@@ -8,8 +8,8 @@ enum Settings {
         bodyDeadline.row, idleTimeout.row, shutdownDeadline.row,
         tlsCertFile.row, tlsKeyFile.row, tlsHandshakeDeadline.row,
         databaseURL.row,
-        teamID.row, keyID.row, privateKey.row, defaultBundleID.row, productionURL.row, sandboxURL.row,
-        caFile.row, sound.row, timeToLive.row, apnsConnectionsMax.row, connectTimeout.row, pushTimeout.row,
+        teamID.row, keyID.row, privateKey.row, defaultBundleID.row, bundleIDs.row,
+        productionURL.row, sandboxURL.row, caFile.row, sound.row, timeToLive.row, apnsConnectionsMax.row, connectTimeout.row, pushTimeout.row,
         secretBytesMin.row, devicesPerSecretMax.row, eventDeadline.row, pushesPerEventMax.row, pushesMax.row,
         logLevel.row, logFormat.row,
     ]
@@ -82,6 +82,9 @@ enum Settings {
     static let defaultBundleID = Setting(
         "APNS_DEFAULT_BUNDLE_ID", .apns, optional: .bundleID, unset: "a registration must name it",
         "The app of registrations that don't name one.")
+    static let bundleIDs = Setting(
+        "APNS_BUNDLE_IDS", .apns, optional: .bundleIDs, unset: "any app of the team",
+        "The apps that devices may be registered for. A registration for another one is refused.")
     static let productionURL = Setting(
         "APNS_PRODUCTION_URL", .apns, .apnsOrigin, default: .production,
         "The server for `apnsEnv` \"production\". Another one than Apple's is for tests.")
@@ -147,4 +150,18 @@ extension SettingType where Value == String {
     static let sound = text("1 to 64 printable ASCII characters") { bytes in
         (1...64).contains(bytes.count) && bytes.allSatisfy { (0x20...0x7E).contains($0) }
     }
+}
+
+extension SettingType where Value == Set<String> {
+    /// Bundle identifiers, separated by commas.
+    static let bundleIDs = SettingType(
+        accepts: "bundle identifiers, separated by commas",
+        parse: { text in
+            let names = text.split(separator: ",", omittingEmptySubsequences: false).map { name in
+                name.drop { $0 == " " }
+            }
+            guard names.allSatisfy({ BundleID.isValid($0.utf8) }) else { return .failure(.notAccepted) }
+            return .success(Set(names.map(String.init)))
+        },
+        render: { $0.sorted().joined(separator: ",") })
 }

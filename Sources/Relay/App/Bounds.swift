@@ -1,0 +1,57 @@
+/// Every bound of the relay that is no setting, each with its unit in its name.
+enum Bounds {
+    // MARK: Requests (docs/API.md)
+
+    /// Bytes of a request's body.
+    static let requestBodyBytesMax = 16 * 1024
+    /// Nesting of arrays and objects in a request's body; the known fields need 1.
+    static let requestJSONDepthMax = 16
+    /// Bytes of a secret.
+    static let secretBytesMax = 512
+    /// Characters of a device token.
+    static let deviceTokenCountMax = 400
+    /// Characters of a bundle identifier.
+    static let bundleIDCountMax = 155
+    /// Bytes of `sessionID` and `serverID`.
+    static let identifierBytesMax = 255
+    /// Bytes of `eventID`.
+    static let eventIDBytesMax = 128
+    /// Characters of an `X-Request-ID` that is taken over.
+    static let requestIDCountMax = 128
+
+    // MARK: Events
+
+    /// Devices that an event's answer lists one by one; the counts include all. Such an answer fits
+    /// `StorageLimits.answerBytes`.
+    static let deliveriesListedMax = 500
+    /// Bytes of a reason in an answer.
+    static let reasonBytesMax = 64
+    /// How much longer than `RELAY_EVENT_DEADLINE` an event's receipt is leased, for the storage calls around it.
+    static let claimLeaseMargin: Duration = .seconds(60)
+    /// Between two looks at an event that another request handles.
+    static let claimPollInterval: Duration = .milliseconds(50)
+
+    // MARK: Logs
+
+    /// Log lines that wait to be written; further ones are dropped and counted.
+    static let logEventsWaitingMax = 8192
+    /// How long log lines are gathered before they are written together.
+    static let logGatherTime: Duration = .milliseconds(20)
+    /// Rows of the delivery log that wait to be written; further ones are dropped and counted.
+    static let deliveriesWaitingMax = 50_000
+    /// Rows of the delivery log in one transaction.
+    static let deliveriesPerBatchMax = 500
+    /// How long rows of the delivery log are gathered before they are written together.
+    static let deliveriesGatherTime: Duration = .milliseconds(200)
+
+    // MARK: Start
+
+    /// Loops unless `RELAY_LOOPS` says otherwise.
+    static let loopsDefaultMax = 8
+    /// Bytes of a file that a `…_FILE` setting names.
+    static let settingFileBytesMax = 64 * 1024
+    /// File descriptors that are not client connections: databases, connections to APNs, event loops.
+    static let fileDescriptorsReserved = 256
+    /// How long `/ready` gives the same answer without asking again.
+    static let readinessCacheTime: Duration = .seconds(1)
+}

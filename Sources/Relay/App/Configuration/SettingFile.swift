@@ -1,0 +1,34 @@
+import Glibc
+
+/// Reads the small files that `…_FILE` settings name.
+enum SettingFile {
+    /// The file's bytes, or why there are none.
+    static func read(_ path: String) -> Result<[UInt8], FileFault> {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return .failure(FileFault(errno: errno)) }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = Glibc.read(descriptor, &chunk, chunk.count)
+            if count == 0 { return .success(bytes) }
+            if count < 0 {
+                if errno == EINTR { continue }
+                return .failure(FileFault(errno: errno))
+            }
+            bytes += chunk[..<count]
+            guard bytes.count <= Bounds.settingFileBytesMax else {
+                return .failure(FileFault(reason: "it is larger than \(Bounds.settingFileBytesMax) bytes"))
+            }
+        }
+    }
+}
+
+extension FileFault {
+    /// The system's words for an error number.
+    init(errno code: Int32) {
+        var buffer = [CChar](repeating: 0, count: 256)
+        let text = strerror_r(code, &buffer, buffer.count)
+        self.init(reason: text.map { String(cString: $0) } ?? "error \(code)")
+    }
+}

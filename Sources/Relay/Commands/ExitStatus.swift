@@ -1,0 +1,13 @@
+/// How the program ends, in the numbers of sysexits.h.
+enum ExitStatus: Int32, Error, Sendable {
+    /// All went well.
+    case success = 0
+    /// `EX_USAGE`: the command line makes no sense.
+    case usage = 64
+    /// `EX_UNAVAILABLE`: something that is needed can't be had: the database, the port.
+    case unavailable = 69
+    /// `EX_SOFTWARE`: a defect of the program.
+    case software = 70
+    /// `EX_CONFIG`: the configuration is wrong.
+    case configuration = 78
+}

@@ -1,0 +1,83 @@
+/// What `--help` prints; pure functions of the table of settings.
+enum HelpText {
+    /// Help about the program, or about one command with its settings.
+    static func text(about user: SettingUser?) -> String {
+        switch user {
+        case nil: program
+        case .serve: command(.serve, serve)
+        case .migrate: command(.migrate, migrate)
+        }
+    }
+
+    /// What a wrong command line is answered with, after its problem.
+    static let hint = "See relay --help."
+
+    private static let program = """
+        relay \(Version.current): takes events over HTTP and pushes them to devices through APNs.
+
+        Usage: relay [serve] [--SETTING VALUE]...
+               relay migrate [--SETTING VALUE]...
+               relay [serve|migrate] --help
+               relay --version
+
+        serve     Serve the HTTP API until SIGTERM or SIGINT. The default command.
+        migrate   Bring the database's tables up to date and exit. serve does it too when it starts.
+
+        Settings come from environment variables and, before them, from flags of the same name:
+        PORT is --port. relay serve --help lists them.
+
+        Exit statuses: 0 success, 64 wrong usage, 69 database or port unavailable, 70 a defect,
+        78 wrong configuration.
+
+        """
+
+    private static let serve = """
+        Usage: relay serve [--SETTING VALUE]...
+
+        Serves the HTTP API until SIGTERM or SIGINT; SIGHUP reads the TLS certificate again.
+        """
+
+    private static let migrate = """
+        Usage: relay migrate [--SETTING VALUE]...
+
+        Brings the database's tables up to date and exits. No row is lost; a second run changes nothing.
+        """
+
+    private static func command(_ user: SettingUser, _ head: String) -> String {
+        var text = head
+        text += "\n\nAn environment variable and a flag have the same name; the flag goes before. An empty variable\n"
+        text += "counts as not set. A secret can also come from a file: NAME_FILE, --name-file. A secret that is\n"
+        text += "given as a flag shows in the list of processes.\n"
+        for group in SettingGroup.allCases {
+            let rows = Settings.rows(of: group, for: user)
+            guard !rows.isEmpty else { continue }
+            text += "\n\(group.rawValue)\n"
+            for row in rows { text += entry(row) }
+        }
+        return text
+    }
+
+    private static func entry(_ row: SettingRow) -> String {
+        var text = "  \(row.name), \(row.flag)\n"
+        if row.isSecret { text += "  \(row.fileName), \(row.fileFlag)\n" }
+        let accepts = row.accepts.prefix(1).uppercased() + row.accepts.dropFirst()
+        let unset = row.defaultText == "required" ? "Required." : "Default: \(row.defaultText)."
+        for paragraph in [row.summary, "\(accepts). \(unset)"] {
+            for line in wrap(paragraph, width: 90) { text += "      \(line)\n" }
+        }
+        return text
+    }
+
+    /// Breaks a text into lines at blanks.
+    static func wrap(_ text: String, width: Int) -> [String] {
+        var lines: [String] = []
+        for word in text.split(separator: " ") {
+            if let last = lines.last, last.count + 1 + word.count <= width {
+                lines[lines.count - 1] = last + " " + word
+            } else {
+                lines.append(String(word))
+            }
+        }
+        return lines
+    }
+}

@@ -1,0 +1,3 @@
+enum MigrateCommand {
+    static func run(_ configuration: MigrateConfiguration) -> ExitStatus { .software }
+}

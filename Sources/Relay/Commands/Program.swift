@@ -1,0 +1,35 @@
+import Glibc
+
+/// The program: what `main.swift` calls.
+enum Program {
+    /// Runs what the command line asks for and says how the process shall end.
+    static func run(arguments: [String], environment: [String: String]) -> ExitStatus {
+        do throws(UsageProblem) {
+            switch try Invocation.parse(arguments) {
+            case .version:
+                StandardOutput.write("relay \(Version.current)\n")
+            case .help(let user):
+                StandardOutput.write(HelpText.text(about: user))
+            case .run(let user, let flags):
+                let sources = SettingSources(flags: flags, environment: environment, readFile: SettingFile.read)
+                return run(user, sources)
+            }
+            return .success
+        } catch {
+            StandardError.message("\(error.description). \(HelpText.hint)")
+            return .usage
+        }
+    }
+
+    private static func run(_ user: SettingUser, _ sources: SettingSources) -> ExitStatus {
+        do throws(ConfigurationProblems) {
+            switch user {
+            case .serve: return ServeCommand.run(try ServeConfiguration(sources))
+            case .migrate: return MigrateCommand.run(try MigrateConfiguration(sources))
+            }
+        } catch {
+            StandardError.message(error.description)
+            return .configuration
+        }
+    }
+}

@@ -1,0 +1,3 @@
+enum ServeCommand {
+    static func run(_ configuration: ServeConfiguration) -> ExitStatus { .software }
+}

@@ -1,0 +1,42 @@
+import Glibc
+
+/// Standard error, where log lines and messages of failure go.
+enum StandardError {
+    /// Whether a person is watching.
+    static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
+
+    /// Writes all bytes; gives up when nobody can read them any more.
+    static func write(_ bytes: [UInt8]) {
+        FileDescriptorOutput.write(bytes, to: STDERR_FILENO)
+    }
+
+    /// Writes one message of the program, in its name.
+    static func message(_ text: String) {
+        write(Array("relay: \(text)\n".utf8))
+    }
+}
+
+/// Standard output, where goes what a command was asked to print.
+enum StandardOutput {
+    /// Writes a text as it is.
+    static func write(_ text: String) {
+        FileDescriptorOutput.write(Array(text.utf8), to: STDOUT_FILENO)
+    }
+}
+
+private enum FileDescriptorOutput {
+    static func write(_ bytes: [UInt8], to descriptor: Int32) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if written > 0 {
+                rest = rest.dropFirst(written)
+            } else if errno == EAGAIN {
+                var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                _ = poll(&waiting, 1, -1)
+            } else if errno != EINTR {
+                return
+            }
+        }
+    }
+}

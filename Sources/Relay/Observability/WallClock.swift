@@ -1,0 +1,22 @@
+import Glibc
+import Storage
+
+/// Says what time it is; a parameter wherever time matters, so that tests choose it.
+struct WallClock: Sendable {
+    private let read: @Sendable () -> EpochMilliseconds
+
+    /// A clock that asks a function.
+    init(_ read: @escaping @Sendable () -> EpochMilliseconds) {
+        self.read = read
+    }
+
+    /// Milliseconds since 1970.
+    var now: EpochMilliseconds { read() }
+
+    /// The machine's clock.
+    static let system = WallClock {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return EpochMilliseconds(time.tv_sec) * 1000 + EpochMilliseconds(time.tv_nsec / 1_000_000)
+    }
+}

@@ -1,0 +1,41 @@
+import HTTPServer
+import JSON
+
+/// What a route answers: a status and a JSON body.
+struct Reply: Sendable, Equatable {
+    var status = 200
+    var body: [UInt8]
+    var retryAfterSeconds: Int?
+
+    /// `{"ok": true}`.
+    static let ok = Reply(body: Array(#"{"ok":true}"#.utf8))
+
+    /// A body made elsewhere.
+    init(status: Int = 200, body: [UInt8]) {
+        self.status = status
+        self.body = body
+    }
+
+    /// The answer to a refusal.
+    init(_ error: APIError) {
+        status = error.code.status
+        retryAfterSeconds = error.code.retryAfterSeconds
+        var writer = JSON.Writer()
+        writer.beginObject()
+        writer.member("ok", false)
+        writer.member("error", error.sentence)
+        writer.member("code", error.code.rawValue)
+        if let field = error.field { writer.member("field", field.rawValue) }
+        writer.endObject()
+        body = writer.finish()
+    }
+
+    /// The answer as the HTTP server takes it.
+    func response(requestID: String) -> Response {
+        var headers = Headers()
+        headers.append("Content-Type", "application/json")
+        headers.append("X-Request-ID", requestID)
+        if let retryAfterSeconds { headers.append("Retry-After", String(retryAfterSeconds)) }
+        return Response(status: Status(rawValue: status), headers: headers, body: body)
+    }
+}

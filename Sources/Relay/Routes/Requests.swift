@@ -1,0 +1,141 @@
+import Storage
+
+/// What requests are checked against that is a setting.
+struct RequestRules: Sendable {
+    /// The fewest bytes of a secret.
+    var secretBytesMin = 16
+    /// The app of registrations that name none.
+    var defaultBundleID: String?
+    /// The apps that may be registered for; `nil` is any.
+    var bundleIDs: Set<String>?
+}
+
+/// `POST /v1/device/register`, checked.
+struct RegisterRequest: Sendable {
+    let secret: Secret
+    /// Lower-case hexadecimal.
+    let deviceToken: String
+    let bundleID: String
+    let environment: DeviceEnvironment
+
+    /// Checks a body; fields are looked at in the order of docs/API.md.
+    init(body: [UInt8], rules: RequestRules) throws(APIError) {
+        let fields = try RequestFields(body: body)
+        secret = try fields.secret(rules)
+        deviceToken = try fields.deviceToken()
+        let bundleID = try fields.optional(.bundleID, where: BundleID.isValid) ?? rules.defaultBundleID
+        guard let bundleID else { throw APIError(.missingField, field: .bundleID) }
+        if let known = rules.bundleIDs, !known.contains(bundleID) {
+            throw APIError(.unknownBundle, field: .bundleID)
+        }
+        self.bundleID = bundleID
+        let environment = try fields.optional(.apnsEnvironment) ?? DeviceEnvironment.production.rawValue
+        guard let environment = DeviceEnvironment(rawValue: environment) else {
+            throw APIError(.invalidField, field: .apnsEnvironment)
+        }
+        self.environment = environment
+    }
+}
+
+/// `POST /v1/device/unregister`, checked.
+struct UnregisterRequest: Sendable {
+    let secret: Secret
+    /// Lower-case hexadecimal.
+    let deviceToken: String
+
+    /// Checks a body; fields are looked at in the order of docs/API.md.
+    init(body: [UInt8], rules: RequestRules) throws(APIError) {
+        let fields = try RequestFields(body: body)
+        secret = try fields.secret(rules)
+        deviceToken = try fields.deviceToken()
+    }
+}
+
+/// What happened in a session.
+enum EventType: String, CaseIterable, Sendable {
+    case complete, permission, error
+
+    /// The notification's title when the event has none.
+    var defaultTitle: String {
+        switch self {
+        case .complete: "Session complete"
+        case .permission: "Action needed"
+        case .error: "Session error"
+        }
+    }
+
+    /// The notification's text when the event has none.
+    var defaultBody: String {
+        switch self {
+        case .complete: "OpenCode finished your session."
+        case .permission: "OpenCode needs your permission decision."
+        case .error: "OpenCode reported an error for your session."
+        }
+    }
+}
+
+/// `POST /v1/event`, checked.
+struct EventRequest: Sendable {
+    let secret: Secret
+    let type: EventType
+    let sessionID: String
+    let serverID: String?
+    /// As sent; `nil` stands for the type's own.
+    let title: String?
+    /// As sent; `nil` stands for the type's own.
+    let body: String?
+    let eventID: String?
+
+    /// Checks a body; fields are looked at in the order of docs/API.md.
+    init(body: [UInt8], rules: RequestRules) throws(APIError) {
+        let fields = try RequestFields(body: body)
+        secret = try fields.secret(rules)
+        guard let type = EventType(rawValue: try fields.required(.eventType)) else {
+            throw APIError(.invalidField, field: .eventType)
+        }
+        self.type = type
+        sessionID = try fields.required(.sessionID, where: RequestFields.isIdentifier)
+        serverID = try fields.optional(.serverID, where: RequestFields.isIdentifier)
+        title = try fields.optional(.title) { !$0.isEmpty }
+        self.body = try fields.optional(.body) { !$0.isEmpty }
+        eventID = try fields.optional(.eventID) { bytes in
+            (1...Bounds.eventIDBytesMax).contains(bytes.count) && !bytes.contains(0)
+        }
+    }
+
+    /// A digest of everything but the secret and `eventID`: two events under one `eventID` must agree in it.
+    var content: Digest256 {
+        var bytes: [UInt8] = []
+        for part in [type.rawValue, sessionID, serverID, title, body] {
+            // A length before each part: no two events run together into the same bytes.
+            let count = part.map { UInt32($0.utf8.count) } ?? UInt32.max
+            for shift in stride(from: 24, through: 0, by: -8) {
+                bytes.append(UInt8(truncatingIfNeeded: count >> UInt32(shift)))
+            }
+            if let part { bytes += part.utf8 }
+        }
+        return Digest256(of: bytes)
+    }
+}
+
+extension RequestFields {
+    fileprivate func secret(_ rules: RequestRules) throws(APIError) -> Secret {
+        let text = try required(.secret)
+        guard text.utf8.count >= rules.secretBytesMin else {
+            throw APIError(.weakSecret, field: .secret, hint: "It must have at least \(rules.secretBytesMin) bytes.")
+        }
+        guard text.utf8.count <= Bounds.secretBytesMax else { throw APIError(.invalidField, field: .secret) }
+        return Secret(text)
+    }
+
+    fileprivate func deviceToken() throws(APIError) -> String {
+        guard let token = DeviceTokenText.fold(try required(.deviceToken)) else {
+            throw APIError(.invalidField, field: .deviceToken)
+        }
+        return token
+    }
+
+    fileprivate static func isIdentifier(_ bytes: String.UTF8View) -> Bool {
+        (1...Bounds.identifierBytesMax).contains(bytes.count) && !bytes.contains(0)
+    }
+}
