@@ -1,4 +1,5 @@
-package import Glibc
+import CEvent
+import Glibc
 
 /// A moment on the machine's monotonic clock, which never goes back and has nothing to do with the date.
 package struct MonotonicTime: Comparable, Hashable, Sendable {
@@ -42,7 +43,7 @@ extension Duration {
     }
 
     /// The duration as C's `timeval`, rounded up to a whole microsecond so that a timer never fires early.
-    package var timeval: Glibc.timeval {
+    var timeval: Glibc.timeval {
         let microseconds = (clampedNanoseconds + 999) / 1_000
         return Glibc.timeval(tv_sec: Int(microseconds / 1_000_000), tv_usec: Int(microseconds % 1_000_000))
     }
