@@ -45,8 +45,10 @@ enum HelpText {
 
     private static func command(_ user: SettingUser, _ head: String) -> String {
         var text = head
-        text += "\n\nAn environment variable and a flag have the same name; the flag goes before. An empty variable\n"
-        text += "counts as not set. A secret can also come from a file: NAME_FILE, --name-file. A secret that is\n"
+        text +=
+            "\n\nAn environment variable and a flag have the same name; the flag goes before. An empty variable\n"
+        text +=
+            "counts as not set. A secret can also come from a file: NAME_FILE, --name-file. A secret that is\n"
         text += "given as a flag shows in the list of processes.\n"
         for group in SettingGroup.allCases {
             let rows = Settings.rows(of: group, for: user)

@@ -11,7 +11,8 @@ enum Program {
             case .help(let user):
                 StandardOutput.write(HelpText.text(about: user))
             case .run(let user, let flags):
-                let sources = SettingSources(flags: flags, environment: environment, readFile: SettingFile.read)
+                let sources = SettingSources(
+                    flags: flags, environment: environment, readFile: SettingFile.read)
                 return run(user, sources)
             }
             return .success

@@ -49,7 +49,8 @@ struct LogFormatter: Sendable {
     private func appendText(_ event: LogEvent, to bytes: inout [UInt8]) {
         append(Timestamp(event.time).text, style: .faint, to: &bytes)
         bytes.append(UInt8(ascii: " "))
-        append(Self.padded(event.level.rawValue, Column.level), style: Self.style(of: event.level), to: &bytes)
+        append(
+            Self.padded(event.level.rawValue, Column.level), style: Self.style(of: event.level), to: &bytes)
         bytes.append(UInt8(ascii: " "))
         append(Self.padded("\(event.name)", Column.name), style: .bold, to: &bytes)
         for field in event.fields {
@@ -66,7 +67,8 @@ struct LogFormatter: Sendable {
     /// A value as it stands when it is one plain word, otherwise in quotation marks, so that a line stays one
     /// line and its parts can be told apart.
     private static func appendText(_ text: String, to bytes: inout [UInt8]) {
-        let isWord = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x22 && $0 != 0x3D && $0 < 0x7F }
+        let isWord =
+            !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x22 && $0 != 0x3D && $0 < 0x7F }
         if isWord {
             bytes += text.utf8
             return
@@ -143,7 +145,8 @@ struct Timestamp: Sendable {
         let day = milliseconds.floorDivided(by: 86_400_000)
         let time = milliseconds - day * 86_400_000
         let date = Self.date(ofDay: day)
-        return Self.digits(date.year, 4) + "-" + Self.digits(date.month, 2) + "-" + Self.digits(date.day, 2) + "T"
+        return Self.digits(date.year, 4) + "-" + Self.digits(date.month, 2) + "-" + Self.digits(date.day, 2)
+            + "T"
             + Self.digits(time / 3_600_000, 2) + ":" + Self.digits(time / 60_000 % 60, 2) + ":"
             + Self.digits(time / 1000 % 60, 2) + "." + Self.digits(time % 1000, 3) + "Z"
     }

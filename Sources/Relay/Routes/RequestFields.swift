@@ -13,7 +13,8 @@ struct RequestFields: Sendable {
             value = try JSON.parse(
                 body, maxBytes: Bounds.requestBodyBytesMax, maxDepth: Bounds.requestJSONDepthMax)
         } catch {
-            throw APIError(.invalidBody, hint: body.isEmpty ? "It is empty." : nil, logDetail: error.description)
+            throw APIError(
+                .invalidBody, hint: body.isEmpty ? "It is empty." : nil, logDetail: error.description)
         }
         guard let object = value.object else { throw APIError(.invalidBody) }
         self.object = object
@@ -49,7 +50,9 @@ struct RequestFields: Sendable {
     func required(
         _ field: RequestField, where holds: (String.UTF8View) -> Bool
     ) throws(APIError) -> String {
-        guard let text = try optional(field, where: holds) else { throw APIError(.missingField, field: field) }
+        guard let text = try optional(field, where: holds) else {
+            throw APIError(.missingField, field: field)
+        }
         return text
     }
 }

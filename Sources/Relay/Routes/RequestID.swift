@@ -27,7 +27,8 @@ enum RequestID {
         (1...Bounds.requestIDCountMax).contains(bytes.count)
             && bytes.allSatisfy { byte in
                 switch byte {
-                case 0x30...0x3A, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+                case 0x30...0x3A, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "."), UInt8(ascii: "_"),
+                    UInt8(ascii: "-"):
                     true
                 default: false
                 }

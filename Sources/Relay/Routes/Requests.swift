@@ -122,7 +122,8 @@ extension RequestFields {
     fileprivate func secret(_ rules: RequestRules) throws(APIError) -> Secret {
         let text = try required(.secret)
         guard text.utf8.count >= rules.secretBytesMin else {
-            throw APIError(.weakSecret, field: .secret, hint: "It must have at least \(rules.secretBytesMin) bytes.")
+            throw APIError(
+                .weakSecret, field: .secret, hint: "It must have at least \(rules.secretBytesMin) bytes.")
         }
         guard text.utf8.count <= Bounds.secretBytesMax else { throw APIError(.invalidField, field: .secret) }
         return Secret(text)

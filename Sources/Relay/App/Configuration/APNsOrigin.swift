@@ -39,14 +39,16 @@ struct APNsOrigin: Sendable, Hashable, CustomStringConvertible {
             portText = authority[authority.index(after: colon)...]
             authority = authority[..<colon]
         }
-        guard !authority.isEmpty, authority.utf8.count <= 253, authority.utf8.allSatisfy(Self.isHostByte) else {
+        guard !authority.isEmpty, authority.utf8.count <= 253, authority.utf8.allSatisfy(Self.isHostByte)
+        else {
             return nil
         }
         guard let portText else {
             self.init(host: String(authority), port: 443)
             return
         }
-        guard portText.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt16(portText), port > 0 else {
+        guard portText.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt16(portText), port > 0
+        else {
             return nil
         }
         self.init(host: String(authority), port: port)
@@ -66,7 +68,8 @@ struct APNsOrigin: Sendable, Hashable, CustomStringConvertible {
 
     private static func isHostByte(_ byte: UInt8) -> Bool {
         switch byte {
-        case 0x30...0x3A, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"): true
+        case 0x30...0x3A, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
         default: false
         }
     }

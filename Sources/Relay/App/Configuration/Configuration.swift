@@ -19,7 +19,9 @@ struct ServeConfiguration: Sendable {
         delivery = DeliveryConfiguration(&reader)
         log = LogConfiguration(&reader)
         reader.noteUnknownNames()
-        guard let apns, reader.problems.isEmpty else { throw ConfigurationProblems(reader.problems, user: .serve) }
+        guard let apns, reader.problems.isEmpty else {
+            throw ConfigurationProblems(reader.problems, user: .serve)
+        }
         self.apns = apns
     }
 }

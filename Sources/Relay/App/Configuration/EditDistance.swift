@@ -10,7 +10,8 @@ enum EditDistance {
         for (row, a) in left.enumerated() {
             var current = [row + 1]
             for (column, b) in right.enumerated() {
-                var cost = min(previous[column + 1] + 1, current[column] + 1, previous[column] + (a == b ? 0 : 1))
+                var cost = min(
+                    previous[column + 1] + 1, current[column] + 1, previous[column] + (a == b ? 0 : 1))
                 if row > 0, column > 0, a == right[column - 1], left[row - 1] == b {
                     cost = min(cost, beforePrevious[column - 1] + 1)
                 }

@@ -44,7 +44,8 @@ enum PrivateKeyText {
     /// Puts the body in lines of 64 characters, as PEM wants it: shells and compose files fold lines into blanks.
     private static func pem(_ text: String) -> Result<Secret, SettingFault> {
         guard let head = text.firstRange(of: begin) else {
-            return .failure(.because("it is PEM, but not a PRIVATE KEY without password, as Apple's .p8 file is"))
+            return .failure(
+                .because("it is PEM, but not a PRIVATE KEY without password, as Apple's .p8 file is"))
         }
         guard let tail = text.firstRange(of: end), head.upperBound <= tail.lowerBound else {
             return .failure(.because("its last line, \(end), is missing"))

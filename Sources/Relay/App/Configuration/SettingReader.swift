@@ -5,7 +5,9 @@ struct SettingSources: Sendable {
     /// The process's environment. An empty value counts as not set.
     var environment: [String: String] = [:]
     /// Reads a file that a `…_FILE` setting names; fails with the system's words.
-    var readFile: @Sendable (String) -> Result<[UInt8], FileFault> = { _ in .failure(FileFault(reason: "no files")) }
+    var readFile: @Sendable (String) -> Result<[UInt8], FileFault> = { _ in
+        .failure(FileFault(reason: "no files"))
+    }
 }
 
 /// Why a file could not be read, in the system's words, without its content.
@@ -150,7 +152,8 @@ enum Quoted {
     static func name(_ text: String) -> String {
         var safe = ""
         for scalar in text.unicodeScalars.prefix(80) {
-            let isPlain = scalar.properties.generalCategory != .control && scalar.properties.generalCategory != .format
+            let isPlain =
+                scalar.properties.generalCategory != .control && scalar.properties.generalCategory != .format
             safe += isPlain ? String(scalar) : scalar.escaped(asASCII: true)
         }
         return text.unicodeScalars.count > 80 ? safe + "…" : safe

@@ -60,7 +60,8 @@ extension SettingType where Value == String {
                 return .failure(.because("a name can stand for several addresses; use 127.0.0.1 or ::1"))
             }
             var storage = in6_addr()
-            let isAddress = inet_pton(AF_INET, text, &storage) == 1 || inet_pton(AF_INET6, text, &storage) == 1
+            let isAddress =
+                inet_pton(AF_INET, text, &storage) == 1 || inet_pton(AF_INET6, text, &storage) == 1
             return isAddress ? .success(text) : .failure(.notAccepted)
         },
         render: { $0 })

@@ -9,7 +9,8 @@ enum Settings {
         tlsCertFile.row, tlsKeyFile.row, tlsHandshakeDeadline.row,
         databaseURL.row,
         teamID.row, keyID.row, privateKey.row, defaultBundleID.row, bundleIDs.row,
-        productionURL.row, sandboxURL.row, caFile.row, sound.row, timeToLive.row, apnsConnectionsMax.row, connectTimeout.row, pushTimeout.row,
+        productionURL.row, sandboxURL.row, caFile.row, sound.row, timeToLive.row, apnsConnectionsMax.row,
+        connectTimeout.row, pushTimeout.row,
         secretBytesMin.row, devicesPerSecretMax.row, eventDeadline.row, pushesPerEventMax.row, pushesMax.row,
         logLevel.row, logFormat.row,
     ]
@@ -35,18 +36,23 @@ enum Settings {
         "Open client connections in all. Further ones are closed at once.")
     static let connectionsPerAddressMax = Setting(
         "RELAY_CONNECTIONS_PER_ADDRESS_MAX", .server, .integer(1...1_000_000), default: 1024,
-        "Open client connections from one address (an IPv6 /64 counts as one). A proxy in front is one address.")
+        "Open client connections from one address (an IPv6 /64 counts as one). A proxy in front is one address."
+    )
     static let headDeadline = Setting(
-        "RELAY_HEAD_DEADLINE", .server, .duration(.milliseconds(100)...(.seconds(600))), default: .seconds(10),
+        "RELAY_HEAD_DEADLINE", .server, .duration(.milliseconds(100)...(.seconds(600))),
+        default: .seconds(10),
         "From the first byte of a request to the end of its headers.")
     static let bodyDeadline = Setting(
-        "RELAY_BODY_DEADLINE", .server, .duration(.milliseconds(100)...(.seconds(600))), default: .seconds(20),
+        "RELAY_BODY_DEADLINE", .server, .duration(.milliseconds(100)...(.seconds(600))),
+        default: .seconds(20),
         "From the end of a request's headers to the end of its body.")
     static let idleTimeout = Setting(
-        "RELAY_IDLE_TIMEOUT", .server, .duration(.milliseconds(100)...(.seconds(3600))), default: .seconds(75),
+        "RELAY_IDLE_TIMEOUT", .server, .duration(.milliseconds(100)...(.seconds(3600))),
+        default: .seconds(75),
         "How long a connection may stay open without a request. A proxy in front should close earlier.")
     static let shutdownDeadline = Setting(
-        "RELAY_SHUTDOWN_DEADLINE", .server, .duration(.milliseconds(100)...(.seconds(600))), default: .seconds(15),
+        "RELAY_SHUTDOWN_DEADLINE", .server, .duration(.milliseconds(100)...(.seconds(600))),
+        default: .seconds(15),
         "After SIGTERM or SIGINT: how long what is in flight may take before it is cut off.")
 
     // MARK: TLS
@@ -64,7 +70,8 @@ enum Settings {
     // MARK: Database
 
     static let databaseURL = Setting(
-        "DATABASE_URL", .database, .database(drivers: OpenStorage.drivers), default: .sqlite(path: "relay.db"),
+        "DATABASE_URL", .database, .database(drivers: OpenStorage.drivers),
+        default: .sqlite(path: "relay.db"),
         secret: true, users: [.serve, .migrate],
         "Where registrations are kept.")
 
@@ -119,7 +126,8 @@ enum Settings {
         "RELAY_DEVICES_PER_SECRET_MAX", .delivery, .integer(1...10_000), default: 50,
         "Devices that may be registered under one secret.")
     static let eventDeadline = Setting(
-        "RELAY_EVENT_DEADLINE", .delivery, .duration(.milliseconds(100)...(.seconds(300))), default: .seconds(10),
+        "RELAY_EVENT_DEADLINE", .delivery, .duration(.milliseconds(100)...(.seconds(300))),
+        default: .seconds(10),
         "After this time an event is answered; a device without outcome counts as failed.")
     static let pushesPerEventMax = Setting(
         "RELAY_PUSHES_PER_EVENT_MAX", .delivery, .integer(1...10_000), default: 500,
@@ -135,7 +143,8 @@ enum Settings {
         "RELAY_LOG_LEVEL", .log, .choice, default: LogLevel.info, users: [.serve, .migrate],
         "The least level that is logged. A line per request is level info.")
     static let logFormat = Setting(
-        "RELAY_LOG_FORMAT", .log, optional: SettingType<LogFormat>.choice, unset: "text on a terminal, json otherwise",
+        "RELAY_LOG_FORMAT", .log, optional: SettingType<LogFormat>.choice,
+        unset: "text on a terminal, json otherwise",
         users: [.serve, .migrate],
         "How log lines look. They go to standard error.")
 }
