@@ -41,10 +41,4 @@ extension Duration {
         guard seconds < 9_000_000_000 else { return UInt64.max / 2 }
         return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
     }
-
-    /// The duration as C's `timeval`, rounded up to a whole microsecond so that a timer never fires early.
-    var timeval: Glibc.timeval {
-        let microseconds = (clampedNanoseconds + 999) / 1_000
-        return Glibc.timeval(tv_sec: Int(microseconds / 1_000_000), tv_usec: Int(microseconds % 1_000_000))
-    }
 }

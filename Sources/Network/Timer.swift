@@ -27,8 +27,7 @@ import CEvent
     ///
     /// libevent counts from its coarse clock: the timer may fire up to 5 ms early.
     package func schedule(after delay: Duration) {
-        var delay = delay.timeval
-        unsafe event_add(event, &delay)
+        unsafe relay_event_add_timer(event, UInt((delay.clampedNanoseconds + 999) / 1_000))
         isScheduled = true
     }
 

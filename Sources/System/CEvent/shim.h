@@ -5,6 +5,12 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+// A timeval belongs to whichever C module Swift met first, so it stays here.
+static inline int relay_event_add_timer(struct event *event, unsigned long microseconds) {
+    struct timeval delay = {.tv_sec = microseconds / 1000000, .tv_usec = microseconds % 1000000};
+    return event_add(event, &delay);
+}
+
 // With _GNU_SOURCE these take a transparent union that Swift can't fill.
 static inline int relay_bind(int descriptor, const struct sockaddr *address, socklen_t length) {
     return bind(descriptor, address, length);
