@@ -1,3 +1,10 @@
+package import Network
+
+/// Answers a request on the loop that read it.
+///
+/// Its task is cancelled when the client leaves. It must bound its own time.
+package typealias Handler = @Sendable (Request, isolated EventLoop) async -> Response
+
 /// Answers a request at once, without a task; it must not block.
 package typealias SyncHandler = @Sendable (Request) -> Response
 
@@ -5,6 +12,8 @@ package typealias SyncHandler = @Sendable (Request) -> Response
 package enum Route: Sendable {
     /// Answer it at once, on the path that needs no task.
     case sync(SyncHandler)
+    /// Answer it in a task on its loop.
+    case async(Handler)
     /// Refuse it.
     case refuse(Refusal)
 }
@@ -24,6 +33,11 @@ package struct Router: Sendable {
 
     /// No routes.
     package init() {}
+
+    /// Adds an asynchronous route; a second one for the same method and path replaces the first.
+    package mutating func on(_ method: Method, _ path: String, _ handler: @escaping Handler) {
+        add(method, path, .async(handler))
+    }
 
     /// Adds a route answered at once; a second one for the same method and path replaces the first.
     package mutating func onSync(_ method: Method, _ path: String, _ handler: @escaping SyncHandler) {

@@ -12,9 +12,11 @@ enum ByteClass {
         contains(byte, 0xAFFF_FFF2_0000_0000, 0x47FF_FFFE_87FF_FFFF)
     }
 
-    /// A byte of a host and port (RFC 3986, section 3.2), the brackets of an IP literal included, the comma left out.
-    static func isAuthority(_ byte: UInt8) -> Bool {
-        contains(byte, 0x2FFF_6FF2_0000_0000, 0x47FF_FFFE_AFFF_FFFE)
+    /// A byte of a host name or IPv4 address (RFC 3986, section 3.2.2).
+    ///
+    /// Commas and percent-encoding, which no host in use has, are left out.
+    static func isHostName(_ byte: UInt8) -> Bool {
+        contains(byte, 0x2BFF_6FD2_0000_0000, 0x47FF_FFFE_87FF_FFFE)
     }
 
     /// A byte of a field value (RFC 9110, section 5.5): visible, space, tab or above ASCII.

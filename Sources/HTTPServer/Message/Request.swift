@@ -1,3 +1,5 @@
+package import Network
+
 /// A whole request: head and body are there.
 ///
 /// The target has been checked against RFC 3986's characters but not decoded: `path` is compared byte for byte.
@@ -5,32 +7,30 @@ package struct Request: Sendable {
     /// The method as sent.
     package var method: Method
     /// The fields, in the order they came.
-    package var headers: Headers
+    package let headers: Headers
     /// The body without its framing; empty when there was none.
     package var body: [UInt8]
+    /// Who sent it: the socket's other end, which may be a proxy; nil in a request that came over no socket.
+    package var remoteAddress: SocketAddress?
     /// Names the request in logs and answers; empty until somebody sets it, and never read by the server.
     package var id = ""
     /// The minor version: 1 for HTTP/1.1, 0 for HTTP/1.0.
     package let minorVersion: UInt8
+    /// Whether the client would send another request on this connection (RFC 9112, section 9.3).
+    package let keepsAlive: Bool
 
-    /// Where the target lies in `headers.bytes`, in whatever form it was sent.
-    let targetRange: Range<UInt32>
-    /// Where its path lies; empty for an absolute form without one.
-    let pathRange: Range<UInt32>
-    /// Where its query lies, without the question mark.
-    let queryRange: Range<UInt32>
+    private let place: RequestTarget
 
     init(
-        method: Method, headers: Headers, body: [UInt8], minorVersion: UInt8,
-        target: Range<UInt32>, path: Range<UInt32>, query: Range<UInt32>
+        method: Method, headers: Headers, body: [UInt8], minorVersion: UInt8, keepsAlive: Bool,
+        place: RequestTarget
     ) {
         self.method = method
         self.headers = headers
         self.body = body
         self.minorVersion = minorVersion
-        targetRange = target
-        pathRange = path
-        queryRange = query
+        self.keepsAlive = keepsAlive
+        self.place = place
     }
 
     /// A request made by hand, for calling a handler without a connection; `target` is a path with an optional query.
@@ -39,31 +39,29 @@ package struct Request: Sendable {
         body: [UInt8] = []
     ) {
         let bytes = Array(target.utf8)
-        let end = UInt32(bytes.count)
-        let mark = bytes.firstIndex(of: UInt8(ascii: "?")).map { UInt32($0) }
         var fields = Headers(bytes: bytes, fields: [])
         for pair in headers { fields.append(pair.name, pair.value) }
         self.init(
-            method: method, headers: fields, body: body, minorVersion: 1, target: 0..<end,
-            path: 0..<(mark ?? end), query: (mark.map { $0 + 1 } ?? end)..<end)
+            method: method, headers: fields, body: body, minorVersion: 1, keepsAlive: true,
+            place: RequestTarget(split: bytes.span, 0..<bytes.count))
     }
 
     /// The target as sent: origin form, absolute form or `*` (RFC 9112, section 3.2).
-    package var target: String { String(decoding: headers.slice(targetRange), as: UTF8.self) }
+    package var target: String { String(decoding: headers.bytes[place.whole], as: UTF8.self) }
 
     /// The path, still percent-encoded; `/` for an absolute form without a path, `*` for the server as a whole.
     package var path: String {
-        pathRange.isEmpty ? "/" : String(decoding: headers.slice(pathRange), as: UTF8.self)
+        place.path.isEmpty ? "/" : String(decoding: headers.bytes[place.path], as: UTF8.self)
     }
 
     /// What follows the first question mark, still percent-encoded; empty when there is none.
-    package var query: String { String(decoding: headers.slice(queryRange), as: UTF8.self) }
+    package var query: String { String(decoding: headers.bytes[place.query], as: UTF8.self) }
 
     /// The first value of that name in a query of `name=value` pairs joined by `&`, percent-decoded.
     ///
     /// A name without `=` has the empty value. Nil when the name is absent or its value isn't UTF-8.
     package func queryValue(_ name: String) -> String? {
-        for pair in headers.slice(queryRange).split(separator: UInt8(ascii: "&")) {
+        for pair in headers.bytes[place.query].split(separator: UInt8(ascii: "&")) {
             let parts = pair.split(
                 separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
             guard let first = parts.first, percentDecoded(first) == name else { continue }
@@ -74,9 +72,9 @@ package struct Request: Sendable {
 
     /// Whether the path is exactly these bytes; makes no string.
     func hasPath(_ path: [UInt8]) -> Bool {
-        guard !pathRange.isEmpty else { return path == [UInt8(ascii: "/")] }
-        guard path.count == pathRange.count else { return false }
-        return headers.slice(pathRange).elementsEqual(path)
+        guard !place.path.isEmpty else { return path == [UInt8(ascii: "/")] }
+        guard path.count == place.path.count else { return false }
+        return headers.bytes[place.path].elementsEqual(path)
     }
 
     private func percentDecoded(_ text: ArraySlice<UInt8>) -> String? {

@@ -1,0 +1,164 @@
+/// Decodes the chunked coding (RFC 9112, section 7.1), byte for byte, and checks every byte of its framing.
+///
+/// Extensions must follow the grammar, without the white space that its recipients may tolerate, and are dropped. Trailer
+/// fields are checked like header fields and dropped. Both are bounded; so is the number of digits of a size.
+struct ChunkedDecoder {
+    private enum State {
+        /// Before or in the hexadecimal size.
+        case size(digits: Int, value: Int)
+        case extensionName(isEmpty: Bool)
+        case extensionValue(isEmpty: Bool)
+        case quoted
+        case quotedPair
+        case afterQuoted
+        case sizeLineFeed
+        case data(left: Int)
+        case dataReturn
+        case dataLineFeed
+        case trailer
+    }
+
+    /// Digits of a chunk size, leading zeros included; 2^64 has as many.
+    private static let sizeDigitsMax = 16
+
+    /// Whether any byte was taken.
+    private(set) var hasBegun = false
+    private var state = State.size(digits: 0, value: 0)
+    /// The size of the chunk whose line is being read.
+    private var size = 0
+    private var extensionBytes = 0
+    private var trailerBytes = 0
+    private var trailerCount = 0
+    private var trailerLine: [UInt8] = []
+
+    /// Takes bytes from `offset` on and appends the data in them to `body`.
+    ///
+    /// Returns true when the body is complete, with `offset` behind its last byte; false when the input ran out.
+    mutating func decode(
+        _ input: Span<UInt8>, _ offset: inout Int, into body: inout [UInt8], limits: Limits
+    ) throws(RefusalError) -> Bool {
+        hasBegun = hasBegun || offset < input.count
+        while offset < input.count {
+            switch state {
+            case .data(let left):
+                let end = min(input.count, offset + left)
+                body.append(input, offset..<end)
+                state = end - offset == left ? .dataReturn : .data(left: left - (end - offset))
+                offset = end
+            case .trailer:
+                if try trailer(input, &offset, limits: limits) { return true }
+            default:
+                let byte = input[offset]
+                offset += 1
+                try frame(byte, bodyBytes: body.count, limits: limits)
+            }
+        }
+        return false
+    }
+
+    /// Takes a byte of the framing around the data.
+    private mutating func frame(_ byte: UInt8, bodyBytes: Int, limits: Limits) throws(RefusalError) {
+        switch state {
+        case .size(let digits, let value):
+            guard let digit = ByteClass.hexValue(byte) else {
+                guard digits > 0 else { throw RefusalError(.malformedChunk) }
+                size = value
+                return try afterSize(byte, limits: limits)
+            }
+            guard digits < Self.sizeDigitsMax else { throw RefusalError(.malformedChunk) }
+            // No overflow: the value so far is within the body's limit.
+            let next = value << 4 | Int(digit)
+            guard next <= limits.bodyBytesMax - bodyBytes else { throw RefusalError(.bodyTooLarge) }
+            state = .size(digits: digits + 1, value: next)
+        case .extensionName, .extensionValue, .quoted, .quotedPair, .afterQuoted:
+            try inExtension(byte, limits: limits)
+        case .sizeLineFeed:
+            guard byte == UInt8(ascii: "\n") else { throw RefusalError(.malformedChunk) }
+            state = size == 0 ? .trailer : .data(left: size)
+        case .dataReturn:
+            guard byte == UInt8(ascii: "\r") else { throw RefusalError(.malformedChunk) }
+            state = .dataLineFeed
+        case .dataLineFeed:
+            guard byte == UInt8(ascii: "\n") else { throw RefusalError(.malformedChunk) }
+            state = .size(digits: 0, value: 0)
+        case .data, .trailer:
+            break
+        }
+    }
+
+    /// Takes the byte behind a size or an extension: another extension or the end of the line.
+    private mutating func afterSize(_ byte: UInt8, limits: Limits) throws(RefusalError) {
+        switch byte {
+        case UInt8(ascii: "\r"):
+            state = .sizeLineFeed
+        case UInt8(ascii: ";"):
+            try countExtensionByte(limits)
+            state = .extensionName(isEmpty: true)
+        default:
+            throw RefusalError(.malformedChunk)
+        }
+    }
+
+    private mutating func inExtension(_ byte: UInt8, limits: Limits) throws(RefusalError) {
+        switch state {
+        case .extensionName(isEmpty: false) where byte == UInt8(ascii: "="):
+            state = .extensionValue(isEmpty: true)
+        case .extensionName where ByteClass.isToken(byte):
+            state = .extensionName(isEmpty: false)
+        case .extensionValue(isEmpty: true) where byte == UInt8(ascii: "\""):
+            state = .quoted
+        case .extensionValue where ByteClass.isToken(byte):
+            state = .extensionValue(isEmpty: false)
+        case .extensionName(isEmpty: false), .extensionValue(isEmpty: false), .afterQuoted:
+            return try afterSize(byte, limits: limits)
+        case .quoted where byte == UInt8(ascii: "\""):
+            state = .afterQuoted
+        case .quoted where byte == UInt8(ascii: "\\"):
+            state = .quotedPair
+        case .quoted where ByteClass.isFieldValue(byte), .quotedPair where ByteClass.isFieldValue(byte):
+            state = .quoted
+        default:
+            throw RefusalError(.malformedChunk)
+        }
+        try countExtensionByte(limits)
+    }
+
+    private mutating func countExtensionByte(_ limits: Limits) throws(RefusalError) {
+        extensionBytes += 1
+        guard extensionBytes <= limits.chunkExtensionBytesMax else { throw RefusalError(.bodyTooLarge) }
+    }
+
+    /// Takes bytes up to the end of a trailer line; true when that line was the empty one, which ends the body.
+    private mutating func trailer(
+        _ input: Span<UInt8>, _ offset: inout Int, limits: Limits
+    ) throws(RefusalError) -> Bool {
+        let lineFeed = input.firstLineFeed(from: offset)
+        let end = lineFeed.map { $0 + 1 } ?? input.count
+        trailerBytes += end - offset
+        guard trailerBytes <= limits.trailerBytesMax else { throw RefusalError(.headersTooLarge) }
+        trailerLine.append(input, offset..<end)
+        offset = end
+        guard lineFeed != nil else { return false }
+        let length = trailerLine.count - 2
+        guard length >= 0, trailerLine[length] == UInt8(ascii: "\r") else {
+            throw RefusalError(.malformedHeader)
+        }
+        guard length > 0 else { return true }
+        guard HeadParser.field(trailerLine.span, 0..<length) != nil else {
+            throw RefusalError(.malformedHeader)
+        }
+        trailerCount += 1
+        guard trailerCount <= limits.trailerCountMax else { throw RefusalError(.headersTooLarge) }
+        trailerLine.removeAll(keepingCapacity: true)
+        return false
+    }
+}
+
+/// Carries a refusal out of the parser's parts.
+struct RefusalError: Error {
+    let refusal: Refusal
+
+    init(_ refusal: Refusal) {
+        self.refusal = refusal
+    }
+}

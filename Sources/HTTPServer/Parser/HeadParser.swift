@@ -1,0 +1,180 @@
+/// Reads the lines of one head, one whole line at a time, and remembers what they said.
+///
+/// It holds no bytes: a line is given as the place of its line feed in a span that begins with the head, and what is
+/// remembered are ranges of that span. It may be another span for each line, as long as it begins with the same bytes.
+struct HeadParser {
+    /// What a line was.
+    enum Line {
+        /// An empty one before the request line; the head begins behind it.
+        case blank
+        /// The request line or a field line.
+        case part
+        /// The empty line that ends the head.
+        case end
+    }
+
+    /// Empty lines ignored before a request line: some old clients end a body with one (RFC 9112, section 2.2).
+    private static let blankLinesMax = 1
+    /// Room for the fields of a usual request.
+    private static let fieldsReserved = 12
+
+    /// Where the line at hand begins.
+    private(set) var lineStart = 0
+    /// Whether the whole head has been read.
+    private(set) var isComplete = false
+    private(set) var fields: [Headers.Field] = []
+    private(set) var method = Method.get
+    private(set) var minorVersion: UInt8 = 1
+    private(set) var target: RequestTarget?
+    private(set) var framing = FramingFields()
+    private var headerBytes = 0
+    private var blankLines = 0
+
+    /// Whether the request line has been read.
+    private var hasRequestLine: Bool { target != nil }
+
+    /// Refuses a line that has no line feed yet, and whose first `count` bytes are already too many.
+    func checkPartialLine(_ count: Int, limits: borrowing Limits) throws(RefusalError) {
+        if hasRequestLine {
+            guard headerBytes + count <= limits.headerBytesMax else { throw RefusalError(.headersTooLarge) }
+        } else {
+            // The one byte more may be the CR.
+            guard count <= limits.requestLineBytesMax + 1 else { throw RefusalError(.requestLineTooLong) }
+        }
+    }
+
+    /// Reads the line that ends with the line feed at `lineFeed`.
+    mutating func line(
+        _ bytes: Span<UInt8>, _ lineFeed: Int, limits: borrowing Limits
+    ) throws(RefusalError) -> Line {
+        let start = lineStart
+        try checkPartialLine(lineFeed - start, limits: limits)
+        guard lineFeed > start, bytes[lineFeed - 1] == UInt8(ascii: "\r") else {
+            throw RefusalError(hasRequestLine ? .malformedHeader : .malformedRequestLine)
+        }
+        let line = start..<lineFeed - 1
+        lineStart = lineFeed + 1
+        guard hasRequestLine else {
+            guard line.isEmpty else {
+                try requestLine(bytes, line)
+                return .part
+            }
+            blankLines += 1
+            guard blankLines <= Self.blankLinesMax else { throw RefusalError(.malformedRequestLine) }
+            lineStart = 0
+            return .blank
+        }
+        headerBytes += line.count + 2
+        guard headerBytes <= limits.headerBytesMax else { throw RefusalError(.headersTooLarge) }
+        guard !line.isEmpty else {
+            isComplete = true
+            return .end
+        }
+        guard fields.count < limits.headerCountMax else { throw RefusalError(.headersTooLarge) }
+        try fieldLine(bytes, line)
+        return .part
+    }
+
+    /// Judges the complete head as a whole.
+    func check(_ bytes: Span<UInt8>, limits: borrowing Limits) throws(RefusalError) {
+        guard let host = framing.host else {
+            guard minorVersion == 0 else { throw RefusalError(.invalidHost) }
+            return try checkFraming(limits)
+        }
+        if let authority = target?.authority, !bytes.isEqualIgnoringCase(authority, host) {
+            throw RefusalError(.invalidHost)
+        }
+        try checkFraming(limits)
+    }
+
+    private func checkFraming(_ limits: borrowing Limits) throws(RefusalError) {
+        // A coding in HTTP/1.0 is faulty framing (RFC 9112, section 6.1).
+        guard !framing.isChunked || framing.contentLength == nil && minorVersion == 1 else {
+            throw RefusalError(.invalidFraming)
+        }
+        // HTTP/1.0 has no expectations (RFC 9110, section 10.1.1).
+        guard framing.expectation != .other || minorVersion == 0 else {
+            throw RefusalError(.unsupportedExpectation)
+        }
+        guard framing.contentLength ?? 0 <= limits.bodyBytesMax else { throw RefusalError(.bodyTooLarge) }
+    }
+
+    /// Whether the client waits for `100 Continue`.
+    var expectsContinue: Bool { framing.expectation == .continue && minorVersion == 1 }
+
+    /// Whether the connection may carry another request (RFC 9112, section 9.3).
+    var keepsAlive: Bool { !framing.asksToClose && (minorVersion == 1 || framing.asksToKeepAlive) }
+
+    // MARK: The request line
+
+    private mutating func requestLine(_ bytes: Span<UInt8>, _ line: Range<Int>) throws(RefusalError) {
+        var index = line.lowerBound
+        while index < line.upperBound, ByteClass.isToken(bytes[index]) { index += 1 }
+        let name = line.lowerBound..<index
+        guard !name.isEmpty, index < line.upperBound, bytes[index] == 0x20 else {
+            throw RefusalError(.malformedRequestLine)
+        }
+        let targetStart = index + 1
+        index = targetStart
+        while index < line.upperBound, bytes[index] != 0x20 { index += 1 }
+        let targetRange = targetStart..<index
+        guard !targetRange.isEmpty else { throw RefusalError(.malformedRequestLine) }
+        minorVersion = try Self.minorVersion(bytes, index..<line.upperBound)
+        method = Self.method(bytes, name)
+        guard method != .connect else { throw RefusalError(.tunnelNotSupported) }
+        guard let target = RequestTarget(bytes, targetRange, method: method) else {
+            throw RefusalError(.malformedTarget)
+        }
+        self.target = target
+        fields.reserveCapacity(Self.fieldsReserved)
+    }
+
+    /// Reads ` HTTP/1.1` or ` HTTP/1.0`.
+    private static func minorVersion(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(RefusalError) -> UInt8
+    {
+        let start = range.lowerBound
+        guard range.count == 9, bytes.isEqual(start..<start + 6, exactly: " HTTP/"),
+            ByteClass.isDigit(bytes[start + 6]), bytes[start + 7] == UInt8(ascii: "."),
+            ByteClass.isDigit(bytes[start + 8])
+        else { throw RefusalError(.malformedRequestLine) }
+        let minor = bytes[start + 8] - UInt8(ascii: "0")
+        guard bytes[start + 6] == UInt8(ascii: "1"), minor <= 1 else {
+            throw RefusalError(.unsupportedVersion)
+        }
+        return minor
+    }
+
+    private static func method(_ bytes: Span<UInt8>, _ name: Range<Int>) -> Method {
+        if bytes.isEqual(name, exactly: "GET") { return .get }
+        if bytes.isEqual(name, exactly: "POST") { return .post }
+        return Method(String(decoding: bytes.copy(name), as: UTF8.self))
+    }
+
+    // MARK: Field lines
+
+    private mutating func fieldLine(_ bytes: Span<UInt8>, _ line: Range<Int>) throws(RefusalError) {
+        guard let (name, value) = Self.field(bytes, line) else { throw RefusalError(.malformedHeader) }
+        fields.append(
+            Headers.Field(
+                name: UInt32(name.lowerBound)..<UInt32(name.upperBound),
+                value: UInt32(value.lowerBound)..<UInt32(value.upperBound)))
+        try framing.note(bytes, name, value)
+    }
+
+    /// Checks a field line and says where name and value lie in `bytes`.
+    ///
+    /// Nil for anything but `token ":" OWS value OWS`: so for a folded line, a space before the colon, a control character.
+    static func field(_ bytes: Span<UInt8>, _ line: Range<Int>) -> (name: Range<Int>, value: Range<Int>)? {
+        var index = line.lowerBound
+        while index < line.upperBound, ByteClass.isToken(bytes[index]) { index += 1 }
+        guard index > line.lowerBound, index < line.upperBound, bytes[index] == UInt8(ascii: ":") else {
+            return nil
+        }
+        let raw = bytes.extracting(index + 1..<line.upperBound)
+        // Without an early end the compiler can make this loop wide.
+        var isClean = true
+        for index in raw.indices { isClean = isClean && ByteClass.isFieldValue(raw[index]) }
+        guard isClean else { return nil }
+        return (line.lowerBound..<index, bytes.trimmed(index + 1..<line.upperBound))
+    }
+}

@@ -1,0 +1,100 @@
+/// A request target taken apart (RFC 9112, section 3.2): where its authority, path and query lie in the head.
+///
+/// Accepted are the origin form, `*` for `OPTIONS`, and the absolute form of `http` and `https`, which a server must
+/// accept (section 3.2.2); its authority has to be that of `Host`, so that nothing in front of this server can see
+/// another host than it does.
+struct RequestTarget: Sendable {
+    var whole: Range<Int>
+    /// Empty for an absolute form without a path.
+    var path: Range<Int>
+    /// Without the question mark.
+    var query: Range<Int>
+    /// Of the absolute form.
+    var authority: Range<Int>?
+
+    /// A path with an optional query, unchecked.
+    init(split bytes: Span<UInt8>, _ range: Range<Int>) {
+        var mark = range.lowerBound
+        while mark < range.upperBound, bytes[mark] != UInt8(ascii: "?") { mark += 1 }
+        whole = range
+        path = range.lowerBound..<mark
+        query = min(mark + 1, range.upperBound)..<range.upperBound
+    }
+
+    /// Reads the target in `range`, which is not empty; nil when it is malformed or of a form that `method` can't have.
+    init?(_ bytes: Span<UInt8>, _ range: Range<Int>, method: Method) {
+        var pathStart = range.lowerBound
+        var authority: Range<Int>?
+        switch bytes[range.lowerBound] {
+        case UInt8(ascii: "/"):
+            break
+        case UInt8(ascii: "*"):
+            guard range.count == 1, method == .options else { return nil }
+        default:
+            guard let found = Self.authority(bytes, range) else { return nil }
+            authority = found
+            pathStart = found.upperBound
+        }
+        for index in pathStart..<range.upperBound {
+            guard ByteClass.isTarget(bytes[index]) else { return nil }
+            guard bytes[index] == UInt8(ascii: "%") else { continue }
+            guard range.upperBound - index > 2, ByteClass.hexValue(bytes[index + 1]) != nil,
+                ByteClass.hexValue(bytes[index + 2]) != nil
+            else { return nil }
+        }
+        self.init(split: bytes, pathStart..<range.upperBound)
+        self.whole = range
+        self.authority = authority
+    }
+
+    /// The authority of an absolute form; nil when the target isn't one, or has user information.
+    private static func authority(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Range<Int>? {
+        var start = range.lowerBound
+        if range.count > 7, bytes.isEqual(start..<start + 7, lowercase: "http://") {
+            start += 7
+        } else if range.count > 8, bytes.isEqual(start..<start + 8, lowercase: "https://") {
+            start += 8
+        } else {
+            return nil
+        }
+        var end = start
+        while end < range.upperBound, bytes[end] != UInt8(ascii: "/"), bytes[end] != UInt8(ascii: "?") {
+            end += 1
+        }
+        guard end > start, isHost(bytes, start..<end) else { return nil }
+        return start..<end
+    }
+
+    /// Whether the bytes are `host [":" port]` (RFC 9110, section 7.2).
+    ///
+    /// Empty is a host: of a URI without authority.
+    static func isHost(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
+        guard !range.isEmpty else { return true }
+        guard let end = hostEnd(bytes, range) else { return false }
+        guard end < range.upperBound else { return true }
+        guard bytes[end] == UInt8(ascii: ":"), range.upperBound - end <= 6 else { return false }
+        for index in end + 1..<range.upperBound where !ByteClass.isDigit(bytes[index]) { return false }
+        return true
+    }
+
+    /// Where a name, an IPv4 address or an IPv6 address in brackets ends; nil when there is none.
+    private static func hostEnd(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Int? {
+        var end = range.lowerBound
+        guard bytes[end] == UInt8(ascii: "[") else {
+            while end < range.upperBound, bytes[end] != UInt8(ascii: ":") {
+                guard ByteClass.isHostName(bytes[end]) else { return nil }
+                end += 1
+            }
+            return end > range.lowerBound ? end : nil
+        }
+        end += 1
+        while end < range.upperBound, bytes[end] != UInt8(ascii: "]") {
+            let byte = bytes[end]
+            guard ByteClass.hexValue(byte) != nil || byte == UInt8(ascii: ":") || byte == UInt8(ascii: ".")
+            else { return nil }
+            end += 1
+        }
+        guard end < range.upperBound, end > range.lowerBound + 1 else { return nil }
+        return end + 1
+    }
+}

@@ -1,0 +1,62 @@
+import Glibc
+
+extension Span<UInt8> {
+    /// The index of the first line feed at or after `start`.
+    func firstLineFeed(from start: Int) -> Int? {
+        let rest = extracting(start...)
+        return rest.withUnsafeBufferPointer { bytes -> Int? in
+            guard let base = bytes.baseAddress, bytes.count > 0 else { return nil }
+            guard let found = memchr(base, Int32(UInt8(ascii: "\n")), bytes.count) else { return nil }
+            return start + (UnsafeRawPointer(found) - UnsafeRawPointer(base))
+        }
+    }
+
+    /// A copy of these bytes.
+    func copy(_ range: Range<Int>) -> [UInt8] {
+        extracting(range).withUnsafeBufferPointer { Array($0) }
+    }
+
+    /// Whether these bytes are `text`.
+    func isEqual(_ range: Range<Int>, exactly text: StaticString) -> Bool {
+        guard range.count == text.utf8CodeUnitCount else { return false }
+        let own = extracting(range)
+        return text.withUTF8Buffer { text in
+            for index in 0..<own.count where own[index] != text[index] { return false }
+            return true
+        }
+    }
+
+    /// Whether these bytes, ASCII case aside, are `text`, which is in small letters.
+    func isEqual(_ range: Range<Int>, lowercase text: StaticString) -> Bool {
+        guard range.count == text.utf8CodeUnitCount else { return false }
+        let own = extracting(range)
+        return text.withUTF8Buffer { text in
+            for index in 0..<own.count where ByteClass.lowercased(own[index]) != text[index] { return false }
+            return true
+        }
+    }
+
+    /// Whether two ranges hold the same bytes, ASCII case aside.
+    func isEqualIgnoringCase(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
+        guard left.count == right.count else { return false }
+        let (left, right) = (extracting(left), extracting(right))
+        for index in 0..<left.count
+        where ByteClass.lowercased(left[index]) != ByteClass.lowercased(right[index]) { return false }
+        return true
+    }
+
+    /// The range without the spaces and tabs at its ends.
+    func trimmed(_ range: Range<Int>) -> Range<Int> {
+        var (start, end) = (range.lowerBound, range.upperBound)
+        while start < end, self[start] == 0x20 || self[start] == 0x09 { start += 1 }
+        while start < end, self[end - 1] == 0x20 || self[end - 1] == 0x09 { end -= 1 }
+        return start..<end
+    }
+}
+
+extension [UInt8] {
+    /// Appends a part of a span.
+    mutating func append(_ span: Span<UInt8>, _ range: Range<Int>) {
+        span.extracting(range).withUnsafeBufferPointer { append(contentsOf: $0) }
+    }
+}
