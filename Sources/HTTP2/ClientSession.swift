@@ -55,7 +55,9 @@ package final class ClientSession {
     /// Whether `collectOutput` has something to give.
     package var wantsWrite: Bool { native.wantsWrite }
 
-    /// Takes what came from the server. After an error the connection is of no use any more: `abandon` it.
+    /// Takes what came from the server.
+    ///
+    /// After an error the connection is of no use any more: `abandon` it.
     package func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {
         try unsafe native.receive(bytes)
     }

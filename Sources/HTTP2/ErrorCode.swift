@@ -1,4 +1,6 @@
-/// An HTTP/2 error code as RST_STREAM and GOAWAY carry it (RFC 9113, section 7). The set is open: peers may send any value.
+/// An HTTP/2 error code as RST_STREAM and GOAWAY carry it (RFC 9113, section 7).
+///
+/// The set is open: peers may send any value.
 package struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     package var rawValue: UInt32
 
@@ -35,10 +37,14 @@ package struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConv
 
 /// A GOAWAY frame: the peer takes no stream above `lastStreamID` any more (RFC 9113, section 6.8).
 package struct GoAway: Hashable, Sendable {
-    /// Streams above it were not processed. 2^31-1 announces a graceful end: a second GOAWAY follows.
+    /// Streams above it were not processed.
+    ///
+    /// 2^31-1 announces a graceful end: a second GOAWAY follows.
     package var lastStreamID: Int32
     package var code: ErrorCode
-    /// Whatever the peer explains itself with: APNs sends `{"reason":"…"}`. At most `ClientLimits.debugDataBytes`.
+    /// Whatever the peer explains itself with.
+    ///
+    /// APNs sends `{"reason":"…"}`. At most `ClientLimits.debugDataBytes`.
     package var debugData: [UInt8]
 
     package init(lastStreamID: Int32, code: ErrorCode, debugData: [UInt8] = []) {

@@ -37,17 +37,23 @@ package struct HeaderFields: Sendable, Equatable {
         fields.removeSubrange(count...)
     }
 
-    /// Adds a field. `indexed: false` sends it as a literal that no table keeps (RFC 7541, section 6.2.3).
+    /// Adds a field.
+    ///
+    /// `indexed: false` sends it as a literal that no table keeps (RFC 7541, section 6.2.3).
     package mutating func append(_ name: StaticString, _ value: StaticString, indexed: Bool = true) {
         unsafe append(Self.bytes(name), Self.bytes(value), indexed: indexed)
     }
 
-    /// Adds a field. `indexed: false` sends it as a literal that no table keeps (RFC 7541, section 6.2.3).
+    /// Adds a field.
+    ///
+    /// `indexed: false` sends it as a literal that no table keeps (RFC 7541, section 6.2.3).
     package mutating func append(_ name: StaticString, _ value: [UInt8], indexed: Bool = true) {
         unsafe value.withUnsafeBufferPointer { unsafe append(Self.bytes(name), $0, indexed: indexed) }
     }
 
-    /// Adds a field. `indexed: false` sends it as a literal that no table keeps (RFC 7541, section 6.2.3).
+    /// Adds a field.
+    ///
+    /// `indexed: false` sends it as a literal that no table keeps (RFC 7541, section 6.2.3).
     package mutating func append(_ name: StaticString, _ value: String, indexed: Bool = true) {
         unsafe begin(nameOf: Self.bytes(name), indexed: indexed)
         storage.append(contentsOf: value.utf8)
@@ -105,6 +111,12 @@ package struct HeaderFields: Sendable, Equatable {
     package func count(of name: StaticString) -> Int {
         let wanted = unsafe Self.bytes(name)
         return fields.reduce(0) { unsafe matches($1, wanted) ? $0 + 1 : $0 }
+    }
+
+    /// Whether the first field `name` may be kept in a compression table; false where the peer sent it never-indexed.
+    package func isIndexed(_ name: StaticString) -> Bool? {
+        let wanted = unsafe Self.bytes(name)
+        return fields.first { unsafe matches($0, wanted) }?.isIndexed
     }
 
     /// Every field in order, as text where it is UTF-8 and with replacement characters where it is not.

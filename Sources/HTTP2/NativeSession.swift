@@ -126,7 +126,9 @@ import CNghttp2
         unsafe nghttp2_session_get_remote_settings(pointer, id)
     }
 
-    /// Queues a response; its body comes from the callback that the role installed. False when the stream is gone.
+    /// Queues a response; its body comes from the callback that the role installed.
+    ///
+    /// False when the stream is gone.
     func submitResponse(_ stream: Int32, _ fields: HeaderFields, body: nghttp2_data_provider?) -> Bool {
         unsafe fields.withNameValues { table, count in
             guard var body = unsafe body else {

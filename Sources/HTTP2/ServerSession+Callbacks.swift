@@ -18,11 +18,12 @@ extension ServerSession {
             unsafe ServerSession.with(context) { unsafe $0.beginHeaders(frame) }
         }
         unsafe nghttp2_session_callbacks_set_on_header_callback(set) {
-            _, frame, name, nameCount, value, valueCount, _, context in
+            _, frame, name, nameCount, value, valueCount, flags, context in
             unsafe ServerSession.with(context) {
                 unsafe $0.header(
                     frame, UnsafeBufferPointer(start: name, count: nameCount),
-                    UnsafeBufferPointer(start: value, count: valueCount))
+                    UnsafeBufferPointer(start: value, count: valueCount),
+                    isIndexed: UInt32(flags) & NGHTTP2_NV_FLAG_NO_INDEX.rawValue == 0)
             }
         }
         unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(set) {
@@ -69,7 +70,7 @@ extension ServerSession {
 
     private func header(
         _ frame: UnsafePointer<nghttp2_frame>?, _ name: UnsafeBufferPointer<UInt8>,
-        _ value: UnsafeBufferPointer<UInt8>
+        _ value: UnsafeBufferPointer<UInt8>, isIndexed: Bool
     ) {
         guard let frame = unsafe frame, let slot = native.slot(of: unsafe frame.pointee.hd.stream_id),
             streams[slot].stage == .headers
@@ -78,7 +79,7 @@ extension ServerSession {
             streams[slot].stage = .headersTooLarge
             return
         }
-        unsafe streams[slot].fields.append(name, value)
+        unsafe streams[slot].fields.append(name, value, indexed: isIndexed)
     }
 
     private func data(_ stream: Int32, _ bytes: UnsafeBufferPointer<UInt8>) {

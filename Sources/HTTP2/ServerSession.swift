@@ -58,7 +58,9 @@ package final class ServerSession {
     /// Whether `collectOutput` has something to give.
     package var wantsWrite: Bool { native.wantsWrite }
 
-    /// Takes what came from the client. After an error the connection is of no use any more.
+    /// Takes what came from the client.
+    ///
+    /// After an error the connection is of no use any more.
     package func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {
         try unsafe native.receive(bytes)
     }

@@ -23,7 +23,9 @@ struct SlotTable<Element> {
         return elements.count - 1
     }
 
-    /// Gives a place back. A place that is free already stays as it is.
+    /// Gives a place back.
+    ///
+    /// A place that is free already stays as it is.
     mutating func release(_ index: Int) {
         guard isUsed[index] else { return }
         isUsed[index] = false
