@@ -55,12 +55,15 @@ let package = Package(
             dependencies: ["COpenSSL", "HTTP2", "HTTPServer", "JSON", "Network"],
             swiftSettings: cFacing),
 
+        .target(
+            name: "HTTP2Testing", dependencies: ["HTTP2", "Network"], path: "Tests/HTTP2Testing",
+            swiftSettings: strict),
         tests("JSONTests", ["JSON"]),
         tests("StorageTests", ["Storage", "StorageSQLite"]),
         tests("NetworkTests", ["Network"]),
         tests("HTTPServerTests", ["HTTPServer", "Network"]),
-        tests("HTTP2Tests", ["HTTP2", "Network"]),
-        tests("APNsTests", ["APNs", "HTTP2", "JSON", "Network"]),
+        tests("HTTP2Tests", ["HTTP2", "HTTP2Testing", "Network"]),
+        tests("APNsTests", ["APNs", "HTTP2", "HTTP2Testing", "JSON", "Network"]),
         tests("RelayTests", ["Relay"]),
         tests("APNsSimulatorTests", ["APNsSimulator"]),
         tests("EndToEndTests", ["JSON"]),

@@ -1,0 +1,90 @@
+import Network
+
+/// What a connection needs of a session, whatever its role.
+protocol FrameEngine: AnyObject {
+    var isFinished: Bool { get }
+    var wantsWrite: Bool { get }
+    func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error)
+    func collectOutput(into output: inout [UInt8], target: Int) throws(HTTP2Error)
+}
+
+extension ClientSession: FrameEngine {}
+extension ServerSession: FrameEngine {}
+
+/// Why a connection ended.
+package enum ConnectionEnd: Hashable, Sendable, CustomStringConvertible {
+    /// The channel closed, for instance because both sides were done, or because no address took the connection.
+    case channel(String, isOrderly: Bool)
+    /// The peer doesn't speak HTTP/2 here: ALPN didn't choose `h2` (RFC 9113, section 3.2).
+    case notHTTP2
+    /// The peer broke the protocol; the library's words.
+    case protocolFailure(String)
+
+    /// Whether one side closed it without any mishap.
+    package var isOrderly: Bool {
+        if case .channel(_, let isOrderly) = self { isOrderly } else { false }
+    }
+
+    package var description: String {
+        switch self {
+        case .channel(let reason, _): reason
+        case .notHTTP2: "the peer did not choose HTTP/2"
+        case .protocolFailure(let reason): "HTTP/2: \(reason)"
+        }
+    }
+
+    init(_ reason: ChannelCloseReason) {
+        self = .channel(reason.description, isOrderly: reason == .local || reason == .peer)
+    }
+}
+
+/// Carries a session's frames to its channel: once a turn of the loop, in large pieces, and no faster than they leave.
+final class FramePump<Engine: FrameEngine> {
+    /// How many bytes are gathered before the channel gets them.
+    static var pieceBytes: Int { 16 * 1024 }
+    /// How long the last frames may take to leave.
+    static var closeDeadline: Duration { .seconds(2) }
+
+    let engine: Engine
+    private(set) var channel: Channel?
+    /// A stalled pump writes nothing any more, as a peer behind a broken network does.
+    var isStalled = false
+    private var buffer: [UInt8] = []
+    private var isFlushPut = false
+
+    init(_ engine: Engine) {
+        self.engine = engine
+    }
+
+    func start(_ channel: Channel) {
+        self.channel = channel
+        buffer.reserveCapacity(Self.pieceBytes + 17 * 1024)
+    }
+
+    func stop() {
+        channel = nil
+        buffer = []
+    }
+
+    /// Sees to it that frames leave at the end of this turn; `afterwards` runs then, also when nothing was to be sent.
+    func flushAtTurnEnd(_ afterwards: @escaping () -> Void) {
+        guard !isFlushPut, let channel else { return }
+        isFlushPut = true
+        channel.loop.atTurnEnd { [self] in
+            isFlushPut = false
+            afterwards()
+        }
+    }
+
+    /// Moves frames to the channel as long as it takes them; closes it when the session is over.
+    func flush() throws(HTTP2Error) {
+        guard let channel, channel.isOpen, !isStalled else { return }
+        while channel.isWritable {
+            buffer.removeAll(keepingCapacity: true)
+            try engine.collectOutput(into: &buffer, target: Self.pieceBytes)
+            guard !buffer.isEmpty else { break }
+            channel.write(buffer)
+        }
+        if engine.isFinished { channel.closeAfterFlush(deadline: Self.closeDeadline) }
+    }
+}

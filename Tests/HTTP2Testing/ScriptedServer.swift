@@ -1,0 +1,116 @@
+package import HTTP2
+package import Network
+
+/// An HTTP/2 server over TLS on 127.0.0.1 that does with each request what a test says, and counts.
+///
+/// Loop-confined.
+package final class ScriptedServer: ServerConnectionHandler {
+    /// A request and where it came in.
+    package struct Incoming {
+        package let connection: HTTP2ServerConnection
+        package let stream: StreamID
+        package let request: ServerRequest
+        /// The order of its connection, from 0.
+        package let connectionIndex: Int
+
+        /// The request's `apns-id`.
+        package var id: String { request.fields.string("apns-id") ?? "" }
+
+        /// Answers 200, or `status` with a reason as APNs has it.
+        package func answer(_ status: Int = 200, reason: String? = nil) {
+            var fields = HeaderFields(status: status)
+            fields.append("apns-id", id)
+            let body = reason.map { Array("{\"reason\":\"\($0)\"}".utf8) } ?? []
+            connection.respond(to: stream, fields, body: body)
+        }
+    }
+
+    private let loop: EventLoop
+    private var listener: Listener?
+    private let limits: () -> ServerLimits
+    private var indices: [ObjectIdentifier: Int] = [:]
+
+    /// Where it listens.
+    package private(set) var endpoint: Endpoint
+    /// The connections that stand, oldest first.
+    package private(set) var connections: [HTTP2ServerConnection] = []
+    /// How many connections have been accepted.
+    package private(set) var acceptedCount = 0
+    /// How many connections have ended, and how.
+    package private(set) var ends: [ConnectionEnd] = []
+    /// How often each `apns-id` came in.
+    package private(set) var received: [String: Int] = [:]
+    /// What to do with a request; answers 200 unless set.
+    package var onRequest: (Incoming) -> Void = { $0.answer() }
+    /// What to do with a new connection.
+    package var onConnection: (HTTP2ServerConnection) -> Void = { _ in }
+    /// Everything else that happens on connections.
+    package var onEvent: (HTTP2ServerConnection, ServerEvent) -> Void = { _, _ in }
+    /// Told after every event.
+    package let watch: Watch
+
+    /// Starts to listen on a free port.
+    package init(
+        on loop: EventLoop, certificate: CertificateFiles,
+        limits: @escaping () -> ServerLimits = { ServerLimits() },
+        alpn: [String] = ["h2"]
+    ) throws {
+        self.loop = loop
+        self.limits = limits
+        watch = Watch(on: loop)
+        endpoint = Endpoint(host: "127.0.0.1", port: 0)
+        guard let address = SocketAddress(ip: "127.0.0.1", port: 0) else {
+            throw SetupFailure("no loopback address")
+        }
+        var options = Listener.Options()
+        options.tls = try TLSServerContext(
+            certificateFile: certificate.certificate, keyFile: certificate.key, alpn: alpn)
+        let listener = try Listener(address, on: loop, options: options) { [weak self] _ in
+            guard let self else { return nil }
+            return try? HTTP2ServerConnection(limits: self.limits(), handler: self)
+        }
+        self.listener = listener
+        endpoint = Endpoint(host: "127.0.0.1", port: listener.localAddress.port)
+    }
+
+    /// Listens no more and closes every connection.
+    package func close() {
+        listener?.close()
+        listener = nil
+        for connection in connections { connection.close() }
+    }
+
+    /// Listens no more; connections stay.
+    package func stopListening() {
+        listener?.close()
+        listener = nil
+    }
+
+    package func connectionOpened(_ connection: HTTP2ServerConnection) {
+        indices[ObjectIdentifier(connection)] = acceptedCount
+        acceptedCount += 1
+        connections.append(connection)
+        onConnection(connection)
+        watch.changed()
+    }
+
+    package func connection(_ connection: HTTP2ServerConnection, event: ServerEvent) {
+        if case .request(let stream, let request) = event {
+            let index = indices[ObjectIdentifier(connection)] ?? -1
+            let incoming = Incoming(
+                connection: connection, stream: stream, request: request, connectionIndex: index)
+            received[incoming.id, default: 0] += 1
+            onRequest(incoming)
+        } else {
+            onEvent(connection, event)
+        }
+        watch.changed()
+    }
+
+    package func connectionClosed(_ connection: HTTP2ServerConnection, end: ConnectionEnd) {
+        connections.removeAll { $0 === connection }
+        indices[ObjectIdentifier(connection)] = nil
+        ends.append(end)
+        watch.changed()
+    }
+}
