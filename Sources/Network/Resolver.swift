@@ -1,3 +1,4 @@
+import CEvent
 import Glibc
 
 /// Looks names up with the system's resolver, which blocks, on one thread made for it; nothing is cached.
