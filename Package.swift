@@ -66,6 +66,6 @@ let package = Package(
         tests("APNsTests", ["APNs", "HTTP2", "HTTP2Testing", "JSON", "Network"]),
         tests("RelayTests", ["Relay"]),
         tests("APNsSimulatorTests", ["APNsSimulator"]),
-        tests("EndToEndTests", ["JSON"]),
+        tests("EndToEndTests", ["JSON", "Network"]),
     ]
 )

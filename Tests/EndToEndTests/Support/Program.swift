@@ -1,0 +1,156 @@
+import Foundation
+import Network
+
+/// A program of this package that runs as a process of its own, with what it prints.
+final class Program: Sendable {
+    /// How long a program may take to say a line that a test waits for, or to end.
+    static let deadline = Duration.seconds(30)
+
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private struct State {
+        var lines: [String] = []
+        var partial: [UInt8] = []
+        var status: Int32?
+        var waiters: [Int: Waiter] = [:]
+        var nextWaiter = 0
+        var isOutputOver = false
+    }
+
+    private struct Waiter {
+        let isDone: @Sendable ([String], Int32?) -> Bool
+        let resume: CheckedContinuation<Bool, Never>
+    }
+
+    let name: String
+    private let process: Process
+    private let state = Lock(State())
+
+    /// Starts the built product `name`; its environment holds what is given and `PATH`, nothing else.
+    init(_ name: String, _ arguments: [String] = [], environment: [String: String] = [:]) throws {
+        self.name = name
+        process = Process()
+        process.executableURL = Self.products.appendingPathComponent(name)
+        process.arguments = arguments
+        process.environment = environment.merging(["PATH": "/usr/bin:/bin"]) { mine, _ in mine }
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = pipe
+        process.standardInput = FileHandle.nullDevice
+        pipe.fileHandleForReading.readabilityHandler = { [weak self] handle in
+            let data = handle.availableData
+            if data.isEmpty { handle.readabilityHandler = nil }
+            self?.printed(data)
+        }
+        process.terminationHandler = { [weak self] process in
+            let status = process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+            self?.change { $0.status = status }
+        }
+        try process.run()
+    }
+
+    deinit {
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    }
+
+    /// Where the build put the programs: beside the tests' own bundle.
+    static var products: URL {
+        let tests = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? CommandLine.arguments[0]
+        return URL(fileURLWithPath: tests).deletingLastPathComponent()
+    }
+
+    var processIdentifier: Int32 { process.processIdentifier }
+
+    /// What it has printed until now, on both streams.
+    var lines: [String] { state.withLock { $0.lines } }
+
+    func signal(_ number: Int32) { kill(process.processIdentifier, number) }
+
+    /// Waits for a line that `matches` and returns it.
+    func line(_ what: String, where matches: @escaping @Sendable (String) -> Bool) async throws -> String {
+        let found = await wait { lines, status in status != nil || lines.contains(where: matches) }
+        if let line = lines.first(where: matches) { return line }
+        throw Failure(
+            description: "\(name) \(found ? "ended" : "did not say") before \(what); it printed:\n\(output)")
+    }
+
+    /// Waits for its end: the exit status, or the negative number of the signal that ended it.
+    func ended() async throws -> Int32 {
+        _ = await wait { _, status in status != nil }
+        guard let status = state.withLock({ $0.status }) else {
+            throw Failure(description: "\(name) did not end; it printed:\n\(output)")
+        }
+        return status
+    }
+
+    /// Asks it to end with SIGTERM and waits.
+    @discardableResult
+    func stop() async throws -> Int32 {
+        signal(SIGTERM)
+        return try await ended()
+    }
+
+    var output: String { lines.joined(separator: "\n") }
+
+    private func printed(_ data: Data) {
+        change { state in
+            state.isOutputOver = data.isEmpty
+            state.partial.append(contentsOf: data)
+            while let end = state.partial.firstIndex(of: UInt8(ascii: "\n")) {
+                state.lines.append(String(decoding: state.partial[..<end], as: UTF8.self))
+                state.partial.removeSubrange(...end)
+            }
+        }
+    }
+
+    private func change(_ body: @Sendable (inout State) -> Void) {
+        let ready = state.withLock { state in
+            body(&state)
+            // A program's last words may come after its end.
+            let status = state.isOutputOver ? state.status : nil
+            let ready = state.waiters.filter { $0.value.isDone(state.lines, status) }
+            for key in ready.keys { state.waiters[key] = nil }
+            return Array(ready.values)
+        }
+        for waiter in ready { waiter.resume.resume(returning: true) }
+    }
+
+    private func wait(until isDone: @escaping @Sendable ([String], Int32?) -> Bool) async -> Bool {
+        let timer = Lock<Task<Void, Never>?>(nil)
+        let done = await withCheckedContinuation { continuation in
+            let number = state.withLock { state -> Int? in
+                if isDone(state.lines, state.isOutputOver ? state.status : nil) { return nil }
+                state.nextWaiter += 1
+                state.waiters[state.nextWaiter] = Waiter(isDone: isDone, resume: continuation)
+                return state.nextWaiter
+            }
+            guard let number else { return continuation.resume(returning: true) }
+            let task = Task { [weak self] in
+                try? await Task.sleep(for: Self.deadline)
+                guard !Task.isCancelled else { return }
+                let waiter = self?.state.withLock { $0.waiters.removeValue(forKey: number) }
+                waiter?.resume.resume(returning: false)
+            }
+            timer.withLock { $0 = task }
+        }
+        timer.withLock { $0?.cancel() }
+        return done
+    }
+}
+
+/// A directory that goes when the test is done with it.
+final class TemporaryDirectory: Sendable {
+    let path: String
+
+    init() throws {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent("relay-" + UUID().uuidString)
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        path = url.path
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func file(_ name: String) -> String { path + "/" + name }
+}
