@@ -21,8 +21,9 @@ enum Bounds {
 
     // MARK: Events
 
-    /// Devices that an event's answer lists one by one; the counts include all. Such an answer fits
-    /// `StorageLimits.answerBytes`.
+    /// Devices that an event's answer lists one by one; the counts include all.
+    ///
+    /// Such an answer fits `StorageLimits.answerBytes`.
     static let deliveriesListedMax = 500
     /// Bytes of a reason in an answer.
     static let reasonBytesMax = 64

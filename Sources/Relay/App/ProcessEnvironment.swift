@@ -3,7 +3,9 @@
 
 /// The environment that the process was started with.
 enum ProcessEnvironment {
-    /// All variables. Of a name that is there twice the last counts.
+    /// All variables.
+    ///
+    /// Of a name that is there twice the last counts.
     static func read() -> [String: String] {
         var variables: [String: String] = [:]
         guard var next = Optional(environ) else { return variables }

@@ -1,7 +1,9 @@
 import JSON
 import Storage
 
-/// Turns events into lines. A pure function of the event.
+/// Turns events into lines.
+///
+/// A pure function of the event.
 struct LogFormatter: Sendable {
     /// How lines look.
     let format: LogFormat

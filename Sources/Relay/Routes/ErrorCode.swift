@@ -27,7 +27,9 @@ enum ErrorCode: String, CaseIterable, Sendable {
     /// The HTTP status that the code always comes with.
     var status: Int { entry.status }
 
-    /// The sentence for a person. Answers about a field continue it with what the field must be.
+    /// The sentence for a person.
+    ///
+    /// Answers about a field continue it with what the field must be.
     var sentence: String { entry.sentence }
 
     /// Seconds after which a caller may try again, for the answers that say so in `Retry-After`.

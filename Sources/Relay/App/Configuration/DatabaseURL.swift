@@ -16,7 +16,9 @@ enum DatabaseEngine: String, Sendable, CaseIterable {
     }
 }
 
-/// Where the data is. The text stays a secret, because it may hold a password.
+/// Where the data is.
+///
+/// The text stays a secret, because it may hold a password.
 struct DatabaseURL: Sendable, Equatable {
     /// The engine that the scheme names.
     let engine: DatabaseEngine
@@ -28,7 +30,9 @@ struct DatabaseURL: Sendable, Equatable {
         DatabaseURL(engine: .sqlite, url: Secret("sqlite:" + path))
     }
 
-    /// Reads a URL's scheme. What follows it is the driver's business and is checked when it opens.
+    /// Reads a URL's scheme.
+    ///
+    /// What follows it is the driver's business and is checked when it opens.
     ///
     /// - Parameter drivers: The engines that this program has a driver for.
     static func parse(_ text: String, drivers: [DatabaseEngine]) -> Result<DatabaseURL, SettingFault> {

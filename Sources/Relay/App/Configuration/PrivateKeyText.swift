@@ -65,7 +65,9 @@ enum PrivateKeyText {
 
 /// Base64 with the standard or the URL alphabet, RFC 4648 sections 4 and 5.
 enum Base64 {
-    /// The bytes that a text stands for; blanks are skipped, padding may be missing. `nil` when it is no base64.
+    /// The bytes that a text stands for; blanks are skipped, padding may be missing.
+    ///
+    /// `nil` when it is no base64.
     static func decode(_ text: [UInt8]) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count / 4 * 3)

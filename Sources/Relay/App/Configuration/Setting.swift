@@ -55,10 +55,14 @@ struct SettingRow: Sendable, Equatable {
         "--" + String(name.map { $0 == "_" ? "-" : Character($0.lowercased()) })
     }
 
-    /// The variable that names a file with the value. Only secrets have it.
+    /// The variable that names a file with the value.
+    ///
+    /// Only secrets have it.
     var fileName: String { name + "_FILE" }
 
-    /// The flag that names a file with the value. Only secrets have it.
+    /// The flag that names a file with the value.
+    ///
+    /// Only secrets have it.
     var fileFlag: String { flag + "-file" }
 }
 

@@ -1,8 +1,14 @@
-/// Where settings come from. Names are those of environment variables in both.
+/// Where settings come from.
+///
+/// Names are those of environment variables in both.
 struct SettingSources: Sendable {
-    /// What the command line gave, by setting name. It goes before the environment.
+    /// What the command line gave, by setting name.
+    ///
+    /// It goes before the environment.
     var flags: [String: String] = [:]
-    /// The process's environment. An empty value counts as not set.
+    /// The process's environment.
+    ///
+    /// An empty value counts as not set.
     var environment: [String: String] = [:]
     /// Reads a file that a `…_FILE` setting names; fails with the system's words.
     var readFile: @Sendable (String) -> Result<[UInt8], FileFault> = { _ in
@@ -28,7 +34,9 @@ struct SettingReader {
         self.known = table
     }
 
-    /// The value of a setting: what was given, else its default. A problem is noted and the default returned.
+    /// The value of a setting: what was given, else its default.
+    ///
+    /// A problem is noted and the default returned.
     mutating func read<Value>(_ setting: Setting<Value>) -> Value {
         let row = setting.row
         assert(known.contains(row), "\(row.name) is not in the table of settings")

@@ -43,7 +43,9 @@ extension SettingType where Value == String {
             render: { $0 })
     }
 
-    /// The path of a file. Whether it can be read shows when it is opened.
+    /// The path of a file.
+    ///
+    /// Whether it can be read shows when it is opened.
     static let path = text("a path") { !$0.isEmpty && !$0.contains(0) }
 
     /// Apple's team and key identifiers: ten characters of `A-Z 0-9`.
