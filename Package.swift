@@ -64,7 +64,7 @@ let package = Package(
         tests("HTTPServerTests", ["HTTPServer", "Network"]),
         tests("HTTP2Tests", ["HTTP2", "HTTP2Testing", "Network"]),
         tests("APNsTests", ["APNs", "HTTP2", "HTTP2Testing", "JSON", "Network"]),
-        tests("RelayTests", ["Relay"]),
+        tests("RelayTests", ["Relay", "APNs", "HTTPServer", "JSON", "Network", "Storage"]),
         tests("APNsSimulatorTests", ["APNsSimulator"]),
         tests("EndToEndTests", ["JSON", "Network"]),
     ]

@@ -68,9 +68,18 @@ struct SettingReader {
         for name in sources.environment.keys.sorted() where !names.contains(name) {
             guard name.hasPrefix("RELAY_") || name.hasPrefix("APNS_") else { continue }
             guard !ServiceLink.isOne(name: name, value: sources.environment[name] ?? "") else { continue }
-            let near = EditDistance.nearest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
+            let near = Self.nearest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
             problems.append("\(Quoted.name(name)) is no setting of this program\(near)")
         }
+    }
+
+    /// The setting that was meant: the same but for its prefix (`RELAY_PORT`), or nearly the same.
+    private static func nearest(to name: String, among names: [String]) -> String? {
+        func stem(_ name: String) -> Substring {
+            name.hasPrefix("RELAY_") || name.hasPrefix("APNS_")
+                ? name.drop { $0 != "_" }.dropFirst() : name[...]
+        }
+        return names.first { stem($0) == stem(name) } ?? EditDistance.nearest(to: name, among: names)
     }
 
     // MARK: Finding
@@ -135,9 +144,8 @@ enum ServiceLink {
         if name.hasSuffix("_SERVICE_HOST") || name.hasSuffix("_SERVICE_PORT") { return true }
         if name.contains("_SERVICE_PORT_") { return true }
         let protocols = ["TCP", "UDP", "SCTP"]
-        if name.hasSuffix("_PORT") {
-            return protocols.contains { value.hasPrefix($0.lowercased() + "://") }
-        }
+        let isURL = protocols.contains { value.hasPrefix($0.lowercased() + "://") }
+        if name.hasSuffix("_PORT"), isURL { return true }
         // RELAY_PORT_8787_TCP, and the same with _PROTO, _PORT and _ADDR.
         let words = name.split(separator: "_")
         guard let index = words.lastIndex(where: { protocols.contains(String($0)) }), index >= 3 else {

@@ -1,0 +1,67 @@
+import Testing
+
+@testable import Relay
+
+@Suite("Command line")
+struct InvocationTests {
+    @Test("serve is the default command")
+    func serve() throws {
+        #expect(try Invocation.parse([]) == .run(.serve, flags: [:]))
+        #expect(try Invocation.parse(["serve"]) == .run(.serve, flags: [:]))
+        #expect(try Invocation.parse(["--port", "1"]) == .run(.serve, flags: ["PORT": "1"]))
+        #expect(try Invocation.parse(["migrate"]) == .run(.migrate, flags: [:]))
+    }
+
+    @Test("A flag's value follows it or stands behind an equals sign")
+    func flags() throws {
+        #expect(
+            try Invocation.parse([
+                "serve", "--port=1", "--apns-private-key-file", "/k.p8", "--apns-sound=a=b",
+            ])
+                == .run(
+                    .serve, flags: ["PORT": "1", "APNS_PRIVATE_KEY_FILE": "/k.p8", "APNS_SOUND": "a=b"]))
+        #expect(try Invocation.parse(["--port", "-1"]) == .run(.serve, flags: ["PORT": "-1"]))
+    }
+
+    @Test("Help and version are asked for in the usual ways")
+    func help() throws {
+        #expect(try Invocation.parse(["--help"]) == .help(nil))
+        #expect(try Invocation.parse(["-h"]) == .help(nil))
+        #expect(try Invocation.parse(["help"]) == .help(nil))
+        #expect(try Invocation.parse(["help", "migrate"]) == .help(.migrate))
+        #expect(try Invocation.parse(["serve", "--port", "1", "--help"]) == .help(.serve))
+        #expect(try Invocation.parse(["--version"]) == .version)
+    }
+
+    @Test(
+        "A command line that makes no sense is one sentence",
+        arguments: [
+            (["sevre"], "there is no command \"sevre\"; did you mean serve?"),
+            (["frobnicate"], "there is no command \"frobnicate\"; there are serve and migrate"),
+            (["--prot", "1"], "there is no flag --prot; did you mean --port?"),
+            (["-p", "1"], "there is no flag \"-p\""),
+            (["--port"], "--port needs a value"),
+            (["--port="], "--port needs a value"),
+            (["--port", "--host"], "--port needs a value"),
+            (["--port", "1", "--port=2"], "--port is given twice"),
+            (["serve", "now"], "\"now\" is one argument too many"),
+            (["migrate", "--port", "1"], "relay migrate has no flag --port"),
+            (["serve", "--version"], "there is no flag --version"),
+        ])
+    func problems(arguments: [String], sentence: String) {
+        #expect(throws: UsageProblem(description: sentence)) { try Invocation.parse(arguments) }
+    }
+
+    @Test("Help lists every setting of the command with its flag")
+    func helpTexts() {
+        for user in SettingUser.allCases {
+            let text = HelpText.text(about: user)
+            for row in Settings.table {
+                #expect(
+                    text.contains("  \(row.name), \(row.flag)\n") == row.users.contains(user), "\(row.name)")
+            }
+            for line in text.split(separator: "\n") { #expect(line.count <= 100) }
+        }
+        #expect(HelpText.text(about: nil).contains("relay migrate"))
+    }
+}

@@ -1,0 +1,282 @@
+import Storage
+import Testing
+
+@testable import Relay
+
+/// A PKCS#8 P-256 key in the form of Apple's .p8 files, made for these tests alone.
+private let pem = """
+    -----BEGIN PRIVATE KEY-----
+    MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgevZzL1gdAFr88hb2
+    OF/2NxApJCzGCEDdfSp6VQO30hyhRANCAAQRWz+jn65BtOMvdyHKcvjBeBSDZH2r
+    1RTwjmYSi9R/zpBnuQ4EiMnCqfMPWiZqB4QdbAd0E7oH50VpuZ1P087G
+    -----END PRIVATE KEY-----
+
+    """
+
+private let key = ["APNS_TEAM_ID": "ABCDE12345", "APNS_KEY_ID": "KEY1234567", "APNS_PRIVATE_KEY": pem]
+
+private func serve(
+    _ environment: [String: String] = [:], flags: [String: String] = [:], files: [String: String] = [:],
+    withKey: Bool = true
+) throws(ConfigurationProblems) -> ServeConfiguration {
+    try ServeConfiguration(
+        SettingSources(
+            flags: flags,
+            environment: withKey ? key.merging(environment) { _, new in new } : environment,
+            readFile: { path in
+                files[path].map { .success(Array($0.utf8)) }
+                    ?? .failure(FileFault(reason: "No such file or directory"))
+            }))
+}
+
+private func problems(
+    _ environment: [String: String] = [:], flags: [String: String] = [:], files: [String: String] = [:],
+    withKey: Bool = true
+) -> [String] {
+    do throws(ConfigurationProblems) {
+        _ = try serve(environment, flags: flags, files: files, withKey: withKey)
+        return []
+    } catch {
+        return error.problems
+    }
+}
+
+@Suite("Configuration")
+struct ConfigurationTests {
+    @Test("The key alone is enough; everything else has its default")
+    func defaults() throws {
+        let configuration = try serve()
+        #expect(configuration.server.port == 8787)
+        #expect(configuration.server.host == "127.0.0.1")
+        #expect(configuration.server.tls == nil)
+        #expect(configuration.database == .sqlite(path: "relay.db"))
+        #expect(configuration.apns.production.description == "https://api.push.apple.com")
+        #expect(configuration.apns.sandbox.description == "https://api.sandbox.push.apple.com")
+        #expect(configuration.apns.sound == "default")
+        #expect(configuration.apns.timeToLive == .seconds(86400))
+        #expect(configuration.delivery.secretBytesMin == 16)
+        #expect(configuration.delivery.devicesPerSecretMax == 50)
+        #expect(configuration.delivery.eventDeadline == .seconds(10))
+        #expect(configuration.log.level == .info)
+        #expect(configuration.log.format == nil)
+    }
+
+    @Test("A flag goes before the variable of the same name")
+    func precedence() throws {
+        let configuration = try serve(["PORT": "1000", "HOST": "::1"], flags: ["PORT": "2000"])
+        #expect(configuration.server.port == 2000)
+        #expect(configuration.server.host == "::1")
+    }
+
+    @Test("An empty variable counts as not set")
+    func empty() throws {
+        let configuration = try serve(["PORT": "", "APNS_DEFAULT_BUNDLE_ID": "", "RELAY_TLS_CERT_FILE": ""])
+        #expect(configuration.server.port == 8787)
+        #expect(configuration.apns.defaultBundleID == nil)
+        #expect(configuration.server.tls == nil)
+    }
+
+    @Test("All problems come in one message")
+    func allAtOnce() throws {
+        let error = #expect(throws: ConfigurationProblems.self) {
+            _ = try serve(
+                [
+                    "PORT": "70000", "HOST": "relay.example.org", "APNS_TTL": "86400",
+                    "RELAY_LOG_LEVEL": "loud",
+                ])
+        }
+        #expect(
+            error?.description == """
+                4 problems with the configuration:
+                  - PORT is "70000": expected a whole number from 0 to 65535
+                  - HOST is "relay.example.org": expected an IPv4 or IPv6 address
+                  - APNS_TTL is "86400": expected a duration from 0s to 30d, such as 500ms, 10s, 5m, 24h or 30d
+                  - RELAY_LOG_LEVEL is "loud": expected one of debug, info, warning, error
+                See relay serve --help.
+                """)
+    }
+
+    @Test("A problem with a flag names the flag")
+    func flagProblem() {
+        #expect(
+            problems(flags: ["PORT": "x"]) == ["--port is \"x\": expected a whole number from 0 to 65535"])
+    }
+
+    @Test("Names that look like settings and are none are problems, with the one that was meant")
+    func unknownNames() {
+        #expect(
+            problems(["APNS_TEMA_ID": "x", "RELAY_SHUTDOWN_DEALINE": "1s", "RELAY_XYZZY": "1", "OTHER": "1"])
+                == [
+                    "APNS_TEMA_ID is no setting of this program; did you mean APNS_TEAM_ID?",
+                    "RELAY_SHUTDOWN_DEALINE is no setting of this program; did you mean RELAY_SHUTDOWN_DEADLINE?",
+                    "RELAY_XYZZY is no setting of this program",
+                ])
+        #expect(
+            problems(["RELAY_LOG_LEVEL_FILE": "/x"]) == [
+                "RELAY_LOG_LEVEL_FILE is no setting of this program; did you mean RELAY_LOG_LEVEL?"
+            ])
+    }
+
+    @Test("Variables that Kubernetes and Docker add for a service called relay or apns-… are left alone")
+    func serviceLinks() {
+        #expect(
+            problems([
+                "RELAY_PORT": "tcp://10.0.0.1:8787", "RELAY_SERVICE_HOST": "10.0.0.1",
+                "RELAY_SERVICE_PORT": "8787",
+                "RELAY_SERVICE_PORT_HTTP": "8787", "RELAY_PORT_8787_TCP": "tcp://10.0.0.1:8787",
+                "RELAY_PORT_8787_TCP_PROTO": "tcp", "RELAY_PORT_8787_TCP_PORT": "8787",
+                "RELAY_PORT_8787_TCP_ADDR": "10.0.0.1", "APNS_SIMULATOR_PORT_443_TCP": "tcp://10.0.0.2:443",
+            ]).isEmpty)
+        #expect(
+            problems(["RELAY_PORT": "8787"]) == [
+                "RELAY_PORT is no setting of this program; did you mean PORT?"
+            ])
+    }
+
+    @Test("Half of a pair is a problem", arguments: ["RELAY_TLS_CERT_FILE", "RELAY_TLS_KEY_FILE"])
+    func halfTLS(name: String) {
+        let other = name == "RELAY_TLS_CERT_FILE" ? "RELAY_TLS_KEY_FILE" : "RELAY_TLS_CERT_FILE"
+        #expect(problems([name: "/a.pem"]) == ["\(name) is set without \(other); TLS needs both"])
+        #expect(problems([name: "/a.pem", other: "/b.pem"]).isEmpty)
+    }
+
+    @Test("Without a key the message names what to set and how to try without")
+    func noKey() {
+        #expect(
+            problems(withKey: false) == [
+                "no APNs key: set APNS_TEAM_ID, APNS_KEY_ID and APNS_PRIVATE_KEY (or APNS_PRIVATE_KEY_FILE); "
+                    + "./dev run tries the relay without one, against a simulator"
+            ])
+    }
+
+    @Test("A part of the key that is missing is named; one that is wrong is not called missing")
+    func partOfTheKey() {
+        #expect(
+            problems(["APNS_TEAM_ID": ""]) == [
+                "APNS_TEAM_ID is not set; APNS_TEAM_ID, APNS_KEY_ID and APNS_PRIVATE_KEY belong together"
+            ])
+        #expect(
+            problems(["APNS_TEAM_ID": "abc", "APNS_KEY_ID": ""]) == [
+                "APNS_TEAM_ID is \"abc\": expected ten characters of A-Z and 0-9",
+                "APNS_KEY_ID is not set; APNS_TEAM_ID, APNS_KEY_ID and APNS_PRIVATE_KEY belong together",
+            ])
+    }
+
+    @Test(
+        "A secret can come from a file, with or without a line break at its end",
+        arguments: ["", "\n", "\r\n"])
+    func secretFile(end: String) throws {
+        let configuration = try serve(
+            ["DATABASE_URL_FILE": "/run/secrets/db"], files: ["/run/secrets/db": "sqlite:/data/r.db" + end])
+        #expect(configuration.database.url == Secret("sqlite:/data/r.db"))
+    }
+
+    @Test("A secret's file that is missing or empty, or a secret given twice, is a problem")
+    func secretFileProblems() {
+        #expect(
+            problems(["DATABASE_URL_FILE": "/none"]) == [
+                "DATABASE_URL_FILE: the file \"/none\" can't be read: No such file or directory"
+            ])
+        #expect(
+            problems(["DATABASE_URL_FILE": "/empty"], files: ["/empty": "\n"]) == [
+                "DATABASE_URL_FILE: the file \"/empty\" is empty"
+            ])
+        #expect(
+            problems(["DATABASE_URL_FILE": "/a", "DATABASE_URL": "sqlite:x"]) == [
+                "DATABASE_URL and DATABASE_URL_FILE are both set; set one of them"
+            ])
+    }
+
+    @Test("No problem shows a secret")
+    func secretsStaySecret() {
+        let messages = problems([
+            "APNS_PRIVATE_KEY": "hunter2-hunter2!", "DATABASE_URL": "oracle://user:hunter2@db/relay",
+        ])
+        #expect(messages.count == 2)
+        #expect(!messages.joined().contains("hunter2"))
+    }
+
+    @Test("The key's text is left out of every dump of a configuration")
+    func dumped() throws {
+        let configuration = try serve(["DATABASE_URL": "sqlite:hunter2.db"])
+        var text = ""
+        dump(configuration, to: &text)
+        text += "\(configuration)" + String(reflecting: configuration)
+        #expect(!text.contains("MIGHAgEA"))
+        #expect(!text.contains("hunter2"))
+        #expect(text.contains("KEY1234567"))
+    }
+
+    @Test("A default bundle outside the list of bundles is a problem")
+    func bundles() throws {
+        let configuration = try serve([
+            "APNS_BUNDLE_IDS": "org.example.a, org.example.b", "APNS_DEFAULT_BUNDLE_ID": "org.example.b",
+        ])
+        #expect(configuration.apns.bundleIDs == ["org.example.a", "org.example.b"])
+        #expect(
+            problems(["APNS_BUNDLE_IDS": "org.example.a", "APNS_DEFAULT_BUNDLE_ID": "org.example.b"]) == [
+                "APNS_DEFAULT_BUNDLE_ID is not among APNS_BUNDLE_IDS"
+            ])
+        #expect(problems(["APNS_BUNDLE_IDS": "org.example.a,"]).count == 1)
+    }
+
+    @Test("migrate needs no key and ignores what serve reads, but not misspelt names")
+    func migrate() throws {
+        let configuration = try MigrateConfiguration(
+            SettingSources(environment: ["DATABASE_URL": "sqlite:x.db", "PORT": "nonsense"]))
+        #expect(configuration.database.url == Secret("sqlite:x.db"))
+        #expect(
+            throws: ConfigurationProblems(
+                ["APNS_TEEM_ID is no setting of this program; did you mean APNS_TEAM_ID?"], user: .migrate)
+        ) {
+            _ = try MigrateConfiguration(SettingSources(environment: ["APNS_TEEM_ID": "x"]))
+        }
+    }
+}
+
+@Suite("The table of settings")
+struct SettingsTests {
+    @Test("Names are there once, and look like variables")
+    func names() {
+        let names = Settings.table.map(\.name) + Settings.table.filter(\.isSecret).map(\.fileName)
+        #expect(Set(names).count == names.count)
+        for name in names {
+            #expect(
+                name.utf8.allSatisfy {
+                    (0x41...0x5A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F
+                })
+        }
+    }
+
+    @Test("Every chapter has settings, and every setting is read by serve")
+    func readers() {
+        for group in SettingGroup.allCases {
+            #expect(!Settings.rows(of: group, for: .serve).isEmpty)
+        }
+        #expect(Settings.table.allSatisfy { $0.users.contains(.serve) })
+    }
+
+    @Test("Every setting reaches the configuration: a value that none accepts is a problem of its own each")
+    func allAreRead() {
+        // A NUL is no part of any number, name, path, URL or key.
+        let environment = Dictionary(uniqueKeysWithValues: Settings.table.map { ($0.name, "\0") })
+        let problems = problems(environment)
+        for row in Settings.table {
+            #expect(problems.contains { $0.hasPrefix(row.name) }, "\(row.name) is not read")
+        }
+    }
+
+    @Test("Summaries are sentences")
+    func summaries() {
+        for row in Settings.table {
+            #expect(row.summary.hasSuffix(".") && row.summary.first?.isUppercase == true, "\(row.name)")
+        }
+    }
+
+    @Test("A flag is its variable's name in lower case")
+    func flags() {
+        #expect(Settings.port.row.flag == "--port")
+        #expect(Settings.teamID.row.flag == "--apns-team-id")
+        #expect(Settings.privateKey.row.fileFlag == "--apns-private-key-file")
+    }
+}
