@@ -8,10 +8,6 @@ enum Bounds {
     static let requestJSONDepthMax = 16
     /// Bytes of a secret.
     static let secretBytesMax = 512
-    /// Characters of a device token.
-    static let deviceTokenCountMax = 400
-    /// Characters of a bundle identifier.
-    static let bundleIDCountMax = 155
     /// Bytes of `sessionID` and `serverID`.
     static let identifierBytesMax = 255
     /// Bytes of `eventID`.

@@ -1,3 +1,4 @@
+import APNs
 import Storage
 
 /// How much a log line matters.
@@ -85,7 +86,7 @@ extension LogField {
     static func secretHash(_ hash: SecretHash) -> LogField { LogField("secret", .text(hash.prefix)) }
 
     /// The last eight characters of a device token.
-    static func device(_ token: String) -> LogField { LogField("device", .text(TokenMask.mask(token))) }
+    static func device(_ token: DeviceToken) -> LogField { LogField("device", .text(token.description)) }
 
     /// A number of things: `devices`, `sent`, `failed`.
     static func count(_ key: StaticString, _ count: Int) -> LogField { LogField(key, .integer(count)) }
@@ -101,12 +102,4 @@ extension LogField {
 
     /// A part of the configuration that is no secret, or the program's own words.
     static func note(_ key: StaticString, _ text: String) -> LogField { LogField(key, .text(text)) }
-}
-
-/// Device tokens as answers and logs show them.
-enum TokenMask {
-    /// An ellipsis and the last eight characters; of a token that is no longer than that, the last half.
-    static func mask(_ token: String) -> String {
-        "…" + token.suffix(min(8, token.count / 2))
-    }
 }

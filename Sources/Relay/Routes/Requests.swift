@@ -1,3 +1,4 @@
+import APNs
 import Storage
 
 /// What requests are checked against that is a setting.
@@ -5,17 +6,16 @@ struct RequestRules: Sendable {
     /// The fewest bytes of a secret.
     var secretBytesMin = 16
     /// The app of registrations that name none.
-    var defaultBundleID: String?
+    var defaultBundleID: Topic?
     /// The apps that may be registered for; `nil` is any.
-    var bundleIDs: Set<String>?
+    var bundleIDs: Set<Topic>?
 }
 
 /// `POST /v1/device/register`, checked.
 struct RegisterRequest: Sendable {
     let secret: Secret
-    /// Lower-case hexadecimal.
-    let deviceToken: String
-    let bundleID: String
+    let deviceToken: DeviceToken
+    let bundleID: Topic
     let environment: DeviceEnvironment
 
     /// Checks a body; fields are looked at in the order of docs/API.md.
@@ -23,8 +23,9 @@ struct RegisterRequest: Sendable {
         let fields = try RequestFields(body: body)
         secret = try fields.secret(rules)
         deviceToken = try fields.deviceToken()
-        let bundleID = try fields.optional(.bundleID, where: BundleID.isValid) ?? rules.defaultBundleID
-        guard let bundleID else { throw APIError(.missingField, field: .bundleID) }
+        guard let bundleID = try fields.bundleID() ?? rules.defaultBundleID else {
+            throw APIError(.missingField, field: .bundleID)
+        }
         if let known = rules.bundleIDs, !known.contains(bundleID) {
             throw APIError(.unknownBundle, field: .bundleID)
         }
@@ -40,8 +41,7 @@ struct RegisterRequest: Sendable {
 /// `POST /v1/device/unregister`, checked.
 struct UnregisterRequest: Sendable {
     let secret: Secret
-    /// Lower-case hexadecimal.
-    let deviceToken: String
+    let deviceToken: DeviceToken
 
     /// Checks a body; fields are looked at in the order of docs/API.md.
     init(body: [UInt8], rules: RequestRules) throws(APIError) {
@@ -129,11 +129,17 @@ extension RequestFields {
         return Secret(text)
     }
 
-    fileprivate func deviceToken() throws(APIError) -> String {
-        guard let token = DeviceTokenText.fold(try required(.deviceToken)) else {
+    fileprivate func deviceToken() throws(APIError) -> DeviceToken {
+        guard let token = DeviceToken(try required(.deviceToken)) else {
             throw APIError(.invalidField, field: .deviceToken)
         }
         return token
+    }
+
+    fileprivate func bundleID() throws(APIError) -> Topic? {
+        guard let text = try optional(.bundleID) else { return nil }
+        guard let topic = Topic(text) else { throw APIError(.invalidField, field: .bundleID) }
+        return topic
     }
 
     fileprivate static func isIdentifier(_ bytes: String.UTF8View) -> Bool {

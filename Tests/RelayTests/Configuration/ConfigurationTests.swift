@@ -1,3 +1,4 @@
+import APNs
 import Storage
 import Testing
 
@@ -6,9 +7,9 @@ import Testing
 /// A PKCS#8 P-256 key in the form of Apple's .p8 files, made for these tests alone.
 private let pem = """
     -----BEGIN PRIVATE KEY-----
-    MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgevZzL1gdAFr88hb2
-    OF/2NxApJCzGCEDdfSp6VQO30hyhRANCAAQRWz+jn65BtOMvdyHKcvjBeBSDZH2r
-    1RTwjmYSi9R/zpBnuQ4EiMnCqfMPWiZqB4QdbAd0E7oH50VpuZ1P087G
+    MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgLo6hW2mJlyX095Vn
+    UOZeIWsEXV+m8Sy+VTc6fImnnCGhRANCAATUUAeSQH2gcJ5euR+NMiMiftxKf9BO
+    4rW4n6WyRwaK6yxUdy5cA37lh7NHAeY1NScEhd0fZhyVnCmwva4j3PF4
     -----END PRIVATE KEY-----
 
     """
@@ -157,7 +158,7 @@ struct ConfigurationTests {
             ])
         #expect(
             problems(["APNS_TEAM_ID": "abc", "APNS_KEY_ID": ""]) == [
-                "APNS_TEAM_ID is \"abc\": expected ten characters of A-Z and 0-9",
+                "APNS_TEAM_ID is \"abc\": expected 10 characters of A-Z and 0-9",
                 "APNS_KEY_ID is not set; APNS_TEAM_ID, APNS_KEY_ID and APNS_PRIVATE_KEY belong together",
             ])
     }
@@ -212,7 +213,8 @@ struct ConfigurationTests {
         let configuration = try serve([
             "APNS_BUNDLE_IDS": "org.example.a, org.example.b", "APNS_DEFAULT_BUNDLE_ID": "org.example.b",
         ])
-        #expect(configuration.apns.bundleIDs == ["org.example.a", "org.example.b"])
+        #expect(
+            configuration.apns.bundleIDs == Set(["org.example.a", "org.example.b"].compactMap(Topic.init)))
         #expect(
             problems(["APNS_BUNDLE_IDS": "org.example.a", "APNS_DEFAULT_BUNDLE_ID": "org.example.b"]) == [
                 "APNS_DEFAULT_BUNDLE_ID is not among APNS_BUNDLE_IDS"

@@ -1,3 +1,4 @@
+import APNs
 import Storage
 
 /// What `relay serve` runs with: every setting read, checked and typed, before anything is opened.
@@ -118,13 +119,10 @@ struct TLSConfiguration: Sendable, Equatable {
 
 /// The app that is pushed to, and APNs' servers.
 struct APNsConfiguration: Sendable {
-    var teamID: String
-    var keyID: String
-    /// PEM text.
-    var privateKey: Secret
-    var defaultBundleID: String?
+    var credentials: ProviderCredentials
+    var defaultBundleID: Topic?
     /// The apps that may be registered for; `nil` is any.
-    var bundleIDs: Set<String>?
+    var bundleIDs: Set<Topic>?
     var production: APNsOrigin
     var sandbox: APNsOrigin
     var caFile: String?
@@ -155,10 +153,11 @@ struct APNsConfiguration: Sendable {
         let keyID = reader.read(Settings.keyID)
         let privateKey = reader.read(Settings.privateKey)
         Self.noteMissing(&reader)
-        guard let teamID, let keyID, let privateKey else { return nil }
-        self.teamID = teamID
-        self.keyID = keyID
-        self.privateKey = privateKey
+        // Each part was checked when it was read.
+        guard let teamID, let keyID, let privateKey,
+            let credentials = try? ProviderCredentials(teamID: teamID, keyID: keyID, key: privateKey)
+        else { return nil }
+        self.credentials = credentials
     }
 
     private static func noteMissing(_ reader: inout SettingReader) {

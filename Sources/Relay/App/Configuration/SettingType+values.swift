@@ -48,12 +48,6 @@ extension SettingType where Value == String {
     /// Whether it can be read shows when it is opened.
     static let path = text("a path") { !$0.isEmpty && !$0.contains(0) }
 
-    /// Apple's team and key identifiers: ten characters of `A-Z 0-9`.
-    static let appleIdentifier = text("ten characters of A-Z and 0-9") { bytes in
-        bytes.count == 10
-            && bytes.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) }
-    }
-
     /// An IPv4 or IPv6 address, without port.
     static let address = SettingType(
         accepts: "an IPv4 or IPv6 address",

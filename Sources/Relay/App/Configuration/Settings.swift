@@ -148,29 +148,3 @@ enum Settings {
         users: [.serve, .migrate],
         "How log lines look. They go to standard error.")
 }
-
-extension SettingType where Value == String {
-    /// An app's bundle identifier, as a registration may name it.
-    static let bundleID = text("1 to 155 characters of A-Z a-z 0-9 . -") { bytes in
-        BundleID.isValid(bytes)
-    }
-
-    /// The name of a sound file in the app.
-    static let sound = text("1 to 64 printable ASCII characters") { bytes in
-        (1...64).contains(bytes.count) && bytes.allSatisfy { (0x20...0x7E).contains($0) }
-    }
-}
-
-extension SettingType where Value == Set<String> {
-    /// Bundle identifiers, separated by commas.
-    static let bundleIDs = SettingType(
-        accepts: "bundle identifiers, separated by commas",
-        parse: { text in
-            let names = text.split(separator: ",", omittingEmptySubsequences: false).map { name in
-                name.drop { $0 == " " }
-            }
-            guard names.allSatisfy({ BundleID.isValid($0.utf8) }) else { return .failure(.notAccepted) }
-            return .success(Set(names.map(String.init)))
-        },
-        render: { $0.sorted().joined(separator: ",") })
-}
