@@ -32,7 +32,7 @@ extension KeyText {
         return unescaped(decoded)
     }
 
-    /// Turns `\n` into line feeds and drops `\r`, `"` and `'`, none of which PEM has.
+    /// Turns `\n` into line feeds and drops what PEM doesn't have: `\r`, quotes, and spaces at the start of a line.
     private func unescaped(_ text: [UInt8]) -> [UInt8] {
         var lines: [UInt8] = []
         lines.reserveCapacity(text.count)
@@ -46,6 +46,8 @@ extension KeyText {
                 index += 1
             case UInt8(ascii: "\\") where index < text.count && text[index] == UInt8(ascii: "r"): index += 1
             case UInt8(ascii: "\r"), UInt8(ascii: "\""), UInt8(ascii: "'"): break
+            case UInt8(ascii: " "), UInt8(ascii: "\t"):
+                if let last = lines.last, last != UInt8(ascii: "\n") { lines.append(byte) }
             default: lines.append(byte)
             }
         }
