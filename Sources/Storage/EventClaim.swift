@@ -35,6 +35,11 @@ package struct EventClaim: Hashable, Sendable {
     package func validate() throws(StorageError) {
         try StorageText.check(eventID, field: "eventID", bytes: StorageLimits.eventIDBytes)
     }
+
+    /// Refuses an answer past its bound; every driver calls it before it stores one.
+    package func validate(answer: [UInt8]) throws(StorageError) {
+        guard answer.count <= StorageLimits.answerBytes else { throw .invalidValue(field: "answer") }
+    }
 }
 
 /// What became of a claim.

@@ -1,0 +1,194 @@
+internal import Glibc
+
+/// A serial executor that owns one thread, for actors that call blocking C libraries.
+///
+/// Its thread takes everything that is queued at once, runs it in order and sleeps only when nothing is left, so that a
+/// busy executor is woken once for many jobs. The queue has no bound of its own: whoever lets callers in bounds it
+/// (`Inbox` does). It lives until `shutdown()`; an executor that is only let go keeps its thread.
+@safe
+package final class BlockingExecutor: SerialExecutor, @unchecked Sendable {  // why: state is under mutex
+    @safe
+    private enum Work {
+        case job(UnownedJob)
+        case closure(@Sendable () -> Void)
+    }
+
+    @safe
+    private struct State {
+        var queue: [Work] = []
+        var sleeping = false
+        var stopping = false
+        // The thread has run its last; what still comes is run where it comes from.
+        var ended = false
+        var runner: pthread_t?
+        var thread: pthread_t?
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let label: String
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private let wakeUp: UnsafeMutablePointer<pthread_cond_t>
+    private var state = State()
+
+    /// Starts the thread; `label` is its name, of which Linux shows 15 bytes.
+    package init(label: String) {
+        self.label = label
+        unsafe mutex = UnsafeMutablePointer.allocate(capacity: 1)
+        unsafe mutex.initialize(to: pthread_mutex_t())
+        unsafe wakeUp = UnsafeMutablePointer.allocate(capacity: 1)
+        unsafe wakeUp.initialize(to: pthread_cond_t())
+        unsafe pthread_mutex_init(mutex, nil)
+        unsafe pthread_cond_init(wakeUp, nil)
+        startThread()
+    }
+
+    deinit {
+        unsafe pthread_cond_destroy(wakeUp)
+        unsafe pthread_mutex_destroy(mutex)
+        unsafe wakeUp.deallocate()
+        unsafe mutex.deallocate()
+    }
+
+    /// Queues a job of the actor that this executor serves.
+    package func enqueue(_ job: consuming ExecutorJob) {
+        add(.job(UnownedJob(job)))
+    }
+
+    /// Queues a closure behind the jobs that are there; cheaper than a task that calls the actor.
+    package func submit(_ work: @escaping @Sendable () -> Void) {
+        add(.closure(work))
+    }
+
+    /// This executor, as actors ask for it.
+    package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+        unsafe UnownedSerialExecutor(ordinary: self)
+    }
+
+    /// Whether the calling thread is this executor's, at its work.
+    package var isCurrent: Bool {
+        guard let runner = locked({ $0.runner }) else { return false }
+        return pthread_equal(runner, pthread_self()) != 0
+    }
+
+    /// What `assumeIsolated` asks when no job of the actor is running, which is so in a submitted closure.
+    package func isIsolatingCurrentContext() -> Bool? {
+        isCurrent
+    }
+
+    /// Traps unless the calling thread is this executor's.
+    package func checkIsolated() {
+        precondition(isCurrent, "not on the thread of \(label)")
+    }
+
+    /// Runs what is queued, ends the thread and waits for its end.
+    ///
+    /// May be called more than once, and never from the executor's own thread.
+    ///
+    /// A job that comes later still runs, on the thread that brings it and never two at a time, so that no caller waits
+    /// for ever; its actor has nothing blocking left by then.
+    package func shutdown() async {
+        precondition(!isCurrent, "\(label) can't wait for its own end")
+        await withCheckedContinuation { continuation in
+            let ended = locked { state in
+                guard !state.ended else { return true }
+                state.waiters.append(continuation)
+                state.stopping = true
+                unsafe pthread_cond_signal(wakeUp)
+                return false
+            }
+            if ended { continuation.resume() }
+        }
+        let thread = locked { state in
+            defer { state.thread = nil }
+            return state.thread
+        }
+        if let thread { pthread_join(thread, nil) }
+    }
+
+    private func locked<Result>(_ body: (inout State) -> Result) -> Result {
+        unsafe pthread_mutex_lock(mutex)
+        defer { unsafe pthread_mutex_unlock(mutex) }
+        return body(&state)
+    }
+
+    private func add(_ work: Work) {
+        let runHere = locked { state in
+            state.queue.append(work)
+            if state.sleeping {
+                state.sleeping = false
+                unsafe pthread_cond_signal(wakeUp)
+            }
+            guard state.ended, state.runner == nil else { return false }
+            state.runner = pthread_self()
+            return true
+        }
+        if runHere { runUntilEmpty() }
+    }
+}
+
+// MARK: - The thread
+
+extension BlockingExecutor {
+    private func startThread() {
+        // The thread owns the executor until its end, so that a job is never run on one that is gone.
+        let context = unsafe Unmanaged.passRetained(self).toOpaque()
+        var thread = pthread_t()
+        let status = unsafe pthread_create(
+            &thread, nil,
+            { context in
+                guard let context = unsafe context else { return nil }
+                unsafe Unmanaged<BlockingExecutor>.fromOpaque(context).takeRetainedValue().runThread()
+                return nil
+            }, context)
+        precondition(status == 0, "the thread \(label) could not be started")
+        locked { $0.thread = thread }
+    }
+
+    private func runThread() {
+        unsafe pthread_setname_np(pthread_self(), String(label.prefix(15)))
+        locked { $0.runner = pthread_self() }
+        while waitForWork() { runUntilEmpty() }
+        let waiters = locked { state in
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Sleeps until there is work; false, and the executor has ended, when there is none after `shutdown()`.
+    private func waitForWork() -> Bool {
+        locked { state in
+            while state.queue.isEmpty, !state.stopping {
+                state.sleeping = true
+                unsafe pthread_cond_wait(wakeUp, mutex)
+                state.sleeping = false
+            }
+            guard state.queue.isEmpty else { return true }
+            state.ended = true
+            state.runner = nil
+            return false
+        }
+    }
+
+    private func runUntilEmpty() {
+        var batch: [Work] = []
+        while takeAll(into: &batch) {
+            for work in batch {
+                switch work {
+                case .job(let job): unsafe job.runSynchronously(on: asUnownedSerialExecutor())
+                case .closure(let body): body()
+                }
+            }
+            batch.removeAll(keepingCapacity: true)
+        }
+    }
+
+    private func takeAll(into batch: inout [Work]) -> Bool {
+        locked { state in
+            swap(&state.queue, &batch)
+            // After the end a thread that brought a job runs it; the next one may come from elsewhere.
+            if batch.isEmpty, state.ended { state.runner = nil }
+            return !batch.isEmpty
+        }
+    }
+}

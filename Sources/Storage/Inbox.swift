@@ -1,0 +1,60 @@
+/// The calls that wait for one thread, bounded; the thread takes them in batches.
+///
+/// Callers put; the one whose `put` returns true wakes the thread, and those after it don't need to. The thread takes
+/// until a batch is empty, which is when the next `put` has to wake it again.
+package struct Inbox<Element: Sendable>: Sendable {
+    private struct State: Sendable {
+        var elements: [Element] = []
+        var awake = false
+        var closed = false
+    }
+
+    private let state = Guarded(State())
+    private let capacity: Int
+
+    /// An inbox for at most `capacity` waiting elements.
+    package init(capacity: Int) {
+        self.capacity = capacity
+    }
+
+    /// Adds an element; true when the thread must be woken for it.
+    ///
+    /// Throws `closed` after `close()`, and `unavailable` while the inbox is full.
+    package func put(_ element: Element) throws(StorageError) -> Bool {
+        let result: Result<Bool, StorageError> = state.withLock { state in
+            guard !state.closed else { return .failure(.closed) }
+            guard state.elements.count < capacity else {
+                return .failure(.unavailable(logDetail: "\(capacity) calls are waiting already"))
+            }
+            state.elements.append(element)
+            defer { state.awake = true }
+            return .success(!state.awake)
+        }
+        return try result.get()
+    }
+
+    /// Takes the oldest elements, at most `limit`; when there are none, the next `put` returns true.
+    package func take(limit: Int) -> [Element] {
+        state.withLock { state in
+            guard state.elements.count > limit else {
+                let batch = state.elements
+                state.elements = []
+                if batch.isEmpty { state.awake = false }
+                return batch
+            }
+            let batch = Array(state.elements.prefix(limit))
+            state.elements.removeFirst(limit)
+            return batch
+        }
+    }
+
+    /// Refuses whatever comes from now on; what is inside stays until it is taken.
+    package func close() {
+        state.withLock { $0.closed = true }
+    }
+
+    /// How many elements wait, counting a batch that is being worked on as one: 0 when the thread is idle.
+    package var load: Int {
+        state.withLock { $0.elements.count + ($0.awake ? 1 : 0) }
+    }
+}

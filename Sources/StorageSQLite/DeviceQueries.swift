@@ -1,0 +1,145 @@
+internal import Storage
+
+/// Looks devices up; for a reading connection.
+struct DeviceReads {
+    private let byHash: SQLiteStatement
+    private let byEitherHash: SQLiteStatement
+
+    private static let columns = "id, device_token, bundle_id, apns_env, created_at, updated_at"
+
+    init(_ connection: SQLiteConnection) throws(StorageError) {
+        byHash = try connection.prepare(
+            "SELECT \(Self.columns) FROM device_registration WHERE secret_hash = ? ORDER BY created_at, id")
+        byEitherHash = try connection.prepare(
+            """
+            SELECT \(Self.columns), secret_hash = ?1 FROM device_registration
+            WHERE secret_hash = ?1 OR secret_hash = ?2 AND device_token NOT IN
+                (SELECT device_token FROM device_registration WHERE secret_hash = ?1)
+            ORDER BY created_at, id
+            """)
+    }
+
+    func devices(of key: SecretKey) throws(StorageError) -> [Device] {
+        var devices: [Device] = []
+        guard let legacy = key.legacy else {
+            try byHash.query({ $0.hash(key.primary) }) { row throws(StorageError) in
+                devices.append(try Self.device(row, key.primary))
+            }
+            return devices
+        }
+        try byEitherHash.query {
+            $0.hash(key.primary)
+            $0.hash(legacy)
+        } row: { row throws(StorageError) in
+            devices.append(try Self.device(row, row.integer(6) == 1 ? key.primary : legacy))
+        }
+        return devices
+    }
+
+    private static func device(
+        _ row: borrowing SQLiteRow, _ hash: SecretHash
+    ) throws(StorageError) -> Device {
+        guard let environment = DeviceEnvironment(rawValue: try row.text(3)) else { throw row.wrong(3) }
+        return Device(
+            id: try row.text(0), secretHash: hash, token: try row.text(1), bundleID: try row.text(2),
+            environment: environment, createdAt: try row.integer(4), updatedAt: try row.integer(5))
+    }
+}
+
+/// Changes devices; for the writing connection, within a transaction.
+struct DeviceWrites {
+    private let adoptLegacy: SQLiteStatement
+    private let dropLegacy: SQLiteStatement
+    private let update: SQLiteStatement
+    private let count: SQLiteStatement
+    private let insert: SQLiteStatement
+    private let deleteToken: SQLiteStatement
+    private let updateEnvironment: SQLiteStatement
+    private let deleteStale: SQLiteStatement
+
+    init(_ connection: SQLiteConnection) throws(StorageError) {
+        adoptLegacy = try connection.prepare(
+            "UPDATE OR IGNORE device_registration SET secret_hash = ? WHERE secret_hash = ?")
+        dropLegacy = try connection.prepare("DELETE FROM device_registration WHERE secret_hash = ?")
+        update = try connection.prepare(
+            """
+            UPDATE device_registration SET bundle_id = ?, apns_env = ?, updated_at = max(updated_at, ?)
+            WHERE secret_hash = ? AND device_token = ?
+            """)
+        count = try connection.prepare("SELECT count(*) FROM device_registration WHERE secret_hash = ?")
+        insert = try connection.prepare(
+            """
+            INSERT INTO device_registration
+                (id, secret_hash, device_token, bundle_id, apns_env, created_at, updated_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
+            """)
+        deleteToken = try connection.prepare(
+            "DELETE FROM device_registration WHERE secret_hash IN (?, ?) AND device_token = ?")
+        updateEnvironment = try connection.prepare(
+            "UPDATE device_registration SET apns_env = ? WHERE secret_hash = ? AND id = ? AND updated_at <= ?"
+        )
+        deleteStale = try connection.prepare(
+            "DELETE FROM device_registration WHERE secret_hash = ? AND id = ? AND updated_at <= ?")
+    }
+
+    func register(
+        _ registration: Registration, _ key: SecretKey, limit: Int
+    ) throws(StorageError) -> RegistrationResult {
+        if let legacy = key.legacy { try move(from: legacy, to: key.primary) }
+        let updated = try update.execute {
+            $0.text(registration.bundleID)
+            $0.text(registration.environment.rawValue)
+            $0.integer(registration.at)
+            $0.hash(key.primary)
+            $0.text(registration.token)
+        }
+        guard updated == 0 else { return .updated }
+        var devices: Int64 = 0
+        try count.query({ $0.hash(key.primary) }) { row throws(StorageError) in devices = try row.integer(0) }
+        guard devices < limit else { return .limitReached }
+        try insert.execute {
+            $0.text(registration.newID.text)
+            $0.hash(key.primary)
+            $0.text(registration.token)
+            $0.text(registration.bundleID)
+            $0.text(registration.environment.rawValue)
+            $0.integer(registration.at)
+            $0.integer(registration.at)
+        }
+        return .created
+    }
+
+    func unregister(_ token: String, _ key: SecretKey) throws(StorageError) -> Bool {
+        try deleteToken.execute {
+            $0.hash(key.primary)
+            $0.hash(key.legacy ?? key.primary)
+            $0.text(token)
+        } > 0
+    }
+
+    func setEnvironment(_ environment: DeviceEnvironment, _ device: Device) throws(StorageError) -> Bool {
+        try updateEnvironment.execute {
+            $0.text(environment.rawValue)
+            $0.hash(device.secretHash)
+            $0.text(device.id)
+            $0.integer(device.updatedAt)
+        } > 0
+    }
+
+    func remove(_ device: Device, notUpdatedAfter time: EpochMilliseconds) throws(StorageError) -> Bool {
+        try deleteStale.execute {
+            $0.hash(device.secretHash)
+            $0.text(device.id)
+            $0.integer(time)
+        } > 0
+    }
+
+    /// Moves all rows of a secret to its primary hash; where a token has both, the primary row stays.
+    private func move(from legacy: SecretHash, to primary: SecretHash) throws(StorageError) {
+        try adoptLegacy.execute {
+            $0.hash(primary)
+            $0.hash(legacy)
+        }
+        try dropLegacy.execute { $0.hash(legacy) }
+    }
+}

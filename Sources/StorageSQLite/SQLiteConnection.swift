@@ -1,0 +1,99 @@
+internal import CSQLite
+internal import Storage
+
+/// One SQLite handle and its only owner: opened by `init`, closed by `deinit`, used on one thread.
+@safe
+final class SQLiteConnection {
+    /// For the statements of this connection, which keep it alive.
+    let handle: OpaquePointer
+    private let walPages: UnsafeMutablePointer<Int32>
+
+    enum Mode {
+        case readWrite
+        case readOnly
+    }
+
+    /// Opens an existing file.
+    init(path: String, mode: Mode, busyTimeoutMilliseconds: Int32) throws(StorageError) {
+        _ = Self.prepareLibrary
+        let access =
+            switch mode {
+            case .readWrite: SQLITE_OPEN_READWRITE
+            case .readOnly: SQLITE_OPEN_READONLY
+            }
+        var opened: OpaquePointer?
+        let flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        let status = unsafe sqlite3_open_v2(path, &opened, flags, nil)
+        guard status == SQLITE_OK, let opened = unsafe opened else {
+            let error = unsafe SQLiteError.last(on: opened, doing: "opening \(path)")
+            unsafe sqlite3_close_v2(opened)
+            throw error
+        }
+        unsafe handle = opened
+        unsafe walPages = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
+        unsafe walPages.initialize(to: 0)
+        unsafe sqlite3_busy_timeout(handle, busyTimeoutMilliseconds)
+        unsafe sqlite3_wal_hook(
+            handle,
+            { context, _, _, pages in
+                unsafe context?.assumingMemoryBound(to: Int32.self).pointee = pages
+                return SQLITE_OK
+            }, walPages)
+    }
+
+    deinit {
+        unsafe sqlite3_close_v2(handle)
+        unsafe walPages.deallocate()
+    }
+
+    /// Whether SQLite could open the file for reading only, although it was asked to write.
+    var isReadOnly: Bool {
+        unsafe sqlite3_db_readonly(handle, "main") != 0
+    }
+
+    /// Whether a transaction is open: some errors end it by themselves.
+    var isInTransaction: Bool {
+        unsafe sqlite3_get_autocommit(handle) == 0
+    }
+
+    /// Pages in the write-ahead log as of this connection's last commit.
+    var pagesInLog: Int32 {
+        unsafe walPages.pointee
+    }
+
+    /// Prepares a statement that will be used many times.
+    func prepare(_ sql: String) throws(StorageError) -> SQLiteStatement {
+        try SQLiteStatement(sql, on: self)
+    }
+
+    /// Runs one statement that is used once, without parameters.
+    func execute(_ sql: String) throws(StorageError) {
+        try prepare(sql).execute()
+    }
+
+    /// The first column of the first row of a statement that is used once; nil without a row.
+    func integer(_ sql: String) throws(StorageError) -> Int64? {
+        var value: Int64?
+        try prepare(sql).query({ _ in }) { row throws(StorageError) in value = try row.integer(0) }
+        return value
+    }
+
+    /// The first column of every row of a statement that is used once.
+    func texts(_ sql: String) throws(StorageError) -> [String] {
+        var values: [String] = []
+        try prepare(sql).query({ _ in }) { row throws(StorageError) in values.append(try row.text(0)) }
+        return values
+    }
+
+    /// Copies what readers don't need any more from the log to the database; never waits for readers.
+    func checkpoint() throws(StorageError) {
+        let status = unsafe sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+        guard status == SQLITE_OK else { throw unsafe SQLiteError.last(on: handle, doing: "checkpointing") }
+        unsafe walPages.pointee = 0
+    }
+
+    // Fails only if something used SQLite before, and then costs a little speed.
+    private static let prepareLibrary: Void = {
+        _ = relay_sqlite3_disable_memory_statistics()
+    }()
+}

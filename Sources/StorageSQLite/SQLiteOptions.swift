@@ -1,0 +1,37 @@
+/// The bounds and waits of the SQLite driver.
+package struct SQLiteOptions: Sendable {
+    /// What a process may do with the file.
+    package enum Access: Sendable {
+        /// Be its one writer; steps that the schema lacks are applied.
+        case write
+        /// Be its one writer; a schema that lacks steps is refused as `schemaTooOld`.
+        case writeWithoutMigrating
+        /// Read beside a running relay; changing calls throw `readOnly`.
+        case readOnly
+    }
+
+    /// What this process may do.
+    package var access = Access.write
+    /// Threads that look things up, each with a connection of its own.
+    package var readers = 2
+    /// How long a statement waits for a lock that another connection holds, in milliseconds.
+    package var busyTimeoutMilliseconds: Int32 = 5_000
+    /// How long opening waits for another process to stop being the writer, in milliseconds: long enough for a
+    /// relay that is being replaced to finish.
+    package var writerLockTimeoutMilliseconds: Int64 = 5_000
+    /// Calls that may wait for one thread; one more fails as `unavailable`.
+    package var waitingCallsMax = 65_536
+    /// Calls that share one transaction.
+    package var callsPerTransactionMax = 512
+    /// Pages of the write-ahead log (4,096 bytes each) after which it is copied into the database.
+    package var checkpointPages: Int32 = 1_000
+    /// Bytes to which the write-ahead log's file is cut after it grew past them.
+    package var journalBytesMax = 64 * 1_024 * 1_024
+    /// Page cache of one connection in KiB.
+    package var cacheKiB = 8_192
+    /// Pages that the database may have; nil for what the disk holds.
+    package var databasePagesMax: Int?
+
+    /// The defaults.
+    package init() {}
+}

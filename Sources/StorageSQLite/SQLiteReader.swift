@@ -1,0 +1,92 @@
+internal import Storage
+
+/// A connection for look-ups, opened for reading only, on a thread of its own.
+///
+/// Calls that wait together are answered in one read transaction: taking the log's shared lock for each one would cost as
+/// much as the look-up. It begins after all of them, so each sees what was committed before it was made.
+actor SQLiteReader {
+    /// What its calls work with.
+    struct Session {
+        let connection: SQLiteConnection
+        let devices: DeviceReads
+        let deliveries: DeliveryReads
+        let version: SQLiteStatement
+        let begin: SQLiteStatement
+        let commit: SQLiteStatement
+    }
+
+    private nonisolated let executor = BlockingExecutor(label: "relay.sqlite.r")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+
+    private nonisolated let inbox: Inbox<any SQLiteCall<Session>>
+    private let callsPerBatchMax: Int
+    private var session: Session?
+
+    init(options: SQLiteOptions) {
+        inbox = Inbox(capacity: options.waitingCallsMax)
+        callsPerBatchMax = options.callsPerTransactionMax
+    }
+
+    /// Opens the file, whose schema must be the current one.
+    func open(_ path: String, options: SQLiteOptions) throws(StorageError) {
+        let connection = try SQLiteConnection(
+            path: path, mode: .readOnly, busyTimeoutMilliseconds: options.busyTimeoutMilliseconds)
+        try connection.execute("PRAGMA cache_size = -\(options.cacheKiB)")
+        try SQLiteSchema.requireCurrent(connection)
+        session = Session(
+            connection: connection,
+            devices: try DeviceReads(connection),
+            deliveries: try DeliveryReads(connection),
+            version: try connection.prepare(SQLiteSchema.versionQuery),
+            begin: try connection.prepare("BEGIN"),
+            commit: try connection.prepare("COMMIT"))
+    }
+
+    /// The steps that a file's schema lacks; instead of `open`, for a look at a file before it is changed.
+    func pendingSteps(_ path: String) throws(StorageError) -> [SchemaStep] {
+        let connection = try SQLiteConnection(path: path, mode: .readOnly, busyTimeoutMilliseconds: 0)
+        return try SchemaStep.pending(after: try SQLiteSchema.inspect(connection).version)
+    }
+
+    /// How many calls it has to do.
+    nonisolated var load: Int { inbox.load }
+
+    /// Runs a look-up on the thread and returns to the caller's executor.
+    nonisolated func read<Output: Sendable>(
+        _ body: @escaping @Sendable (Session) throws(StorageError) -> Output
+    ) async throws(StorageError) -> Output {
+        try await inbox.perform(body) {
+            executor.submit { self.assumeIsolated { $0.answerAll() } }
+        }
+    }
+
+    /// Answers what waits, closes the connection and ends the thread; later calls fail as `closed`.
+    nonisolated func close() async {
+        inbox.close()
+        await closeSession()
+        await executor.shutdown()
+    }
+
+    private func closeSession() {
+        answerAll()
+        session = nil
+    }
+
+    private func answerAll() {
+        while true {
+            let batch = inbox.take(limit: callsPerBatchMax)
+            guard !batch.isEmpty else { return }
+            guard let session else {
+                for call in batch { call.fail(.closed) }
+                continue
+            }
+            // If it can't begin, each call takes its own lock and reports what is wrong.
+            let together = batch.count > 1 && (try? session.begin.execute()) != nil
+            for call in batch {
+                _ = call.run(session)
+                call.finish()
+            }
+            if together { _ = try? session.commit.execute() }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+internal import Storage
+
+/// The schema in SQLite's dialect: whose file it is, which steps it has had, and the steps themselves.
+enum SQLiteSchema {
+    /// `APNR`: what `PRAGMA application_id` is in a relay's file.
+    static let applicationID: Int64 = 0x4150_4E52
+
+    /// What a database file was found to be.
+    enum State: Equatable {
+        /// Nothing is in it.
+        case empty
+        /// It has the two tables of OpenCode's relay and nothing else.
+        case adoptable
+        /// It is a relay's, at a version.
+        case relay(version: Int)
+
+        /// The version from which the steps go on; adopting begins at the first.
+        var version: Int {
+            switch self {
+            case .empty, .adoptable: 0
+            case .relay(let version): version
+            }
+        }
+    }
+
+    /// Finds out whose file it is, changing nothing; `foreignDatabase` when it is another program's.
+    static func inspect(_ connection: SQLiteConnection) throws(StorageError) -> State {
+        let identifier = try connection.integer("PRAGMA application_id") ?? 0
+        if identifier == applicationID { return .relay(version: try version(connection)) }
+        guard identifier == 0 else {
+            throw .foreignDatabase(logDetail: "its application_id is \(identifier)")
+        }
+        let names = try connection.texts(
+            "SELECT name FROM sqlite_schema WHERE type <> 'index' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
+        )
+        if names.isEmpty { return .empty }
+        guard names == adoptedColumns.keys.sorted() else {
+            throw .foreignDatabase(logDetail: "it has other tables than a relay's")
+        }
+        for (table, columns) in adoptedColumns {
+            let found = try connection.texts("SELECT name FROM pragma_table_info('\(table)') ORDER BY name")
+            guard found == columns.sorted() else {
+                throw .foreignDatabase(logDetail: "its table \(table) has other columns than a relay's")
+            }
+        }
+        return .adoptable
+    }
+
+    /// The version that the steps have reached; only in a relay's file.
+    static func version(_ connection: SQLiteConnection) throws(StorageError) -> Int {
+        try connection.integer(versionQuery).map { Int($0) } ?? 0
+    }
+
+    /// Refuses a file that steps are missing from, or that has more of them than this program knows.
+    static func requireCurrent(_ connection: SQLiteConnection) throws(StorageError) {
+        let version = try inspect(connection).version
+        guard try SchemaStep.pending(after: version).isEmpty else {
+            throw .schemaTooOld(found: version, needed: SchemaStep.current)
+        }
+    }
+
+    static let versionQuery = "SELECT coalesce(max(version), 0) FROM relay_schema"
+
+    /// Applies the steps that are missing, all or none, and says which they were.
+    ///
+    /// The caller is the only writer, and `BEGIN IMMEDIATE` holds even against one that isn't a relay.
+    static func migrate(_ connection: SQLiteConnection) throws(StorageError) -> [SchemaStep] {
+        try connection.execute("BEGIN IMMEDIATE")
+        do throws(StorageError) {
+            let steps = try SchemaStep.pending(after: try inspect(connection).version)
+            if !steps.isEmpty {
+                try connection.execute("PRAGMA application_id = \(applicationID)")
+                try connection.execute(
+                    "CREATE TABLE IF NOT EXISTS relay_schema (version INTEGER PRIMARY KEY, summary TEXT NOT NULL) STRICT"
+                )
+            }
+            let done = try connection.prepare("INSERT INTO relay_schema (version, summary) VALUES (?, ?)")
+            for step in steps {
+                for statement in sql(of: step) { try connection.execute(statement) }
+                try check(step, connection)
+                try done.execute {
+                    $0.integer(step.rawValue)
+                    $0.text(step.summary)
+                }
+            }
+            try connection.execute("COMMIT")
+            return steps
+        } catch {
+            if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+            throw error
+        }
+    }
+
+    private static func sql(of step: SchemaStep) -> [String] {
+        switch step {
+        case .devicesAndDeliveries: devicesAndDeliveries
+        case .eventReceipts: eventReceipts
+        }
+    }
+
+    /// An adopted table may compare its keys otherwise than byte for byte, which would mix up devices.
+    private static func check(_ step: SchemaStep, _ connection: SQLiteConnection) throws(StorageError) {
+        guard step == .devicesAndDeliveries else { return }
+        let columns = try connection.texts(
+            """
+            SELECT name || ' ' || coll FROM pragma_index_xinfo('device_registration_secret_token_idx')
+            WHERE key ORDER BY seqno
+            """)
+        guard columns == ["secret_hash BINARY", "device_token BINARY"] else {
+            throw .foreignDatabase(logDetail: "device_registration's unique index is on \(columns)")
+        }
+    }
+}
+
+// MARK: - The steps
+
+extension SQLiteSchema {
+    /// What OpenCode's relay made, and what is therefore adopted.
+    private static let adoptedColumns: [String: Set<String>] = [
+        "device_registration": [
+            "id", "secret_hash", "device_token", "bundle_id", "apns_env", "created_at", "updated_at",
+        ],
+        "delivery_log": [
+            "id", "secret_hash", "event_type", "session_id", "status", "error", "created_at",
+        ],
+    ]
+
+    private static let devicesAndDeliveries = [
+        """
+        CREATE TABLE IF NOT EXISTS device_registration (
+            id TEXT NOT NULL PRIMARY KEY,
+            secret_hash TEXT NOT NULL,
+            device_token TEXT NOT NULL,
+            bundle_id TEXT NOT NULL,
+            apns_env TEXT NOT NULL DEFAULT 'production',
+            created_at INTEGER NOT NULL,
+            updated_at INTEGER NOT NULL
+        ) STRICT
+        """,
+        """
+        CREATE UNIQUE INDEX IF NOT EXISTS device_registration_secret_token_idx
+            ON device_registration (secret_hash, device_token)
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS delivery_log (
+            id TEXT NOT NULL PRIMARY KEY,
+            secret_hash TEXT NOT NULL,
+            event_type TEXT NOT NULL,
+            session_id TEXT NOT NULL,
+            status TEXT NOT NULL,
+            error TEXT,
+            created_at INTEGER NOT NULL
+        ) STRICT
+        """,
+        "CREATE INDEX IF NOT EXISTS delivery_log_secret_hash_idx ON delivery_log (secret_hash)",
+        "CREATE INDEX IF NOT EXISTS delivery_log_created_at_idx ON delivery_log (created_at)",
+    ]
+
+    private static let eventReceipts = [
+        """
+        CREATE TABLE event_receipt (
+            secret_hash TEXT NOT NULL,
+            event_id TEXT NOT NULL,
+            content_digest TEXT NOT NULL,
+            claim_id TEXT NOT NULL,
+            lease_until INTEGER NOT NULL,
+            answer BLOB,
+            expires_at INTEGER NOT NULL,
+            PRIMARY KEY (secret_hash, event_id)
+        ) STRICT, WITHOUT ROWID
+        """,
+        "CREATE INDEX event_receipt_expires_at_idx ON event_receipt (expires_at)",
+    ]
+}

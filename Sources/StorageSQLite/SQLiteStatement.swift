@@ -1,0 +1,177 @@
+internal import CSQLite
+internal import Storage
+
+/// One prepared statement and the only owner of its handle, on its connection's thread.
+///
+/// Every use binds all parameters, and resets the statement before it returns: a statement left in the middle would keep
+/// its read transaction, and the write-ahead log could not be reused.
+@safe
+final class SQLiteStatement {
+    private let handle: OpaquePointer
+    private let connection: SQLiteConnection
+
+    init(_ sql: String, on connection: SQLiteConnection) throws(StorageError) {
+        var prepared: OpaquePointer?
+        let status = unsafe sqlite3_prepare_v3(
+            connection.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
+        guard status == SQLITE_OK, let prepared = unsafe prepared else {
+            throw unsafe SQLiteError.last(on: connection.handle, doing: "preparing")
+        }
+        unsafe handle = prepared
+        self.connection = connection
+    }
+
+    deinit {
+        unsafe sqlite3_finalize(handle)
+    }
+
+    /// Runs a statement that returns no rows and says how many rows it changed.
+    @discardableResult
+    func execute(_ bind: (inout SQLiteBinder) -> Void = { _ in }) throws(StorageError) -> Int {
+        try query(bind) { _ throws(StorageError) in }
+        return unsafe Int(sqlite3_changes(connection.handle))
+    }
+
+    /// Runs a statement and calls `row` with each of its rows.
+    func query(
+        _ bind: (inout SQLiteBinder) -> Void, row: (borrowing SQLiteRow) throws(StorageError) -> Void
+    ) throws(StorageError) {
+        defer { unsafe sqlite3_reset(handle) }
+        var binder = unsafe SQLiteBinder(handle)
+        bind(&binder)
+        guard binder.status == SQLITE_OK else { throw failure("binding") }
+        while true {
+            switch unsafe sqlite3_step(handle) {
+            case SQLITE_ROW: try unsafe row(SQLiteRow(handle))
+            case SQLITE_DONE: return
+            default: throw failure("running")
+            }
+        }
+    }
+
+    private func failure(_ action: String) -> StorageError {
+        unsafe SQLiteError.last(on: connection.handle, doing: action)
+    }
+}
+
+/// Binds a statement's parameters in their order; the first failure is kept and reported when the statement runs.
+@safe
+struct SQLiteBinder {
+    private let handle: OpaquePointer
+    private var index: Int32 = 0
+    private(set) var status = SQLITE_OK
+
+    fileprivate init(_ handle: OpaquePointer) {
+        unsafe self.handle = handle
+    }
+
+    mutating func text(_ value: String) {
+        var value = value
+        let next = advance()
+        keep(
+            value.withUTF8 { utf8 in
+                // An empty Swift string may have no address, which SQLite would take for NULL.
+                guard let base = utf8.baseAddress else {
+                    return unsafe relay_sqlite3_bind_text(handle, next, "", 0)
+                }
+                return unsafe base.withMemoryRebound(to: CChar.self, capacity: utf8.count) { characters in
+                    unsafe relay_sqlite3_bind_text(handle, next, characters, Int32(utf8.count))
+                }
+            })
+    }
+
+    mutating func text(_ value: String?) {
+        guard let value else { return keep(unsafe sqlite3_bind_null(handle, advance())) }
+        text(value)
+    }
+
+    mutating func hash(_ value: SecretHash) {
+        digest(value.digest)
+    }
+
+    mutating func digest(_ value: Digest256) {
+        let next = advance()
+        keep(
+            unsafe value.withHex { hex in
+                unsafe hex.withMemoryRebound(to: CChar.self) { characters in
+                    unsafe relay_sqlite3_bind_text(
+                        handle, next, characters.baseAddress, Int32(characters.count))
+                }
+            })
+    }
+
+    mutating func integer(_ value: Int64) {
+        keep(unsafe sqlite3_bind_int64(handle, advance(), value))
+    }
+
+    mutating func integer(_ value: Int) {
+        integer(Int64(value))
+    }
+
+    mutating func blob(_ value: [UInt8]) {
+        let next = advance()
+        // A blob without an address would be NULL.
+        keep(
+            value.isEmpty
+                ? unsafe sqlite3_bind_zeroblob(handle, next, 0)
+                : unsafe relay_sqlite3_bind_blob(handle, next, value, Int32(value.count)))
+    }
+
+    private mutating func advance() -> Int32 {
+        index += 1
+        return index
+    }
+
+    private mutating func keep(_ result: Int32) {
+        if status == SQLITE_OK { status = result }
+    }
+}
+
+/// The row a statement stands on; valid only while it is being handled.
+///
+/// A column of another type than asked for, or with broken UTF-8, is `corrupt`: nothing this program wrote.
+@safe
+struct SQLiteRow: ~Copyable {
+    private let handle: OpaquePointer
+
+    fileprivate init(_ handle: OpaquePointer) {
+        unsafe self.handle = handle
+    }
+
+    func text(_ column: Int32) throws(StorageError) -> String {
+        guard unsafe sqlite3_column_type(handle, column) == SQLITE_TEXT,
+            let bytes = unsafe sqlite3_column_text(handle, column)
+        else { throw wrong(column) }
+        let count = unsafe Int(sqlite3_column_bytes(handle, column))
+        let buffer = unsafe UnsafeBufferPointer(start: bytes, count: count)
+        guard let text = unsafe String(validating: buffer, as: UTF8.self) else { throw wrong(column) }
+        return text
+    }
+
+    func optionalText(_ column: Int32) throws(StorageError) -> String? {
+        isNull(column) ? nil : try text(column)
+    }
+
+    func integer(_ column: Int32) throws(StorageError) -> Int64 {
+        guard unsafe sqlite3_column_type(handle, column) == SQLITE_INTEGER else { throw wrong(column) }
+        return unsafe sqlite3_column_int64(handle, column)
+    }
+
+    func blob(_ column: Int32) throws(StorageError) -> [UInt8] {
+        guard unsafe sqlite3_column_type(handle, column) == SQLITE_BLOB else { throw wrong(column) }
+        let start = unsafe sqlite3_column_blob(handle, column)
+        let count = unsafe Int(sqlite3_column_bytes(handle, column))
+        return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
+    }
+
+    func isNull(_ column: Int32) -> Bool {
+        unsafe sqlite3_column_type(handle, column) == SQLITE_NULL
+    }
+
+    /// An error for a value that has the right type and means nothing to this program.
+    func wrong(_ column: Int32) -> StorageError {
+        let name =
+            unsafe sqlite3_column_name(handle, column).map { unsafe String(cString: $0) } ?? "\(column)"
+        return .corrupt(logDetail: "the column \(name) holds what can't be read")
+    }
+}

@@ -1,0 +1,212 @@
+package import Storage
+
+/// The `Storage` contract over one SQLite file: one writing thread and a few reading ones.
+///
+/// Every call is a hop to a thread and back to the caller's executor, shared with whatever else waits there. What a call
+/// means is written at `Storage`.
+package final class SQLiteStorage: Storage {
+    /// The schema's steps that opening it applied; empty when it was current.
+    package let appliedSteps: [SchemaStep]
+
+    private let writer: SQLiteWriter?
+    private let readers: [SQLiteReader]
+
+    private init(writer: SQLiteWriter?, readers: [SQLiteReader], appliedSteps: [SchemaStep]) {
+        self.writer = writer
+        self.readers = readers
+        self.appliedSteps = appliedSteps
+    }
+
+    /// Opens a database, making the file and bringing its schema up to date as `options.access` allows.
+    ///
+    /// Throws `inUse` when another process is its writer, `foreignDatabase`, `schemaTooNew`, `schemaTooOld`, `readOnly`,
+    /// or what kept it from being opened; then nothing stays open.
+    package static func open(
+        _ location: SQLiteLocation, options: SQLiteOptions = SQLiteOptions()
+    ) async throws(StorageError) -> SQLiteStorage {
+        var writer: SQLiteWriter?
+        var readers: [SQLiteReader] = []
+        do throws(StorageError) {
+            let path: String
+            var steps: [SchemaStep] = []
+            if options.access == .readOnly {
+                path = try DatabaseFile.find(location.path)
+            } else {
+                path = try DatabaseFile.create(location.path)
+                let opened = SQLiteWriter(options: options)
+                writer = opened
+                steps = try await opened.open(path)
+            }
+            for _ in 0..<max(options.readers, 1) {
+                let reader = SQLiteReader(options: options)
+                readers.append(reader)
+                try await reader.open(path, options: options)
+            }
+            return SQLiteStorage(writer: writer, readers: readers, appliedSteps: steps)
+        } catch {
+            for reader in readers { await reader.close() }
+            await writer?.close()
+            throw error
+        }
+    }
+
+    /// The steps that opening a database for writing would apply; the file is only read, and need not be there.
+    package static func pendingSteps(at location: SQLiteLocation) async throws(StorageError) -> [SchemaStep] {
+        guard DatabaseFile.exists(location.path) else { return try SchemaStep.pending(after: 0) }
+        let reader = SQLiteReader(options: SQLiteOptions())
+        do throws(StorageError) {
+            let steps = try await reader.pendingSteps(try DatabaseFile.find(location.path))
+            await reader.close()
+            return steps
+        } catch {
+            await reader.close()
+            throw error
+        }
+    }
+
+    /// As `Storage` says.
+    ///
+    /// The writer is last: only it may copy the log into the database.
+    package func close() async {
+        for reader in readers { await reader.close() }
+        await writer?.close()
+    }
+
+    private func read<Output: Sendable>(
+        _ body: @escaping @Sendable (SQLiteReader.Session) throws(StorageError) -> Output
+    ) async throws(StorageError) -> Output {
+        // The first idle reader, so that one that is warm is used again; when all are busy, the least busy.
+        var chosen = readers[0]
+        var load = chosen.load
+        for reader in readers.dropFirst() where load > 0 {
+            let other = reader.load
+            if other < load { (chosen, load) = (reader, other) }
+        }
+        return try await chosen.read(body)
+    }
+
+    private func write<Output: Sendable>(
+        _ body: @escaping @Sendable (SQLiteWriter.Session) throws(StorageError) -> Output
+    ) async throws(StorageError) -> Output {
+        guard let writer else { throw .readOnly(logDetail: "opened for reading") }
+        return try await writer.write(body)
+    }
+}
+
+// MARK: - Devices
+
+extension SQLiteStorage {
+    /// As `Storage` says.
+    package func register(
+        _ registration: Registration, under key: SecretKey, deviceLimit: Int
+    ) async throws(StorageError) -> RegistrationResult {
+        try registration.validate()
+        return try await write { session throws(StorageError) in
+            try session.devices.register(registration, key, limit: deviceLimit)
+        }
+    }
+
+    /// As `Storage` says.
+    package func unregister(token: String, under key: SecretKey) async throws(StorageError) -> Bool {
+        try await write { session throws(StorageError) in try session.devices.unregister(token, key) }
+    }
+
+    /// As `Storage` says.
+    package func devices(of key: SecretKey) async throws(StorageError) -> [Device] {
+        try await read { session throws(StorageError) in try session.devices.devices(of: key) }
+    }
+
+    /// As `Storage` says.
+    package func setEnvironment(
+        _ environment: DeviceEnvironment, of device: Device
+    ) async throws(StorageError) -> Bool {
+        try await write { session throws(StorageError) in
+            try session.devices.setEnvironment(environment, device)
+        }
+    }
+
+    /// As `Storage` says.
+    package func remove(
+        _ device: Device, ifNotUpdatedAfter time: EpochMilliseconds
+    ) async throws(StorageError) -> Bool {
+        try await write { session throws(StorageError) in
+            try session.devices.remove(device, notUpdatedAfter: time)
+        }
+    }
+}
+
+// MARK: - The delivery log
+
+extension SQLiteStorage {
+    /// As `Storage` says.
+    package func append(_ deliveries: [Delivery]) async throws(StorageError) {
+        for delivery in deliveries { try delivery.validate() }
+        try await write { session throws(StorageError) in try session.deliveries.append(deliveries) }
+    }
+
+    /// As `Storage` says.
+    package func deliveries(
+        of key: SecretKey, before cursor: DeliveryCursor?, limit: Int
+    ) async throws(StorageError) -> [Delivery] {
+        try await read { session throws(StorageError) in
+            try session.deliveries.deliveries(of: key, before: cursor, limit: limit)
+        }
+    }
+
+    /// As `Storage` says.
+    package func pruneDeliveries(
+        before time: EpochMilliseconds, limit: Int
+    ) async throws(StorageError) -> Int {
+        try await write { session throws(StorageError) in
+            try session.deliveries.prune(before: time, limit: limit)
+        }
+    }
+}
+
+// MARK: - Event receipts
+
+extension SQLiteStorage {
+    /// As `Storage` says.
+    package func claim(_ event: EventClaim) async throws(StorageError) -> EventClaimResult {
+        try event.validate()
+        return try await write { session throws(StorageError) in try session.receipts.claim(event) }
+    }
+
+    /// As `Storage` says.
+    package func complete(_ event: EventClaim, answer: [UInt8]) async throws(StorageError) -> Bool {
+        try event.validate(answer: answer)
+        return try await write { session throws(StorageError) in
+            try session.receipts.complete(event, answer: answer)
+        }
+    }
+
+    /// As `Storage` says.
+    package func release(_ event: EventClaim) async throws(StorageError) {
+        try await write { session throws(StorageError) in try session.receipts.release(event) }
+    }
+
+    /// As `Storage` says.
+    package func pruneReceipts(at now: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int {
+        try await write { session throws(StorageError) in try session.receipts.prune(at: now, limit: limit) }
+    }
+}
+
+// MARK: - The database itself
+
+extension SQLiteStorage {
+    /// As `Storage` says: a look-up that reads a page.
+    package func ping() async throws(StorageError) {
+        _ = try await schemaVersion()
+    }
+
+    /// As `Storage` says.
+    package func schemaVersion() async throws(StorageError) -> Int {
+        try await read { session throws(StorageError) in
+            var version = 0
+            try session.version.query({ _ in }) { row throws(StorageError) in
+                version = Int(try row.integer(0))
+            }
+            return version
+        }
+    }
+}

@@ -1,0 +1,106 @@
+internal import Glibc
+internal import Storage
+
+/// The right to be a database file's one writer: an flock(2) on a file beside it, held until `deinit`.
+///
+/// SQLite before 3.51.3 can damage a write-ahead log that two connections reset, so a second process must not even try.
+/// The lock is not on the database itself: closing any descriptor of that file would drop SQLite's own locks on it. The
+/// kernel lets go when the process dies, so a lock file that is left behind means nothing; it is never removed, because
+/// a process could then hold the lock of a file that the next one doesn't find.
+@safe
+final class WriterLock {
+    private let descriptor: Int32
+
+    /// The file whose lock stands for a database's.
+    static func path(forDatabase path: String) -> String {
+        path + "-writer"
+    }
+
+    /// Takes the lock, trying for some time; `inUse` names the process that holds it.
+    init(forDatabase database: String, waitingMilliseconds: Int64) throws(StorageError) {
+        let path = Self.path(forDatabase: database)
+        descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR)
+        guard descriptor >= 0 else { throw StorageError.systemCall("opening \(path)", errno) }
+        let clock = ContinuousClock()
+        let deadline = clock.now + .milliseconds(waitingMilliseconds)
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            let code = errno
+            guard code == EWOULDBLOCK || code == EINTR else {
+                close(descriptor)
+                throw StorageError.systemCall("locking \(path)", code)
+            }
+            guard clock.now < deadline else {
+                let holder = Self.holder(descriptor)
+                close(descriptor)
+                throw .inUse(logDetail: "\(path) is locked by process \(holder)")
+            }
+            usleep(Self.retryMicroseconds)
+        }
+        writeHolder()
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    private static let retryMicroseconds: UInt32 = 10_000
+
+    /// Leaves this process's id in the file, for the message that the next one gets; the lock doesn't depend on it.
+    private func writeHolder() {
+        let text = "\(getpid())\n"
+        guard ftruncate(descriptor, 0) == 0 else { return }
+        _ = unsafe pwrite(descriptor, text, text.utf8.count, 0)
+    }
+
+    private static func holder(_ descriptor: Int32) -> String {
+        var buffer = [UInt8](repeating: 0, count: 20)
+        let count = unsafe pread(descriptor, &buffer, buffer.count, 0)
+        let digits = buffer.prefix(max(count, 0)).prefix { (0x30...0x39).contains($0) }
+        return digits.isEmpty ? "unknown" : String(decoding: digits, as: UTF8.self)
+    }
+}
+
+/// A database file's one true path, so that two names for it meet at one lock.
+enum DatabaseFile {
+    /// The path without symbolic links; makes an empty file, for its owner alone, when there is none.
+    static func create(_ path: String) throws(StorageError) -> String {
+        if let existing = resolve(path) { return existing }
+        let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR)
+        // EEXIST: another process made it in between.
+        guard descriptor >= 0 || errno == EEXIST else {
+            throw StorageError.systemCall("creating \(path)", errno)
+        }
+        if descriptor >= 0 { close(descriptor) }
+        return try find(path)
+    }
+
+    /// The path without symbolic links of a file that must be there.
+    static func find(_ path: String) throws(StorageError) -> String {
+        guard let existing = resolve(path) else { throw StorageError.systemCall("finding \(path)", errno) }
+        return existing
+    }
+
+    /// Whether there is a file.
+    static func exists(_ path: String) -> Bool {
+        unsafe access(path, F_OK) == 0
+    }
+
+    private static func resolve(_ path: String) -> String? {
+        guard let resolved = unsafe realpath(path, nil) else { return nil }
+        defer { unsafe free(resolved) }
+        return unsafe String(cString: resolved)
+    }
+}
+
+extension StorageError {
+    /// The error of a system call that failed; the path is for the log only.
+    fileprivate static func systemCall(_ action: String, _ code: Int32) -> StorageError {
+        let reason = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+        let detail = "\(action): \(reason)"
+        return switch code {
+        case ENOSPC, EDQUOT: .full(logDetail: detail)
+        case EROFS, EACCES, EPERM: .readOnly(logDetail: detail)
+        default: .unavailable(logDetail: detail)
+        }
+    }
+}
