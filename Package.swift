@@ -59,7 +59,11 @@ let package = Package(
             name: "HTTP2Testing", dependencies: ["HTTP2", "Network"], path: "Tests/HTTP2Testing",
             swiftSettings: strict),
         tests("JSONTests", ["JSON"]),
-        tests("StorageTests", ["Storage", "StorageSQLite"]),
+        // A library, because the tests of every storage driver run its cases.
+        .target(
+            name: "StorageContract", dependencies: ["Storage"], path: "Tests/StorageContract",
+            swiftSettings: strict),
+        tests("StorageTests", ["Storage", "StorageContract", "StorageSQLite"]),
         tests("NetworkTests", ["Network"]),
         tests("HTTPServerTests", ["HTTPServer", "Network"]),
         tests("HTTP2Tests", ["HTTP2", "HTTP2Testing", "Network"]),

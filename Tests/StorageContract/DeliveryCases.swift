@@ -1,0 +1,115 @@
+import Storage
+import Testing
+
+extension ContractCase {
+    static let deliveries: [ContractCase] = [
+        ContractCase(open: "deliveries come back newest first with every field as it was given") {
+            storage async throws in
+            let key = Samples.key("secret")
+            let rows = [
+                Samples.delivery(key, at: Samples.time),
+                Samples.delivery(key, status: .failed, error: "Unregistered", at: Samples.time + 2),
+                Samples.delivery(key, sessionID: "", status: .failed, error: "", at: Samples.time + 1),
+            ]
+            try await storage.append(rows)
+            let log = try await storage.deliveries(of: key, before: nil, limit: 10)
+            #expect(log == [rows[1], rows[2], rows[0]])
+        },
+
+        ContractCase(open: "every text of a delivery is kept byte for byte") { storage async throws in
+            let key = Samples.key("secret")
+            for (index, text) in Samples.confusable.enumerated() {
+                let row = Samples.delivery(
+                    key, sessionID: text, status: .failed, error: text, at: Samples.time + Int64(index))
+                try await storage.append([row])
+                let kept = try #require(try await storage.deliveries(of: key, before: nil, limit: 1).first)
+                #expect(Array(kept.sessionID.utf8) == Array(text.utf8))
+                #expect(kept.error.map { Array($0.utf8) } == Array(text.utf8))
+            }
+        },
+
+        ContractCase(open: "a delivery with a NUL or an over-long text is refused with its whole batch") {
+            storage async throws in
+            let key = Samples.key("secret")
+            let long = String(repeating: "s", count: StorageLimits.sessionIDBytes + 1)
+            for sessionID in ["ses\0", long] {
+                await #expect(throws: StorageError.invalidValue(field: "sessionID")) {
+                    try await storage.append([
+                        Samples.delivery(key), Samples.delivery(key, sessionID: sessionID),
+                    ])
+                }
+            }
+            let stored = try await storage.deliveries(of: key, before: nil, limit: 10)
+            #expect(stored == [])
+        },
+
+        ContractCase(open: "pages hold every delivery once and in order, also within one millisecond") {
+            storage async throws in
+            let key = Samples.key("secret")
+            let rows = (0..<23).map { Samples.delivery(key, at: Samples.time + Int64($0 / 5)) }
+            try await storage.append(rows.shuffled())
+            try await storage.append([Samples.delivery(Samples.key("other"), at: Samples.time)])
+            var pages: [Delivery] = []
+            var cursor: DeliveryCursor?
+            while true {
+                let page = try await storage.deliveries(of: key, before: cursor, limit: 4)
+                #expect(page.count <= 4)
+                guard let last = page.last else { break }
+                pages += page
+                cursor = last.cursor
+            }
+            #expect(pages == rows.sorted { ($0.createdAt, $0.id) > ($1.createdAt, $1.id) })
+        },
+
+        ContractCase(open: "a batch that fails in its middle leaves nothing behind") { storage async throws in
+            let key = Samples.key("secret")
+            let twice = Samples.id().text
+            await #expect(throws: StorageError.self) {
+                try await storage.append([
+                    Samples.delivery(key), Samples.delivery(key, id: twice), Samples.delivery(key, id: twice),
+                ])
+            }
+            #expect(try await storage.deliveries(of: key, before: nil, limit: 10) == [])
+            try await storage.append([Samples.delivery(key, id: twice)])
+            #expect(try await storage.deliveries(of: key, before: nil, limit: 10).count == 1)
+        },
+
+        ContractCase(open: "a call that fails takes none of those beside it along") { storage async throws in
+            let key = Samples.key("secret")
+            let taken = Samples.id().text
+            try await storage.append([Samples.delivery(key, id: taken)])
+            let results = try await concurrently(60) { index in
+                do throws(StorageError) {
+                    let clashes = index.isMultiple(of: 3)
+                    try await storage.append([
+                        Samples.delivery(key), Samples.delivery(key, id: clashes ? taken : Samples.id().text),
+                    ])
+                    return true
+                } catch {
+                    return false
+                }
+            }
+            #expect(results.count { $0 } == 40)
+            #expect(try await storage.deliveries(of: key, before: nil, limit: 1_000).count == 81)
+        },
+
+        ContractCase(open: "an empty batch is no error") { storage async throws in
+            try await storage.append([])
+        },
+
+        ContractCase(open: "old deliveries go in steps, oldest first, and newer ones stay") {
+            storage async throws in
+            let (mine, yours) = (Samples.key("mine"), Samples.key("yours"))
+            try await storage.append((0..<5).map { Samples.delivery(mine, at: Samples.time + Int64($0)) })
+            try await storage.append((5..<10).map { Samples.delivery(yours, at: Samples.time + Int64($0)) })
+            #expect(try await storage.pruneDeliveries(before: Samples.time, limit: 100) == 0)
+            #expect(try await storage.pruneDeliveries(before: Samples.time + 8, limit: 3) == 3)
+            let left = try await storage.deliveries(of: mine, before: nil, limit: 100)
+            #expect(left.map(\.createdAt) == [Samples.time + 4, Samples.time + 3])
+            #expect(try await storage.pruneDeliveries(before: Samples.time + 8, limit: 100) == 5)
+            #expect(try await storage.pruneDeliveries(before: Samples.time + 8, limit: 100) == 0)
+            let newest = try await storage.deliveries(of: yours, before: nil, limit: 100)
+            #expect(newest.map(\.createdAt) == [Samples.time + 9, Samples.time + 8])
+        },
+    ]
+}

@@ -1,0 +1,183 @@
+import Storage
+import Testing
+
+extension ContractCase {
+    static let devices: [ContractCase] = [
+        ContractCase(open: "a new device is found with every field as it was given") { storage async throws in
+            let key = Samples.key("secret")
+            let registration = Samples.registration(
+                "aabbcc", bundleID: "com.example.one", environment: .sandbox)
+            let result = try await storage.register(registration, key)
+            #expect(result == .created)
+            let expected = Device(
+                id: registration.newID.text, secretHash: key.primary, token: "aabbcc",
+                bundleID: "com.example.one", environment: .sandbox, createdAt: Samples.time,
+                updatedAt: Samples.time)
+            #expect(try await storage.devices(of: key) == [expected])
+        },
+
+        ContractCase(open: "a secret without devices has none, which is no error") { storage async throws in
+            try await storage.register(Samples.registration("aabbcc"), Samples.key("other"))
+            #expect(try await storage.devices(of: Samples.key("secret")) == [])
+        },
+
+        ContractCase(open: "a second registration follows the call and keeps id and creation") {
+            storage async throws in
+            let key = Samples.key("secret")
+            let first = Samples.registration("aabbcc")
+            let second = Samples.registration(
+                "aabbcc", bundleID: "com.example.two", environment: .sandbox, at: Samples.time + 1)
+            try await storage.register(first, key)
+            #expect(try await storage.register(second, key) == .updated)
+            let expected = Device(
+                id: first.newID.text, secretHash: key.primary, token: "aabbcc", bundleID: "com.example.two",
+                environment: .sandbox, createdAt: Samples.time, updatedAt: Samples.time + 1)
+            #expect(try await storage.devices(of: key) == [expected])
+        },
+
+        ContractCase(open: "an update never sets the time back, and still follows the call") {
+            storage async throws in
+            let key = Samples.key("secret")
+            try await storage.register(Samples.registration("aabbcc", at: Samples.time), key)
+            let late = Samples.registration("aabbcc", environment: .sandbox, at: Samples.time - 5_000)
+            #expect(try await storage.register(late, key) == .updated)
+            let devices = try await storage.devices(of: key)
+            #expect(devices.map(\.updatedAt) == [Samples.time])
+            #expect(devices.map(\.environment) == [.sandbox])
+        },
+
+        ContractCase(open: "times come back to the millisecond, whatever their size") {
+            storage async throws in
+            let times: [EpochMilliseconds] = [0, 1, 999, 1_000, 2_147_483_648, 4_294_967_297, Samples.time]
+            for time in times {
+                let key = Samples.key("secret \(time)")
+                try await storage.register(Samples.registration("aabbcc", at: time), key)
+                #expect(try await storage.devices(of: key).map(\.createdAt) == [time])
+                #expect(try await storage.devices(of: key).map(\.updatedAt) == [time])
+            }
+        },
+
+        ContractCase(open: "devices come oldest first, and by id where they are equally old") {
+            storage async throws in
+            let key = Samples.key("secret")
+            let registrations = [
+                Samples.registration("cc", at: Samples.time + 2),
+                Samples.registration("aa", at: Samples.time),
+                Samples.registration("dd", at: Samples.time + 1),
+                Samples.registration("bb", at: Samples.time + 1),
+                Samples.registration("ee", at: Samples.time + 1),
+            ]
+            for registration in registrations { try await storage.register(registration, key) }
+            let expected = registrations.sorted { ($0.at, $0.newID.text) < ($1.at, $1.newID.text) }
+            #expect(try await storage.tokens(of: key) == expected.map(\.token))
+            // A later update of the oldest doesn't move it.
+            try await storage.register(Samples.registration("aa", at: Samples.time + 9), key)
+            #expect(try await storage.tokens(of: key) == expected.map(\.token))
+        },
+
+        ContractCase(open: "unregistering removes the one device and says whether it was there") {
+            storage async throws in
+            let key = Samples.key("secret")
+            try await storage.register(Samples.registration("aa"), key)
+            try await storage.register(Samples.registration("bb"), key)
+            #expect(try await storage.unregister(token: "aa", under: key))
+            #expect(try await storage.tokens(of: key) == ["bb"])
+            #expect(try await !storage.unregister(token: "aa", under: key))
+            #expect(try await !storage.unregister(token: "BB", under: key))
+            #expect(try await storage.tokens(of: key) == ["bb"])
+        },
+
+        ContractCase(open: "one token under two secrets is two devices that know nothing of each other") {
+            storage async throws in
+            let (mine, yours) = (Samples.key("mine"), Samples.key("yours"))
+            try await storage.register(Samples.registration("aa", environment: .sandbox), mine)
+            try await storage.register(Samples.registration("aa", environment: .production), yours)
+            try await storage.register(Samples.registration("aa", bundleID: "changed"), mine)
+            #expect(try await storage.devices(of: yours).map(\.bundleID) == ["com.example.app"])
+            let device = try #require(try await storage.devices(of: mine).first)
+            #expect(try await storage.remove(device, ifNotUpdatedAfter: .max))
+            #expect(try await storage.tokens(of: yours) == ["aa"])
+            #expect(try await !storage.unregister(token: "aa", under: mine))
+            #expect(try await storage.tokens(of: yours) == ["aa"])
+        },
+
+        ContractCase(open: "a call sees what every call that returned before it has changed") {
+            storage async throws in
+            let key = Samples.key("secret")
+            for index in 0..<200 {
+                try await storage.register(Samples.registration("token \(index)"), key)
+                async let others = storage.tokens(of: key)
+                #expect(try await storage.tokens(of: key).count == index + 1)
+                #expect(try await others.count == index + 1)
+            }
+        },
+    ]
+
+    static let keys: [ContractCase] = [
+        ContractCase(open: "tokens that differ by case, space, form or nothing but emptiness are different") {
+            storage async throws in
+            let key = Samples.key("secret")
+            for token in Samples.confusable {
+                #expect(try await storage.register(Samples.registration(token), key) == .created)
+            }
+            let tokens = try await storage.tokens(of: key)
+            // As bytes: Swift takes canonically equal texts for equal.
+            #expect(Set(tokens.map { Array($0.utf8) }) == Set(Samples.confusable.map { Array($0.utf8) }))
+            for token in Samples.confusable {
+                #expect(try await storage.register(Samples.registration(token), key) == .updated)
+            }
+            for token in Samples.confusable {
+                #expect(try await storage.unregister(token: token, under: key))
+            }
+            #expect(try await storage.devices(of: key) == [])
+        },
+
+        ContractCase(open: "secrets that differ by case, space or form are different") {
+            storage async throws in
+            for secret in Samples.confusable {
+                try await storage.register(Samples.registration(secret), Samples.key(secret))
+            }
+            for secret in Samples.confusable {
+                #expect(try await storage.tokens(of: Samples.key(secret)) == [secret])
+            }
+        },
+
+        ContractCase(open: "every text of a device is kept byte for byte") { storage async throws in
+            let key = Samples.key("secret")
+            for text in Samples.confusable {
+                try await storage.register(Samples.registration("token", bundleID: text), key)
+                let kept = try await storage.devices(of: key).map { Array($0.bundleID.utf8) }
+                #expect(kept == [Array(text.utf8)])
+            }
+        },
+
+        ContractCase(open: "texts of their greatest length are kept") { storage async throws in
+            let key = Samples.key("secret")
+            let token = String(repeating: "a", count: StorageLimits.tokenBytes)
+            let bundleID = String(repeating: "b", count: StorageLimits.bundleIDBytes)
+            try await storage.register(Samples.registration(token, bundleID: bundleID), key)
+            let devices = try await storage.devices(of: key)
+            #expect(devices.map(\.token) == [token])
+            #expect(devices.map(\.bundleID) == [bundleID])
+        },
+
+        ContractCase(open: "a device with a NUL or an over-long text is refused and not stored") {
+            storage async throws in
+            let key = Samples.key("secret")
+            let long = String(repeating: "a", count: StorageLimits.tokenBytes + 1)
+            for token in ["\0", "aa\0bb", "aa\0", long] {
+                await #expect(throws: StorageError.invalidValue(field: "deviceToken")) {
+                    try await storage.register(Samples.registration(token), key)
+                }
+            }
+            let longBundle = String(repeating: "b", count: StorageLimits.bundleIDBytes + 1)
+            for bundleID in ["com\0example", longBundle] {
+                await #expect(throws: StorageError.invalidValue(field: "bundleId")) {
+                    try await storage.register(Samples.registration("aa", bundleID: bundleID), key)
+                }
+            }
+            let stored = try await storage.devices(of: key)
+            #expect(stored == [])
+        },
+    ]
+}

@@ -1,0 +1,172 @@
+import Storage
+import Testing
+
+extension ContractCase {
+    static let lifecycle: [ContractCase] = [
+        ContractCase(open: "an open database answers a ping and has the current schema") {
+            storage async throws in
+            try await storage.ping()
+            #expect(try await storage.schemaVersion() == SchemaStep.current)
+        },
+
+        ContractCase("everything is there again after closing and opening") { database async throws in
+            let key = Samples.key("secret")
+            let claim = Samples.claim("event", under: key)
+            let row = Samples.delivery(key)
+            let storage = try await database.open()
+            try await storage.register(Samples.registration("aa"), key)
+            try await storage.append([row])
+            #expect(try await storage.claim(claim) == .claimed)
+            #expect(try await storage.complete(claim, answer: [1]))
+            let devices = try await storage.devices(of: key)
+            await storage.close()
+
+            let again = try await database.open()
+            #expect(try await again.devices(of: key) == devices)
+            #expect(try await again.deliveries(of: key, before: nil, limit: 9) == [row])
+            #expect(try await again.claim(Samples.claim("event", under: key)) == .answered([1]))
+            await again.close()
+        },
+
+        ContractCase("every call after closing fails as closed, and closing twice is allowed") {
+            database async throws in
+            let storage = try await database.open()
+            try await storage.register(Samples.registration("aa"), Samples.key("secret"))
+            async let first: Void = storage.close()
+            async let second: Void = storage.close()
+            _ = await (first, second)
+            await storage.close()
+            for (name, call) in everyCall {
+                let error = await #expect(throws: StorageError.self, "\(name)") { try await call(storage) }
+                #expect(error == .closed, "\(name)")
+            }
+        },
+
+        ContractCase("what was answered before or while closing is there after opening") {
+            database async throws in
+            let storage = try await database.open()
+            let key = Samples.key("secret")
+            let registrations = Task {
+                try await concurrently(200) { index -> Int? in
+                    do throws(StorageError) {
+                        try await storage.register(Samples.registration("token \(index)"), key)
+                        return index
+                    } catch {
+                        #expect(error == .closed)
+                        return nil
+                    }
+                }
+            }
+            await storage.close()
+            let answered = try await registrations.value.compactMap(\.self)
+            let again = try await database.open()
+            let kept = Set(try await again.tokens(of: key))
+            #expect(kept == Set(answered.map { "token \($0)" }))
+            await again.close()
+        },
+
+        ContractCase("a second writer works beside the first or is refused as such") {
+            database async throws in
+            let first = try await database.open()
+            let key = Samples.key("secret")
+            if database.allowsSeveralWriters {
+                let second = try await database.open()
+                try await second.register(Samples.registration("aa"), key)
+                #expect(try await first.tokens(of: key) == ["aa"])
+                await second.close()
+            } else {
+                let error = await #expect(throws: StorageError.self) { _ = try await database.open() }
+                guard case .inUse = error else {
+                    Issue.record("a second writer got \(String(describing: error))")
+                    return await first.close()
+                }
+            }
+            // The one that was refused or has left took nothing with it.
+            try await first.register(Samples.registration("bb"), key)
+            #expect(try await first.tokens(of: key).contains("bb"))
+            await first.close()
+            await (try await database.open()).close()
+        },
+
+        ContractCase("a reader sees what a writer commits, and can change nothing") { database async throws in
+            let key = Samples.key("secret")
+            let writer = try await database.open()
+            try await writer.register(Samples.registration("aa"), key)
+            let reader = try await database.openReadOnly()
+            #expect(try await reader.tokens(of: key) == ["aa"])
+            try await writer.register(Samples.registration("bb", at: Samples.time + 1), key)
+            #expect(try await reader.tokens(of: key) == ["aa", "bb"])
+            for (name, call) in everyChange {
+                let error = await #expect(throws: StorageError.self, "\(name)") { try await call(reader) }
+                guard case .readOnly = error else {
+                    Issue.record("\(name) got \(String(describing: error))")
+                    continue
+                }
+            }
+            #expect(try await writer.devices(of: key) == reader.devices(of: key))
+            await reader.close()
+            await writer.close()
+        },
+
+        ContractCase("a full database refuses changes, keeps what it has and goes on answering") {
+            database async throws in
+            guard let storage = try await database.openAlmostFull() else { return }
+            let key = Samples.key("secret")
+            try await storage.register(Samples.registration("aa"), key)
+            var appended = 0
+            var failure: StorageError?
+            while failure == nil, appended < 10_000 {
+                do throws(StorageError) {
+                    try await storage.append(
+                        (0..<10).map { _ in
+                            Samples.delivery(key, error: String(repeating: "e", count: 200))
+                        })
+                    appended += 10
+                } catch {
+                    failure = error
+                }
+            }
+            guard case .full = failure else {
+                Issue.record("a full database gave \(String(describing: failure))")
+                return await storage.close()
+            }
+            #expect(try await storage.deliveries(of: key, before: nil, limit: 10_000).count == appended)
+            #expect(try await storage.tokens(of: key) == ["aa"])
+            // Room that is made can be used again.
+            #expect(try await storage.pruneDeliveries(before: .max, limit: 100) == 100)
+            try await storage.append([Samples.delivery(key)])
+            await storage.close()
+        },
+    ]
+
+    private typealias Call = @Sendable (any Storage) async throws -> Void
+
+    private static let device = Device(
+        id: Samples.id().text, secretHash: Samples.key("secret").primary, token: "aa", bundleID: "b",
+        environment: .sandbox, createdAt: 0, updatedAt: .max)
+
+    private static let everyChange: [(String, Call)] = [
+        ("register", { try await $0.register(Samples.registration("cc"), Samples.key("secret")) }),
+        ("unregister", { _ = try await $0.unregister(token: "aa", under: Samples.key("secret")) }),
+        ("setEnvironment", { _ = try await $0.setEnvironment(.sandbox, of: device) }),
+        ("remove", { _ = try await $0.remove(device, ifNotUpdatedAfter: .max) }),
+        ("append", { try await $0.append([Samples.delivery(Samples.key("secret"))]) }),
+        ("pruneDeliveries", { _ = try await $0.pruneDeliveries(before: .max, limit: 1) }),
+        ("claim", { _ = try await $0.claim(Samples.claim("event", under: Samples.key("secret"))) }),
+        (
+            "complete",
+            { _ = try await $0.complete(Samples.claim("event", under: Samples.key("secret")), answer: []) }
+        ),
+        ("release", { try await $0.release(Samples.claim("event", under: Samples.key("secret"))) }),
+        ("pruneReceipts", { _ = try await $0.pruneReceipts(at: .max, limit: 1) }),
+    ]
+
+    private static var everyCall: [(String, Call)] { everyChange + everyRead }
+
+    private static let everyRead: [(String, Call)] = [
+        ("devices", { _ = try await $0.devices(of: Samples.key("secret")) }),
+        ("deliveries", { _ = try await $0.deliveries(of: Samples.key("secret"), before: nil, limit: 1) }),
+        ("ping", { try await $0.ping() }),
+        ("schemaVersion", { _ = try await $0.schemaVersion() }),
+    ]
+}

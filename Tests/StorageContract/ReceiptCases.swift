@@ -1,0 +1,149 @@
+import Storage
+import Testing
+
+extension ContractCase {
+    static let receipts: [ContractCase] = [
+        ContractCase(open: "an event is claimed, is in progress for others, and is then answered") {
+            storage async throws in
+            let key = Samples.key("secret")
+            let first = Samples.claim("event", under: key)
+            #expect(try await storage.claim(first) == .claimed)
+            #expect(try await storage.claim(Samples.claim("event", under: key)) == .inProgress)
+            let answer = Array(UInt8.min...UInt8.max)
+            #expect(try await storage.complete(first, answer: answer))
+            #expect(try await storage.claim(Samples.claim("event", under: key)) == .answered(answer))
+            #expect(try await storage.claim(Samples.claim("event", under: key)) == .answered(answer))
+        },
+
+        ContractCase(open: "an empty answer is an answer") { storage async throws in
+            let claim = Samples.claim("event", under: Samples.key("secret"))
+            #expect(try await storage.claim(claim) == .claimed)
+            #expect(try await storage.complete(claim, answer: []))
+            #expect(try await storage.claim(Samples.claim("event", under: claim.key)) == .answered([]))
+        },
+
+        ContractCase(open: "the same event id with other content is a conflict") { storage async throws in
+            let key = Samples.key("secret")
+            let first = Samples.claim("event", under: key)
+            let other = Samples.claim("event", under: key, content: "other")
+            #expect(try await storage.claim(first) == .claimed)
+            #expect(try await storage.claim(other) == .conflict)
+            #expect(try await storage.complete(first, answer: [1]))
+            #expect(try await storage.claim(other) == .conflict)
+            #expect(try await storage.claim(Samples.claim("event", under: key)) == .answered([1]))
+        },
+
+        ContractCase("of callers that claim one event at the same moment one gets it") {
+            database async throws in
+            try await withWriters(of: database) { storages async throws in
+                for round in 0..<10 {
+                    let results = try await concurrently(20) { index in
+                        try await storages[index % storages.count].claim(
+                            Samples.claim("event \(round)", under: Samples.key("secret")))
+                    }
+                    #expect(results.count { $0 == .claimed } == 1)
+                    #expect(results.count { $0 == .inProgress } == 19)
+                }
+            }
+        },
+
+        ContractCase(open: "event ids compare byte for byte and belong to one secret") {
+            storage async throws in
+            let (mine, yours) = (Samples.key("mine"), Samples.key("yours"))
+            for eventID in Samples.confusable {
+                let claim = Samples.claim(eventID, under: mine)
+                #expect(try await storage.claim(claim) == .claimed)
+                #expect(try await storage.complete(claim, answer: Array(eventID.utf8)))
+            }
+            for eventID in Samples.confusable {
+                let again = Samples.claim(eventID, under: mine)
+                #expect(try await storage.claim(again) == .answered(Array(eventID.utf8)))
+                #expect(try await storage.claim(Samples.claim(eventID, under: yours)) == .claimed)
+            }
+        },
+
+        ContractCase(open: "an event id with a NUL or too many bytes and an over-long answer are refused") {
+            storage async throws in
+            let key = Samples.key("secret")
+            let long = String(repeating: "e", count: StorageLimits.eventIDBytes + 1)
+            for eventID in ["a\0", long] {
+                await #expect(throws: StorageError.invalidValue(field: "eventID")) {
+                    try await storage.claim(Samples.claim(eventID, under: key))
+                }
+            }
+            let claim = Samples.claim("event", under: key)
+            #expect(try await storage.claim(claim) == .claimed)
+            await #expect(throws: StorageError.invalidValue(field: "answer")) {
+                try await storage.complete(
+                    claim, answer: [UInt8](repeating: 0, count: StorageLimits.answerBytes + 1))
+            }
+            let longest = [UInt8](repeating: 7, count: StorageLimits.answerBytes)
+            #expect(try await storage.complete(claim, answer: longest))
+            #expect(try await storage.claim(Samples.claim("event", under: key)) == .answered(longest))
+        },
+
+        ContractCase(open: "a released event can be claimed at once, an answered one isn't released") {
+            storage async throws in
+            let key = Samples.key("secret")
+            let first = Samples.claim("event", under: key)
+            #expect(try await storage.claim(first) == .claimed)
+            try await storage.release(first)
+            try await storage.release(first)
+            let second = Samples.claim("event", under: key, content: "other")
+            #expect(try await storage.claim(second) == .claimed)
+            try await storage.release(first)
+            #expect(try await !storage.complete(first, answer: [1]))
+            #expect(try await storage.complete(second, answer: [2]))
+            try await storage.release(second)
+            let third = Samples.claim("event", under: key, content: "other")
+            #expect(try await storage.claim(third) == .answered([2]))
+        },
+
+        ContractCase(open: "a claim whose lease ran out is taken over, and its owner can't answer any more") {
+            storage async throws in
+            let key = Samples.key("secret")
+            let dead = Samples.claim("event", under: key, lease: 1_000)
+            #expect(try await storage.claim(dead) == .claimed)
+            let early = Samples.claim("event", under: key, at: Samples.time + 999)
+            #expect(try await storage.claim(early) == .inProgress)
+            let other = Samples.claim("event", under: key, content: "other", at: Samples.time + 1_000)
+            #expect(try await storage.claim(other) == .conflict)
+            let next = Samples.claim("event", under: key, at: Samples.time + 1_000)
+            #expect(try await storage.claim(next) == .claimed)
+            #expect(try await !storage.complete(dead, answer: [1]))
+            try await storage.release(dead)
+            let third = Samples.claim("event", under: key, at: Samples.time + 1_001)
+            #expect(try await storage.claim(third) == .inProgress)
+            #expect(try await storage.complete(next, answer: [2]))
+            #expect(try await storage.claim(third) == .answered([2]))
+        },
+
+        ContractCase(open: "an answer counts for 24 hours and not a millisecond longer") {
+            storage async throws in
+            let key = Samples.key("secret")
+            let first = Samples.claim("event", under: key)
+            #expect(try await storage.claim(first) == .claimed)
+            #expect(try await storage.complete(first, answer: [1]))
+            let end = Samples.time + StorageLimits.receiptLifetime
+            let late = Samples.claim("event", under: key, at: end - 1)
+            #expect(try await storage.claim(late) == .answered([1]))
+            let after = Samples.claim("event", under: key, content: "other", at: end)
+            #expect(try await storage.claim(after) == .claimed)
+        },
+
+        ContractCase(open: "receipts that are over go in steps, and others stay") { storage async throws in
+            let key = Samples.key("secret")
+            for index in 0..<5 {
+                let claim = Samples.claim("event \(index)", under: key, at: Samples.time + Int64(index))
+                #expect(try await storage.claim(claim) == .claimed)
+                #expect(try await storage.complete(claim, answer: [UInt8(index)]))
+            }
+            let now = Samples.time + StorageLimits.receiptLifetime + 2
+            #expect(try await storage.pruneReceipts(at: now, limit: 2) == 2)
+            #expect(try await storage.pruneReceipts(at: now, limit: 2) == 1)
+            #expect(try await storage.pruneReceipts(at: now, limit: 2) == 0)
+            let kept = Samples.claim("event 3", under: key, at: Samples.time + 10)
+            #expect(try await storage.claim(kept) == .answered([3]))
+        },
+    ]
+}

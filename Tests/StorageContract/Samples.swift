@@ -1,0 +1,75 @@
+import Storage
+
+/// Values for the cases, with what matters given and the rest made up.
+enum Samples {
+    /// A time in 2026 that has milliseconds and doesn't fit 32 bits.
+    static let time: EpochMilliseconds = 1_795_262_400_123
+    static let limit = 50
+
+    static func key(_ secret: String) -> SecretKey {
+        SecretHasher().key(of: Secret(secret))
+    }
+
+    static func id(at time: EpochMilliseconds = time) -> UUIDv7 {
+        var generator = SystemRandomNumberGenerator()
+        return UUIDv7(at: time, using: &generator)
+    }
+
+    static func registration(
+        _ token: String, bundleID: String = "com.example.app", environment: DeviceEnvironment = .production,
+        at time: EpochMilliseconds = time
+    ) -> Registration {
+        Registration(
+            newID: id(at: time), token: token, bundleID: bundleID, environment: environment, at: time)
+    }
+
+    static func delivery(
+        _ key: SecretKey, id: String = Samples.id().text, sessionID: String = "ses_1",
+        status: DeliveryStatus = .sent, error: String? = nil, at time: EpochMilliseconds = time
+    ) -> Delivery {
+        Delivery(
+            id: id, secretHash: key.primary, eventType: "complete", sessionID: sessionID, status: status,
+            error: error, createdAt: time)
+    }
+
+    static func claim(
+        _ eventID: String, under key: SecretKey, content: String = "content",
+        at time: EpochMilliseconds = time,
+        lease: EpochMilliseconds = 60_000
+    ) -> EventClaim {
+        EventClaim(
+            id: id(at: time), key: key, eventID: eventID, content: Digest256(of: Array(content.utf8)),
+            at: time,
+            leaseUntil: time + lease)
+    }
+
+    /// Texts that databases like to take for one another or to change, each to be kept as it is.
+    static let confusable = [
+        "abcdef", "ABCDEF", "abcdef ", " abcdef", "abcdef\t", "", "'; --", "%", "_", "NULL", "🦊🦊", "🦊",
+        "\u{E9}", "e\u{301}", "straße", "STRASSE", "\u{FEFF}abcdef", "ab\\0cdef", "ı", "i",
+    ]
+}
+
+extension Storage {
+    /// Registers with a limit that doesn't matter.
+    @discardableResult
+    func register(
+        _ registration: Registration, _ key: SecretKey
+    ) async throws(StorageError) -> RegistrationResult {
+        try await register(registration, under: key, deviceLimit: 1_000_000)
+    }
+
+    func tokens(of key: SecretKey) async throws(StorageError) -> [String] {
+        try await devices(of: key).map(\.token)
+    }
+}
+
+/// Runs a body several times at once and returns the results in no order.
+func concurrently<Output: Sendable>(
+    _ count: Int, _ body: @escaping @Sendable (Int) async throws -> Output
+) async throws -> [Output] {
+    try await withThrowingTaskGroup(of: Output.self) { group in
+        for index in 0..<count { group.addTask { @concurrent in try await body(index) } }
+        return try await group.reduce(into: []) { $0.append($1) }
+    }
+}

@@ -1,0 +1,128 @@
+import Glibc
+import Storage
+import StorageContract
+
+@testable import StorageSQLite
+
+/// A SQLite database for the contract: a file in a new directory below /tmp.
+struct SQLiteDatabase: ContractDatabase {
+    let directory: String
+    var path: String { directory + "/relay.db" }
+    var location: SQLiteLocation { SQLiteLocation(path: path) }
+
+    let allowsSeveralWriters = false
+
+    init() throws {
+        var template = Array("/tmp/relay-storage-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw SetupError(what: "mkdtemp", code: errno) }
+        directory = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    /// Options under which a second writer is refused at once.
+    static var impatient: SQLiteOptions {
+        var options = SQLiteOptions()
+        options.writerLockTimeoutMilliseconds = 0
+        return options
+    }
+
+    func open() async throws(StorageError) -> any Storage {
+        try await open(Self.impatient)
+    }
+
+    func open(_ options: SQLiteOptions) async throws(StorageError) -> SQLiteStorage {
+        try await SQLiteStorage.open(location, options: options)
+    }
+
+    func openReadOnly() async throws(StorageError) -> any Storage {
+        var options = SQLiteOptions()
+        options.access = .readOnly
+        return try await open(options)
+    }
+
+    func openAlmostFull() async throws(StorageError) -> (any Storage)? {
+        var options = Self.impatient
+        options.databasePagesMax = 40
+        return try await open(options)
+    }
+
+    func makeOpenCodeTables(devices: [Device], deliveries: [Delivery]) async throws {
+        let connection = try raw()
+        for statement in Self.openCodeTables { try connection.execute(statement) }
+        let insertDevice = try connection.prepare(
+            "INSERT INTO device_registration VALUES (?, ?, ?, ?, ?, ?, ?)")
+        for device in devices {
+            try insertDevice.execute {
+                $0.text(device.id)
+                $0.hash(device.secretHash)
+                $0.text(device.token)
+                $0.text(device.bundleID)
+                $0.text(device.environment.rawValue)
+                $0.integer(device.createdAt)
+                $0.integer(device.updatedAt)
+            }
+        }
+        let insertDelivery = try connection.prepare("INSERT INTO delivery_log VALUES (?, ?, ?, ?, ?, ?, ?)")
+        for delivery in deliveries {
+            try insertDelivery.execute {
+                $0.text(delivery.id)
+                $0.hash(delivery.secretHash)
+                $0.text(delivery.eventType)
+                $0.text(delivery.sessionID)
+                $0.text(delivery.status.rawValue)
+                $0.text(delivery.error)
+                $0.integer(delivery.createdAt)
+            }
+        }
+    }
+
+    func setSchemaVersion(_ version: Int) async throws {
+        try raw().execute("INSERT INTO relay_schema VALUES (\(version), 'from the future')")
+    }
+
+    func count(of table: String) async throws -> Int {
+        Int(try raw().integer("SELECT count(*) FROM \(table)") ?? -1)
+    }
+
+    func destroy() async {
+        for name in ["relay.db", "relay.db-wal", "relay.db-shm", "relay.db-journal", "relay.db-writer"] {
+            unlink(directory + "/" + name)
+        }
+        rmdir(directory)
+    }
+
+    /// A connection past the driver, for what it would never do itself; makes the file if need be.
+    func raw() throws -> SQLiteConnection {
+        let path = try DatabaseFile.create(path)
+        return try SQLiteConnection(path: path, mode: .readWrite, busyTimeoutMilliseconds: 5_000)
+    }
+
+    /// The tables with the names, types and indices that OpenCode's relay gave them.
+    static let openCodeTables = [
+        """
+        CREATE TABLE device_registration (
+            id varchar(36) PRIMARY KEY NOT NULL, secret_hash varchar(64) NOT NULL,
+            device_token varchar(255) NOT NULL, bundle_id varchar(255) NOT NULL,
+            apns_env varchar(16) NOT NULL DEFAULT 'production', created_at bigint NOT NULL,
+            updated_at bigint NOT NULL)
+        """,
+        """
+        CREATE UNIQUE INDEX device_registration_secret_token_idx
+            ON device_registration (secret_hash, device_token)
+        """,
+        "CREATE INDEX device_registration_secret_hash_idx ON device_registration (secret_hash)",
+        """
+        CREATE TABLE delivery_log (
+            id varchar(36) PRIMARY KEY NOT NULL, secret_hash varchar(64) NOT NULL,
+            event_type varchar(32) NOT NULL, session_id varchar(255) NOT NULL, status varchar(16) NOT NULL,
+            error varchar(1024), created_at bigint NOT NULL)
+        """,
+        "CREATE INDEX delivery_log_secret_hash_idx ON delivery_log (secret_hash)",
+        "CREATE INDEX delivery_log_created_at_idx ON delivery_log (created_at)",
+    ]
+}
+
+/// Why a test could not be set up.
+struct SetupError: Error {
+    let what: String
+    let code: Int32
+}
