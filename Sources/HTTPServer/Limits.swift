@@ -31,6 +31,11 @@ package struct Limits: Sendable {
     /// After a closing answer: for so long what the client still sends is dropped, so that it can see the answer.
     package var lingerDeadline: Duration = .seconds(2)
 
+    /// When the server stops, idle connections stay open for so long: a request may be under way.
+    package var stopGrace: Duration = .milliseconds(50)
+    /// How long a stop waits for cancelled handlers after its deadline.
+    package var cancelledHandlersDeadline: Duration = .seconds(1)
+
     /// Open connections of all loops together: 503 beyond.
     package var connectionsMax = 16_384
     /// Open connections from one address (one /64 of IPv6) over all loops: 503 beyond.

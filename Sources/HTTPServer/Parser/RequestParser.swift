@@ -62,6 +62,9 @@ package struct RequestParser: Sendable {
         }
     }
 
+    /// Whether the request at hand is `HEAD`, as far as its request line has been read: an answer to it has no body.
+    package var isHead: Bool { head.method == .head }
+
     /// The request that is not complete, or was refused, without its body; nil before its head is complete.
     package var unfinished: Request? {
         guard head.isComplete, let target = head.target else { return nil }

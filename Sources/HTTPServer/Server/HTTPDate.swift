@@ -1,0 +1,51 @@
+/// The date of an HTTP message (RFC 9110, section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
+enum HTTPDate {
+    private static let weekdays: [StaticString] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
+    private static let months: [StaticString] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+
+    /// The date as a whole header line with its CRLF; `unixTime` is in seconds, 1970 or later.
+    static func line(unixTime: Int) -> [UInt8] {
+        let days = unixTime / 86_400
+        let (year, month, day) = civil(days)
+        var line: [UInt8] = []
+        line.reserveCapacity(37)
+        line.append(static: "Date: ")
+        line.append(static: weekdays[days % 7])
+        line.append(static: ", ")
+        line.append(twoDigits: day)
+        line.append(UInt8(ascii: " "))
+        line.append(static: months[month - 1])
+        line.append(UInt8(ascii: " "))
+        line.append(decimal: year)
+        line.append(UInt8(ascii: " "))
+        line.append(twoDigits: unixTime / 3600 % 24)
+        line.append(UInt8(ascii: ":"))
+        line.append(twoDigits: unixTime / 60 % 60)
+        line.append(UInt8(ascii: ":"))
+        line.append(twoDigits: unixTime % 60)
+        line.append(static: " GMT\r\n")
+        return line
+    }
+
+    /// The Gregorian date of a day counted from 1970-01-01, by counting years from March, whose leap day comes last.
+    private static func civil(_ days: Int) -> (year: Int, month: Int, day: Int) {
+        let sinceMarch0 = days + 719_468  // from 0000-03-01
+        let era = sinceMarch0 / 146_097
+        let dayOfEra = sinceMarch0 % 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let marchMonth = (5 * dayOfYear + 2) / 153
+        let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        return (year, month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(twoDigits number: Int) {
+        append(UInt8(ascii: "0") + UInt8(number / 10))
+        append(UInt8(ascii: "0") + UInt8(number % 10))
+    }
+}

@@ -1,0 +1,149 @@
+import Glibc
+import Network
+
+/// What the connections of one loop share: service, listener, output buffer, counts.
+///
+/// Confined to its loop.
+final class ServerCore {
+    /// The output buffer's storage above this is given back after use.
+    private static let keptCapacityBytes = 256 * 1024
+
+    let loop: EventLoop
+    let service: Service
+    let limits: Limits
+    private let ledger: ConnectionLedger
+    private var listener: Listener?
+    private var connections: [ObjectIdentifier: HTTPConnection] = [:]
+    /// Connections that wait for their 503 to be read.
+    var refusedCount = 0
+    /// Handlers that run.
+    var taskCount = 0
+    /// No request follows those that are there.
+    private(set) var isStopping = false
+    private var stopTimers: [Timer] = []
+    private var stopWaiters: [CheckedContinuation<Void, Never>] = []
+    /// Answers of this turn, on their way to one channel.
+    private var output: [UInt8] = []
+    private var dateLine: [UInt8] = []
+    private var dateDue = MonotonicTime(nanoseconds: 0)
+
+    init(on loop: EventLoop, service: Service, limits: Limits, ledger: ConnectionLedger) {
+        self.loop = loop
+        self.service = service
+        self.limits = limits
+        self.ledger = ledger
+    }
+
+    /// Listens, and returns where.
+    func listen(
+        _ address: SocketAddress, isShared: Bool, tls: TLSServerContext?, onExhausted: ((Int32) -> Void)?
+    ) throws(NetworkError) -> SocketAddress {
+        var options = Listener.Options()
+        options.isShared = isShared
+        options.tls = tls
+        options.handshakeTimeout = limits.handshakeDeadline
+        let listener = try Listener(address, on: loop, options: options) { [unowned self] in accept($0) }
+        listener.onExhausted = onExhausted
+        self.listener = listener
+        return listener.localAddress
+    }
+
+    private func accept(_ channel: Channel) -> (any ChannelHandler)? {
+        guard ledger.admit(channel.remoteAddress) else {
+            guard refusedCount < limits.refusedConnectionsMax else { return nil }
+            refusedCount += 1
+            return RefusedConnection(server: self)
+        }
+        let connection = HTTPConnection(server: self, channel: channel)
+        connections[ObjectIdentifier(connection)] = connection
+        return connection
+    }
+
+    func closed(_ connection: HTTPConnection, _ channel: Channel) {
+        connections[ObjectIdentifier(connection)] = nil
+        ledger.release(channel.remoteAddress)
+        checkStopped()
+    }
+
+    func taskEnded() {
+        taskCount -= 1
+        checkStopped()
+    }
+
+    // MARK: Output
+
+    func encode(_ response: Response, _ framing: ResponseEncoder.Framing) {
+        if loop.now >= dateDue { renewDate() }
+        ResponseEncoder.append(response, framing, date: dateLine, to: &output)
+    }
+
+    func encodeContinue() {
+        output.append(static: ResponseEncoder.continueLine)
+    }
+
+    /// Encodes the answer to somebody who has asked nothing yet.
+    func encodeRefusal(_ refusal: Refusal) {
+        var response = service.response(to: refusal, nil)
+        service.finish?(nil, &response, .zero)
+        encode(response, ResponseEncoder.Framing(closes: true))
+    }
+
+    /// Hands what was encoded to `channel` and returns how many bytes that were.
+    func writeOutput(to channel: Channel) -> Int {
+        let count = output.count
+        guard count > 0 else { return 0 }
+        output.withUnsafeBytes { channel.write($0) }
+        dropOutput()
+        return count
+    }
+
+    func dropOutput() {
+        output.removeAll(keepingCapacity: output.capacity <= Self.keptCapacityBytes)
+    }
+
+    private func renewDate() {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        dateLine = HTTPDate.line(unixTime: time.tv_sec)
+        dateDue = loop.now + .nanoseconds(1_000_000_000 - Int64(time.tv_nsec))
+    }
+
+    // MARK: Stopping
+
+    /// Stops accepting, lets what is in flight be answered, and returns when all is over or the deadline has passed.
+    func stop(within deadline: Duration, isolation: isolated EventLoop) async {
+        if !isStopping {
+            isStopping = true
+            listener?.close()
+            listener = nil
+            stopTimers = [
+                after(min(deadline, limits.stopGrace)) { $0.connections.values.forEach { $0.closeIfIdle() } },
+                after(deadline) { $0.connections.values.forEach { $0.cancel() } },
+                after(deadline + limits.cancelledHandlersDeadline) { $0.endStop() },
+            ]
+        }
+        guard !isStopped else { return endStop() }
+        await withCheckedContinuation { stopWaiters.append($0) }
+    }
+
+    private var isStopped: Bool { connections.isEmpty && taskCount == 0 }
+
+    private func checkStopped() {
+        if isStopping && isStopped { endStop() }
+    }
+
+    private func endStop() {
+        stopTimers = []
+        let waiters = stopWaiters
+        stopWaiters = []
+        for waiter in waiters { waiter.resume() }
+    }
+
+    private func after(_ delay: Duration, _ action: @escaping (ServerCore) -> Void) -> Timer {
+        let timer = Timer(on: loop) { [weak self] in
+            if let self { action(self) }
+        }
+        timer.schedule(after: delay)
+        return timer
+    }
+}
