@@ -69,7 +69,7 @@ let package = Package(
         tests("HTTP2Tests", ["HTTP2", "HTTP2Testing", "Network"]),
         tests("APNsTests", ["APNs", "HTTP2", "HTTP2Testing", "JSON", "Network"]),
         tests("RelayTests", ["Relay", "APNs", "HTTPServer", "JSON", "Network", "Storage"]),
-        tests("APNsSimulatorTests", ["APNsSimulator"]),
+        tests("APNsSimulatorTests", ["APNsSimulator", "HTTP2", "HTTPServer", "JSON", "Network"]),
         tests("EndToEndTests", ["JSON", "Network"]),
     ]
 )

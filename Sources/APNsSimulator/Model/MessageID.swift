@@ -1,0 +1,70 @@
+/// A UUID in the canonical form that `apns-id` has: lower-case hexadecimal, grouped 8-4-4-4-12 (RFC 9562 section 4).
+package struct MessageID: Hashable, Sendable {
+    package let high: UInt64
+    package let low: UInt64
+
+    /// The length of the canonical text in bytes.
+    package static let textLength = 36
+
+    /// The identifier with these 128 bits.
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// A random identifier (version 4).
+    package init(using generator: inout some RandomNumberGenerator) {
+        high = (generator.next() & ~0xF000) | 0x4000
+        low = (generator.next() & ~(0b11 << 62)) | (0b10 << 62)
+    }
+
+    /// Reads the canonical text; `nil` for any other, also for one with capital letters.
+    package init?(canonical text: ArraySlice<UInt8>) {
+        guard text.count == Self.textLength else { return nil }
+        var halves: (UInt64, UInt64) = (0, 0)
+        var digits = 0
+        var offset = 0
+        for byte in text {
+            defer { offset += 1 }
+            if Self.isHyphenPlace(offset) {
+                guard byte == UInt8(ascii: "-") else { return nil }
+                continue
+            }
+            guard let value = Hexadecimal.lowercaseValue(byte) else { return nil }
+            if digits < 16 {
+                halves.0 = halves.0 << 4 | UInt64(value)
+            } else {
+                halves.1 = halves.1 << 4 | UInt64(value)
+            }
+            digits += 1
+        }
+        (high, low) = halves
+    }
+
+    /// Appends the canonical text, 36 bytes.
+    package func append(to bytes: inout [UInt8]) {
+        var digits = 0
+        for offset in 0..<Self.textLength {
+            if Self.isHyphenPlace(offset) {
+                bytes.append(UInt8(ascii: "-"))
+                continue
+            }
+            let half = digits < 16 ? high : low
+            bytes.append(Hexadecimal.digit(UInt8(truncatingIfNeeded: half >> (60 - 4 * UInt64(digits % 16)))))
+            digits += 1
+        }
+    }
+
+    private static func isHyphenPlace(_ offset: Int) -> Bool {
+        offset == 8 || offset == 13 || offset == 18 || offset == 23
+    }
+}
+
+extension MessageID: CustomStringConvertible {
+    /// The canonical text.
+    package var description: String {
+        var bytes: [UInt8] = []
+        append(to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

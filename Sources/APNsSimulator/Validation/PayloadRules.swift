@@ -1,0 +1,111 @@
+import JSON
+
+/// Whether a payload is what Apple describes for the push's type.
+///
+/// Apple documents no reason for a payload that is not JSON, lacks `aps` or has a value of the wrong kind in it (the
+/// service takes such a push and the device drops it). Here that is `BadRequestPayload`, because a test that passes with a
+/// push nobody will ever see is worth nothing; a payload that contradicts the push type is `InvalidPushType`.
+package enum PayloadRules {
+    /// Checks the payload of a push.
+    ///
+    /// - Parameters:
+    ///   - type: The push type; `nil` when the header was not sent, then only the values in `aps` are checked.
+    ///   - limit: The largest payload in bytes.
+    package static func check(_ payload: [UInt8], type: PushType?, limit: Int) throws(Refusal) {
+        guard !payload.isEmpty else { throw Refusal(.payloadEmpty, "no payload") }
+        guard payload.count <= limit else {
+            throw Refusal(.payloadTooLarge, "the payload is larger than \(limit) bytes")
+        }
+        do throws(JSON.ParseError) {
+            try JSON.validate(payload, maxBytes: limit)
+        } catch {
+            throw bad("the payload is not JSON: \(error)")
+        }
+        let json = ValidatedJSON(payload)
+        guard json.kind(at: json.start) == .object else { throw bad("the payload must be a JSON object") }
+        guard let aps = try member("aps", of: json) else {
+            guard let type, !type.needsAps else { throw bad("the payload has no `aps` dictionary") }
+            return
+        }
+        let marks = try checkAps(json, at: aps.lowerBound, type: type)
+        if let type { try compare(json, aps, marks, with: type) }
+    }
+
+    private static func member(_ name: StaticString, of json: ValidatedJSON) throws(Refusal) -> Range<Int>? {
+        var position = json.start
+        while let member = json.nextMember(&position) {
+            guard json.string(in: member.name, equals: name) else { continue }
+            guard json.kind(at: member.value.lowerBound) == .object else {
+                throw bad("`\(name)` must be an object")
+            }
+            return member.value
+        }
+        return nil
+    }
+
+    /// Checks each documented key's value and returns which keys were there.
+    private static func checkAps(
+        _ json: ValidatedJSON, at start: Int, type: PushType?
+    ) throws(Refusal) -> ApsKey.Mark {
+        var marks: ApsKey.Mark = []
+        var position = start
+        while let member = json.nextMember(&position) {
+            guard let key = ApsKey.named(member.name, in: json) else { continue }
+            marks.formUnion(key.mark)
+            if let expected = ApsValue.problem(json, member.value, key.shape, type) {
+                throw bad("`aps.\(key.name)` must be \(expected)")
+            }
+        }
+        return marks
+    }
+
+    private static func compare(
+        _ json: ValidatedJSON, _ aps: Range<Int>, _ marks: ApsKey.Mark, with type: PushType
+    ) throws(Refusal) {
+        switch type {
+        case .alert:
+            guard !marks.isDisjoint(with: [.alert, .badge, .sound]) else {
+                throw mismatch("an alert push needs `alert`, `badge` or `sound` in `aps`")
+            }
+        case .background:
+            guard marks.isDisjoint(with: [.alert, .badge, .sound]) else {
+                throw mismatch("a background push can't have `alert`, `badge` or `sound` in `aps`")
+            }
+            guard marks.contains(.contentAvailable), integer("content-available", json, aps) == 1 else {
+                throw mismatch("a background push needs `content-available` 1 in `aps`")
+            }
+        case .liveactivity: try compareLiveActivity(json, aps, marks)
+        case .complication, .controls, .fileprovider, .location, .mdm, .pushtotalk, .voip, .widgets: break
+        }
+    }
+
+    private static func compareLiveActivity(
+        _ json: ValidatedJSON, _ aps: Range<Int>, _ marks: ApsKey.Mark
+    ) throws(Refusal) {
+        guard marks.isSuperset(of: [.timestamp, .event]) else {
+            throw mismatch("a Live Activity push needs `timestamp` and `event` in `aps`")
+        }
+        let event = value("event", json, aps)?.string
+        guard event == "end" || marks.contains(.contentState) else {
+            throw mismatch("a Live Activity push needs `content-state` in `aps`, except to end the activity")
+        }
+        guard event != "start" || marks.isSuperset(of: [.alert, .attributesType, .attributes]) else {
+            throw mismatch("to start a Live Activity `aps` needs `alert`, `attributes-type` and `attributes`")
+        }
+    }
+
+    private static func integer(_ name: StaticString, _ json: ValidatedJSON, _ aps: Range<Int>) -> Int? {
+        value(name, json, aps)?.int
+    }
+
+    private static func value(_ name: StaticString, _ json: ValidatedJSON, _ aps: Range<Int>) -> JSON.Value? {
+        var position = aps.lowerBound
+        while let member = json.nextMember(&position) {
+            if json.string(in: member.name, equals: name) { return json.value(in: member.value) }
+        }
+        return nil
+    }
+
+    private static func bad(_ detail: String) -> Refusal { Refusal(.badRequestPayload, detail) }
+    private static func mismatch(_ detail: String) -> Refusal { Refusal(.invalidPushType, detail) }
+}

@@ -1,0 +1,131 @@
+/// A push that APNs would take, as far as its headers and its payload tell.
+package struct CheckedPush: Sendable {
+    /// In lower case.
+    package let deviceToken: ArraySlice<UInt8>
+    package let topic: ArraySlice<UInt8>
+    package let type: PushType?
+    /// The client's `apns-id`; `nil` when it sent none.
+    package let id: MessageID?
+}
+
+/// Checks pushes against what Apple documents for the provider API. A pure value: no sockets, no clock.
+///
+/// A push with several faults is refused for the first one in this order: method, path, repeated headers, provider
+/// token, device token, topic, push type, the other headers, payload. Apple documents no order.
+package struct PushValidator: Sendable {
+    /// The bundle identifiers or whole topics that the provider may send to; `nil`: any.
+    package var topics: Set<ArraySlice<UInt8>>?
+    package var tokenLimits = ConnectionTrust.Limits()
+
+    /// The latest `apns-expiration`, in seconds since 1970: the year 2106. More are milliseconds, sent by mistake.
+    package static let expirationMax = UInt64(UInt32.max)
+    /// The longest `apns-collapse-id` in bytes.
+    package static let collapseIDBytesMax = 64
+
+    /// A validator that allows every topic.
+    package init() {}
+
+    /// Checks one push.
+    ///
+    /// - Parameters:
+    ///   - trust: What the connection's earlier pushes decided about provider tokens.
+    ///   - now: Seconds since 1970.
+    package func check(
+        _ request: PushRequest, to environment: PushEnvironment, now: Int64, trust: inout ConnectionTrust,
+        verifier: inout ProviderTokenVerifier
+    ) throws(Refusal) -> CheckedPush {
+        let path = request[.path] ?? []
+        guard let method = request[.method], method.elementsEqual("POST".utf8) else {
+            guard path.starts(with: "/3/device".utf8) else { throw Refusal(.badPath, "no such path") }
+            throw Refusal(.methodNotAllowed, "the method must be POST")
+        }
+        let token = Result { () throws(Refusal) in try DeviceToken.inPath(path) }
+        if case .failure(let refusal) = token, refusal.reason == .badPath { throw refusal }
+        if let field = request.repeatedField {
+            throw Refusal(.duplicateHeaders, "`\(field.name)` was sent more than once")
+        }
+        try trust.admit(
+            request[.authorization], to: environment, now: now, limits: tokenLimits, verifier: &verifier)
+        let deviceToken = DeviceToken.normalized(try token.get())
+        let topic = try checkTopic(request[.topic])
+        let type = try checkType(request[.pushType], topic)
+        let id = try checkID(request[.id])
+        try checkExpiration(request[.expiration])
+        try checkPriority(request[.priority], type)
+        if let collapseID = request[.collapseID], collapseID.count > Self.collapseIDBytesMax {
+            throw Refusal(
+                .badCollapseID, "`apns-collapse-id` is longer than \(Self.collapseIDBytesMax) bytes")
+        }
+        let limit = (type ?? Topic.suffixedType(of: topic) ?? .alert).payloadBytesMax
+        try PayloadRules.check(request.payload, type: type, limit: limit)
+        return CheckedPush(deviceToken: deviceToken, topic: topic, type: type, id: id)
+    }
+
+    private func checkTopic(_ topic: ArraySlice<UInt8>?) throws(Refusal) -> ArraySlice<UInt8> {
+        guard let topic, !topic.isEmpty else { throw Refusal(.missingTopic, "no `apns-topic` header") }
+        guard Topic.isWellFormed(topic) else {
+            throw Refusal(.badTopic, "`apns-topic` is not a bundle identifier")
+        }
+        guard let topics else { return topic }
+        guard topics.contains(topic) || topics.contains(Topic.bundle(of: topic)) else {
+            throw Refusal(.topicDisallowed, "`apns-topic` is not among the configured topics")
+        }
+        return topic
+    }
+
+    private func checkType(
+        _ header: ArraySlice<UInt8>?, _ topic: ArraySlice<UInt8>
+    ) throws(Refusal) -> PushType? {
+        guard let header else { return nil }
+        guard let type = PushType(header) else {
+            throw Refusal(.invalidPushType, "`apns-push-type` is none that Apple documents")
+        }
+        guard type != .mdm else { return type }
+        let suffix = type.topicSuffix
+        guard Topic.suffixedType(of: topic)?.topicSuffix ?? "" == suffix else {
+            throw Refusal(
+                .badTopic,
+                suffix.isEmpty
+                    ? "the topic of a push of type \(type.rawValue) is the bundle identifier alone"
+                    : "the topic of a push of type \(type.rawValue) ends in \(suffix)")
+        }
+        return type
+    }
+
+    private func checkID(_ header: ArraySlice<UInt8>?) throws(Refusal) -> MessageID? {
+        guard let header else { return nil }
+        guard let id = MessageID(canonical: header) else {
+            throw Refusal(.badMessageID, "`apns-id` is not a UUID in canonical form: lower case, 8-4-4-4-12")
+        }
+        return id
+    }
+
+    private func checkExpiration(_ header: ArraySlice<UInt8>?) throws(Refusal) {
+        guard let header else { return }
+        guard !header.isEmpty, header.count <= 10,
+            header.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            header.reduce(0 as UInt64, { $0 * 10 + UInt64($1 - UInt8(ascii: "0")) }) <= Self.expirationMax
+        else {
+            throw Refusal(.badExpirationDate, "`apns-expiration` is not a time in whole seconds since 1970")
+        }
+    }
+
+    private func checkPriority(_ header: ArraySlice<UInt8>?, _ type: PushType?) throws(Refusal) {
+        let priority: Int
+        switch header {
+        case nil: priority = 10
+        case let text? where text.elementsEqual("10".utf8): priority = 10
+        case let text? where text.elementsEqual("5".utf8): priority = 5
+        case let text? where text.elementsEqual("1".utf8): priority = 1
+        default: throw Refusal(.badPriority, "`apns-priority` must be 10, 5 or 1")
+        }
+        switch type {
+        case .background where priority != 5:
+            throw Refusal(
+                .badPriority, "a background push needs `apns-priority` 5 (without the header it is 10)")
+        case .liveactivity where priority == 1:
+            throw Refusal(.badPriority, "a Live Activity push has `apns-priority` 10 or 5")
+        default: break
+        }
+    }
+}
