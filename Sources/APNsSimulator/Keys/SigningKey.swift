@@ -2,7 +2,7 @@ import COpenSSL
 package import JSON
 
 /// A P-256 private key that signs provider tokens, for trying out and for tests; Apple's `.p8` files hold the same.
-@safe package final class SigningKey: @unchecked Sendable {  // why: OpenSSL only reads the key once it is made
+@safe package final class SigningKey: @unchecked Sendable {  // why: OpenSSL only reads a finished key
     private let handle: OpaquePointer
 
     /// What can go wrong with a private key.

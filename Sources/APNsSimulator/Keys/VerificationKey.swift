@@ -18,7 +18,7 @@ package struct VerificationKey: Sendable {
 }
 
 /// A P-256 public key that verifies ES256 signatures.
-@safe package final class PublicKey: @unchecked Sendable {  // why: OpenSSL only reads the key once it is made
+@safe package final class PublicKey: @unchecked Sendable {  // why: OpenSSL only reads a finished key
     private let handle: OpaquePointer
 
     /// What can be wrong with a key file.

@@ -28,7 +28,9 @@ package struct PushRequest: Sendable {
     /// A push as it came in.
     package init(_ request: ServerRequest) { self.request = request }
 
-    /// The value of a field; `nil` when it was not sent. The first one when it was sent more than once.
+    /// The value of a field; `nil` when it was not sent.
+    ///
+    /// The first one when it was sent more than once.
     package subscript(_ field: Field) -> ArraySlice<UInt8>? { request.fields[field.name] }
 
     /// The value of a field as text; `nil` when it was not sent.

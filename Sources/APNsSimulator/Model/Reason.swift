@@ -65,7 +65,9 @@ package enum Reason: String, CaseIterable, Hashable, Sendable {
 /// A push that is refused: the reason and, for a device token that is gone, since when.
 package struct Refusal: Error, Hashable, Sendable {
     package let reason: Reason
-    /// What exactly was wrong, for the person who writes the client. Never sent to the client.
+    /// What exactly was wrong, for the person who writes the client.
+    ///
+    /// Never sent to the client.
     package let detail: String
     /// When APNs found the device token to be no longer valid, in milliseconds since 1970; with status 410 only.
     package let timestamp: Int64?

@@ -1,4 +1,6 @@
-/// The form of a device token in the path: hexadecimal digits, two a byte. Apple warns against assuming a length.
+/// The form of a device token in the path: hexadecimal digits, two a byte.
+///
+/// Apple warns against assuming a length.
 package enum DeviceToken {
     /// The longest token in characters.
     package static let lengthMax = 400

@@ -8,7 +8,9 @@ package struct CheckedPush: Sendable {
     package let id: MessageID?
 }
 
-/// Checks pushes against what Apple documents for the provider API. A pure value: no sockets, no clock.
+/// Checks pushes against what Apple documents for the provider API.
+///
+/// A pure value: no sockets, no clock.
 ///
 /// A push with several faults is refused for the first one in this order: method, path, repeated headers, provider
 /// token, device token, topic, push type, the other headers, payload. Apple documents no order.
@@ -17,7 +19,9 @@ package struct PushValidator: Sendable {
     package var topics: Set<ArraySlice<UInt8>>?
     package var tokenLimits = ConnectionTrust.Limits()
 
-    /// The latest `apns-expiration`, in seconds since 1970: the year 2106. More are milliseconds, sent by mistake.
+    /// The latest `apns-expiration`, in seconds since 1970: the year 2106.
+    ///
+    /// More are milliseconds, sent by mistake.
     package static let expirationMax = UInt64(UInt32.max)
     /// The longest `apns-collapse-id` in bytes.
     package static let collapseIDBytesMax = 64

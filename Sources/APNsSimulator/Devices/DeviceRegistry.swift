@@ -1,0 +1,106 @@
+/// What the simulated APNs knows about device tokens.
+package struct DeviceRegistry: Sendable {
+    /// How a token stands for a topic.
+    package enum State: Hashable, Sendable {
+        case valid
+        /// The app was removed; pushes are refused with 410 `Unregistered`. Milliseconds since 1970.
+        case unregistered(since: Int64)
+        /// The token has expired; pushes are refused with 410 `ExpiredToken`. Milliseconds since 1970.
+        case expired(since: Int64)
+    }
+
+    /// One thing that is known about a token.
+    package struct Registration: Hashable, Sendable {
+        /// The environment that the token belongs to; `nil`: both.
+        package var environment: PushEnvironment?
+        /// The bundle identifier or the whole topic that the token is for; `nil`: every one.
+        package var topic: String?
+        package var state: State
+
+        /// A registration.
+        package init(environment: PushEnvironment? = nil, topic: String? = nil, state: State = .valid) {
+            self.environment = environment
+            self.topic = topic
+            self.state = state
+        }
+    }
+
+    /// Tokens that are kept at most.
+    package static let tokensMax = 1_000_000
+
+    /// Whether a token that nobody registered counts as valid; otherwise it is a `BadDeviceToken`.
+    package var acceptsUnknown = true
+    private var registrations: [ArraySlice<UInt8>: [Registration]] = [:]
+
+    /// Knows no token.
+    package init() {}
+
+    /// How many tokens are known.
+    package var count: Int { registrations.count }
+
+    /// Every known token in order, with what is known about it.
+    package var all: [(token: String, registrations: [Registration])] {
+        registrations.map { (String(decoding: $0.key, as: UTF8.self), $0.value) }.sorted { $0.0 < $1.0 }
+    }
+
+    /// What is known about a token, given in lower case.
+    package func registrations(of token: String) -> [Registration] {
+        registrations[Array(token.utf8)[...]] ?? []
+    }
+
+    /// Makes a registration known; one for the same environment and topic is replaced.
+    ///
+    /// - Returns: Whether there was room.
+    package mutating func put(_ registration: Registration, for token: String) -> Bool {
+        let key = Array(token.utf8)[...]
+        guard registrations[key] != nil || count < Self.tokensMax else { return false }
+        var known = registrations[key] ?? []
+        known.removeAll { $0.environment == registration.environment && $0.topic == registration.topic }
+        known.append(registration)
+        registrations[key] = known
+        return true
+    }
+
+    /// Forgets a token.
+    ///
+    /// - Returns: Whether it was known.
+    package mutating func remove(_ token: String) -> Bool {
+        registrations.removeValue(forKey: Array(token.utf8)[...]) != nil
+    }
+
+    /// Forgets all tokens.
+    package mutating func removeAll() { registrations = [:] }
+
+    /// Whether a push to this token would be taken.
+    ///
+    /// - Throws: `BadDeviceToken`, `DeviceTokenNotForTopic`, `Unregistered` or `ExpiredToken`.
+    package func check(_ push: CheckedPush, in environment: PushEnvironment) throws(Refusal) {
+        guard !registrations.isEmpty, let known = registrations[push.deviceToken] else {
+            guard acceptsUnknown else { throw Refusal(.badDeviceToken, "no such device token is registered") }
+            return
+        }
+        let here = known.filter { $0.environment == nil || $0.environment == environment }
+        guard !here.isEmpty else {
+            throw Refusal(.badDeviceToken, "the device token belongs to the other environment")
+        }
+        // What was said about this very environment and topic counts more than what was said about all.
+        let best = here.filter { $0.matches(topic: push.topic) }.max { $0.precision < $1.precision }
+        switch best?.state {
+        case nil: throw Refusal(.deviceTokenNotForTopic, "the device token is for another topic")
+        case .valid: break
+        case .unregistered(let since):
+            throw Refusal(.unregistered, "the device token is no longer registered", timestamp: since)
+        case .expired(let since):
+            throw Refusal(.expiredToken, "the device token has expired", timestamp: since)
+        }
+    }
+}
+
+extension DeviceRegistry.Registration {
+    fileprivate func matches(topic: ArraySlice<UInt8>) -> Bool {
+        guard let own = self.topic?.utf8 else { return true }
+        return topic.elementsEqual(own) || Topic.bundle(of: topic).elementsEqual(own)
+    }
+
+    fileprivate var precision: Int { (environment == nil ? 0 : 1) + (topic == nil ? 0 : 2) }
+}

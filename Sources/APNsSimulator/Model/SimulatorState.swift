@@ -1,0 +1,146 @@
+/// Everything that the simulator knows and that all its threads share.
+///
+/// A pure value: pushes in, decisions out.
+package struct SimulatorState: Sendable {
+    /// What the simulator begins with, and goes back to on a reset.
+    package struct Start: Sendable {
+        package var settings = SimulatorSettings()
+        package var devices = DeviceRegistry()
+        package var rules: [Rule] = []
+        /// How many pushes are kept.
+        package var kept = PushLog.keptDefault
+        /// Where random numbers begin.
+        package var seed: UInt64 = 1
+
+        /// Like APNs, with no known device.
+        package init() {}
+    }
+
+    /// What is to be done with a push.
+    package struct Decision: Sendable {
+        package var action: Rule.Action
+        package var delay: Duration
+        package var id: MessageID
+        package var uniqueID: MessageID?
+        package var detail: String?
+        package var rule: String?
+    }
+
+    private let start: Start
+    package var settings: SimulatorSettings
+    package var devices: DeviceRegistry
+    package private(set) var rules: [Rule]
+    package private(set) var log: PushLog
+    package var statistics: [PushEnvironment: Statistics]
+    private var messageIDs = MessageIDMemory()
+    private var generator: SeededGenerator
+
+    /// The state at the start.
+    package init(_ start: Start) {
+        self.start = start
+        settings = start.settings
+        devices = start.devices
+        rules = start.rules
+        log = PushLog(kept: start.kept)
+        statistics = Self.noStatistics
+        generator = SeededGenerator(seed: start.seed)
+    }
+
+    private static let noStatistics = Dictionary(
+        uniqueKeysWithValues: PushEnvironment.allCases.map { ($0, Statistics()) })
+
+    /// Decides about a push that the validator took or refused.
+    ///
+    /// - Parameter id: The client's `apns-id` where it is well-formed.
+    package mutating func decide(
+        _ push: Result<CheckedPush, Refusal>, id: MessageID?, in environment: PushEnvironment
+    ) -> Decision {
+        var decision = Decision(
+            action: .answer(.accepted), delay: .zero, id: id ?? MessageID(using: &generator),
+            uniqueID: environment == .sandbox ? MessageID(using: &generator) : nil)
+        var latency = settings.latency
+        switch push {
+        case .failure(let refusal): decision.refuse(refusal)
+        case .success(let push):
+            let rule = rules.isEmpty ? nil : rules.indices.first { rules[$0].takes(push, in: environment) }
+            if let rule {
+                decision.rule = rules[rule].id
+                latency = rules[rule].latency ?? latency
+                decision.action = rules[rule].action
+            }
+            if rule == nil || decision.action == .pass { applyDevice(push, environment, &decision) }
+        }
+        if latency != .none { decision.delay = latency.sample(using: &generator) }
+        return decision
+    }
+
+    private func applyDevice(_ push: CheckedPush, _ environment: PushEnvironment, _ decision: inout Decision)
+    {
+        do throws(Refusal) {
+            try devices.check(push, in: environment)
+            decision.action = .answer(.accepted)
+        } catch {
+            decision.refuse(error)
+        }
+    }
+
+    /// Keeps a push whose fate is sealed, and counts it.
+    ///
+    /// Returns its number.
+    @discardableResult
+    package mutating func seal(_ record: PushRecord, hasClientID: Bool) -> UInt64 {
+        statistics[record.environment, default: Statistics()].count(record.outcome)
+        if hasClientID {
+            let earlier = messageIDs.note(record.id, isAccepted: record.outcome.isAccepted)
+            statistics[record.environment]?.countRepeated(earlier, isAccepted: record.outcome.isAccepted)
+        }
+        log.append(record)
+        return log.last
+    }
+
+    /// Puts a rule in the place of the one with its name, or behind all others.
+    ///
+    /// - Returns: Whether there was room.
+    package mutating func put(_ rule: Rule) -> Bool {
+        if let index = rules.firstIndex(where: { $0.id == rule.id }) {
+            rules[index] = rule
+        } else {
+            guard rules.count < Rule.rulesMax else { return false }
+            rules.append(rule)
+        }
+        return true
+    }
+
+    /// Takes a rule away.
+    ///
+    /// Returns whether there was one.
+    package mutating func removeRule(_ id: String) -> Bool {
+        guard let index = rules.firstIndex(where: { $0.id == id }) else { return false }
+        rules.remove(at: index)
+        return true
+    }
+
+    /// Replaces all rules.
+    package mutating func setRules(_ rules: [Rule]) { self.rules = rules }
+
+    /// Goes back to the settings that the simulator was started with.
+    package mutating func resetSettings() { settings = start.settings }
+
+    /// Goes back to the start; pushes are numbered on, so that cursors stay good.
+    package mutating func reset() {
+        settings = start.settings
+        devices = start.devices
+        rules = start.rules
+        log.removeAll()
+        statistics = Self.noStatistics
+        messageIDs = MessageIDMemory()
+        generator = SeededGenerator(seed: start.seed)
+    }
+}
+
+extension SimulatorState.Decision {
+    fileprivate mutating func refuse(_ refusal: Refusal) {
+        action = .answer(ScriptedAnswer(refusal))
+        detail = refusal.detail
+    }
+}
