@@ -152,7 +152,8 @@ package protocol ChannelHandler: AnyObject {
         let descriptor = transport.descriptor
         let isTLS = transport.isTLS
         self.transport = consume transport
-        unsafe events = SocketEvents(loop, descriptor, Unmanaged.passUnretained(self).toOpaque(), channelEvent)
+        unsafe events = SocketEvents(
+            loop, descriptor, Unmanaged.passUnretained(self).toOpaque(), channelEvent)
         if isTLS {
             state = .handshaking
             startTimer(deadline) { [weak self] in self?.finish(.connectTimeout) }
