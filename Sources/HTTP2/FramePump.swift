@@ -1,4 +1,4 @@
-import Network
+package import Network
 
 /// What a connection needs of a session, whatever its role.
 protocol FrameEngine: AnyObject {
@@ -12,29 +12,23 @@ extension ClientSession: FrameEngine {}
 extension ServerSession: FrameEngine {}
 
 /// Why a connection ended.
-package enum ConnectionEnd: Hashable, Sendable, CustomStringConvertible {
-    /// The channel closed, for instance because both sides were done, or because no address took the connection.
-    case channel(String, isOrderly: Bool)
+package enum ConnectionEnd: Equatable, Sendable, CustomStringConvertible {
+    /// The channel closed: both sides were done, it broke, or no address took the connection.
+    case channel(ChannelCloseReason)
     /// The peer doesn't speak HTTP/2 here: ALPN didn't choose `h2` (RFC 9113, section 3.2).
     case notHTTP2
     /// The peer broke the protocol; the library's words.
     case protocolFailure(String)
 
     /// Whether one side closed it without any mishap.
-    package var isOrderly: Bool {
-        if case .channel(_, let isOrderly) = self { isOrderly } else { false }
-    }
+    package var isOrderly: Bool { self == .channel(.local) || self == .channel(.peer) }
 
     package var description: String {
         switch self {
-        case .channel(let reason, _): reason
+        case .channel(let reason): reason.description
         case .notHTTP2: "the peer did not choose HTTP/2"
         case .protocolFailure(let reason): "HTTP/2: \(reason)"
         }
-    }
-
-    init(_ reason: ChannelCloseReason) {
-        self = .channel(reason.description, isOrderly: reason == .local || reason == .peer)
     }
 }
 

@@ -107,7 +107,7 @@ package final class HTTP2ClientConnection: ChannelHandler {
 
     package func channelReadEnded(_ channel: Channel) {
         // A server that sends no more answers no more.
-        if end == nil { end = ConnectionEnd(.peer) }
+        if end == nil { end = .channel(.peer) }
         channel.close()
     }
 
@@ -120,7 +120,7 @@ package final class HTTP2ClientConnection: ChannelHandler {
         self.channel = nil
         session.abandon()
         drainEvents()
-        handler?.connectionClosed(self, end: end ?? ConnectionEnd(reason))
+        handler?.connectionClosed(self, end: end ?? .channel(reason))
         handler = nil
     }
 

@@ -136,7 +136,7 @@ package final class HTTP2ServerConnection: ChannelHandler {
     package func channelClosed(_ channel: Channel, reason: ChannelCloseReason) {
         pump.stop()
         shutdownTimer = nil
-        handler?.connectionClosed(self, end: end ?? ConnectionEnd(reason))
+        handler?.connectionClosed(self, end: end ?? .channel(reason))
         handler = nil
     }
 

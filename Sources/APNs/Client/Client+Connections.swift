@@ -1,0 +1,188 @@
+internal import HTTP2
+internal import Network
+
+/// What the connections report, and what the state wants done with them.
+extension Client {
+    func perform(_ action: PoolState.Action, at now: MonotonicTime) {
+        switch action {
+        case .open(let index): open(index, at: now)
+        case .ping(let index): connections[index]?.ping()
+        case .retire(let index): connections[index]?.finish()
+        case .close(let index, let reason):
+            if reason == .silent, let connection = connections[index] {
+                connection.isReplacedSilent = true
+                onEvent(.replacedSilent(unanswered: connection.openStreamCount))
+            }
+            connections[index]?.close()
+        case .failQueued:
+            for place in pushes.waiting.all {
+                state.unqueue()
+                finish(place, .notSent, lastFailure?.cause ?? .connectFailed, lastFailure?.description ?? "")
+            }
+        }
+    }
+
+    private func open(_ index: Int, at now: MonotonicTime) {
+        while connections.count <= index { connections.append(nil) }
+        do {
+            let connection = try PoolConnection(index: index, client: self, authority: authority)
+            connections[index] = connection
+            connection.connect(to: endpoint, tls: tls, on: loop, timeout: settings.connectTimeout)
+        } catch {
+            lastFailure = .protocolFailure("\(error)")
+            state.closed(index, at: now, jitter: random())
+        }
+    }
+
+    func opened(_ connection: PoolConnection) {
+        let now = loop.now
+        counters.connectionsOpened += 1
+        lastFailure = nil
+        onEvent(.connected(connection.addressText))
+        state.opened(connection.index, at: now)
+        goOn(at: now)
+    }
+
+    func limitChanged(_ connection: PoolConnection, to limit: Int) {
+        let now = loop.now
+        state.limitChanged(connection.index, to: limit, at: now)
+        goOn(at: now)
+    }
+
+    func ponged(_ connection: PoolConnection) {
+        let now = loop.now
+        state.ponged(connection.index, at: now)
+        goOn(at: now)
+    }
+
+    func wentAway(_ connection: PoolConnection, _ goAway: GoAway) {
+        let now = loop.now
+        let reason = Reason(body: goAway.debugData)
+        counters.goAways[reason?.rawValue ?? goAway.code.description, default: 0] += 1
+        onEvent(.goAway(goAway.code, reason: reason))
+        state.retire(connection.index, at: now, jitter: random())
+        goOn(at: now)
+    }
+
+    func closed(_ connection: PoolConnection, end: ConnectionEnd) {
+        let now = loop.now
+        if !connection.isOpen {
+            counters.connectionsFailed += 1
+            lastFailure = end
+        }
+        onEvent(.closed(end, unanswered: connection.lostCount))
+        connections[connection.index] = nil
+        state.closed(connection.index, at: now, jitter: random())
+        goOn(at: now)
+    }
+
+    // MARK: Streams
+
+    func answered(_ connection: PoolConnection, place: Int?, _ response: ClientResponse) {
+        let now = loop.now
+        guard let place, let entry = pushes.remove(place) else {
+            // Its time was over before.
+            state.answered(connection.index, PoolState.AnswerKind(response.status, nil), at: now)
+            return goOn(at: now)
+        }
+        let outcome = Answer(response, idOf: entry.push).outcome(of: entry.push.id)
+        switch outcome {
+        case .rejected(let rejection):
+            counters.rejected[rejection.name, default: 0] += 1
+            let kind = PoolState.AnswerKind(rejection.status, rejection.reason?.documented)
+            state.answered(connection.index, kind, at: now)
+            heed(rejection.reason?.documented, from: connection, serial: entry.tokenSerial, at: now)
+        case .accepted, .unreachable:
+            counters.accepted += 1
+            state.answered(connection.index, .accepted, at: now)
+        }
+        entry.completion(outcome)
+        goOn(at: now)
+    }
+
+    func failed(_ connection: PoolConnection, place: Int?, _ failure: StreamFailure) {
+        let now = loop.now
+        let isRefusal = failure == .notProcessed(.refusedStream)
+        state.ended(connection.index, isRefusal ? .refused : .broken, at: now, jitter: random())
+        if let place {
+            switch failure {
+            case .notProcessed: move(place, at: now)
+            case .reset(let code): finish(place, .unknown, .streamReset, code.description)
+            case .connectionLost:
+                connection.lostCount += 1
+                finish(place, .unknown, .connectionClosed, connection.isReplacedSilent ? "silent" : "")
+            }
+        }
+        goOn(at: now)
+    }
+
+    // MARK: What refusals say of a connection
+
+    private func heed(
+        _ reason: Reason.Documented?, from connection: PoolConnection, serial: UInt64, at now: MonotonicTime
+    ) {
+        switch reason {
+        case .expiredProviderToken:
+            // APNs refuses everything on such a connection from now on, with a new token too.
+            let time = TokenTime(epochSeconds: date(), monotonic: now)
+            connection.expiredSerial = serial
+            guard token(serial: serial).map({ tokens.expired($0, at: time) }) ?? true else { return }
+            forgetToken()
+            retireExpired(before: serial + 1, at: now)
+        case .tooManyProviderTokenUpdates:
+            tokens.tooManyUpdates(at: TokenTime(epochSeconds: date(), monotonic: now))
+        case .shutdown:
+            state.retire(connection.index, at: now, jitter: random())
+        default: break
+        }
+    }
+
+    /// Replaces the connections that refused a token older than this one.
+    func retireExpired(before serial: UInt64, at now: MonotonicTime) {
+        for case let connection? in connections {
+            guard let expired = connection.expiredSerial, expired < serial else { continue }
+            connection.expiredSerial = nil
+            onEvent(.replacedExpired)
+            state.retire(connection.index, at: now, jitter: 0, isFailure: false)
+        }
+    }
+}
+
+extension PoolState.AnswerKind {
+    init(_ status: Int, _ reason: Reason.Documented?) {
+        switch status {
+        case 200: self = .accepted
+        case 400, 404, 405, 410, 413: self = .rejected
+        case 429 where reason == .tooManyRequests: self = .rejected
+        default: self = .unproven
+        }
+    }
+}
+
+extension Answer {
+    /// An answer from the wire; an `apns-id` that is the push's own isn't copied.
+    fileprivate init(_ response: ClientResponse, idOf push: Push) {
+        let apnsID = response.fields["apns-id"]
+        let isSame = apnsID?.elementsEqual(push.id.utf8) ?? true
+        self.init(
+            status: response.status, apnsID: isSame ? nil : response.fields.string("apns-id"),
+            uniqueID: response.fields.string("apns-unique-id"),
+            retryAfter: response.fields.string("retry-after"),
+            body: response.body)
+    }
+}
+
+extension ConnectionEnd {
+    /// What stood between a push and its answer when a connection ended so.
+    var cause: Unreachable.Cause {
+        switch self {
+        case .notHTTP2: .http2NotOffered
+        case .protocolFailure: .protocolError
+        case .channel(.unresolved): .nameNotResolved
+        case .channel(.connectFailed): .connectFailed
+        case .channel(.connectTimeout): .connectTimeout
+        case .channel(.tls): .tlsFailed
+        case .channel(.local), .channel(.peer), .channel(.failed), .channel(.flushTimeout): .connectionClosed
+        }
+    }
+}

@@ -1,0 +1,285 @@
+internal import Glibc
+internal import HTTP2
+package import Network
+
+/// Sends pushes of one team and key to one environment of APNs, over a group of HTTP/2 connections on one event loop.
+///
+/// Confined to the loop. Connections are opened as load needs them, kept, and replaced; every push gets exactly one
+/// outcome, within ``ClientSettings/pushTimeout``. What is decided is decided by ``PoolState``; this class does it.
+package final class Client {
+    /// How long a provider token is used before its source is asked again.
+    static let tokenCheckInterval = Duration.seconds(1)
+
+    package let loop: EventLoop
+    package let endpoint: Endpoint
+    package let settings: ClientSettings
+    /// Told what happens to connections.
+    package var onEvent: (ClientConnectionEvent) -> Void = { _ in }
+
+    let tls: TLSClientContext
+    let tokens: ProviderTokenSource
+    let authority: String
+    let date: () -> Int64
+    let random: () -> Double
+
+    var state: PoolState
+    var pushes = PushTable()
+    var connections: [PoolConnection?] = []
+    var counters = ClientStatistics()
+    /// How the last attempt to connect failed, as long as none has succeeded since.
+    var lastFailure: ConnectionEnd?
+    private var token: ProviderToken?
+    private var tokenCheckedAt = MonotonicTime(nanoseconds: 0)
+    private var tickTimer: Timer?
+    private var tickDue = MonotonicTime(nanoseconds: 0)
+    private var deadlineTimer: Timer?
+    private var isStopping = false
+    private var stopTimer: Timer?
+    private var onStopped: [() -> Void] = []
+
+    /// A group without connections; the first push opens one. Only on `loop`.
+    ///
+    /// - Parameters:
+    ///   - endpoint: APNs, or what stands in for it.
+    ///   - tls: trusts the server, and offers `h2` in ALPN.
+    ///   - tokens: shared by every client of the same team and key.
+    ///   - date: seconds since 1970.
+    ///   - random: from 0 up to 1, for back-off.
+    package init(
+        endpoint: Endpoint, tls: TLSClientContext, tokens: ProviderTokenSource, on loop: EventLoop,
+        settings: ClientSettings = ClientSettings(), date: @escaping () -> Int64 = { Int64(time(nil)) },
+        random: @escaping () -> Double = { Double.random(in: 0..<1) }
+    ) {
+        self.loop = loop
+        self.endpoint = endpoint
+        self.settings = settings
+        self.tls = tls
+        self.tokens = tokens
+        self.date = date
+        self.random = random
+        authority = endpoint.port == 443 ? endpoint.authorityHost : endpoint.description
+        state = PoolState(settings)
+        tickTimer = Timer(on: loop) { [weak self] in self?.tick() }
+        deadlineTimer = Timer(on: loop) { [weak self] in self?.expirePushes() }
+    }
+
+    /// Sends a push; `completion` gets its outcome once, on the loop, perhaps before this call returns.
+    package func send(_ push: Push, completion: @escaping (Outcome) -> Void) {
+        guard !isStopping else { return settle(completion, .notSent, .shuttingDown) }
+        let now = loop.now
+        refreshToken(at: now)
+        switch state.arrive(at: now) {
+        case .connection(let index):
+            put(insert(push, completion, at: now), on: index, at: now)
+        case .queue:
+            pushes.wait(insert(push, completion, at: now), first: false)
+        case .queueFull:
+            settle(completion, .notSent, .queueFull)
+        case .unreachable:
+            settle(completion, .notSent, lastFailure?.cause ?? .connectFailed, lastFailure?.description ?? "")
+        }
+        goOn(at: now)
+    }
+
+    /// Sends a push and waits for its outcome. Only on the loop.
+    package func send(_ push: Push) async -> Outcome {
+        await withCheckedContinuation { continuation in
+            send(push) { continuation.resume(returning: $0) }
+        }
+    }
+
+    /// Takes no more pushes, waits until `deadline` for those it has, and closes every connection in order.
+    ///
+    /// Pushes without an answer by then come to ``Unreachable/Cause/shuttingDown``. Only on the loop.
+    package func stop(deadline: Duration) async {
+        isStopping = true
+        if stopTimer == nil {
+            let timer = Timer(on: loop) { [weak self] in self?.cutOff() }
+            timer.schedule(after: deadline)
+            stopTimer = timer
+        }
+        await withCheckedContinuation { continuation in
+            onStopped.append { continuation.resume() }
+            goOn(at: loop.now)
+        }
+    }
+
+    /// How the client stands. Only on the loop.
+    package var statistics: ClientStatistics {
+        var snapshot = counters
+        for case let connection? in state.connections {
+            switch connection.phase {
+            case .connecting: snapshot.connectingConnections += 1
+            case .open: snapshot.openConnections += 1
+            case .retiring, .closing: snapshot.retiringConnections += 1
+            }
+        }
+        snapshot.pushesWaiting = state.queued
+        snapshot.pushesUnderWay = pushes.count - state.queued
+        return snapshot
+    }
+}
+
+// MARK: Pushes
+
+extension Client {
+    private func insert(
+        _ push: Push, _ completion: @escaping (Outcome) -> Void, at now: MonotonicTime
+    ) -> Int {
+        if let deadlineTimer, !deadlineTimer.isScheduled {
+            deadlineTimer.schedule(after: settings.pushTimeout)
+        }
+        return pushes.insert(
+            PushTable.Entry(
+                push: push, completion: completion, deadline: now + settings.pushTimeout, sentAt: now))
+    }
+
+    /// Puts a push onto a connection that the state chose and counts it on already.
+    private func put(_ place: Int, on index: Int, at now: MonotonicTime) {
+        guard let connection = connections[index], let push = pushes[place]?.push else { return }
+        guard let token else {
+            state.ended(index, .broken, at: now, jitter: 0)
+            return finish(place, .notSent, .noProviderToken)
+        }
+        do {
+            let slot = try connection.send(push, place: place, authorization: token.authorization)
+            pushes.sent(place, on: index, stream: slot, token: token.serial, at: now)
+            if connection.openStreamCount == 1 { armTick(at: now) }
+        } catch {
+            state.ended(index, .broken, at: now, jitter: 0)
+            guard error == .noNewStreams || error == .streamLimit else {
+                return finish(place, .notSent, .protocolError, "\(error)")
+            }
+            state.retire(index, at: now, jitter: random())
+            move(place, at: now)
+        }
+    }
+
+    /// Sends a push on another connection, or on the same one later: the server did nothing for it.
+    func move(_ place: Int, at now: MonotonicTime) {
+        guard let moves = pushes[place]?.moves, moves < settings.movesMax else {
+            return finish(place, .notSent, .streamRefused)
+        }
+        counters.moved += 1
+        pushes[place]?.moves = moves + 1
+        pushes.wait(place, first: true)
+        state.requeue(at: now)
+    }
+
+    /// Does what the state wants, sends what waits and has room, and sees to the timers.
+    func goOn(at now: MonotonicTime) {
+        let actions = state.takeActions()
+        for action in actions { perform(action, at: now) }
+        if state.queued > 0 { refreshToken(at: now) }
+        while let index = state.next(at: now), let place = pushes.popWaiting() {
+            put(place, on: index, at: now)
+        }
+        if !actions.isEmpty || tickTimer?.isScheduled == false { armTick(at: now) }
+        if isStopping { goOnStopping(at: now) }
+    }
+
+    /// The outcome of a push without an answer.
+    func finish(
+        _ place: Int, _ processed: Unreachable.Processed, _ cause: Unreachable.Cause, _ detail: String = ""
+    ) {
+        guard let entry = pushes.remove(place) else { return }
+        settle(entry.completion, processed, cause, detail)
+    }
+
+    private func settle(
+        _ completion: (Outcome) -> Void, _ processed: Unreachable.Processed, _ cause: Unreachable.Cause,
+        _ detail: String = ""
+    ) {
+        counters.unreachable[cause.rawValue, default: 0] += 1
+        completion(.unreachable(Unreachable(processed: processed, cause: cause, detail: detail)))
+    }
+
+    /// Asks the source for the token to send with now, unless that was done a moment ago.
+    ///
+    /// Before a push is placed: connections that refused the old token are retired here.
+    private func refreshToken(at now: MonotonicTime) {
+        if token != nil, now.since(tokenCheckedAt) < Self.tokenCheckInterval { return }
+        let old = token?.serial
+        tokenCheckedAt = now
+        token = try? tokens.token(at: TokenTime(epochSeconds: date(), monotonic: now))
+        if let serial = token?.serial, let old, serial != old { retireExpired(before: serial, at: now) }
+    }
+
+    /// Asks for the token anew with the next push.
+    func forgetToken() {
+        tokenCheckedAt = MonotonicTime(nanoseconds: 0)
+    }
+
+    /// The token with this serial, if it is the one in use.
+    func token(serial: UInt64) -> ProviderToken? {
+        token?.serial == serial ? token : nil
+    }
+}
+
+// MARK: Timers
+
+extension Client {
+    func armTick(at now: MonotonicTime) {
+        guard let tickTimer, let due = state.nextTick, !tickTimer.isScheduled || due < tickDue else { return }
+        tickDue = due
+        tickTimer.schedule(after: max(.milliseconds(1), due.since(now)))
+    }
+
+    private func tick() {
+        let now = loop.now
+        state.tick(at: now, jitter: random())
+        goOn(at: now)
+        armTick(at: now)
+    }
+
+    /// Gives up the pushes whose time is over.
+    private func expirePushes() {
+        let now = loop.now
+        while let place = pushes.byDeadline.first, let entry = pushes[place], entry.deadline <= now {
+            if let index = entry.connection {
+                state.timedOut(index, sentAt: entry.sentAt, at: now, jitter: random())
+                connections[index]?.cancel(entry.stream)
+                finish(place, .unknown, .timeout)
+            } else {
+                state.unqueue()
+                finish(place, .notSent, lastFailure?.cause ?? .timeout, lastFailure?.description ?? "")
+            }
+        }
+        if let place = pushes.byDeadline.first, let entry = pushes[place] {
+            deadlineTimer?.schedule(after: max(.milliseconds(1), entry.deadline.since(now)))
+        }
+        goOn(at: now)
+    }
+
+    private func goOnStopping(at now: MonotonicTime) {
+        guard pushes.count == 0, !onStopped.isEmpty else { return }
+        state.retireAll(at: now)
+        for action in state.takeActions() { perform(action, at: now) }
+        guard !connections.contains(where: { $0 != nil }) else { return }
+        stopTimer = nil
+        let waiting = onStopped
+        onStopped = []
+        for resume in waiting { resume() }
+    }
+
+    /// The time to stop is over.
+    private func cutOff() {
+        for place in pushes.waiting.all {
+            state.unqueue()
+            finish(place, .notSent, .shuttingDown)
+        }
+        for place in pushes.byDeadline.all {
+            if let entry = pushes[place], let index = entry.connection {
+                connections[index]?.cancel(entry.stream)
+            }
+            finish(place, .unknown, .shuttingDown)
+        }
+        for case let connection? in connections { connection.close() }
+        goOn(at: loop.now)
+    }
+}
+
+extension Endpoint {
+    /// The host as `:authority` has it: an IPv6 address in brackets.
+    fileprivate var authorityHost: String { host.contains(":") ? "[\(host)]" : host }
+}

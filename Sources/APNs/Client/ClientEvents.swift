@@ -1,0 +1,43 @@
+package import HTTP2
+
+/// What happens to a client's connections, for logs and counters; no push and no secret in it.
+package enum ClientConnectionEvent: Sendable, Equatable {
+    /// A connection stands; the address as text.
+    case connected(String)
+    /// A connection ended; the number of pushes that were on it without an answer.
+    case closed(ConnectionEnd, unanswered: Int)
+    /// The server wants the connection to end, and why, in its own words where it gave any.
+    case goAway(ErrorCode, reason: Reason?)
+    /// The server owes answers and said nothing for ``ClientSettings/silenceMax``: the connection is given up.
+    case replacedSilent(unanswered: Int)
+    /// The server refused our token as expired: its connection is replaced now that there is a new one.
+    case replacedExpired
+}
+
+/// A client's counters since it was made, and how it stands now.
+package struct ClientStatistics: Sendable, Equatable {
+    /// Connections that take pushes.
+    package var openConnections = 0
+    /// Connections on their way.
+    package var connectingConnections = 0
+    /// Connections that wait for their last answers.
+    package var retiringConnections = 0
+    /// Pushes on connections.
+    package var pushesUnderWay = 0
+    /// Pushes that wait for a connection with room.
+    package var pushesWaiting = 0
+    /// Connections that stood, in all.
+    package var connectionsOpened: UInt64 = 0
+    /// Connections that never came to be.
+    package var connectionsFailed: UInt64 = 0
+    /// GOAWAY frames by reason, or by error code where there is none.
+    package var goAways: [String: UInt64] = [:]
+    /// Pushes that APNs took.
+    package var accepted: UInt64 = 0
+    /// Pushes that APNs refused, by reason.
+    package var rejected: [String: UInt64] = [:]
+    /// Pushes without an answer, by cause.
+    package var unreachable: [String: UInt64] = [:]
+    /// Pushes that went to a connection again because the first certainly did nothing for them.
+    package var moved: UInt64 = 0
+}

@@ -1,0 +1,218 @@
+internal import Network
+
+extension PoolState {
+    /// A connection stands; it takes one push until one has shown that the server takes our token.
+    mutating func opened(_ index: Int, at now: MonotonicTime) {
+        connections[index]?.phase = .open
+        connections[index]?.openedAt = now
+        connections[index]?.heardAt = now
+    }
+
+    /// SETTINGS came: so many streams are allowed from now on, perhaps fewer than are under way.
+    mutating func limitChanged(_ index: Int, to limit: Int, at now: MonotonicTime) {
+        connections[index]?.streamLimit = limit
+        connections[index]?.considerPrimed()
+        heard(index, at: now)
+    }
+
+    /// A push was answered.
+    mutating func answered(_ index: Int, _ kind: AnswerKind, at now: MonotonicTime) {
+        heard(index, at: now)
+        connections[index]?.answered(kind, at: now)
+    }
+
+    /// A stream ended without an answer.
+    mutating func ended(_ index: Int, _ end: StreamEnd, at now: MonotonicTime, jitter: Double) {
+        connections[index]?.streams -= 1
+        guard end == .refused, let connection = connections[index], connection.phase == .open else { return }
+        heard(index, at: now)
+        connections[index]?.softLimit = max(1, connection.streams)
+        let answeredAt = connection.answeredAt ?? connection.openedAt ?? now
+        if now.since(answeredAt) >= settings.silenceMax { retire(index, at: now, jitter: jitter) }
+    }
+
+    /// The server is alive: it answered a PING.
+    mutating func ponged(_ index: Int, at now: MonotonicTime) {
+        connections[index]?.isPinged = false
+        heard(index, at: now)
+    }
+
+    /// A push on this connection got no answer in its time; `sentAt` is when it was sent.
+    ///
+    /// A connection that has answered nothing since then is retired, though it may answer PINGs.
+    mutating func timedOut(_ index: Int, sentAt: MonotonicTime, at now: MonotonicTime, jitter: Double) {
+        guard let connection = connections[index] else { return }
+        if let answeredAt = connection.answeredAt, answeredAt >= sentAt { return }
+        retire(index, at: now, jitter: jitter)
+    }
+
+    /// The server takes no more pushes on this connection, or it is of no use any more.
+    ///
+    /// - Parameter isFailure: false where it is our own wish, which slows no reconnecting down.
+    mutating func retire(_ index: Int, at now: MonotonicTime, jitter: Double, isFailure: Bool = true) {
+        guard connections[index]?.phase == .open else { return }
+        connections[index]?.phase = .retiring(until: now + settings.drainTimeout)
+        if isFailure { count(index, at: now, jitter: jitter) }
+        connections[index]?.isCounted = true
+        actions.append(.retire(index))
+        considerOpening(at: now)
+    }
+
+    /// Retires every connection; those on their way are closed.
+    mutating func retireAll(at now: MonotonicTime) {
+        for index in connections.indices {
+            if connections[index]?.phase == .connecting {
+                close(index, .unneeded)
+            } else {
+                retire(index, at: now, jitter: 0, isFailure: false)
+            }
+        }
+    }
+
+    /// A connection is gone, or never came to be; its index is free.
+    mutating func closed(_ index: Int, at now: MonotonicTime, jitter: Double) {
+        count(index, at: now, jitter: jitter)
+        connections[index] = nil
+        if isRefusing(at: now), queued > 0 { actions.append(.failQueued) }
+        considerOpening(at: now)
+    }
+
+    /// Looks at what is due; to be called at ``nextTick``.
+    mutating func tick(at now: MonotonicTime, jitter: Double) {
+        for index in connections.indices {
+            guard let connection = connections[index] else { continue }
+            switch connection.phase {
+            case .connecting, .closing: continue
+            case .retiring(let until) where now >= until: close(index, .undrained)
+            case .open, .retiring:
+                if now.since(connection.heardAt) >= settings.silenceMax, connection.owesWord {
+                    count(index, at: now, jitter: jitter)
+                    close(index, .silent)
+                } else if !connection.isPinged, now >= pingTime(of: connection) {
+                    ping(index, at: now)
+                }
+            }
+        }
+        considerOpening(at: now)
+    }
+
+    /// When something is due next if nothing happens.
+    var nextTick: MonotonicTime? {
+        var earliest: MonotonicTime?
+        func consider(_ time: MonotonicTime) {
+            earliest = min(earliest ?? time, time)
+        }
+        for connection in connections {
+            guard let connection else { continue }
+            switch connection.phase {
+            case .connecting, .closing: continue
+            case .retiring(let until): consider(until)
+            case .open: break
+            }
+            if connection.owesWord { consider(connection.heardAt + settings.silenceMax) }
+            if !connection.isPinged { consider(pingTime(of: connection)) }
+        }
+        if queued > 0, let notBefore { consider(notBefore) }
+        return earliest
+    }
+
+    private func pingTime(of connection: Connection) -> MonotonicTime {
+        connection.heardAt + (connection.streams > 0 ? settings.silenceBeforePing : settings.idleBeforePing)
+    }
+
+    private mutating func ping(_ index: Int, at now: MonotonicTime) {
+        connections[index]?.isPinged = true
+        if connections[index]?.streams == 0 {
+            // An idle server owes nothing until now.
+            connections[index]?.heardAt = now
+        } else {
+            connections[index]?.isSuspect = true
+        }
+        actions.append(.ping(index))
+    }
+
+    private mutating func heard(_ index: Int, at now: MonotonicTime) {
+        connections[index]?.heardAt = now
+        connections[index]?.isSuspect = false
+    }
+
+    private mutating func close(_ index: Int, _ reason: CloseReason) {
+        guard connections[index] != nil, connections[index]?.phase != .closing else { return }
+        connections[index]?.phase = .closing
+        actions.append(.close(index, reason))
+    }
+
+    /// Opens a connection if pushes wait that no other takes soon.
+    ///
+    /// One at a time: while one is on its way or waits for its first answer, the next has to wait.
+    mutating func considerOpening(at now: MonotonicTime) {
+        guard queued > 0, now >= notBefore ?? now, roomiest() == nil else { return }
+        var live = 0
+        for case let connection? in connections {
+            switch connection.phase {
+            case .connecting: return
+            case .open where !connection.isPrimed && !connection.isSuspect && connection.streamLimit > 0:
+                return
+            case .open: live += 1
+            case .retiring, .closing: break
+            }
+        }
+        guard live < settings.connectionsMax else { return }
+        let index = connections.firstIndex { $0 == nil } ?? connections.count
+        if index == connections.count { connections.append(nil) }
+        connections[index] = Connection(at: now)
+        actions.append(.open(index))
+    }
+
+    /// Whether new pushes are refused because connecting keeps failing.
+    func isRefusing(at now: MonotonicTime) -> Bool {
+        guard failures >= settings.failuresBeforeRefusing, let notBefore, now < notBefore else {
+            return false
+        }
+        return !connections.contains { $0?.phase == .open || $0?.phase == .connecting }
+    }
+
+    /// Counts the end of a connection as a failure unless it had settled.
+    ///
+    /// Connections that end together count once, and one that had served pushes may be replaced at once the first time.
+    private mutating func count(_ index: Int, at now: MonotonicTime, jitter: Double) {
+        guard let connection = connections[index], !connection.isCounted else { return }
+        connections[index]?.isCounted = true
+        if let openedAt = connection.openedAt, now.since(openedAt) >= settings.settledAge {
+            failures = 0
+            notBefore = nil
+            return
+        }
+        if let lastFailureAt, connection.startedAt <= lastFailureAt { return }
+        lastFailureAt = now
+        failures += 1
+        let doublings = failures - (connection.answeredAt == nil ? 1 : 2)
+        guard doublings >= 0 else { return }
+        let full = min(settings.backoffMax, settings.backoffBase * (1 << min(doublings, 20)))
+        notBefore = now + full / 2 + full / 2 * jitter
+    }
+}
+
+extension PoolState.Connection {
+    /// Whether the server has something to say: an answer or the echo of a PING.
+    var owesWord: Bool { streams > 0 || isPinged }
+
+    /// A push was answered: the token was taken, or it wasn't.
+    mutating func answered(_ kind: PoolState.AnswerKind, at now: MonotonicTime) {
+        streams -= 1
+        answeredAt = now
+        if softLimit != .max { softLimit += 1 }
+        switch kind {
+        case .accepted: isPrimed = true
+        case .rejected:
+            isTokenKnown = true
+            considerPrimed()
+        case .unproven: break
+        }
+    }
+
+    /// Where the server knows our token but has accepted no push yet, its limit says whether that is enough for it.
+    mutating func considerPrimed() {
+        if isTokenKnown && streamLimit > 1 { isPrimed = true }
+    }
+}

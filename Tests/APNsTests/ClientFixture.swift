@@ -1,0 +1,116 @@
+import APNs
+import HTTP2
+import HTTP2Testing
+import Network
+import Testing
+
+/// A client, a server that does what the test says, and everything that the client reported. Confined to the loop.
+final class ClientFixture {
+    let server: ScriptedServer
+    let client: Client
+    let watch: Watch
+    /// Every outcome by the push's `apns-id`, in order; a push with two is a failed test.
+    private(set) var outcomes: [String: [Outcome]] = [:]
+    private(set) var events: [ClientConnectionEvent] = []
+    private(set) var sent = 0
+    /// Seconds since 1970 as the client sees it.
+    var date: Int64 = 1_800_000_000
+
+    private final class Box {
+        weak var fixture: ClientFixture?
+    }
+
+    init(
+        on loop: isolated EventLoop, limits: @escaping () -> ServerLimits = { ServerLimits() },
+        change: (inout ClientSettings) -> Void = { _ in }
+    ) throws {
+        let files = try CertificateFiles()
+        let server = try ScriptedServer(on: loop, certificate: files, limits: limits)
+        self.server = server
+        var settings = ClientSettings()
+        settings.backoffBase = .milliseconds(10)
+        change(&settings)
+        let watch = Watch(on: loop)
+        self.watch = watch
+        let key = KeyText(try SelfSignedCertificate().privateKey)
+        let box = Box()
+        client = Client(
+            endpoint: server.endpoint, tls: try TLSClientContext(caFile: files.certificate, alpn: ["h2"]),
+            tokens: ProviderTokenSource(
+                try ProviderCredentials(teamID: "TEAM567890", keyID: "KEY4567890", key: key)),
+            on: loop, settings: settings, date: { box.fixture?.date ?? 0 }, random: { 0.5 })
+        box.fixture = self
+        client.onEvent = { event in
+            box.fixture?.events.append(event)
+            watch.changed()
+        }
+    }
+
+    /// A push whose `apns-id` is `id`.
+    static func push(_ id: String, collapseID: String? = nil) throws -> Push {
+        Push(
+            deviceToken: try #require(DeviceToken("00112233445566778899aabbccddeeff")),
+            topic: try #require(Topic("com.example.app")), expiration: 1_800_086_400, id: id,
+            collapseID: collapseID.flatMap { CollapseID($0) }, payload: Array("{\"aps\":{}}".utf8))
+    }
+
+    /// Sends pushes numbered on from the last one.
+    func send(_ count: Int, then: @escaping (ClientFixture, Outcome) -> Void = { _, _ in }) throws {
+        for _ in 0..<count {
+            let id = "push-\(sent)"
+            sent += 1
+            client.send(try Self.push(id)) { [self] outcome in
+                outcomes[id, default: []].append(outcome)
+                then(self, outcome)
+                watch.changed()
+            }
+        }
+    }
+
+    /// Waits until every push that was sent has an outcome.
+    func settle(on loop: isolated EventLoop) async {
+        let isSettled = await watch.wait(on: loop) { self.outcomes.count == self.sent }
+        #expect(isSettled, "\(sent - outcomes.count) of \(sent) pushes have no outcome")
+    }
+
+    /// Every outcome, however many pushes had it.
+    var tally: [Outcome.Kind: Int] {
+        outcomes.values.joined().reduce(into: [:]) { $0[$1.kind, default: 0] += 1 }
+    }
+
+    /// What holds whatever happened: each push has one outcome, none was handled twice, the accepted ones once.
+    func expectSound() {
+        #expect(outcomes.count == sent)
+        #expect(outcomes.values.allSatisfy { $0.count == 1 }, "a push had two outcomes")
+        #expect(server.received.values.allSatisfy { $0 == 1 }, "a push came in twice")
+        for (id, outcome) in outcomes where outcome.first?.kind == .accepted {
+            #expect(server.received[id] == 1)
+        }
+    }
+
+    func end(on loop: isolated EventLoop) async {
+        await client.stop(deadline: .seconds(2))
+        server.close()
+        _ = await server.watch.wait(on: loop) { self.server.connections.isEmpty }
+        #expect(client.statistics.openConnections == 0)
+    }
+}
+
+extension Outcome {
+    /// An outcome without its details.
+    enum Kind: Hashable {
+        case accepted
+        case rejected(Int)
+        case notSent(Unreachable.Cause)
+        case unknown(Unreachable.Cause)
+    }
+
+    var kind: Kind {
+        switch self {
+        case .accepted: .accepted
+        case .rejected(let rejection): .rejected(rejection.status)
+        case .unreachable(let unreachable):
+            unreachable.processed == .notSent ? .notSent(unreachable.cause) : .unknown(unreachable.cause)
+        }
+    }
+}
