@@ -43,16 +43,13 @@ package protocol ChannelHandler: AnyObject {
 
     private var state: State
     private var transport: Transport?
-    private var readEvent: OpaquePointer?
-    private var writeEvent: OpaquePointer?
+    private var events: SocketEvents?
     private var output = OutputBuffer()
     private var timer: Timer?
     private var itself: Channel?
     private var isFlushPut = false
     private var isPaused = false
     private var hasEnded = false
-    private var isReadingArmed = false
-    private var isWritingArmed = false
     private var wasFull = false
     private var closeDeadline: Duration?
 
@@ -63,10 +60,6 @@ package protocol ChannelHandler: AnyObject {
         self.handler = handler
         state = .connecting
         itself = self
-    }
-
-    deinit {
-        freeEvents()
     }
 
     // MARK: The owner's side
@@ -98,7 +91,7 @@ package protocol ChannelHandler: AnyObject {
         guard state == .open else { return }
         unsafe output.append(bytes)
         if output.count >= Self.highWaterBytes { wasFull = true }
-        guard !isFlushPut, !isWritingArmed else { return }
+        guard !isFlushPut, events?.isWriting != true else { return }
         isFlushPut = true
         loop.atTurnEnd { [self] in
             isFlushPut = false
@@ -114,7 +107,7 @@ package protocol ChannelHandler: AnyObject {
     /// Stops reading, so that the peer is held back by TCP.
     package func pauseReading() {
         isPaused = true
-        disarmRead()
+        events?.setReading(false)
     }
 
     /// Reads again after ``pauseReading()``.
@@ -159,10 +152,8 @@ package protocol ChannelHandler: AnyObject {
         let descriptor = transport.descriptor
         let isTLS = transport.isTLS
         self.transport = consume transport
-        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
-        let base = unsafe loop.reactor.base
-        unsafe readEvent = event_new(base, descriptor, Int16(EV_READ | EV_PERSIST), channelEvent, context)
-        unsafe writeEvent = event_new(base, descriptor, Int16(EV_WRITE | EV_PERSIST), channelEvent, context)
+        unsafe events = SocketEvents(
+            loop, descriptor, Unmanaged.passUnretained(self).toOpaque(), channelEvent)
         if isTLS {
             state = .handshaking
             startTimer(deadline) { [weak self] in self?.finish(.connectTimeout) }
@@ -182,9 +173,9 @@ package protocol ChannelHandler: AnyObject {
         switch transport?.handshake() {
         case .bytes: becomeOpen()
         case .needsRead:
-            disarmWrite()
+            events?.setWriting(false)
             armRead()
-        case .needsWrite: armWrite()
+        case .needsWrite: events?.setWriting(true)
         case .end: finish(.peer)
         case .failed(let reason): finish(reason)
         case nil: break
@@ -195,7 +186,7 @@ package protocol ChannelHandler: AnyObject {
         timer = nil
         state = .open
         alpn = transport?.alpn
-        disarmWrite()
+        events?.setWriting(false)
         handler?.channelActive(self)
         guard state == .open, !isPaused else { return }
         armRead()
@@ -212,7 +203,7 @@ package protocol ChannelHandler: AnyObject {
             if events & EV_WRITE != 0 { flush() }
             if events & EV_READ != 0 {
                 readable()
-                if isWritingArmed { flush() }
+                if self.events?.isWriting == true { flush() }
             }
         }
     }
@@ -242,7 +233,7 @@ package protocol ChannelHandler: AnyObject {
                 if transport?.isTLS == false && count < buffer.count { return armRead() }
             case .needsRead: return armRead()
             case .needsWrite:
-                armWrite()
+                events?.setWriting(true)
                 return armRead()
             case .end: return readEnded()
             case .failed(let reason): return finish(reason)
@@ -256,7 +247,7 @@ package protocol ChannelHandler: AnyObject {
 
     private func readEnded() {
         hasEnded = true
-        disarmRead()
+        events?.setReading(false)
         switch state {
         case .open: handler?.channelReadEnded(self)
         case .closing: if output.count == 0 { finish(.local) }
@@ -271,12 +262,14 @@ package protocol ChannelHandler: AnyObject {
             let result = unsafe output.withUnsafeBytes { bytes in unsafe transport?.write(bytes) ?? .end }
             switch result {
             case .bytes(let count): output.removeFirst(count)
-            case .needsRead, .needsWrite: return armWrite()
+            case .needsRead, .needsWrite:
+                events?.setWriting(true)
+                return
             case .end: return finish(.peer)
             case .failed(let reason): return finish(reason)
             }
         }
-        disarmWrite()
+        events?.setWriting(false)
         if state == .closing {
             transport?.endWriting()
             if hasEnded { finish(.local) }
@@ -292,7 +285,7 @@ package protocol ChannelHandler: AnyObject {
         let wasOpen = state == .open
         state = .closed
         timer = nil
-        freeEvents()
+        events = nil
         if wasOpen && reason == .local { transport?.endWriting() }
         transport = nil
         output.removeAll()
@@ -303,40 +296,9 @@ package protocol ChannelHandler: AnyObject {
         }
     }
 
-    // MARK: libevent
-
     private func armRead() {
-        guard !isReadingArmed, !isPaused || state == .closing, !hasEnded, let readEvent = unsafe readEvent
-        else { return }
-        unsafe event_add(readEvent, nil)
-        isReadingArmed = true
-    }
-
-    private func disarmRead() {
-        guard isReadingArmed, let readEvent = unsafe readEvent else { return }
-        unsafe event_del(readEvent)
-        isReadingArmed = false
-    }
-
-    private func armWrite() {
-        guard !isWritingArmed, let writeEvent = unsafe writeEvent else { return }
-        unsafe event_add(writeEvent, nil)
-        isWritingArmed = true
-    }
-
-    private func disarmWrite() {
-        guard isWritingArmed, let writeEvent = unsafe writeEvent else { return }
-        unsafe event_del(writeEvent)
-        isWritingArmed = false
-    }
-
-    private func freeEvents() {
-        if let event = unsafe readEvent { unsafe event_free(event) }
-        if let event = unsafe writeEvent { unsafe event_free(event) }
-        unsafe readEvent = nil
-        unsafe writeEvent = nil
-        isReadingArmed = false
-        isWritingArmed = false
+        guard !isPaused || state == .closing, !hasEnded else { return }
+        events?.setReading(true)
     }
 }
 

@@ -4,20 +4,27 @@
 package struct LoopBound<Value>: Sendable {
     private let box: Box
 
-    private final class Box: @unchecked Sendable {  // why: used on one thread only
-        let value: Value
+    /// Keeps the value by hand, so that its last reference can be given up on the loop.
+    @safe private final class Box: @unchecked Sendable {  // why: the value is used on one thread only
+        let held: Unmanaged<Held>
         let loop: EventLoop
 
         init(_ value: Value, on loop: EventLoop) {
-            self.value = value
+            unsafe held = .passRetained(Held(value))
             self.loop = loop
         }
 
         deinit {
-            guard !loop.isCurrent else { return }
-            nonisolated(unsafe) let value = value  // why: the last reference moves to the loop and ends there
-            loop.submit { _ = unsafe value }
+            guard !loop.isCurrent else { return unsafe held.release() }
+            nonisolated(unsafe) let held = unsafe held  // why: the only reference moves to the loop
+            loop.submit { unsafe held.release() }
         }
+    }
+
+    private final class Held {
+        let value: Value
+
+        init(_ value: Value) { self.value = value }
     }
 
     /// Boxes `value`.
@@ -33,7 +40,7 @@ package struct LoopBound<Value>: Sendable {
     /// Only on its loop.
     package var value: Value {
         precondition(box.loop.isCurrent, "used outside its event loop")
-        return box.value
+        return unsafe box.held._withUnsafeGuaranteedRef { $0.value }
     }
 
     /// The loop that the value belongs to.
