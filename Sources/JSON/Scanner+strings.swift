@@ -167,22 +167,6 @@ extension RawSpan {
     }
 }
 
-extension UInt64 {
-    /// Marks bytes that a string must look at: the quote, the backslash, controls, and all beyond ASCII.
-    ///
-    /// The lowest mark is exact; a borrow can only set wrong ones above it.
-    @inline(__always)
-    var bytesSpecialInString: UInt64 {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let highBits: UInt64 = 0x8080_8080_8080_8080
-        let quotes = self ^ (ones &* UInt64(ASCII.quote))
-        let backslashes = self ^ (ones &* UInt64(ASCII.backslash))
-        let controls = (self &- ones &* UInt64(ASCII.space)) & ~self
-        return (self | controls | ((quotes &- ones) & ~quotes) | ((backslashes &- ones) & ~backslashes))
-            & highBits
-    }
-}
-
 extension UInt8 {
     fileprivate var hexDigit: UInt8? {
         switch self {

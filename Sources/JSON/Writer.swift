@@ -49,7 +49,18 @@ extension JSON {
         }
 
         /// An integer.
-        package mutating func int(_ value: some FixedWidthInteger) {
+        package mutating func int(_ value: Int) { int(Int64(value)) }
+
+        /// An integer.
+        package mutating func int(_ value: Int64) {
+            separate()
+            if value < 0 { bytes.append(ASCII.minus) }
+            decimal(value.magnitude)
+            needsComma = true
+        }
+
+        /// An integer.
+        package mutating func int(_ value: UInt64) {
             separate()
             decimal(value)
             needsComma = true
@@ -116,7 +127,13 @@ extension JSON.Writer {
     }
 
     /// A member with an integer.
-    package mutating func member(_ name: String, _ value: some FixedWidthInteger) {
+    package mutating func member(_ name: String, _ value: Int) {
+        self.name(name)
+        int(value)
+    }
+
+    /// A member with an integer.
+    package mutating func member(_ name: String, _ value: Int64) {
         self.name(name)
         int(value)
     }
@@ -134,15 +151,16 @@ extension JSON.Writer {
         bytes.append(ASCII.quote)
         var text = text
         text.withUTF8 { utf8 in
+            let utf8 = UnsafeRawBufferPointer(utf8)
             var start = 0
-            for index in 0..<utf8.count {
-                let byte = utf8[index]
-                guard byte < ASCII.space || byte == ASCII.quote || byte == ASCII.backslash else { continue }
-                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start..<index]))
-                escape(byte)
-                start = index + 1
+            while start < utf8.count {
+                let end = utf8.firstToEscape(from: start)
+                bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: utf8[start..<end]))
+                start = end
+                guard start < utf8.count else { break }
+                escape(utf8[start])
+                start += 1
             }
-            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start...]))
         }
         bytes.append(ASCII.quote)
     }
@@ -163,35 +181,71 @@ extension JSON.Writer {
         }
     }
 
-    private mutating func decimal(_ value: some FixedWidthInteger) {
-        if value < 0 { bytes.append(ASCII.minus) }
-        var magnitude = value.magnitude
+    private mutating func decimal(_ value: UInt64) {
+        var value = value
         let start = bytes.count
         repeat {
-            let (quotient, remainder) = magnitude.quotientAndRemainder(dividingBy: 10)
-            bytes.append(ASCII.zero + UInt8(remainder))
-            magnitude = quotient
-        } while magnitude > 0
-        bytes[start...].reverse()
+            let (quotient, remainder) = value.quotientAndRemainder(dividingBy: 10)
+            bytes.append(ASCII.zero + UInt8(truncatingIfNeeded: remainder))
+            value = quotient
+        } while value > 0
+        if bytes.count > start + 1 { bytes[start...].reverse() }
     }
 }
 
 extension JSON.Writer {
     /// How many bytes a string's content takes once written, without its quotes.
-    ///
-    /// - Parameter text: Any text.
-    package static func escapedCount(_ text: some StringProtocol) -> Int {
-        text.utf8.reduce(0) { $0 + escapedCount($1) }
+    package static func escapedCount(_ text: String) -> Int {
+        var text = text
+        return text.withUTF8 { utf8 in
+            var count = utf8.count
+            for byte in utf8 { count &+= escapedExtra(byte) }
+            return count
+        }
     }
 
-    /// How many bytes one byte of a string's UTF-8 takes once written.
-    @inline(__always)
-    package static func escapedCount(_ byte: UInt8) -> Int {
-        switch byte {
-        case ASCII.quote, ASCII.backslash, 0x08, ASCII.tab, ASCII.lineFeed, 0x0C, ASCII.carriageReturn: 2
-        case ..<ASCII.space: 6
-        default: 1
+    /// How many bytes of UTF-8, from the start, take at most `maxCount` bytes once written.
+    ///
+    /// The last one may stand in the middle of a character.
+    package static func prefixCount(_ text: String, escapedTo maxCount: Int) -> Int {
+        var text = text
+        return text.withUTF8 { utf8 in
+            var room = maxCount
+            for (index, byte) in utf8.enumerated() {
+                room -= 1 + escapedExtra(byte)
+                guard room >= 0 else { return index }
+            }
+            return utf8.count
         }
+    }
+
+    /// How many bytes an escape adds to a byte.
+    @inline(__always)
+    private static func escapedExtra(_ byte: UInt8) -> Int {
+        switch byte {
+        case ASCII.quote, ASCII.backslash, 0x08, ASCII.tab, ASCII.lineFeed, 0x0C, ASCII.carriageReturn: 1
+        case ..<ASCII.space: 5
+        default: 0
+        }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// The first byte from `start` that can't stand in a string as it is; the end where there is none.
+    fileprivate func firstToEscape(from start: Int) -> Int {
+        var index = start
+        while index &+ 8 <= count {
+            let word = UInt64(littleEndian: loadUnaligned(fromByteOffset: index, as: UInt64.self))
+            let marks = word.bytesToEscape
+            guard marks == 0 else { return index + marks.trailingZeroBitCount / 8 }
+            index += 8
+        }
+        while index < count {
+            let byte = self[index]
+            if byte < ASCII.space || byte == ASCII.quote || byte == ASCII.backslash { return index }
+            index += 1
+        }
+        return count
     }
 }
 

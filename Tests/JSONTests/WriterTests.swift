@@ -57,9 +57,10 @@ struct WriterTests {
         writer.int(Int64.min)
         writer.int(Int64.max)
         writer.int(UInt64.max)
-        writer.int(Int8.min)
+        writer.int(Int.min)
         writer.endArray()
-        let expected = "[0,-1,-9223372036854775808,9223372036854775807,18446744073709551615,-128]"
+        let expected =
+            "[0,-1,-9223372036854775808,9223372036854775807,18446744073709551615,-9223372036854775808]"
         #expect(writer.finish() == utf8(expected))
     }
 

@@ -142,14 +142,10 @@ extension String {
     func shortened(toEscaped count: Int) -> String {
         let ellipsis = "…"
         guard JSON.Writer.escapedCount(self) > max(count, ellipsis.utf8.count) else { return self }
-        var room = count - ellipsis.utf8.count
-        var end = startIndex
-        while end < endIndex {
-            let next = index(after: end)
-            room -= JSON.Writer.escapedCount(self[end..<next])
-            guard room >= 0 else { break }
-            end = next
-        }
+        let fitting = JSON.Writer.prefixCount(self, escapedTo: count - ellipsis.utf8.count)
+        let last = utf8.index(startIndex, offsetBy: fitting)
+        // Going forward and back again leads to the start of the character that `last` is in.
+        let end = index(before: index(after: last))
         return self[..<end] + ellipsis
     }
 }
