@@ -172,6 +172,12 @@ private let malformedChunks: [CorpusCase] = [
     CorpusCase("trailer without a colon", chunked + "0\r\nA\r\n\r\n", "400 malformedHeader"),
     CorpusCase(
         "trailer with a space before the colon", chunked + "0\r\nA : b\r\n\r\n", "400 malformedHeader"),
+    CorpusCase("length in the trailer", chunked + "0\r\nContent-Length: 3\r\n\r\n", "400 malformedHeader"),
+    CorpusCase(
+        "coding in the trailer", chunked + "0\r\nTransfer-Encoding: chunked\r\n\r\n", "400 malformedHeader"),
+    CorpusCase("host in the trailer", chunked + "0\r\nHost: i\r\n\r\n", "400 malformedHeader"),
+    CorpusCase(
+        "connection in the trailer", chunked + "0\r\nConnection: close\r\n\r\n", "400 malformedHeader"),
     CorpusCase("request for a trailer", chunked + "0\r\nGET / HTTP/1.1\r\n\r\n", "400 malformedHeader"),
 ]
 

@@ -94,6 +94,10 @@ let wellFormed: [CorpusCase] = [
     CorpusCase("expectation in HTTP/1.0", "GET / HTTP/1.0\r\nExpect: x\r\n\r\n", "GET /", "closes"),
     CorpusCase(
         "upgrade, ignored", "GET / HTTP/1.1\r\n\(host)Connection: upgrade\r\nUpgrade: h2c\r\n\r\n", "GET /"),
+    CorpusCase(
+        "upgrade, then another",
+        "GET /a HTTP/1.1\r\n\(host)Connection: upgrade\r\nUpgrade: x\r\n\r\nGET /b HTTP/1.1\r\n\(host)\r\n",
+        "GET /a", "GET /b"),
     CorpusCase("cut in the request line", "GET /", "more"),
     CorpusCase("cut before the last line feed", "GET / HTTP/1.1\r\n\(host)\r", "more"),
     CorpusCase("cut in the body", "POST / HTTP/1.1\r\n\(host)Content-Length: 2\r\n\r\na", "more"),

@@ -9,6 +9,7 @@ struct Transcript: Equatable, CustomStringConvertible {
         var method: String
         var target: String
         var body: [UInt8]
+        var asksToUpgrade: Bool
     }
 
     var requests: [Item] = []
@@ -37,7 +38,9 @@ struct Transcript: Equatable, CustomStringConvertible {
                 return true
             case .request(let request):
                 requests.append(
-                    Item(method: request.method.description, target: request.target, body: request.body))
+                    Item(
+                        method: request.method.description, target: request.target, body: request.body,
+                        asksToUpgrade: request.headers["Upgrade"] != nil))
                 fields += request.headers.pairs.map { "\($0.name): \($0.value)" }
                 guard request.keepsAlive else {
                     end = "closes"

@@ -158,7 +158,8 @@ final class HTTPConnection: ChannelHandler {
         guard !isClosing else { return }
         isClosing = response.closesConnection || request?.keepsAlive != true || server.isStopping
         let framing = ResponseEncoder.Framing(
-            isHead: request?.method == .head || request == nil && parser.isHead, closes: isClosing, grantsKeepAlive: request?.minorVersion == 0)
+            isHead: request?.method == .head || request == nil && parser.isHead, closes: isClosing,
+            grantsKeepAlive: request?.minorVersion == 0)
         server.encode(response, framing)
     }
 

@@ -1,7 +1,8 @@
 /// Decodes the chunked coding (RFC 9112, section 7.1), byte for byte, and checks every byte of its framing.
 ///
 /// Extensions must follow the grammar, without the white space that its recipients may tolerate, and are dropped. Trailer
-/// fields are checked like header fields and dropped. Both are bounded; so is the number of digits of a size.
+/// fields are checked like header fields and dropped; those that would change the framing may not be there (RFC 9110,
+/// section 6.5.1). Both are bounded; so is the number of digits of a size.
 struct ChunkedDecoder {
     private enum State {
         /// Before or in the hexadecimal size.
@@ -144,9 +145,9 @@ struct ChunkedDecoder {
             throw RefusalError(.malformedHeader)
         }
         guard length > 0 else { return true }
-        guard HeadParser.field(trailerLine.span, 0..<length) != nil else {
-            throw RefusalError(.malformedHeader)
-        }
+        let line = trailerLine
+        guard let (name, _) = HeadParser.field(line.span, 0..<length), !FramingFields.isOne(line.span, name)
+        else { throw RefusalError(.malformedHeader) }
         trailerCount += 1
         guard trailerCount <= limits.trailerCountMax else { throw RefusalError(.headersTooLarge) }
         trailerLine.removeAll(keepingCapacity: true)

@@ -40,6 +40,18 @@ struct FramingFields {
         }
     }
 
+    /// Whether a field of that name is one of these.
+    static func isOne(_ bytes: Span<UInt8>, _ name: Range<Int>) -> Bool {
+        switch name.count {
+        case 4: bytes.isEqual(name, lowercase: "host")
+        case 6: bytes.isEqual(name, lowercase: "expect")
+        case 10: bytes.isEqual(name, lowercase: "connection")
+        case 14: bytes.isEqual(name, lowercase: "content-length")
+        case 17: bytes.isEqual(name, lowercase: "transfer-encoding")
+        default: false
+        }
+    }
+
     /// 1*DIGIT and nothing else.
     private static func length(_ bytes: Span<UInt8>, _ value: Range<Int>) -> Int? {
         guard !value.isEmpty else { return nil }
