@@ -1,0 +1,266 @@
+import APNs
+import Testing
+
+@testable import Relay
+
+/// When every push of these tests was first sent, milliseconds since 1970.
+private let sentAt: Int64 = 1_800_000_000_000
+
+private func attempt(
+    to environment: Environment = .production, mayChange: Bool = true, isTopicDefault: Bool = false
+) -> DeliveryAttempt {
+    DeliveryAttempt(
+        registeredEnvironment: environment, mayChangeEnvironment: mayChange, isTopicDefault: isTopicDefault,
+        firstSentAt: sentAt)
+}
+
+private func rejected(_ reason: Reason.Documented, timestamp: Int64? = nil, retryAfter: Int? = nil) -> Outcome
+{
+    .rejected(
+        Rejection(status: reason.status, reason: Reason(reason), timestamp: timestamp, retryAfter: retryAfter)
+    )
+}
+
+private func step(_ outcome: Outcome, _ attempt: DeliveryAttempt = attempt()) -> OutcomePolicy.Step {
+    OutcomePolicy.step(after: outcome, of: attempt)
+}
+
+private func failed(
+    _ reason: String, removeIfNotUpdatedAfter: Int64? = nil, fault: OutcomePolicy.Fault? = nil
+) -> OutcomePolicy.Step {
+    .failed(
+        OutcomePolicy.Failure(reason: reason, removeIfNotUpdatedAfter: removeIfNotUpdatedAfter, fault: fault))
+}
+
+/// The step after a first outcome that leads to sending again, and a second one.
+private func step(
+    _ first: Outcome, then second: Outcome, _ attempt: DeliveryAttempt = attempt()
+) throws -> OutcomePolicy.Step {
+    guard case .sendAgain(let next) = step(first, attempt) else { throw NotSentAgain() }
+    return step(second, next)
+}
+
+private struct NotSentAgain: Error {}
+
+private let accepted = Outcome.accepted(apnsID: "id", uniqueID: nil)
+
+@Suite("What follows an outcome")
+struct OutcomePolicyTests {
+    @Test("200 is sent, and nothing is stored", arguments: Environment.allCases)
+    func accepts(environment: Environment) {
+        #expect(step(accepted, attempt(to: environment)) == .sent(storeEnvironment: nil))
+    }
+
+    // 410
+
+    static let gone: [Reason.Documented] = [.unregistered, .expiredToken]
+
+    @Test("410 removes a registration that isn't newer than APNs' timestamp", arguments: gone)
+    func goneWithTimestamp(reason: Reason.Documented) {
+        let timestamp = sentAt - 3_600_000
+        #expect(
+            step(rejected(reason, timestamp: timestamp))
+                == failed(reason.name, removeIfNotUpdatedAfter: timestamp))
+    }
+
+    @Test("410 never removes what was registered once the push was on its way", arguments: gone)
+    func goneWithLateTimestamp(reason: Reason.Documented) {
+        for timestamp in [sentAt, sentAt + 1, sentAt + 60_000, .max] {
+            let expected = failed(reason.name, removeIfNotUpdatedAfter: sentAt - 1)
+            #expect(step(rejected(reason, timestamp: timestamp)) == expected)
+        }
+    }
+
+    @Test("410 without a timestamp removes only what is older than the push", arguments: gone)
+    func goneWithoutTimestamp(reason: Reason.Documented) {
+        #expect(step(rejected(reason)) == failed(reason.name, removeIfNotUpdatedAfter: sentAt - 1))
+    }
+
+    @Test("410 without a reason, or its reasons with another status, remove nothing")
+    func goneWithoutReason() {
+        #expect(step(.rejected(Rejection(status: 410, reason: nil, timestamp: 1))) == failed("Status 410"))
+        #expect(step(.rejected(Rejection(status: 410, reason: Reason(rawValue: "New")))) == failed("New"))
+        #expect(
+            step(.rejected(Rejection(status: 400, reason: Reason(.unregistered)))) == failed("Unregistered"))
+    }
+
+    // Wrong environment
+
+    static let environmentReasons: [Reason.Documented] = [
+        .badDeviceToken, .badEnvironmentKeyInToken, .badEnvironmentKeyIdInToken,
+    ]
+
+    @Test(
+        "a wrong environment makes the other one be tried, and stored if it accepts",
+        arguments: environmentReasons)
+    func otherEnvironment(reason: Reason.Documented) throws {
+        for environment in Environment.allCases {
+            guard case .sendAgain(let next) = step(rejected(reason), attempt(to: environment)) else {
+                Issue.record("not sent again")
+                return
+            }
+            #expect(next.environment == environment.other)
+            #expect(next.registeredEnvironment == environment)
+            #expect(step(accepted, next) == .sent(storeEnvironment: environment.other))
+        }
+    }
+
+    @Test("BadDeviceToken in both environments removes a registration older than the push")
+    func badDeviceTokenTwice() throws {
+        let bad = rejected(.badDeviceToken)
+        #expect(try step(bad, then: bad) == failed("BadDeviceToken", removeIfNotUpdatedAfter: sentAt - 1))
+    }
+
+    @Test(
+        "BadDeviceToken in one environment and a key that isn't for the other keep the registration",
+        arguments: [Reason.Documented.badEnvironmentKeyInToken, .badEnvironmentKeyIdInToken])
+    func badDeviceTokenOnce(key: Reason.Documented) throws {
+        let bad = rejected(.badDeviceToken)
+        #expect(try step(bad, then: rejected(key)) == failed("BadDeviceToken"))
+        #expect(try step(rejected(key), then: bad) == failed(key.name))
+    }
+
+    @Test("a key for neither environment is the operator's fault and removes nothing")
+    func keyForNeither() throws {
+        for first in Self.environmentReasons.dropFirst() {
+            for second in Self.environmentReasons.dropFirst() {
+                #expect(
+                    try step(rejected(first), then: rejected(second))
+                        == failed(first.name, fault: .configuration))
+            }
+        }
+    }
+
+    @Test("where the other environment isn't allowed, it isn't tried and nothing is removed")
+    func onlyOneEnvironment() {
+        let only = attempt(mayChange: false)
+        #expect(step(rejected(.badDeviceToken), only) == failed("BadDeviceToken"))
+        let key = rejected(.badEnvironmentKeyInToken)
+        #expect(step(key, only) == failed("BadEnvironmentKeyInToken", fault: .configuration))
+    }
+
+    @Test("what the other environment says of the device counts")
+    func otherEnvironmentAnswers() throws {
+        let bad = rejected(.badDeviceToken)
+        let gone = rejected(.unregistered, timestamp: 5)
+        #expect(try step(bad, then: gone) == failed("Unregistered", removeIfNotUpdatedAfter: 5))
+        let later = OutcomePolicy.RetryLater(reason: "ServiceUnavailable", after: 3)
+        #expect(try step(bad, then: rejected(.serviceUnavailable, retryAfter: 3)) == .retryLater(later))
+        let topic = failed("DeviceTokenNotForTopic", removeIfNotUpdatedAfter: sentAt - 1)
+        #expect(try step(bad, then: rejected(.deviceTokenNotForTopic)) == topic)
+    }
+
+    // Topic
+
+    @Test("DeviceTokenNotForTopic removes only where the topic came with the registration")
+    func topic() {
+        let outcome = rejected(.deviceTokenNotForTopic)
+        let removed = failed("DeviceTokenNotForTopic", removeIfNotUpdatedAfter: sentAt - 1)
+        #expect(step(outcome, attempt(isTopicDefault: false)) == removed)
+        #expect(step(outcome, attempt(isTopicDefault: true)) == failed("DeviceTokenNotForTopic"))
+    }
+
+    // Provider token
+
+    @Test("ExpiredProviderToken is tried once more with a new token, in the same environment")
+    func expiredProviderToken() throws {
+        let expired = rejected(.expiredProviderToken)
+        #expect(try step(expired, then: accepted) == .sent(storeEnvironment: nil))
+        #expect(try step(expired, then: expired) == failed("ExpiredProviderToken", fault: .configuration))
+        guard case .sendAgain(let other) = step(rejected(.badDeviceToken)),
+            case .sendAgain(let again) = step(expired, other)
+        else {
+            Issue.record("not sent again")
+            return
+        }
+        #expect(again.environment == .sandbox)
+        #expect(step(accepted, again) == .sent(storeEnvironment: .sandbox))
+    }
+
+    static let configurationReasons: [Reason.Documented] = [
+        .invalidProviderToken, .missingProviderToken, .unrelatedKeyIdInToken, .topicDisallowed, .badTopic,
+    ]
+
+    @Test("the operator's faults fail and are named as such", arguments: configurationReasons)
+    func configuration(reason: Reason.Documented) throws {
+        #expect(step(rejected(reason)) == failed(reason.name, fault: .configuration))
+        // Not so where they show only in the environment that no registration named.
+        #expect(try step(rejected(.badDeviceToken), then: rejected(reason)) == failed(reason.name))
+    }
+
+    // Payload
+
+    @Test("413 is this program's fault, with and without its reason")
+    func payloadTooLarge() {
+        #expect(step(rejected(.payloadTooLarge)) == failed("PayloadTooLarge", fault: .program))
+        #expect(step(.rejected(Rejection(status: 413, reason: nil))) == failed("Status 413", fault: .program))
+    }
+
+    // Later
+
+    static let laterReasons: [Reason.Documented] = [
+        .tooManyRequests, .tooManyProviderTokenUpdates, .internalServerError, .serviceUnavailable, .shutdown,
+    ]
+
+    @Test("429 and 5xx are to be sent later, no sooner than APNs asks for", arguments: laterReasons)
+    func later(reason: Reason.Documented) {
+        #expect(
+            step(rejected(reason)) == .retryLater(OutcomePolicy.RetryLater(reason: reason.name, after: nil)))
+        let waiting = OutcomePolicy.RetryLater(reason: reason.name, after: 120)
+        #expect(step(rejected(reason, retryAfter: 120)) == .retryLater(waiting))
+    }
+
+    @Test("429 and 5xx need no reason", arguments: [429, 500, 502, 503, 504, 599])
+    func laterWithoutReason(status: Int) {
+        let outcome = Outcome.rejected(Rejection(status: status, reason: nil, retryAfter: 1))
+        #expect(step(outcome) == .retryLater(OutcomePolicy.RetryLater(reason: "Status \(status)", after: 1)))
+    }
+
+    @Test("a push without an answer is to be sent later", arguments: Unreachable.Cause.allCases)
+    func unreachable(cause: Unreachable.Cause) {
+        for processed in [Unreachable.Processed.notSent, .unknown] {
+            let outcome = Outcome.unreachable(Unreachable(processed: processed, cause: cause, detail: "x"))
+            #expect(
+                step(outcome) == .retryLater(OutcomePolicy.RetryLater(reason: cause.rawValue, after: nil)))
+        }
+    }
+
+    // The rest
+
+    @Test("any other 4xx fails with its reason and removes nothing")
+    func otherClientErrors() {
+        let named = Set(
+            Self.gone + Self.environmentReasons + Self.configurationReasons + Self.laterReasons
+                + [.deviceTokenNotForTopic, .expiredProviderToken, .payloadTooLarge])
+        let others = Set(Reason.Documented.allCases).subtracting(named)
+        #expect(others.count == 15)
+        let notOurs: Set<Reason.Documented> = [
+            .badCertificate, .badCertificateEnvironment, .forbidden, .idleTimeout,
+        ]
+        for reason in others {
+            let fault: OutcomePolicy.Fault? = notOurs.contains(reason) ? nil : .program
+            #expect(step(rejected(reason)) == failed(reason.name, fault: fault))
+        }
+        #expect(
+            step(.rejected(Rejection(status: 400, reason: Reason(rawValue: "Brand New"))))
+                == failed("Brand New"))
+        for status in [204, 301, 400, 403, 404, 405, 418, 600] {
+            #expect(step(.rejected(Rejection(status: status, reason: nil))) == failed("Status \(status)"))
+        }
+    }
+
+    @Test("no answers whatever send a push more than three times")
+    func ends() {
+        let outcomes = Reason.Documented.allCases.map { rejected($0) } + [accepted]
+        func longest(_ attempt: DeliveryAttempt, sends: Int) -> Int {
+            guard sends < 10 else { return sends }
+            return outcomes.map { outcome in
+                guard case .sendAgain(let next) = step(outcome, attempt) else { return sends }
+                return longest(next, sends: sends + 1)
+            }.max() ?? sends
+        }
+        for isAllowed in [true, false] {
+            #expect(longest(attempt(mayChange: isAllowed), sends: 1) == (isAllowed ? 3 : 2))
+        }
+    }
+}
