@@ -58,6 +58,10 @@ let package = Package(
         .target(
             name: "HTTP2Testing", dependencies: ["HTTP2", "Network"], path: "Tests/HTTP2Testing",
             swiftSettings: strict),
+        .executableTarget(
+            name: "Bench", dependencies: ["APNs", "JSON", "Network"], path: "Tests/Bench/Driver",
+            swiftSettings: strict),
+
         tests("JSONTests", ["JSON"]),
         // A library, because the tests of every storage driver run its cases.
         .target(

@@ -1,0 +1,30 @@
+import Glibc
+
+private let usage = """
+    usage: Bench loop --port N       serves one fixed answer straight from a channel, until it is killed
+           Bench client --port N --ca FILE --key FILE --tokens FILE --in-flight N --count N --connections N
+                                     sends pushes and prints what it took
+           Bench token --key FILE    prints a provider token
+    """
+
+/// Runs the part that the command line names and returns the exit status.
+func runCommand(_ arguments: [String]) -> Int32 {
+    do {
+        let options = try Options(arguments.dropFirst(2))
+        switch arguments.dropFirst().first {
+        case "loop": try serveFixedAnswer(options)
+        case "client": try sendPushes(options)
+        case "token": try printToken(options)
+        default: throw BenchError.usage("which part?")
+        }
+        return 0
+    } catch {
+        complain("\(error)\n\(usage)\n")
+        return 64
+    }
+}
+
+private func complain(_ text: String) {
+    let bytes = Array(text.utf8)
+    _ = write(STDERR_FILENO, bytes, bytes.count)
+}

@@ -1,0 +1,3 @@
+import Glibc
+
+exit(runCommand(CommandLine.arguments))

@@ -1,0 +1,185 @@
+"""What every part needs: the programs, a directory for the time of the run, processes that surely end, and the results."""
+
+import os
+import resource
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[3]
+BIN = PACKAGE / ".build" / "release"
+START_DEADLINE = 20  # seconds until a server has to listen
+RUN_DEADLINE = 60  # seconds that one run of a load generator may take
+STOP_DEADLINE = 5  # seconds between SIGTERM and SIGKILL
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass
+class Result:
+    """One figure: what each run gave, ours and the reference's in pairs."""
+
+    name: str
+    unit: str
+    reference: str
+    goal: float = 0  # the least ratio to the reference; 0 where there is none
+    ours: list = field(default_factory=list)
+    theirs: list = field(default_factory=list)
+    cpu_ours: list = field(default_factory=list)  # microseconds for one push, request or event
+    cpu_theirs: list = field(default_factory=list)
+    remark: str = ""
+
+
+@dataclass
+class Run:
+    """What a load generator said, and what processor time it took."""
+
+    output: str
+    seconds: float
+    cpu: float
+
+
+class Server:
+    """A process that serves on a port of 127.0.0.1 until it is stopped."""
+
+    def __init__(self, process, port):
+        self.process = process
+        self.port = port
+
+    @property
+    def cpu(self):
+        """Seconds of processor time so far."""
+        with open(f"/proc/{self.process.pid}/stat") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / TICK
+
+    @property
+    def peak_mebibytes(self):
+        """The largest resident size so far."""
+        with open(f"/proc/{self.process.pid}/status") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) / 1024
+
+
+class Workplace:
+    def __init__(self, quick, runs, keep=None):
+        self.quick = quick
+        self.runs = runs
+        self.keep = keep
+        self.results = []
+        self.commands = []
+        self._servers = []
+        self._load = None
+
+    def __enter__(self):
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda *_: sys.exit(1))
+        if self.keep:
+            self.directory = Path(self.keep).resolve()
+            self.directory.mkdir(parents=True)
+        else:
+            self.directory = Path(tempfile.mkdtemp(prefix="relay-bench-"))
+        return self
+
+    def __exit__(self, *_):
+        if self._load:
+            self._load.kill()
+        for server in list(self._servers):
+            self.stop(server)
+        if not self.keep:
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+    def say(self, text):
+        print(text, file=sys.stderr, flush=True)
+
+    def build(self, *products):
+        for product in products:
+            self.say(f"Building {product}")
+            command = ["swift", "build", "-c", "release", "--product", product]
+            done = subprocess.run(command, cwd=PACKAGE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            if done.returncode:
+                sys.exit(done.stdout)
+
+    def serve(self, command, port=None, environment=None):
+        """Starts a server; with `port`, waits until it takes connections there."""
+        log = open(self.directory / f"{Path(command[0]).name}.log", "ab")
+        process = subprocess.Popen(
+            [str(part) for part in command], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.directory,
+            env={**os.environ, **(environment or {})}, start_new_session=True)
+        server = Server(process, port)
+        self._servers.append(server)
+        if port:
+            self.wait(server, lambda: _listens(port), log.name)
+        return server
+
+    def wait(self, server, condition, log):
+        began = time.monotonic()
+        while not condition():
+            if server.process.poll() is not None or time.monotonic() - began > START_DEADLINE:
+                sys.exit(f"{server.process.args[0]} does not serve:\n{Path(log).read_text()}")
+            time.sleep(0.02)
+
+    def stop(self, server):
+        self._servers.remove(server)
+        server.process.terminate()
+        try:
+            server.process.wait(STOP_DEADLINE)
+        except subprocess.TimeoutExpired:
+            server.process.kill()
+            server.process.wait()
+
+    def load(self, command, environment=None):
+        """Runs a load generator to its end."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        began = time.monotonic()
+        self._load = subprocess.Popen(
+            [str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            cwd=self.directory, env={**os.environ, **(environment or {})})
+        try:
+            output, _ = self._load.communicate(timeout=RUN_DEADLINE)
+        except subprocess.TimeoutExpired:
+            self._load.kill()
+            output, _ = self._load.communicate()
+            sys.exit(f"{command[0]} took longer than {RUN_DEADLINE} s:\n{output}")
+        seconds = time.monotonic() - began
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if self._load.returncode:
+            sys.exit(f"{' '.join(map(str, command))} failed:\n{output}")
+        self._load = None
+        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return Run(output, seconds, cpu)
+
+    def result(self, *arguments, **options):
+        result = Result(*arguments, **options)
+        self.results.append(result)
+        return result
+
+    def reproduce(self, command, **replaced):
+        """Notes a command for the list at the end; `replaced` names what changes from run to run."""
+        line = " ".join(self._word(part, replaced) for part in command)
+        if line not in self.commands:
+            self.commands.append(line)
+
+    def _word(self, part, replaced):
+        text = str(part).replace(str(self.directory), "$BENCH").removeprefix(f"{PACKAGE}/")
+        for name, value in replaced.items():
+            text = text.replace(value, f"${name}")
+        return f'"{text}"' if "$" in text and '"' not in text else shlex.quote(text)
+
+
+def free_port():
+    """A port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _listens(port):
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
