@@ -1,7 +1,7 @@
 import APNs
 import Storage
 
-/// What happens after a push came to an outcome: the table of docs/DELIVERY.md as one pure function.
+/// What happens after a push came to an outcome: the table of docs/decisions/0006-outcomes.md as one pure function.
 enum OutcomePolicy {
     /// The next step.
     enum Step: Hashable, Sendable {
