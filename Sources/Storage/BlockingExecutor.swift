@@ -157,17 +157,18 @@ extension BlockingExecutor {
 
     /// Sleeps until there is work; false, and the executor has ended, when there is none after `shutdown()`.
     private func waitForWork() -> Bool {
-        locked { state in
-            while state.queue.isEmpty, !state.stopping {
-                state.sleeping = true
-                unsafe pthread_cond_wait(wakeUp, mutex)
-                state.sleeping = false
-            }
-            guard state.queue.isEmpty else { return true }
-            state.ended = true
-            state.runner = nil
-            return false
+        unsafe pthread_mutex_lock(mutex)
+        defer { unsafe pthread_mutex_unlock(mutex) }
+        // Not in `locked`: waiting lets others change the state, which must not be borrowed meanwhile.
+        while state.queue.isEmpty, !state.stopping {
+            state.sleeping = true
+            unsafe pthread_cond_wait(wakeUp, mutex)
         }
+        state.sleeping = false
+        guard state.queue.isEmpty else { return true }
+        state.ended = true
+        state.runner = nil
+        return false
     }
 
     private func runUntilEmpty() {

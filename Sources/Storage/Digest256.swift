@@ -51,24 +51,20 @@ package struct Digest256: Hashable, Sendable {
     /// The 64 lower-case hexadecimal characters.
     package var hex: String {
         unsafe String(unsafeUninitializedCapacity: Self.hexCount) { buffer in
-            unsafe writeHex(into: buffer)
+            for index in 0..<Self.hexCount { unsafe buffer[index] = character(index) }
             return Self.hexCount
         }
     }
 
-    /// Calls `body` with the 64 hexadecimal characters, without allocating.
-    package func withHex<Result>(_ body: (UnsafeBufferPointer<UInt8>) throws -> Result) rethrows -> Result {
-        try unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.hexCount) { buffer in
-            unsafe writeHex(into: buffer)
-            return try unsafe body(UnsafeBufferPointer(buffer))
-        }
+    /// Writes the 64 hexadecimal characters into memory that has room for them, without allocating.
+    package func writeHex(into buffer: UnsafeMutableBufferPointer<CChar>) {
+        precondition(buffer.count >= Self.hexCount, "no room for a digest's text")
+        for index in 0..<Self.hexCount { unsafe buffer[index] = CChar(bitPattern: character(index)) }
     }
 
-    private func writeHex(into buffer: UnsafeMutableBufferPointer<UInt8>) {
-        for index in 0..<Self.hexCount {
-            let nibble = UInt8(truncatingIfNeeded: words[index / 16] >> (60 - 4 * UInt64(index % 16))) & 0x0F
-            unsafe buffer[index] = nibble < 10 ? 0x30 + nibble : 0x57 + nibble
-        }
+    private func character(_ index: Int) -> UInt8 {
+        let nibble = UInt8(truncatingIfNeeded: words[index / 16] >> (60 - 4 * UInt64(index % 16))) & 0x0F
+        return nibble < 10 ? 0x30 + nibble : 0x57 + nibble
     }
 
     private static func nibble(of character: UInt8) -> UInt8? {

@@ -4,38 +4,59 @@ internal import Glibc
 ///
 /// `Synchronization.Mutex` would do, but ThreadSanitizer doesn't understand it and reports races that aren't there.
 package struct Guarded<Value: Sendable>: Sendable {
-    @safe
-    private final class Storage: @unchecked Sendable {  // why: `value` is touched only while `mutex` is held
-        var value: Value
-        let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    @usableFromInline
+    final class Box: @unchecked Sendable {  // why: `value` is touched only while `mutex` is held
+        @usableFromInline var value: Value
+        @usableFromInline let mutex = PthreadMutex()
 
         init(_ value: Value) {
             self.value = value
-            unsafe mutex = UnsafeMutablePointer.allocate(capacity: 1)
-            unsafe mutex.initialize(to: pthread_mutex_t())
-            let status = unsafe pthread_mutex_init(mutex, nil)
-            precondition(status == 0, "a mutex could not be made")
-        }
-
-        deinit {
-            unsafe pthread_mutex_destroy(mutex)
-            unsafe mutex.deallocate()
         }
     }
 
-    private let storage: Storage
+    @usableFromInline let box: Box
 
     /// A value that is reached under its lock from now on.
     package init(_ value: Value) {
-        storage = Storage(value)
+        box = Box(value)
     }
 
     /// Calls `body` with the value while nobody else has it.
     ///
     /// `body` must be short and must not wait for anything.
+    @inlinable
     package func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
-        unsafe pthread_mutex_lock(storage.mutex)
-        defer { unsafe pthread_mutex_unlock(storage.mutex) }
-        return try body(&storage.value)
+        box.mutex.lock()
+        defer { box.mutex.unlock() }
+        return try body(&box.value)
+    }
+}
+
+/// A pthread mutex at an address of its own.
+@safe
+@usableFromInline
+final class PthreadMutex: @unchecked Sendable {  // why: a mutex is for several threads
+    private let handle: UnsafeMutablePointer<pthread_mutex_t>
+
+    init() {
+        unsafe handle = UnsafeMutablePointer.allocate(capacity: 1)
+        unsafe handle.initialize(to: pthread_mutex_t())
+        let status = unsafe pthread_mutex_init(handle, nil)
+        precondition(status == 0, "a mutex could not be made")
+    }
+
+    deinit {
+        unsafe pthread_mutex_destroy(handle)
+        unsafe handle.deallocate()
+    }
+
+    @usableFromInline
+    func lock() {
+        unsafe pthread_mutex_lock(handle)
+    }
+
+    @usableFromInline
+    func unlock() {
+        unsafe pthread_mutex_unlock(handle)
     }
 }

@@ -3,14 +3,15 @@
 /// Callers put; the one whose `put` returns true wakes the thread, and those after it don't need to. The thread takes
 /// until a batch is empty, which is when the next `put` has to wake it again.
 package struct Inbox<Element: Sendable>: Sendable {
-    private struct State: Sendable {
-        var elements: [Element] = []
-        var awake = false
-        var closed = false
+    @usableFromInline
+    struct State: Sendable {
+        @usableFromInline var elements: [Element] = []
+        @usableFromInline var awake = false
+        @usableFromInline var closed = false
     }
 
-    private let state = Guarded(State())
-    private let capacity: Int
+    @usableFromInline let state = Guarded(State())
+    @usableFromInline let capacity: Int
 
     /// An inbox for at most `capacity` waiting elements.
     package init(capacity: Int) {
@@ -20,6 +21,7 @@ package struct Inbox<Element: Sendable>: Sendable {
     /// Adds an element; true when the thread must be woken for it.
     ///
     /// Throws `closed` after `close()`, and `unavailable` while the inbox is full.
+    @inlinable
     package func put(_ element: Element) throws(StorageError) -> Bool {
         let result: Result<Bool, StorageError> = state.withLock { state in
             guard !state.closed else { return .failure(.closed) }
@@ -34,6 +36,7 @@ package struct Inbox<Element: Sendable>: Sendable {
     }
 
     /// Takes the oldest elements, at most `limit`; when there are none, the next `put` returns true.
+    @inlinable
     package func take(limit: Int) -> [Element] {
         state.withLock { state in
             guard state.elements.count > limit else {
@@ -54,7 +57,7 @@ package struct Inbox<Element: Sendable>: Sendable {
     }
 
     /// How many elements wait, counting a batch that is being worked on as one: 0 when the thread is idle.
-    package var load: Int {
+    @inlinable package var load: Int {
         state.withLock { $0.elements.count + ($0.awake ? 1 : 0) }
     }
 }

@@ -9,13 +9,12 @@ struct DeviceReads {
 
     init(_ connection: SQLiteConnection) throws(StorageError) {
         byHash = try connection.prepare(
-            "SELECT \(Self.columns) FROM device_registration WHERE secret_hash = ? ORDER BY created_at, id")
+            "SELECT \(Self.columns) FROM device_registration WHERE secret_hash = ?")
         byEitherHash = try connection.prepare(
             """
             SELECT \(Self.columns), secret_hash = ?1 FROM device_registration
             WHERE secret_hash = ?1 OR secret_hash = ?2 AND device_token NOT IN
                 (SELECT device_token FROM device_registration WHERE secret_hash = ?1)
-            ORDER BY created_at, id
             """)
     }
 
@@ -25,7 +24,7 @@ struct DeviceReads {
             try byHash.query({ $0.hash(key.primary) }) { row throws(StorageError) in
                 devices.append(try Self.device(row, key.primary))
             }
-            return devices
+            return Self.ordered(devices)
         }
         try byEitherHash.query {
             $0.hash(key.primary)
@@ -33,7 +32,13 @@ struct DeviceReads {
         } row: { row throws(StorageError) in
             devices.append(try Self.device(row, row.integer(6) == 1 ? key.primary : legacy))
         }
-        return devices
+        return Self.ordered(devices)
+    }
+
+    /// Sorted here, because for a handful of rows SQLite's sorter costs more than finding them.
+    private static func ordered(_ devices: [Device]) -> [Device] {
+        guard devices.count > 1 else { return devices }
+        return devices.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
     }
 
     private static func device(

@@ -21,8 +21,10 @@ package struct SQLiteOptions: Sendable {
     package var writerLockTimeoutMilliseconds: Int64 = 5_000
     /// Calls that may wait for one thread; one more fails as `unavailable`.
     package var waitingCallsMax = 65_536
-    /// Calls that share one transaction.
-    package var callsPerTransactionMax = 512
+    /// Changes that share one transaction.
+    package var changesPerTransactionMax = 512
+    /// Look-ups that share one read transaction and are answered together.
+    package var lookupsPerBatchMax = 32
     /// Pages of the write-ahead log (4,096 bytes each) after which it is copied into the database.
     package var checkpointPages: Int32 = 1_000
     /// Bytes to which the write-ahead log's file is cut after it grew past them.

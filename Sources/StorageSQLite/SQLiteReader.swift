@@ -24,7 +24,7 @@ actor SQLiteReader {
 
     init(options: SQLiteOptions) {
         inbox = Inbox(capacity: options.waitingCallsMax)
-        callsPerBatchMax = options.callsPerTransactionMax
+        callsPerBatchMax = options.lookupsPerBatchMax
     }
 
     /// Opens the file, whose schema must be the current one.
@@ -82,11 +82,10 @@ actor SQLiteReader {
             }
             // If it can't begin, each call takes its own lock and reports what is wrong.
             let together = batch.count > 1 && (try? session.begin.execute()) != nil
-            for call in batch {
-                _ = call.run(session)
-                call.finish()
-            }
+            for call in batch { _ = call.run(session) }
             if together { _ = try? session.commit.execute() }
+            // All at once, so that an event loop is woken once for them.
+            for call in batch { call.finish() }
         }
     }
 }

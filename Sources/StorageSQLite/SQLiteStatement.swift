@@ -92,11 +92,9 @@ struct SQLiteBinder {
     mutating func digest(_ value: Digest256) {
         let next = advance()
         keep(
-            unsafe value.withHex { hex in
-                unsafe hex.withMemoryRebound(to: CChar.self) { characters in
-                    unsafe relay_sqlite3_bind_text(
-                        handle, next, characters.baseAddress, Int32(characters.count))
-                }
+            unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Digest256.hexCount) { hex in
+                unsafe value.writeHex(into: hex)
+                return unsafe relay_sqlite3_bind_text(handle, next, hex.baseAddress, Int32(hex.count))
             })
     }
 
@@ -143,8 +141,11 @@ struct SQLiteRow: ~Copyable {
             let bytes = unsafe sqlite3_column_text(handle, column)
         else { throw wrong(column) }
         let count = unsafe Int(sqlite3_column_bytes(handle, column))
-        let buffer = unsafe UnsafeBufferPointer(start: bytes, count: count)
-        guard let text = unsafe String(validating: buffer, as: UTF8.self) else { throw wrong(column) }
+        // Much faster than validating a buffer; shorter than the column only if there is a NUL in it.
+        let text = unsafe bytes.withMemoryRebound(to: CChar.self, capacity: count + 1) {
+            unsafe String(validatingCString: $0)
+        }
+        guard let text, text.utf8.count == count else { throw wrong(column) }
         return text
     }
 

@@ -84,7 +84,7 @@ actor SQLiteWriter {
 
     private func commitAll() {
         while true {
-            let batch = inbox.take(limit: options.callsPerTransactionMax)
+            let batch = inbox.take(limit: options.changesPerTransactionMax)
             guard !batch.isEmpty else { return }
             guard let session else {
                 for call in batch { call.fail(.closed) }
