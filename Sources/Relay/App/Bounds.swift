@@ -20,13 +20,15 @@ enum Bounds {
     /// Devices that an event's answer lists one by one; the counts include all.
     ///
     /// Such an answer fits `StorageLimits.answerBytes`.
-    static let deliveriesListedMax = 500
+    static let deliveriesListedMax = 400
     /// Bytes of a reason in an answer.
     static let reasonBytesMax = 64
     /// How much longer than `RELAY_EVENT_DEADLINE` an event's receipt is leased, for the storage calls around it.
     static let claimLeaseMargin: Duration = .seconds(60)
-    /// Between two looks at an event that another request handles.
-    static let claimPollInterval: Duration = .milliseconds(50)
+    /// Between the first two looks at an event that another request handles; each further wait is twice as long.
+    static let claimPollIntervalMin: Duration = .milliseconds(50)
+    /// The longest of these waits.
+    static let claimPollIntervalMax: Duration = .seconds(1)
 
     // MARK: Logs
 
@@ -38,10 +40,29 @@ enum Bounds {
     static let deliveriesWaitingMax = 50_000
     /// Rows of the delivery log in one transaction.
     static let deliveriesPerBatchMax = 500
+    /// Attempts to write a batch of the delivery log while the database is unavailable.
+    static let deliveriesAttemptsMax = 6
+    /// Before the second attempt; each further wait is twice as long.
+    static let deliveriesRetryDelayMin: Duration = .milliseconds(500)
     /// How long rows of the delivery log are gathered before they are written together.
     static let deliveriesGatherTime: Duration = .milliseconds(200)
 
-    // MARK: Start
+    // MARK: Upkeep
+
+    /// Between two rounds of removing what is no longer kept.
+    static let upkeepInterval: Duration = .seconds(600)
+    /// Rows removed in one step, so that the writer stays free for others.
+    static let upkeepRowsPerStep = 500
+    /// Between two steps.
+    static let upkeepPause: Duration = .milliseconds(50)
+
+    // MARK: Start and end
+
+    /// After `RELAY_SHUTDOWN_DEADLINE`: for flushing the delivery log and closing the database; then the process
+    /// ends whatever is left.
+    static let closingDeadline: Duration = .seconds(5)
+    /// For each connection to APNs, once all is answered, to be closed in order.
+    static let apnsClosingDeadline: Duration = .milliseconds(500)
 
     /// Loops unless `RELAY_LOOPS` says otherwise.
     static let loopsDefaultMax = 8

@@ -1,3 +1,39 @@
+import Network
+import Storage
+
+/// `relay migrate`: brings the database's tables up to date and tells what it did.
 enum MigrateCommand {
-    static func run(_ configuration: MigrateConfiguration) -> ExitStatus { .software }
+    /// Migrates; a second run finds nothing to do.
+    static func run(_ configuration: MigrateConfiguration) -> ExitStatus {
+        Signals.prepare()
+        let end = Lock<ExitStatus?>(nil)
+        Task {
+            let status = await migrate(configuration.database)
+            end.withLock { $0 = status }
+            Signals.wakeMainThread()
+        }
+        while true {
+            switch Signals.wait(atMost: nil) {
+            case .request(.stop): return .unavailable
+            case .woken: if let status = end.withLock({ $0 }) { return status }
+            case .request(.reload), .timeout: continue
+            }
+        }
+    }
+
+    private static func migrate(_ database: DatabaseURL) async -> ExitStatus {
+        let place = OpenStorage.description(of: database)
+        do throws(StorageError) {
+            let (storage, steps) = try await OpenStorage.open(database)
+            await storage.close()
+            for step in steps { StandardOutput.write("\(step.rawValue)  \(step.summary)\n") }
+            let version = "version \(SchemaStep.current)"
+            StandardOutput.write(
+                steps.isEmpty ? "\(place) is up to date (\(version))\n" : "\(place) is now at \(version)\n")
+            return .success
+        } catch {
+            StandardError.message("\(place): \(error.logDetail)")
+            return .unavailable
+        }
+    }
 }

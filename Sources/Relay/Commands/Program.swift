@@ -17,7 +17,8 @@ enum Program {
             }
             return .success
         } catch {
-            StandardError.message("\(error.description). \(HelpText.hint)")
+            let end = error.description.hasSuffix("?") ? "" : "."
+            StandardError.message("\(error.description)\(end) \(HelpText.hint)")
             return .usage
         }
     }

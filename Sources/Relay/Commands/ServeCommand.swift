@@ -1,3 +1,33 @@
+import Network
+
+/// `relay serve`: the main thread waits for signals while tasks and event loops do the work.
 enum ServeCommand {
-    static func run(_ configuration: ServeConfiguration) -> ExitStatus { .software }
+    /// Serves until a signal or a failure ends it.
+    static func run(_ configuration: ServeConfiguration) -> ExitStatus {
+        Signals.prepare()
+        let (requests, continuation) = AsyncStream.makeStream(of: SignalRequest.self)
+        let end = Lock<ExitStatus?>(nil)
+        Task {
+            let status = await Application.run(configuration, requests: requests)
+            end.withLock { $0 = status }
+            Signals.wakeMainThread()
+        }
+        let endDeadline = configuration.server.shutdownDeadline + Bounds.closingDeadline
+        var isStopping = false
+        while true {
+            switch Signals.wait(atMost: isStopping ? endDeadline : nil) {
+            case .request(.stop) where isStopping:
+                StandardError.message("stopped at once, as asked a second time")
+                return .unavailable
+            case .request(let request):
+                if case .stop = request { isStopping = true }
+                continuation.yield(request)
+            case .woken:
+                if let status = end.withLock({ $0 }) { return status }
+            case .timeout:
+                StandardError.message("the shutdown took too long; what was left is cut off")
+                return .software
+            }
+        }
+    }
 }

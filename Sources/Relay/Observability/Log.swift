@@ -53,7 +53,11 @@ final class Log: Sendable {
 
     /// Writes what waits and ends the thread; later events are dropped.
     func close() async {
-        waiting.withLock { $0.isClosed = true }
+        let wasClosed = waiting.withLock { waiting in
+            defer { waiting.isClosed = true }
+            return waiting.isClosed
+        }
+        guard !wasClosed else { return }
         await loop.run { _ in self.drain() }
         await loop.stop()
     }

@@ -73,7 +73,7 @@ extension LogField {
     static func code(_ code: ErrorCode) -> LogField { LogField("code", .text(code.rawValue)) }
 
     /// The request's field that was at fault: its name, not its value.
-    static func field(_ name: StaticString) -> LogField { LogField("field", .text("\(name)")) }
+    static func field(_ field: RequestField) -> LogField { LogField("field", .text(field.rawValue)) }
 
     /// How long something took.
     static func duration(_ duration: Duration) -> LogField {

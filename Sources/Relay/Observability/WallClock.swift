@@ -20,3 +20,10 @@ struct WallClock: Sendable {
         return EpochMilliseconds(time.tv_sec) * 1000 + EpochMilliseconds(time.tv_nsec / 1_000_000)
     }
 }
+
+extension Duration {
+    /// Whole milliseconds.
+    var inMilliseconds: EpochMilliseconds {
+        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}

@@ -22,6 +22,7 @@ enum ErrorCode: String, CaseIterable, Sendable {
     case storageUnavailable = "storage_unavailable"
     case overloaded = "overloaded"
     case shuttingDown = "shutting_down"
+    case notReady = "not_ready"
     case versionNotSupported = "version_not_supported"
 
     /// The HTTP status that the code always comes with.
@@ -69,6 +70,7 @@ enum ErrorCode: String, CaseIterable, Sendable {
         case .storageUnavailable: Entry(503, "The database is unavailable.", retryAfter: 5)
         case .overloaded: Entry(503, "The relay has too much to do.", retryAfter: 1)
         case .shuttingDown: Entry(503, "The relay is shutting down.", retryAfter: 1)
+        case .notReady: Entry(503, "The relay is not ready.", retryAfter: 5)
         case .versionNotSupported: Entry(505, "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
         }
     }

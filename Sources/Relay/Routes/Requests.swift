@@ -103,6 +103,14 @@ struct EventRequest: Sendable {
         }
     }
 
+    /// What each device receives, fitted into APNs' bound.
+    func payload(sound: String?) -> [UInt8] {
+        AlertPayload(
+            title: title ?? type.defaultTitle, body: body ?? type.defaultBody, eventType: type.rawValue,
+            sessionID: sessionID, serverID: serverID
+        ).encoded(sound: sound)
+    }
+
     /// A digest of everything but the secret and `eventID`: two events under one `eventID` must agree in it.
     var content: Digest256 {
         var bytes: [UInt8] = []

@@ -105,7 +105,7 @@ struct SettingTypeTests {
                             + "sqlite:, postgres:, postgresql:, mysql:, mariadb:")))
         #expect(
             DatabaseURL.parse("sqlite:", drivers: [.sqlite])
-                == .failure(.because("nothing follows its scheme")))
+                == .failure(.because("The SQLite database has no file name: sqlite:relay.db")))
         #expect(
             (try? DatabaseURL.parse("mysql://h/d", drivers: DatabaseEngine.allCases).get())?.engine == .mysql)
     }

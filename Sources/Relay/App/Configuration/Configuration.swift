@@ -184,6 +184,7 @@ struct DeliveryConfiguration: Sendable {
     var eventDeadline: Duration
     var pushesPerEventMax: Int
     var pushesMax: Int
+    var logRetention: Duration
 
     init(_ reader: inout SettingReader) {
         secretBytesMin = reader.read(Settings.secretBytesMin)
@@ -191,6 +192,7 @@ struct DeliveryConfiguration: Sendable {
         eventDeadline = reader.read(Settings.eventDeadline)
         pushesPerEventMax = reader.read(Settings.pushesPerEventMax)
         pushesMax = reader.read(Settings.pushesMax)
+        logRetention = reader.read(Settings.logRetention)
     }
 }
 

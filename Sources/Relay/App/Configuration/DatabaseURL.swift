@@ -25,14 +25,15 @@ struct DatabaseURL: Sendable, Equatable {
     /// The whole URL.
     let url: Secret
 
+    /// The whole URL as text, for the driver.
+    var text: String { String(decoding: url.bytes, as: UTF8.self) }
+
     /// The URL of SQLite's database in a file.
     static func sqlite(path: String) -> DatabaseURL {
         DatabaseURL(engine: .sqlite, url: Secret("sqlite:" + path))
     }
 
-    /// Reads a URL's scheme.
-    ///
-    /// What follows it is the driver's business and is checked when it opens.
+    /// Reads a URL: the scheme here, what follows it in its driver.
     ///
     /// - Parameter drivers: The engines that this program has a driver for.
     static func parse(_ text: String, drivers: [DatabaseEngine]) -> Result<DatabaseURL, SettingFault> {
@@ -48,10 +49,12 @@ struct DatabaseURL: Sendable, Equatable {
             return .failure(
                 .because("\(engine.rawValue) comes with the next version; this one has drivers for \(known)"))
         }
-        guard text.index(after: colon) < text.endIndex else {
-            return .failure(.because("nothing follows its scheme"))
+        let database = DatabaseURL(engine: engine, url: Secret(text))
+        if let problem = OpenStorage.problem(with: database) {
+            let sentence = problem.description
+            return .failure(.because(String(sentence.hasSuffix(".") ? sentence.dropLast() : sentence[...])))
         }
-        return .success(DatabaseURL(engine: engine, url: Secret(text)))
+        return .success(database)
     }
 }
 
@@ -61,6 +64,6 @@ extension SettingType where Value == DatabaseURL {
         SettingType(
             accepts: "a URL such as sqlite:relay.db or sqlite:///var/lib/relay/relay.db",
             parse: { text in DatabaseURL.parse(text, drivers: drivers) },
-            render: { database in String(decoding: database.url.bytes, as: UTF8.self) })
+            render: \.text)
     }
 }

@@ -12,6 +12,7 @@ enum Settings {
         productionURL.row, sandboxURL.row, caFile.row, sound.row, timeToLive.row, apnsConnectionsMax.row,
         connectTimeout.row, pushTimeout.row,
         secretBytesMin.row, devicesPerSecretMax.row, eventDeadline.row, pushesPerEventMax.row, pushesMax.row,
+        logRetention.row,
         logLevel.row, logFormat.row,
     ]
 
@@ -114,7 +115,7 @@ enum Settings {
         "APNS_CONNECT_TIMEOUT", .apns, .duration(.milliseconds(100)...(.seconds(60))), default: .seconds(5),
         "How long a connection to APNs, with its TLS handshake, may take.")
     static let pushTimeout = Setting(
-        "APNS_PUSH_TIMEOUT", .apns, .duration(.milliseconds(100)...(.seconds(60))), default: .seconds(5),
+        "APNS_PUSH_TIMEOUT", .apns, .duration(.milliseconds(100)...(.seconds(60))), default: .seconds(8),
         "How long APNs may take to answer a push.")
 
     // MARK: Registrations and delivery
@@ -136,6 +137,11 @@ enum Settings {
         "RELAY_PUSHES_MAX", .delivery, .integer(1...1_000_000), default: 20_000,
         "Pushes of all events that may wait for an outcome, shared out over the loops. Events beyond are answered "
             + "503 `overloaded` before anything is sent.")
+
+    static let logRetention = Setting(
+        "RELAY_LOG_RETENTION", .delivery, .duration(.seconds(3600)...(.seconds(3650 * 86400))),
+        default: .seconds(30 * 86400),
+        "How long the rows of the delivery log are kept.")
 
     // MARK: Logs
 

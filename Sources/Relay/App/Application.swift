@@ -1,0 +1,189 @@
+import APNs
+import HTTPServer
+import Network
+import Storage
+
+/// Puts the program together, runs it, and takes it apart again in the right order.
+///
+/// The only place that knows every part.
+struct Application {
+    private let configuration: ServeConfiguration
+    private let log: Log
+
+    /// Serves until a request to stop, and says how the process shall end.
+    static func run(
+        _ configuration: ServeConfiguration, requests: AsyncStream<SignalRequest>
+    ) async -> ExitStatus {
+        let isTerminal = StandardError.isTerminal
+        let formatter = LogFormatter(
+            format: configuration.log.format ?? (isTerminal ? .text : .json), colour: isTerminal)
+        let log = Log(level: configuration.log.level, formatter: formatter, write: StandardError.write)
+        let application = Application(configuration: configuration, log: log)
+        let status: ExitStatus
+        do throws(StartFailure) {
+            try await application.serve(requests)
+            status = .success
+        } catch {
+            await log.close()
+            StandardError.message(error.message)
+            return error.status
+        }
+        await log.close()
+        return status
+    }
+
+    // MARK: Life
+
+    private func serve(_ requests: AsyncStream<SignalRequest>) async throws(StartFailure) {
+        let tls = try loadTLS()
+        let apns = try APNsSide(configuration.apns, log: log)
+        var serving = try await Serving(configuration.server, loops: loopCount)
+        let storage: any Storage
+        do throws(StartFailure) {
+            storage = try await openStorage()
+        } catch {
+            await serving.stop(within: .zero)
+            throw error
+        }
+        let deliveryLog = DeliveryLog(storage: storage, log: log)
+        let services = makeServices(storage, deliveryLog, apns)
+        do throws(StartFailure) {
+            try await serving.start(configuration.server, tls: tls, services: services, apns: apns)
+        } catch {
+            await serving.stop(within: .zero)
+            await storage.close()
+            throw error
+        }
+        logStart(serving.address)
+        let upkeep = Upkeep(
+            storage: storage, log: log, clock: services.clock, retention: configuration.delivery.logRetention)
+        await withTaskGroup { group in
+            group.addTask { await deliveryLog.run() }
+            group.addTask { await upkeep.run() }
+            await untilStop(requests, tls)
+            log(
+                .info, "stopping",
+                [.note("deadline", DurationText.render(configuration.server.shutdownDeadline))])
+            await serving.stop(within: configuration.server.shutdownDeadline)
+            deliveryLog.finish()
+            group.cancelAll()
+        }
+        await storage.close()
+        log(.info, "stopped")
+    }
+
+    /// Waits for the request to stop, and obeys the others on the way.
+    private func untilStop(_ requests: AsyncStream<SignalRequest>, _ tls: TLSServerContext?) async {
+        for await request in requests {
+            switch request {
+            case .stop: return
+            case .reload: reload(tls)
+            }
+        }
+    }
+
+    private func reload(_ tls: TLSServerContext?) {
+        guard let tls else {
+            log(.info, "reload", [.note("certificate", "none")])
+            return
+        }
+        do throws(NetworkError) {
+            try tls.reload()
+            log(.info, "reload", [.note("certificate", "read again")])
+        } catch {
+            log(.error, "reload.failed", [.note("error", error.description)])
+        }
+    }
+
+    // MARK: Parts
+
+    private var loopCount: Int {
+        configuration.server.loops ?? min(max(1, Processors.count), Bounds.loopsDefaultMax)
+    }
+
+    private func loadTLS() throws(StartFailure) -> TLSServerContext? {
+        guard let files = configuration.server.tls else { return nil }
+        do throws(NetworkError) {
+            return try TLSServerContext(
+                certificateFile: files.certificateFile, keyFile: files.keyFile, alpn: ["http/1.1"])
+        } catch {
+            throw StartFailure(.configuration, "the relay's certificate can't be used: \(error.description)")
+        }
+    }
+
+    private func openStorage() async throws(StartFailure) -> any Storage {
+        let place = OpenStorage.description(of: configuration.database)
+        do throws(StorageError) {
+            let (storage, steps) = try await OpenStorage.open(configuration.database)
+            for step in steps {
+                log(.info, "migrated", [.count("version", step.rawValue), .note("step", step.summary)])
+            }
+            return storage
+        } catch {
+            throw StartFailure(.unavailable, "\(place): \(error.logDetail)")
+        }
+    }
+
+    private func makeServices(
+        _ storage: any Storage, _ deliveryLog: DeliveryLog, _ apns: APNsSide
+    ) -> Services {
+        let delivery = configuration.delivery
+        return Services(
+            storage: storage,
+            hasher: SecretHasher(),
+            rules: RequestRules(
+                secretBytesMin: delivery.secretBytesMin, defaultBundleID: configuration.apns.defaultBundleID,
+                bundleIDs: configuration.apns.bundleIDs),
+            limits: DeliveryLimits(
+                devicesPerSecretMax: delivery.devicesPerSecretMax, eventDeadline: delivery.eventDeadline,
+                pushesPerEventMax: delivery.pushesPerEventMax,
+                pushesPerLoopMax: max(1, delivery.pushesMax / loopCount)),
+            push: PushSettings(
+                sound: configuration.apns.sound, timeToLive: configuration.apns.timeToLive),
+            clock: .system,
+            log: log,
+            deliveryLog: deliveryLog,
+            apnsHealth: APNsHealth(),
+            checkCredentials: apns.checkCredentials)
+    }
+
+    // MARK: What the first lines say
+
+    private func logStart(_ address: SocketAddress?) {
+        let apns = configuration.apns
+        let scheme = configuration.server.tls == nil ? "http" : "https"
+        let bundle = apns.defaultBundleID?.text ?? "named by each registration"
+        log(
+            .info, "start",
+            [
+                .note("version", Version.current),
+                .note("listening", "\(scheme)://\(address?.description ?? "-")"),
+                .count("loops", loopCount),
+                .note("database", OpenStorage.description(of: configuration.database)),
+                .note("production", apns.production.description),
+                .note("sandbox", apns.sandbox.description),
+                .note("team", apns.credentials.teamID), .note("key", apns.credentials.keyID),
+                .note("bundle", bundle),
+            ])
+        for origin in [apns.production, apns.sandbox] where !origin.isApple {
+            log(.warning, "apns.not_apple", [.note("server", origin.description)])
+        }
+        let needed = configuration.server.connectionsMax + Bounds.fileDescriptorsReserved
+        let limit = FileDescriptors.raiseLimit()
+        guard limit < needed else { return }
+        log(.warning, "files.limit", [.count("limit", limit), .count("needed", needed)])
+    }
+}
+
+/// Why the relay could not start: one message for a person, and how the process ends.
+struct StartFailure: Error, Sendable {
+    let status: ExitStatus
+    /// One sentence, without secrets.
+    let message: String
+
+    /// A failure.
+    init(_ status: ExitStatus, _ message: String) {
+        self.status = status
+        self.message = message
+    }
+}

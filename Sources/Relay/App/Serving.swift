@@ -1,0 +1,108 @@
+import APNs
+import HTTPServer
+import Network
+
+/// The event loops, and on each a server and its connections to APNs.
+struct Serving {
+    private var loops: [EventLoop] = []
+    private var servers: [HTTPServer] = []
+    private var clients: [LoopBound<LoopClients>] = []
+    /// Where the servers listen; port 0 has become the one that the system chose.
+    private(set) var address: SocketAddress?
+
+    private let wanted: SocketAddress
+
+    /// Starts so many loops, and finds out whether the address can be listened on.
+    init(_ configuration: ServerConfiguration, loops count: Int) async throws(StartFailure) {
+        guard let wanted = SocketAddress(ip: configuration.host, port: configuration.port) else {
+            throw StartFailure(.configuration, "\(Quoted.value(configuration.host)) is no address")
+        }
+        self.wanted = wanted
+        for index in 0..<count { loops.append(EventLoop(label: "relay.loop.\(index)")) }
+        do throws(NetworkError) {
+            try await Self.checkFree(wanted, on: loops[0])
+        } catch {
+            await stop(within: .zero)
+            throw StartFailure(.unavailable, error.description)
+        }
+    }
+
+    /// Starts a server on each loop, all on one address.
+    ///
+    /// After a failure ``stop(within:)`` takes down what was started.
+    mutating func start(
+        _ configuration: ServerConfiguration, tls: TLSServerContext?, services: Services, apns: APNsSide
+    ) async throws(StartFailure) {
+        var options = Self.options(configuration, wanted, tls: tls, log: services.log)
+        options.isShared = loops.count > 1
+        let ledger = ConnectionLedger(limits: options.limits)
+        for loop in loops {
+            do throws(NetworkError) {
+                let pushesMax = services.limits.pushesPerLoopMax
+                let count = loops.count
+                let clients = await loop.run { loop in
+                    LoopBound(apns.clients(on: loop, loops: count, pushesMax: pushesMax), on: loop)
+                }
+                self.clients.append(clients)
+                let bound = await loop.run { loop in
+                    let senders = clients.value.senders
+                    return LoopBound(LoopServices(loop: loop, shared: services, senders: senders), on: loop)
+                }
+                let server = try await HTTPServer.start(API(bound).service, options, ledger: ledger, on: loop)
+                servers.append(server)
+                // The loops after the first share the port that the first was given.
+                options.address = server.address
+                address = server.address
+            } catch {
+                throw StartFailure(.unavailable, error.description)
+            }
+        }
+    }
+
+    /// Stops accepting, lets what is in flight be answered until the deadline, then ends the loops.
+    mutating func stop(within deadline: Duration) async {
+        await withTaskGroup { group in
+            for server in servers { group.addTask { await server.stop(within: deadline) } }
+        }
+        // Pushes that are still out belong to events whose answer went out without them.
+        for clients in clients {
+            await clients.loop.run { _ in
+                await clients.value.production.stop(deadline: Bounds.apnsClosingDeadline)
+                await clients.value.sandbox.stop(deadline: Bounds.apnsClosingDeadline)
+            }
+        }
+        servers = []
+        clients = []
+        for loop in loops { await loop.stop() }
+        loops = []
+    }
+
+    /// Finds out whether another program listens on the address.
+    ///
+    /// The loops' sockets share it, and a shared socket joins those of any process of the same user: a relay that is
+    /// started twice would take half the other's connections without a word. A socket that isn't shared is refused.
+    private static func checkFree(_ address: SocketAddress, on loop: EventLoop) async throws(NetworkError) {
+        guard address.port != 0 else { return }
+        try await loop.run { loop throws(NetworkError) in
+            try Listener(address, on: loop) { _ in nil }.close()
+        }
+    }
+
+    private static func options(
+        _ configuration: ServerConfiguration, _ address: SocketAddress, tls: TLSServerContext?, log: Log
+    ) -> HTTPServer.Options {
+        var options = HTTPServer.Options(address: address)
+        options.tls = tls
+        options.limits.bodyBytesMax = Bounds.requestBodyBytesMax
+        options.limits.headDeadline = configuration.headDeadline
+        options.limits.bodyDeadline = configuration.bodyDeadline
+        options.limits.idleDeadline = configuration.idleTimeout
+        options.limits.handshakeDeadline = configuration.tlsHandshakeDeadline
+        options.limits.connectionsMax = configuration.connectionsMax
+        options.limits.connectionsPerAddressMax = configuration.connectionsPerAddressMax
+        options.onExhausted = { number in
+            log(.error, "accept.failed", [.reason(FileFault(errno: number).reason)])
+        }
+        return options
+    }
+}

@@ -1,0 +1,76 @@
+import APNs
+import JSON
+import Storage
+
+/// What one device's push came to, as the answer to the event says it.
+struct DeviceResult: Sendable, Equatable {
+    /// How it ended.
+    enum Status: Sendable, Equatable {
+        /// APNs took the push under this identifier.
+        case sent(apnsID: String)
+        /// It was given up: APNs' reason or one of ours, at most ``Bounds/reasonBytesMax`` bytes.
+        case failed(reason: String)
+    }
+
+    let device: Device
+    let status: Status
+    /// The registration is gone because of this push.
+    var removed = false
+
+    /// An ellipsis and the token's last eight characters.
+    ///
+    /// Of a stored text that is no token at most half is shown, and nothing but printable ASCII.
+    var maskedToken: String {
+        if let token = DeviceToken(device.token) { return token.description }
+        let scalars = device.token.unicodeScalars
+        let end = scalars.suffix(min(DeviceToken.suffixCount, scalars.count / 2))
+        return "…" + String(end.map { (0x20...0x7E).contains($0.value) ? Character($0) : "?" })
+    }
+}
+
+/// The answer to an event: how its pushes ended.
+struct EventAnswer: Sendable, Equatable {
+    let results: [DeviceResult]
+
+    /// Pushes that APNs took.
+    var sent: Int {
+        results.count { if case .sent = $0.status { true } else { false } }
+    }
+
+    /// Pushes that were given up.
+    var failed: Int { results.count - sent }
+
+    /// The answer's body.
+    ///
+    /// The counts are of all devices; `deliveries` lists at most ``Bounds/deliveriesListedMax``, so that the
+    /// answer can be kept for the same `eventID`.
+    var body: [UInt8] {
+        var writer = JSON.Writer(capacity: 64 + 112 * min(results.count, Bounds.deliveriesListedMax))
+        writer.beginObject()
+        writer.member("ok", true)
+        writer.member("sent", sent)
+        writer.member("failed", failed)
+        writer.member("queued", 0)
+        writer.name("deliveries")
+        writer.beginArray()
+        for result in results.prefix(Bounds.deliveriesListedMax) { append(result, to: &writer) }
+        writer.endArray()
+        writer.endObject()
+        return writer.finish()
+    }
+
+    private func append(_ result: DeviceResult, to writer: inout JSON.Writer) {
+        writer.beginObject()
+        writer.member("device", result.maskedToken)
+        switch result.status {
+        case .sent(let apnsID):
+            writer.member("status", "sent")
+            writer.member("apnsID", apnsID)
+        case .failed(let reason):
+            writer.member("status", "failed")
+            writer.member("reason", reason)
+        }
+        if result.removed { writer.member("removed", true) }
+        writer.endObject()
+    }
+}

@@ -1,0 +1,121 @@
+import HTTPServer
+import Network
+
+/// The relay's HTTP interface on one loop: routes, the words of refusals, a log line for each answer.
+struct API: Sendable {
+    private let services: LoopBound<LoopServices>
+
+    /// The interface over the services of a loop.
+    init(_ services: LoopBound<LoopServices>) {
+        self.services = services
+    }
+
+    /// The service that the HTTP server serves.
+    var service: Service {
+        var router = Router()
+        router.onSync(.get, RouteName.health.path) { request in health(request) }
+        router.on(.get, RouteName.ready.path, handler(.ready, ReadyRoute.self))
+        router.on(.post, RouteName.register.path, handler(.register, RegisterRoute.self))
+        router.on(.post, RouteName.unregister.path, handler(.unregister, UnregisterRoute.self))
+        router.on(.post, RouteName.event.path, handler(.event, EventRoute.self))
+        return Service(
+            router: router,
+            refuse: { refusal, request in answer(refusal, request) },
+            prepare: { request in
+                request.id = RequestID.of(request, using: &services.value.generator)
+            })
+    }
+
+    /// Says that the process serves; asks nobody.
+    private func health(_ request: Request) -> Response {
+        services.value.shared.log(.debug, "request", [.requestID(request.id), .route(.health), .status(200)])
+        return Reply.ok.response(requestID: request.id)
+    }
+
+    // MARK: Answering
+
+    /// Runs a route, words its refusal, and logs either.
+    private func handler(_ name: RouteName, _ route: (some AnsweringRoute).Type) -> Handler {
+        { request, loop in
+            let services = services.value
+            let started = loop.now
+            var trace = RequestTrace()
+            let reply: Reply
+            do throws(APIError) {
+                reply = try await route.init(services: services).answer(request, &trace)
+            } catch {
+                reply = Reply(error)
+                trace.add(error)
+            }
+            let head: [LogField] = [
+                .requestID(request.id), .route(name), .status(reply.status),
+                .duration(loop.now.since(started)),
+            ]
+            services.shared.log(level(of: reply, name), "request", head + trace.fields)
+            return reply.response(requestID: request.id)
+        }
+    }
+
+    /// Words what the server refused without asking a route.
+    private func answer(_ refusal: Refusal, _ request: Request?) -> Response {
+        let services = services.value
+        let id = request?.id ?? ""
+        let requestID = id.isEmpty ? RequestID.make(using: &services.generator) : id
+        let error = APIError(ErrorCode(refusal))
+        let reply = Reply(error)
+        services.shared.log(
+            .info, "request",
+            [.requestID(requestID), .route(.none), .status(reply.status), .code(error.code)])
+        return reply.response(requestID: requestID)
+    }
+
+    /// Probes come every few seconds and say nothing while all is well.
+    private func level(of reply: Reply, _ name: RouteName) -> LogLevel {
+        switch reply.status {
+        case ..<400: name == .ready ? .debug : .info
+        case ..<500: .info
+        default: .warning
+        }
+    }
+}
+
+/// A route that may wait for something before it answers.
+///
+/// Made for one request, on its loop.
+protocol AnsweringRoute: SendableMetatype {
+    /// The route over the services of a loop.
+    init(services: LoopServices)
+
+    /// The answer; `trace` takes what the log shall tell of it.
+    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply
+}
+
+extension RequestTrace {
+    /// Adds what was refused and why.
+    mutating func add(_ error: APIError) {
+        add(.code(error.code))
+        if let field = error.field { add(.field(field)) }
+        if let detail = error.logDetail { add(.note("detail", detail)) }
+    }
+}
+
+extension ErrorCode {
+    /// The code for what the HTTP server refuses by itself.
+    init(_ refusal: Refusal) {
+        switch refusal {
+        case .malformedRequestLine, .malformedTarget, .malformedHeader, .invalidHost, .invalidFraming,
+            .malformedChunk:
+            self = .invalidRequest
+        case .notFound: self = .notFound
+        case .methodNotAllowed: self = .methodNotAllowed
+        case .headTimeout, .bodyTimeout: self = .requestTimeout
+        case .bodyTooLarge: self = .bodyTooLarge
+        case .requestLineTooLong: self = .uriTooLong
+        case .unsupportedExpectation: self = .expectationFailed
+        case .headersTooLarge: self = .headersTooLarge
+        case .unsupportedTransferCoding, .tunnelNotSupported: self = .notImplemented
+        case .tooManyConnections: self = .overloaded
+        case .unsupportedVersion: self = .versionNotSupported
+        }
+    }
+}

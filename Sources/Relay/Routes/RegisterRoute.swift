@@ -1,0 +1,69 @@
+import APNs
+import HTTPServer
+import Storage
+
+/// `POST /v1/device/register`: puts a device under a secret.
+struct RegisterRoute: AnsweringRoute {
+    let services: LoopServices
+
+    /// Inserts or updates the device.
+    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
+        let shared = services.shared
+        let wanted = try RegisterRequest(body: request.body, rules: shared.rules)
+        let key = shared.hasher.key(of: wanted.secret)
+        trace.add(.secretHash(key.primary))
+        trace.add(.device(wanted.deviceToken))
+        let registration = Registration(
+            newID: services.makeID(), token: wanted.deviceToken.text, bundleID: wanted.bundleID.text,
+            environment: wanted.environment, at: shared.clock.now)
+        let result: RegistrationResult
+        do throws(StorageError) {
+            result = try await shared.storage.register(
+                registration, under: key, deviceLimit: shared.limits.devicesPerSecretMax)
+        } catch {
+            throw APIError(error)
+        }
+        switch result {
+        case .created, .updated: return .ok
+        case .limitReached: throw APIError(.deviceLimit)
+        }
+    }
+}
+
+/// `POST /v1/device/unregister`: takes a device away from a secret.
+struct UnregisterRoute: AnsweringRoute {
+    let services: LoopServices
+
+    /// Removes the device, whether or not it was there.
+    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
+        let shared = services.shared
+        let wanted = try UnregisterRequest(body: request.body, rules: shared.rules)
+        let key = shared.hasher.key(of: wanted.secret)
+        trace.add(.secretHash(key.primary))
+        trace.add(.device(wanted.deviceToken))
+        do throws(StorageError) {
+            let wasThere = try await shared.storage.unregister(token: wanted.deviceToken.text, under: key)
+            trace.add(.count("removed", wasThere ? 1 : 0))
+        } catch {
+            throw APIError(error)
+        }
+        return .ok
+    }
+}
+
+extension APIError {
+    /// What a caller hears of a storage error.
+    ///
+    /// The log keeps the rest.
+    init(_ error: StorageError) {
+        switch error {
+        case .unavailable, .timeout, .full, .readOnly, .inUse, .corrupt, .schemaTooNew, .schemaTooOld,
+            .foreignDatabase:
+            self.init(.storageUnavailable, logDetail: error.logDetail)
+        case .closed:
+            self.init(.shuttingDown, logDetail: error.logDetail)
+        case .invalidValue, .internalFault:
+            self.init(.internalError, logDetail: error.logDetail)
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import JSON
+import Network
+import Storage
+import Testing
+
+@testable import Relay
+
+@Suite("Delivery log")
+struct DeliveryLogTests {
+    private func rows(_ count: Int) -> [Delivery] {
+        (0..<count).map { index in
+            Delivery(
+                id: "row-\(index)", secretHash: RelayFixture.key.primary, eventType: "complete",
+                sessionID: "s",
+                status: .sent, error: nil, createdAt: 0)
+        }
+    }
+
+    private func options(waiting: Int = 100, batch: Int = 10) -> DeliveryLog.Options {
+        DeliveryLog.Options(waitingMax: waiting, batchMax: batch, pause: { _ in })
+    }
+
+    @Test("Rows are written in batches, all of them before the end")
+    func batches() async throws {
+        let storage = FakeStorage()
+        let lines = LogLines()
+        let log = DeliveryLog(storage: storage, log: lines.log, options: options())
+        log.append(rows(25))
+        log.finish()
+        await log.run()
+        #expect(storage.state.withLock(\.batches) == [10, 10, 5])
+        #expect(storage.state.withLock { $0.deliveries.map(\.id) } == rows(25).map(\.id))
+        #expect(try await lines.closed().isEmpty)
+    }
+
+    @Test("Rows that come while it runs are written without being asked for")
+    func running() async throws {
+        let storage = FakeStorage()
+        let lines = LogLines()
+        let log = DeliveryLog(storage: storage, log: lines.log, options: options())
+        async let run: Void = log.run()
+        for round in 1...3 {
+            log.append(rows(2))
+            while storage.state.withLock({ $0.deliveries.count }) < 2 * round { await Task.yield() }
+        }
+        log.finish()
+        await run
+        #expect(storage.state.withLock { $0.deliveries.count } == 6)
+        await lines.log.close()
+    }
+
+    @Test("What doesn't fit is dropped, counted and logged")
+    func bounded() async throws {
+        let storage = FakeStorage()
+        let lines = LogLines()
+        let log = DeliveryLog(storage: storage, log: lines.log, options: options(waiting: 7))
+        log.append(rows(5))
+        log.append(rows(5))
+        log.finish()
+        log.append(rows(1))
+        await log.run()
+        #expect(storage.state.withLock { $0.deliveries.count } == 7)
+        let written = try await lines.closed()
+        #expect(written.map { $0["event"] } == ["delivery.dropped"])
+        #expect(written.first?["rows"] == 4)
+    }
+
+    @Test("A batch that can't be written now is tried again")
+    func retried() async throws {
+        let storage = FakeStorage()
+        storage.state.withLock {
+            $0.appendFailures = [.unavailable(logDetail: "x"), .timeout(logDetail: "y")]
+        }
+        let lines = LogLines()
+        let log = DeliveryLog(storage: storage, log: lines.log, options: options())
+        async let run: Void = log.run()
+        log.append(rows(3))
+        while storage.state.withLock({ $0.deliveries.count }) < 3 { await Task.yield() }
+        log.finish()
+        await run
+        #expect(storage.state.withLock(\.batches) == [3, 3, 3])
+        #expect(try await lines.closed().map { $0["event"] } == ["delivery.delayed", "delivery.delayed"])
+    }
+
+    @Test("A batch that can never be written is lost, and the next one goes on")
+    func lost() async throws {
+        let storage = FakeStorage()
+        storage.state.withLock { $0.appendFailures = [.full(logDetail: "disk")] }
+        let lines = LogLines()
+        let log = DeliveryLog(storage: storage, log: lines.log, options: options(batch: 2))
+        log.append(rows(3))
+        log.finish()
+        await log.run()
+        #expect(storage.state.withLock { $0.deliveries.map(\.id) } == ["row-2"])
+        let written = try await lines.closed()
+        #expect(written.map { $0["event"] } == ["delivery.lost"])
+        #expect(written.first?["rows"] == 2 && written.first?["level"] == "error")
+    }
+}
+
+@Suite("Upkeep")
+struct UpkeepTests {
+    @Test("A round removes what is past its time, in small steps")
+    func round() async throws {
+        let storage = FakeStorage()
+        storage.state.withLock { state in
+            state.oldDeliveries = 1200
+            state.oldReceipts = 1
+        }
+        let lines = LogLines()
+        let upkeep = Upkeep(
+            storage: storage, log: lines.log, clock: WallClock { 100_000 }, retention: .seconds(60),
+            pause: { _ in })
+        try await upkeep.round()
+        #expect(storage.state.withLock { $0.oldDeliveries + $0.oldReceipts } == 0)
+        let prunes = storage.state.withLock { $0.prunes }
+        #expect(prunes.map(\.before) == [40_000, 40_000, 40_000])
+        #expect(prunes.allSatisfy { $0.limit == Bounds.upkeepRowsPerStep })
+        #expect(try await lines.closed().first?["deliveries"] == 1200)
+    }
+
+    @Test("A failing storage ends the round, not the upkeep; cancelling ends it")
+    func failure() async throws {
+        let storage = FakeStorage()
+        storage.state.withLock { $0.failure = .unavailable(logDetail: "x") }
+        let lines = LogLines()
+        let rounds = Lock(0)
+        let upkeep = Upkeep(storage: storage, log: lines.log, clock: WallClock { 0 }, retention: .seconds(60))
+        { _ in
+            let count = rounds.withLock { rounds in
+                rounds += 1
+                return rounds
+            }
+            if count > 3 { throw CancellationError() }
+        }
+        await upkeep.run()
+        #expect(rounds.withLock { $0 } == 4)
+        #expect(
+            try await lines.closed().map { $0["event"] } == [
+                "upkeep.failed", "upkeep.failed", "upkeep.failed",
+            ])
+    }
+}

@@ -1,0 +1,352 @@
+import APNs
+import HTTPServer
+import JSON
+import Network
+import Storage
+import Testing
+
+@testable import Relay
+
+private typealias Sender = ScriptedSender
+
+@Suite("Events")
+struct FanOutTests {
+    @Test("No device under the secret is a success with zeros")
+    func none() async throws {
+        try await RelayFixture.with { relay in
+            let response = await relay.event()
+            #expect(response.status == 200)
+            #expect(response.json == ["ok": true, "sent": 0, "failed": 0, "queued": 0, "deliveries": []])
+        }
+    }
+
+    @Test("Every device gets its push, with its own token, topic and identifier, in its environment")
+    func pushes() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key, bundle: "org.example.a")
+            relay.storage.add("bb00", under: RelayFixture.key, bundle: "org.example.b", environment: .sandbox)
+            relay.storage.add("cc00", under: SecretHasher().key(of: Secret("another-secret-of-mine")))
+            let response = await relay.event(["serverID": "srv"])
+            let (production, sandbox) = await relay.onLoop { ($0.production.pushes, $0.sandbox.pushes) }
+            #expect(production.map(\.deviceToken.text) == ["aa00"])
+            #expect(production.map(\.topic.text) == ["org.example.a"])
+            #expect(sandbox.map(\.deviceToken.text) == ["bb00"])
+            #expect(sandbox.map(\.topic.text) == ["org.example.b"])
+            let push = try #require(production.first)
+            #expect(push.pushType == .alert && push.priority == .immediate)
+            #expect(push.expiration == 1_800_000_000 + 86_400)
+            #expect(push.payload == sandbox.first?.payload)
+            let payload = try JSON.parse(push.payload, maxBytes: 4096)
+            #expect(payload["aps"]?["sound"] == "default")
+            #expect(payload["serverID"] == "srv" && payload["sessionID"] == "ses_1")
+            let second = try #require(sandbox.first)
+            #expect(push.id != second.id && push.id.utf8.count == 36)
+            #expect(
+                response.json == [
+                    "ok": true, "sent": 2, "failed": 0, "queued": 0,
+                    "deliveries": [
+                        ["device": "…aa00", "status": "sent", "apnsID": .string(push.id)],
+                        ["device": "…bb00", "status": "sent", "apnsID": .string(second.id)],
+                    ],
+                ])
+        }
+    }
+
+    @Test("A TTL of zero is one attempt")
+    func timeToLive() async throws {
+        var options = RelayFixture.Options()
+        options.push = PushSettings(sound: nil, timeToLive: .zero)
+        try await RelayFixture.with(options) { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            _ = await relay.event()
+            let pushes = await relay.onLoop { $0.production.pushes }
+            #expect(pushes.first?.expiration == 0)
+        }
+    }
+
+    @Test("Mixed outcomes stand one by one, in the order of the devices")
+    func mixed() async throws {
+        try await RelayFixture.with { relay in
+            for token in ["aa00", "bb00", "cc00"] { relay.storage.add(token, under: RelayFixture.key) }
+            await relay.loop.run { _ in relay.production.value.script = { _ in nil } }
+            async let response = relay.event()
+            #expect(await relay.until { $0.production.held.count == 3 })
+            await relay.loop.run { _ in
+                let sender = relay.production.value
+                sender.answerHeld { push in
+                    .unreachable(Unreachable(processed: .unknown, cause: .timeout))
+                }
+                sender.answerHeld { _ in .rejected(429, "TooManyRequests", retryAfter: 3) }
+                sender.answerHeld { .accepted($0) }
+            }
+            let json = await response.json
+            #expect(json["sent"] == 1 && json["failed"] == 2)
+            #expect(json["deliveries"]?.array?.map { $0["status"] } == ["failed", "failed", "sent"])
+            #expect(json["deliveries"]?.array?.map { $0["reason"] } == ["Timeout", "TooManyRequests", nil])
+        }
+    }
+
+    @Test("A token that APNs no longer knows is removed, and the answer says so")
+    func removal() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key, at: 1000)
+            relay.storage.add("bb00", under: RelayFixture.key, at: 5000)
+            await relay.loop.run { _ in
+                relay.production.value.script = { _ in .rejected(410, "Unregistered", timestamp: 2000) }
+            }
+            let deliveries = await relay.event().json["deliveries"]?.array
+            #expect(
+                deliveries == [
+                    ["device": "…aa00", "status": "failed", "reason": "Unregistered", "removed": true],
+                    ["device": "…bb00", "status": "failed", "reason": "Unregistered"],
+                ])
+            // The second registered after the moment since which APNs doesn't know it.
+            #expect(relay.storage.state.withLock(\.devices).map(\.token) == ["bb00"])
+        }
+    }
+
+    @Test("A token of the other environment is sent there, and the environment is stored")
+    func flip() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            await relay.loop.run { _ in
+                relay.production.value.script = { _ in .rejected(400, "BadDeviceToken") }
+            }
+            let response = await relay.event()
+            #expect(response.json["sent"] == 1)
+            let (production, sandbox) = await relay.onLoop { ($0.production.pushes, $0.sandbox.pushes) }
+            #expect(production.count == 1 && sandbox.count == 1)
+            #expect(production.first?.id == sandbox.first?.id)
+            #expect(relay.storage.state.withLock(\.devices).map(\.environment) == [.sandbox])
+            #expect(await relay.onLoop { $0.services.slots.taken } == 0)
+        }
+    }
+
+    @Test("A storage that can't be changed doesn't cost the answer")
+    func effectFails() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            await relay.loop.run { _ in
+                relay.production.value.script = { _ in
+                    relay.storage.state.withLock { $0.failure = .unavailable(logDetail: "gone") }
+                    return .rejected(410, "Unregistered")
+                }
+            }
+            let response = await relay.event()
+            #expect(response.status == 200)
+            #expect(
+                response.json["deliveries"]?.array == [
+                    ["device": "…aa00", "status": "failed", "reason": "Unregistered"]
+                ])
+        }
+    }
+
+    @Test("Rows whose token or bundle APNs can't have given out fail without a push")
+    func strangeRows() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("not hexadecimal", under: RelayFixture.key)
+            relay.storage.add("aa00", under: RelayFixture.key, bundle: "no bundle!")
+            let response = await relay.event()
+            #expect(response.json["failed"] == 2)
+            #expect(
+                response.json["deliveries"]?.array?.map { $0["reason"] } == [
+                    "InvalidRegistration", "InvalidRegistration",
+                ])
+            #expect(response.json["deliveries"]?.array?.first?["device"] == "…decimal")
+            #expect(await relay.onLoop { ($0.services.slots.taken, $0.production.pushes.count) } == (0, 0))
+        }
+    }
+
+    @Test("At the deadline the event is answered; late outcomes still change the registration")
+    func deadline() async throws {
+        var options = RelayFixture.Options()
+        options.limits.eventDeadline = .milliseconds(20)
+        options.limits.pushesPerEventMax = 2
+        try await RelayFixture.with(options) { relay in
+            for token in ["aa00", "bb00", "cc00"] { relay.storage.add(token, under: RelayFixture.key) }
+            await relay.loop.run { _ in
+                relay.production.value.script = { $0.deviceToken.text == "aa00" ? .accepted($0) : nil }
+            }
+            let json = await relay.event().json
+            #expect(json["sent"] == 1 && json["failed"] == 2)
+            #expect(
+                json["deliveries"]?.array?.map { $0["reason"] } == [
+                    nil, "DeadlineExceeded", "DeadlineExceeded",
+                ])
+            #expect(await relay.onLoop { ($0.services.slots.taken, $0.production.held.count) } == (2, 2))
+            await relay.loop.run { _ in
+                relay.production.value.answerHeld { _ in .rejected(410, "Unregistered") }
+                relay.production.value.answerHeld { _ in .rejected(400, "BadDeviceToken") }
+            }
+            #expect(await relay.until { $0.services.slots.taken == 0 })
+            for _ in 0..<1000 where relay.storage.state.withLock({ $0.devices.count }) == 3 {
+                await Task.yield()
+            }
+            #expect(relay.storage.state.withLock(\.devices).map(\.token) == ["aa00", "cc00"])
+            // Nobody waits any more: the other environment isn't tried.
+            #expect(await relay.onLoop { $0.sandbox.pushes.count } == 0)
+        }
+    }
+
+    @Test("No more than the bound of one event is in flight")
+    func perEvent() async throws {
+        var options = RelayFixture.Options()
+        options.limits.pushesPerEventMax = 3
+        try await RelayFixture.with(options) { relay in
+            for index in 0..<10 { relay.storage.add("aa0\(index)", under: RelayFixture.key) }
+            await relay.loop.run { _ in relay.production.value.script = { _ in nil } }
+            async let response = relay.event()
+            for done in 0..<10 {
+                let expected = min(3, 10 - done)
+                #expect(
+                    await relay.until {
+                        $0.production.held.count == expected && $0.production.pushes.count == done + expected
+                    })
+                await relay.loop.run { _ in relay.production.value.answerHeld { .accepted($0) } }
+            }
+            #expect(await response.json["sent"] == 10)
+        }
+    }
+
+    @Test("A thousand answers within the call to send don't pile up on the stack")
+    func synchronous() async throws {
+        var options = RelayFixture.Options()
+        options.limits.pushesPerEventMax = 1
+        try await RelayFixture.with(options) { relay in
+            for index in 0..<1000 {
+                relay.storage.add(String(10_000 + index * 2) + "0", under: RelayFixture.key)
+            }
+            let json = await relay.event().json
+            #expect(json["sent"] == 1000)
+            #expect(json["deliveries"]?.array?.count == Bounds.deliveriesListedMax)
+        }
+    }
+
+    @Test("Beyond the bound of pushes an event is refused before anything is sent")
+    func overloaded() async throws {
+        var options = RelayFixture.Options()
+        options.limits.pushesPerLoopMax = 3
+        try await RelayFixture.with(options) { relay in
+            for token in ["aa00", "bb00"] { relay.storage.add(token, under: RelayFixture.key) }
+            await relay.loop.run { _ in relay.production.value.script = { _ in nil } }
+            async let first = relay.event()
+            #expect(await relay.until { $0.production.held.count == 2 })
+            let second = await relay.event(["eventID": "e-1"])
+            #expect(second.status == 503)
+            #expect(second.headers["Retry-After"] == "1")
+            #expect(second.json["code"] == "overloaded")
+            #expect(await relay.onLoop { $0.production.pushes.count } == 2)
+            await relay.loop.run { _ in
+                relay.production.value.script = { .accepted($0) }
+                relay.production.value.answerHeld(2) { .accepted($0) }
+            }
+            #expect(await first.json["sent"] == 2)
+            // The refused event was given back, so that the caller may try again.
+            #expect(await relay.event(["eventID": "e-1"]).json["sent"] == 2)
+        }
+    }
+
+    @Test("Every push is a row of the delivery log")
+    func rows() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            relay.storage.add("bb00", under: RelayFixture.key)
+            await relay.loop.run { _ in
+                relay.production.value.script = { push in
+                    push.deviceToken.text == "aa00" ? .accepted(push) : .rejected(400, "BadTopic")
+                }
+            }
+            _ = await relay.event(["eventType": "error"])
+            let log = await relay.onLoop { $0.services.shared.deliveryLog }
+            log.finish()
+            await log.run()
+            let rows = relay.storage.state.withLock(\.deliveries)
+            #expect(rows.map(\.status) == [.sent, .failed])
+            #expect(rows.map(\.error) == [nil, "BadTopic"])
+            #expect(rows.allSatisfy { $0.eventType == "error" && $0.sessionID == "ses_1" })
+            #expect(
+                rows.allSatisfy {
+                    $0.createdAt == 1_800_000_000_000 && $0.secretHash == RelayFixture.key.primary
+                })
+            #expect(Set(rows.map(\.id)).count == 2)
+        }
+    }
+
+    @Test("Trouble of a kind is one log line, however many pushes it struck")
+    func report() async throws {
+        let lines = try await RelayFixture.with { relay in
+            for index in 0..<5 { relay.storage.add("aa0\(index)", under: RelayFixture.key) }
+            await relay.loop.run { _ in
+                relay.production.value.script = { push in
+                    push.deviceToken.text < "aa02"
+                        ? .rejected(403, "TopicDisallowed")
+                        : .unreachable(
+                            Unreachable(processed: .notSent, cause: .connectFailed, detail: "refused"))
+                }
+            }
+            _ = await relay.event()
+            return try await relay.lines.closed()
+        }
+        let faults = lines.filter { $0["event"] == "apns.configuration" }
+        #expect(faults.count == 1)
+        #expect(faults.first?["pushes"] == 2 && faults.first?["reason"] == "TopicDisallowed")
+        #expect(faults.first?["level"] == "error")
+        let unreachable = lines.filter { $0["event"] == "apns.unreachable" }
+        #expect(unreachable.count == 1)
+        #expect(unreachable.first?["pushes"] == 3 && unreachable.first?["detail"] == "refused")
+    }
+
+    @Test("The largest answer can be kept for its eventID")
+    func largest() throws {
+        let device = Device(
+            id: "x", secretHash: RelayFixture.key.primary, token: String(repeating: "a", count: 400),
+            bundleID: "b",
+            environment: .production, createdAt: 0, updatedAt: 0)
+        let reason = String(repeating: "R", count: Bounds.reasonBytesMax)
+        let result = DeviceResult(device: device, status: .failed(reason: reason), removed: true)
+        let answer = EventAnswer(results: Array(repeating: result, count: 10_000))
+        #expect(answer.body.count <= StorageLimits.answerBytes)
+        #expect(answer.failed == 10_000)
+    }
+
+    @Test("A stored text that is no token is shown by half at most, and nothing strange of it")
+    func masked() {
+        for (token, shown) in [
+            ("00112233445566778899", "…66778899"), ("ab", "…ab"), ("xyz", "…z"), ("x", "…"),
+            ("not a token \u{202E}\u{0}é\"", "…ken ???\""),
+        ] {
+            let device = Device(
+                id: "x", secretHash: RelayFixture.key.primary, token: token, bundleID: "b",
+                environment: .production,
+                createdAt: 0, updatedAt: 0)
+            #expect(DeviceResult(device: device, status: .failed(reason: "x")).maskedToken == shown)
+        }
+    }
+}
+
+@Suite("Slots")
+struct PushSlotsTests {
+    @Test("Slots are taken for a whole event or not at all")
+    func taken() {
+        var slots = PushSlots(capacity: 5)
+        func take(_ count: Int) -> Bool { slots.take(count) }
+        #expect(take(3))
+        #expect(!take(3))
+        #expect(take(2))
+        #expect(slots.refuses(1))
+        slots.giveBack(4)
+        #expect(slots.taken == 1)
+        #expect(take(4))
+    }
+
+    @Test("An event with more devices than slots goes when nothing else does")
+    func tooLarge() {
+        var slots = PushSlots(capacity: 5)
+        func take(_ count: Int) -> Bool { slots.take(count) }
+        #expect(take(7))
+        #expect(slots.refuses(1))
+        slots.giveBack(7)
+        #expect(take(1))
+        #expect(!take(7))
+    }
+}

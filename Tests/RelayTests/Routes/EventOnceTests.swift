@@ -1,0 +1,115 @@
+import HTTPServer
+import JSON
+import Network
+import Storage
+import Testing
+
+@testable import Relay
+
+@Suite("Events with an eventID")
+struct EventOnceTests {
+    @Test("The same eventID again gets the first answer again, byte for byte, and sends nothing")
+    func repeated() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            let first = await relay.event(["eventID": "e-1"])
+            #expect(first.json["sent"] == 1)
+            relay.storage.add("bb00", under: RelayFixture.key)
+            let second = await relay.event(["eventID": "e-1"])
+            #expect(second.body == first.body)
+            #expect(second.status == 200)
+            #expect(await relay.onLoop { $0.production.pushes.count } == 1)
+        }
+    }
+
+    @Test("Without an eventID each event is its own")
+    func without() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            _ = await relay.event()
+            _ = await relay.event()
+            #expect(await relay.onLoop { $0.production.pushes.count } == 2)
+            #expect(relay.storage.state.withLock { $0.receipts.count } == 0)
+        }
+    }
+
+    @Test("Another content under the same eventID is a conflict")
+    func conflict() async throws {
+        try await RelayFixture.with { relay in
+            _ = await relay.event(["eventID": "e-1", "title": "a"])
+            let response = await relay.event(["eventID": "e-1", "title": "b"])
+            #expect(response.status == 409)
+            #expect(response.json["code"] == "event_conflict")
+            #expect(response.json["field"] == "eventID")
+        }
+    }
+
+    @Test("Of two at once one sends, and both get its answer")
+    func concurrent() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            await relay.loop.run { _ in relay.production.value.script = { _ in nil } }
+            async let first = relay.event(["eventID": "e-1"])
+            async let second = relay.event(["eventID": "e-1"])
+            #expect(await relay.until { $0.production.held.count == 1 })
+            await relay.loop.run { _ in relay.production.value.answerHeld { .accepted($0) } }
+            let answers = await (first, second)
+            #expect(answers.0.body == answers.1.body)
+            #expect(answers.0.json["sent"] == 1)
+            #expect(await relay.onLoop { $0.production.pushes.count } == 1)
+        }
+    }
+
+    @Test("Waiting for the other one ends at the event's deadline")
+    func waiting() async throws {
+        var options = RelayFixture.Options()
+        options.limits.eventDeadline = .milliseconds(30)
+        try await RelayFixture.with(options) { relay in
+            // Another process claimed the event and has not answered yet.
+            let body: JSON.Value = [
+                "secret": .string(RelayFixture.secret), "eventType": "complete", "sessionID": "ses_1",
+            ]
+            let content = try EventRequest(body: body.encoded(), rules: RequestRules()).content
+            var generator = IDGenerator(seed: 1)
+            let claim = EventClaim(
+                id: UUIDv7(at: 0, using: &generator), key: RelayFixture.key, eventID: "e-1", content: content,
+                at: 0, leaseUntil: .max)
+            #expect(try await relay.storage.claim(claim) == .claimed)
+            let response = await relay.event(["eventID": "e-1"])
+            #expect(response.status == 503)
+            #expect(response.json["code"] == "overloaded")
+        }
+    }
+
+    @Test("A client that leaves doesn't stop the pushes of its event")
+    func cancelled() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            await relay.loop.run { _ in relay.production.value.script = { _ in nil } }
+            let task = Task { await relay.event(["eventID": "e-1"]) }
+            #expect(await relay.until { $0.production.held.count == 1 })
+            task.cancel()
+            await relay.loop.run { _ in relay.production.value.answerHeld { .accepted($0) } }
+            #expect(await task.value.json["sent"] == 1)
+            #expect(await relay.event(["eventID": "e-1"]).json["sent"] == 1)
+            #expect(await relay.onLoop { $0.production.pushes.count } == 1)
+        }
+    }
+
+    @Test("When nothing could be sent the eventID is free again")
+    func released() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            let claims = relay.storage.state
+            await relay.loop.run { _ in
+                _ = relay.services.value.slots.take(relay.services.value.slots.capacity)
+            }
+            #expect(await relay.event(["eventID": "e-1"]).status == 503)
+            #expect(claims.withLock { $0.receipts.count } == 0)
+            await relay.loop.run { _ in
+                relay.services.value.slots.giveBack(relay.services.value.slots.capacity)
+            }
+            #expect(await relay.event(["eventID": "e-1"]).json["sent"] == 1)
+        }
+    }
+}

@@ -1,0 +1,183 @@
+import Network
+import Storage
+
+/// A storage in memory, which fails when it is told to.
+final class FakeStorage: Storage {
+    struct Receipt {
+        var claim: EventClaim
+        var answer: [UInt8]?
+    }
+
+    struct State {
+        var devices: [Device] = []
+        var deliveries: [Delivery] = []
+        var receipts: [Receipt] = []
+        /// Thrown by every call until it is taken away.
+        var failure: StorageError?
+        /// Thrown by the next calls to `append`, one each.
+        var appendFailures: [StorageError] = []
+        /// Sizes of the batches of `append`, failed ones too.
+        var batches: [Int] = []
+        var isClosed = false
+        /// Rows that `pruneDeliveries` and `pruneReceipts` still find.
+        var oldDeliveries = 0
+        var oldReceipts = 0
+        var prunes: [(before: EpochMilliseconds, limit: Int)] = []
+    }
+
+    let state = Lock(State())
+
+    /// A device under a key, as if it had been registered at a time.
+    @discardableResult
+    func add(
+        _ token: String, under key: SecretKey, bundle: String = "org.example.app",
+        environment: DeviceEnvironment = .production, at time: EpochMilliseconds = 1000
+    ) -> Device {
+        state.withLock { state in
+            let device = Device(
+                id: "device-\(state.devices.count)", secretHash: key.primary, token: token, bundleID: bundle,
+                environment: environment, createdAt: time, updatedAt: time)
+            state.devices.append(device)
+            return device
+        }
+    }
+
+    private func checked<Value>(
+        _ body: (inout State) throws(StorageError) -> Value
+    ) throws(StorageError) -> Value {
+        let result: Result<Value, StorageError> = state.withLock { state in
+            if let failure = state.failure { return .failure(failure) }
+            do throws(StorageError) {
+                return .success(try body(&state))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    func register(
+        _ registration: Registration, under key: SecretKey, deviceLimit: Int
+    ) async throws(StorageError) -> RegistrationResult {
+        try checked { state in
+            let index = state.devices.firstIndex {
+                $0.secretHash == key.primary && $0.token == registration.token
+            }
+            let count = state.devices.count { $0.secretHash == key.primary }
+            guard index != nil || count < deviceLimit else { return .limitReached }
+            let old = index.map { state.devices[$0] }
+            let device = Device(
+                id: old?.id ?? registration.newID.text, secretHash: key.primary, token: registration.token,
+                bundleID: registration.bundleID, environment: registration.environment,
+                createdAt: old?.createdAt ?? registration.at, updatedAt: registration.at)
+            if let index { state.devices[index] = device } else { state.devices.append(device) }
+            return index == nil ? .created : .updated
+        }
+    }
+
+    func unregister(token: String, under key: SecretKey) async throws(StorageError) -> Bool {
+        try checked { state in
+            let before = state.devices.count
+            state.devices.removeAll { $0.secretHash == key.primary && $0.token == token }
+            return state.devices.count < before
+        }
+    }
+
+    func devices(of key: SecretKey) async throws(StorageError) -> [Device] {
+        try checked { state in state.devices.filter { $0.secretHash == key.primary } }
+    }
+
+    func setEnvironment(
+        _ environment: DeviceEnvironment, of device: Device
+    ) async throws(StorageError) -> Bool {
+        try checked { state in
+            guard let index = state.devices.firstIndex(where: { $0.id == device.id }) else { return false }
+            let old = state.devices[index]
+            state.devices[index] = Device(
+                id: old.id, secretHash: old.secretHash, token: old.token, bundleID: old.bundleID,
+                environment: environment, createdAt: old.createdAt, updatedAt: old.updatedAt)
+            return true
+        }
+    }
+
+    func remove(
+        _ device: Device, ifNotUpdatedAfter time: EpochMilliseconds
+    ) async throws(StorageError) -> Bool {
+        try checked { state in
+            let before = state.devices.count
+            state.devices.removeAll { $0.id == device.id && $0.updatedAt <= time }
+            return state.devices.count < before
+        }
+    }
+
+    func append(_ deliveries: [Delivery]) async throws(StorageError) {
+        try checked { state throws(StorageError) in
+            state.batches.append(deliveries.count)
+            if !state.appendFailures.isEmpty { throw state.appendFailures.removeFirst() }
+            state.deliveries += deliveries
+        }
+    }
+
+    func deliveries(
+        of key: SecretKey, before cursor: DeliveryCursor?, limit: Int
+    ) async throws(StorageError) -> [Delivery] {
+        try checked { state in Array(state.deliveries.filter { $0.secretHash == key.primary }.prefix(limit)) }
+    }
+
+    func pruneDeliveries(before time: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int {
+        try checked { state in
+            state.prunes.append((time, limit))
+            let count = min(limit, state.oldDeliveries)
+            state.oldDeliveries -= count
+            return count
+        }
+    }
+
+    func claim(_ event: EventClaim) async throws(StorageError) -> EventClaimResult {
+        try checked { state in
+            let found = state.receipts.first {
+                $0.claim.key == event.key && $0.claim.eventID.utf8.elementsEqual(event.eventID.utf8)
+            }
+            guard let found else {
+                state.receipts.append(Receipt(claim: event))
+                return .claimed
+            }
+            guard found.claim.content == event.content else { return .conflict }
+            return found.answer.map { .answered($0) } ?? .inProgress
+        }
+    }
+
+    func complete(_ event: EventClaim, answer: [UInt8]) async throws(StorageError) -> Bool {
+        try checked { state in
+            guard let index = state.receipts.firstIndex(where: { $0.claim.id == event.id }) else {
+                return false
+            }
+            state.receipts[index].answer = answer
+            return true
+        }
+    }
+
+    func release(_ event: EventClaim) async throws(StorageError) {
+        try checked { state in state.receipts.removeAll { $0.claim.id == event.id } }
+    }
+
+    func pruneReceipts(at now: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int {
+        try checked { state in
+            let count = min(limit, state.oldReceipts)
+            state.oldReceipts -= count
+            return count
+        }
+    }
+
+    func ping() async throws(StorageError) {
+        try checked { _ in }
+    }
+
+    func schemaVersion() async throws(StorageError) -> Int {
+        try checked { _ in SchemaStep.current }
+    }
+
+    func close() async {
+        state.withLock { $0.isClosed = true }
+    }
+}

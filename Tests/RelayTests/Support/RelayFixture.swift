@@ -1,0 +1,162 @@
+import APNs
+import HTTPServer
+import JSON
+import Network
+import Storage
+
+@testable import Relay
+
+/// The routes on a loop of their own, over a storage in memory and scripted senders.
+struct RelayFixture: Sendable {
+    static let secret = "0123456789abcdef"
+    static let key = SecretHasher().key(of: Secret(secret))
+
+    let loop: EventLoop
+    let storage: FakeStorage
+    let lines: LogLines
+    let services: LoopBound<LoopServices>
+    let production: LoopBound<ScriptedSender>
+    let sandbox: LoopBound<ScriptedSender>
+    let api: API
+    let time: Lock<EpochMilliseconds>
+
+    /// What a fixture may differ in.
+    struct Options: Sendable {
+        var rules = RequestRules(defaultBundleID: Topic("org.example.default"))
+        var limits = DeliveryLimits()
+        var push = PushSettings()
+        var credentialsFault: String?
+        var logLevel = LogLevel.debug
+    }
+
+    /// Makes the routes, runs `body` with them and takes them down.
+    static func with<Result: Sendable>(
+        _ options: Options = Options(), _ body: (RelayFixture) async throws -> Result
+    ) async throws -> Result {
+        let fixture = await RelayFixture(options)
+        do {
+            let result = try await body(fixture)
+            await fixture.end()
+            return result
+        } catch {
+            await fixture.end()
+            throw error
+        }
+    }
+
+    private init(_ options: Options) async {
+        let loop = EventLoop(label: "test")
+        let storage = FakeStorage()
+        let lines = LogLines(level: options.logLevel)
+        let time = Lock<EpochMilliseconds>(1_800_000_000_000)
+        let credentialsFault = options.credentialsFault
+        let shared = Services(
+            storage: storage, hasher: SecretHasher(), rules: options.rules, limits: options.limits,
+            push: options.push, clock: WallClock { time.withLock { $0 } }, log: lines.log,
+            deliveryLog: DeliveryLog(storage: storage, log: lines.log), apnsHealth: APNsHealth(),
+            checkCredentials: { credentialsFault })
+        let (production, sandbox, services) = await loop.run { loop in
+            let production = ScriptedSender()
+            let sandbox = ScriptedSender()
+            let services = LoopServices(
+                loop: loop, shared: shared, senders: PushSenders(production: production, sandbox: sandbox))
+            return (
+                LoopBound(production, on: loop), LoopBound(sandbox, on: loop), LoopBound(services, on: loop)
+            )
+        }
+        self.loop = loop
+        self.storage = storage
+        self.lines = lines
+        self.time = time
+        self.production = production
+        self.sandbox = sandbox
+        self.services = services
+        api = API(services)
+    }
+
+    private func end() async {
+        await lines.log.close()
+        await loop.stop()
+    }
+
+    /// Has a request answered as the server would have it.
+    func answer(_ request: Request) async -> Response {
+        await loop.run { loop in
+            var request = request
+            let service = api.service
+            service.prepare?(&request)
+            switch service.router.route(request) {
+            case .sync(let handler): return handler(request)
+            case .async(let handler): return await handler(request, loop)
+            case .refuse(let refusal): return service.refuse(refusal, request)
+            }
+        }
+    }
+
+    /// Posts a JSON object.
+    func post(_ path: String, _ body: JSON.Value) async -> Response {
+        await answer(Request(method: .post, target: path, body: body.encoded()))
+    }
+
+    /// Posts an event under the fixture's secret, with further members.
+    func event(_ members: JSON.Value = [:]) async -> Response {
+        var object: JSON.Object = .init()
+        object["secret"] = .string(Self.secret)
+        object["eventType"] = "complete"
+        object["sessionID"] = "ses_1"
+        for member in members.object?.members ?? [] { object[member.name] = member.value }
+        return await post("/v1/event", .object(object))
+    }
+
+    /// What is confined to the loop.
+    struct Confined {
+        let services: LoopServices
+        let production: ScriptedSender
+        let sandbox: ScriptedSender
+    }
+
+    /// Looks at what is confined to the loop.
+    func onLoop<Result: Sendable>(_ look: @Sendable (Confined) -> Result) async -> Result {
+        await loop.run { _ in
+            look(Confined(services: services.value, production: production.value, sandbox: sandbox.value))
+        }
+    }
+
+    /// Waits, turn by turn of the loop, until something holds; gives up after many turns.
+    func until(_ condition: @Sendable (Confined) -> Bool) async -> Bool {
+        for _ in 0..<10_000 {
+            if await onLoop(condition) { return true }
+            await Task.yield()
+        }
+        return false
+    }
+}
+
+extension Response {
+    /// The body as JSON; `null` when it is none.
+    var json: JSON.Value { (try? JSON.parse(body, maxBytes: 1_000_000)) ?? nil }
+}
+
+/// A log whose lines can be read.
+final class LogLines: Sendable {
+    private let bytes: Lock<[UInt8]>
+    let log: Log
+
+    /// A log of JSON lines.
+    init(level: LogLevel = .debug) {
+        let bytes = Lock<[UInt8]>([])
+        self.bytes = bytes
+        log = Log(level: level, formatter: LogFormatter(format: .json), clock: WallClock { 0 }) { written in
+            bytes.withLock { $0 += written }
+        }
+    }
+
+    /// Everything written so far; all of it only after the log was closed.
+    var text: String { String(decoding: bytes.withLock { $0 }, as: UTF8.self) }
+
+    /// Closes the log and returns its lines as JSON.
+    func closed() async throws -> [JSON.Value] {
+        await log.close()
+        return try text.split(separator: "\n").map { try JSON.parse(Array($0.utf8), maxBytes: 100_000) }
+    }
+}
