@@ -103,6 +103,14 @@ package final class HTTP2ServerConnection: ChannelHandler {
         pump.channel?.pauseReading()
     }
 
+    /// Reads and writes again after ``stall()``, beginning with what waited meanwhile.
+    package func resume() {
+        guard pump.isStalled else { return }
+        pump.isStalled = false
+        pump.channel?.resumeReading()
+        flushAtTurnEnd()
+    }
+
     // MARK: ChannelHandler
 
     package func channelActive(_ channel: Channel) {
