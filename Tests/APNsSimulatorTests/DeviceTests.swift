@@ -10,7 +10,6 @@ struct DeviceTests {
         in environment: PushEnvironment = .production, acceptsUnknown: Bool = false
     ) throws -> Refusal? {
         var registry = DeviceRegistry()
-        registry.acceptsUnknown = acceptsUnknown
         for registration in registrations {
             let isKept = registry.put(registration, for: Self.token)
             #expect(isKept)
@@ -20,7 +19,7 @@ struct DeviceTests {
         fixture.set("apns-push-type", nil)
         let push = try fixture.check().get()
         do throws(Refusal) {
-            try registry.check(push, in: environment)
+            try registry.check(push, in: environment, acceptsUnknown: acceptsUnknown)
             return nil
         } catch {
             return error

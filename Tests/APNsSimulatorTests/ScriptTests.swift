@@ -108,7 +108,7 @@ struct ScriptTests {
             Rule(id: "first", action: .answer(Self.busy), count: 1),
             Rule(id: "second", action: .reset(.refusedStream), count: 1),
         ])
-        state.devices.acceptsUnknown = false
+        state.settings.acceptsUnknownTokens = false
         let push = try push()
         let decisions = (0..<3).map { _ in state.decide(.success(push), id: nil, in: .production) }
         #expect(decisions.map(\.rule) == ["first", "second", nil])
@@ -121,7 +121,7 @@ struct ScriptTests {
     func passingRule() throws {
         var state = state([Rule(id: "slow", action: .pass, latency: .fixed(20))])
         state.settings.latency = .fixed(5)
-        state.devices.acceptsUnknown = false
+        state.settings.acceptsUnknownTokens = false
         let decision = state.decide(.success(try push()), id: nil, in: .production)
         #expect(decision.delay == .milliseconds(20))
         #expect(decision.action == .answer(ScriptedAnswer(status: 400, reason: "BadDeviceToken")))

@@ -28,8 +28,6 @@ package struct DeviceRegistry: Sendable {
     /// Tokens that are kept at most.
     package static let tokensMax = 1_000_000
 
-    /// Whether a token that nobody registered counts as valid; otherwise it is a `BadDeviceToken`.
-    package var acceptsUnknown = true
     private var registrations: [ArraySlice<UInt8>: [Registration]] = [:]
 
     /// Knows no token.
@@ -73,8 +71,11 @@ package struct DeviceRegistry: Sendable {
 
     /// Whether a push to this token would be taken.
     ///
+    /// - Parameter acceptsUnknown: Whether a token that nobody registered counts as valid.
     /// - Throws: `BadDeviceToken`, `DeviceTokenNotForTopic`, `Unregistered` or `ExpiredToken`.
-    package func check(_ push: CheckedPush, in environment: PushEnvironment) throws(Refusal) {
+    package func check(_ push: CheckedPush, in environment: PushEnvironment, acceptsUnknown: Bool)
+        throws(Refusal)
+    {
         guard !registrations.isEmpty, let known = registrations[push.deviceToken] else {
             guard acceptsUnknown else { throw Refusal(.badDeviceToken, "no such device token is registered") }
             return

@@ -77,7 +77,7 @@ package struct SimulatorState: Sendable {
     private func applyDevice(_ push: CheckedPush, _ environment: PushEnvironment, _ decision: inout Decision)
     {
         do throws(Refusal) {
-            try devices.check(push, in: environment)
+            try devices.check(push, in: environment, acceptsUnknown: settings.acceptsUnknownTokens)
             decision.action = .answer(.accepted)
         } catch {
             decision.refuse(error)
@@ -118,6 +118,16 @@ package struct SimulatorState: Sendable {
         guard let index = rules.firstIndex(where: { $0.id == id }) else { return false }
         rules.remove(at: index)
         return true
+    }
+
+    /// Where random numbers begin.
+    package var seed: UInt64 { start.seed }
+
+    /// A name that no rule has.
+    package var freeRuleID: String {
+        var number = rules.count + 1
+        while rules.contains(where: { $0.id == "rule-\(number)" }) { number += 1 }
+        return "rule-\(number)"
     }
 
     /// Replaces all rules.

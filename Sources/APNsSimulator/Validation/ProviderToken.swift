@@ -70,13 +70,19 @@ package struct ProviderToken: Hashable, Sendable {
     }
 
     private static func identifier(_ value: JSON.Value?, _ name: String) throws(Refusal) -> String {
-        guard let text = value?.string, text.utf8.count == identifierLength,
-            text.utf8.allSatisfy({ byte in
+        guard let text = value?.string, isIdentifier(text) else {
+            throw invalid("\(name) must be 10 capital letters and digits")
+        }
+        return text
+    }
+
+    /// Whether the text could be a key's or a team's identifier: 10 capital letters and digits.
+    package static func isIdentifier(_ text: String) -> Bool {
+        text.utf8.count == identifierLength
+            && text.utf8.allSatisfy { byte in
                 (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
                     || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-            })
-        else { throw invalid("\(name) must be 10 capital letters and digits") }
-        return text
+            }
     }
 
     private static func time(_ value: JSON.Value?) throws(Refusal) -> Int64 {

@@ -1,0 +1,116 @@
+import HTTPServer
+package import JSON
+import Network
+
+extension ControlAPI {
+    // MARK: Device tokens
+
+    func getTokens(_ request: Request) throws(ControlProblem) -> Response {
+        let wanted = try Self.token(in: request)
+        let known = simulator.shared.withLock { shared in
+            guard let wanted else { return shared.state.devices.all }
+            return [(wanted, shared.state.devices.registrations(of: wanted))]
+        }
+        let entries = known.flatMap { token, registrations in
+            registrations.map { DeviceRegistry.Entry(token: token, registration: $0).json }
+        }
+        return Self.ok(["tokens": .array(entries)])
+    }
+
+    func putTokens(_ request: Request) throws(ControlProblem) -> Response {
+        let value = try Self.body(request)
+        let now = WallClock.milliseconds
+        var entries: [DeviceRegistry.Entry] = []
+        for each in value["tokens"]?.array ?? [value] {
+            entries.append(try DeviceRegistry.Entry(each, now: now))
+        }
+        let isKept = simulator.shared.withLock { shared in
+            entries.allSatisfy { shared.state.devices.put($0.registration, for: $0.token) }
+        }
+        guard isKept else {
+            throw ControlProblem(
+                "there is no room for more than \(DeviceRegistry.tokensMax) tokens", status: 409)
+        }
+        return Self.ok(["tokens": .array(entries.map(\.json))])
+    }
+
+    func deleteTokens(_ request: Request) throws(ControlProblem) -> Response {
+        let wanted = try Self.token(in: request)
+        let wasKnown = simulator.shared.withLock { shared in
+            if let wanted { return shared.state.devices.remove(wanted) }
+            shared.state.devices.removeAll()
+            return true
+        }
+        guard wasKnown else { throw ControlProblem("this token is not registered", status: 404) }
+        return Self.ok()
+    }
+
+    static func token(in request: Request) throws(ControlProblem) -> String? {
+        guard let text = request.queryValue("token") else { return nil }
+        let bytes = Array(text.utf8)[...]
+        guard DeviceToken.isWellFormed(bytes) else {
+            throw ControlProblem("`token` in the query is not a device token")
+        }
+        return String(decoding: DeviceToken.normalized(bytes), as: UTF8.self)
+    }
+
+    // MARK: Rules
+
+    func getRules(_ request: Request) throws(ControlProblem) -> Response {
+        let wanted = request.queryValue("id")
+        let rules = simulator.shared.withLock { $0.state.rules }.filter { wanted == nil || $0.id == wanted }
+        guard wanted == nil || !rules.isEmpty else {
+            throw ControlProblem("there is no such rule", status: 404)
+        }
+        return Self.ok(["rules": .array(rules.map(\.json))])
+    }
+
+    /// One rule is added or replaced; with `{"rules": […]}` all are replaced.
+    func putRules(_ request: Request) throws(ControlProblem) -> Response {
+        let value = try Self.body(request)
+        let now = WallClock.milliseconds
+        let rules = try simulator.shared.withLock { shared throws(ControlProblem) in
+            guard let list = value["rules"]?.array else {
+                let rule = try Rule(value, id: shared.state.freeRuleID, seed: shared.state.seed, now: now)
+                guard shared.state.put(rule) else { throw Self.tooManyRules }
+                return [rule]
+            }
+            guard list.count <= Rule.rulesMax else { throw Self.tooManyRules }
+            let rules = try Rule.list(list, seed: shared.state.seed, now: now)
+            shared.state.setRules(rules)
+            return rules
+        }
+        return Self.ok(["rules": .array(rules.map(\.json))])
+    }
+
+    func deleteRules(_ request: Request) throws(ControlProblem) -> Response {
+        let wanted = request.queryValue("id")
+        let wasThere = simulator.shared.withLock { shared in
+            if let wanted { return shared.state.removeRule(wanted) }
+            shared.state.setRules([])
+            return true
+        }
+        guard wasThere else { throw ControlProblem("there is no such rule", status: 404) }
+        return Self.ok()
+    }
+
+    private static let tooManyRules = ControlProblem(
+        "there is no room for more than \(Rule.rulesMax) rules", status: 409)
+}
+
+extension Rule {
+    /// Reads rules in their order; those without a name are called `rule-1` and so on.
+    package static func list(
+        _ values: [JSON.Value], seed: UInt64, now: Int64
+    ) throws(ControlProblem) -> [Rule] {
+        var rules: [Rule] = []
+        for (index, value) in values.enumerated() {
+            let rule = try Rule(value, id: "rule-\(index + 1)", seed: seed, now: now)
+            guard !rules.contains(where: { $0.id == rule.id }) else {
+                throw ControlProblem("two rules have the `id` \"\(rule.id)\"")
+            }
+            rules.append(rule)
+        }
+        return rules
+    }
+}

@@ -1,0 +1,117 @@
+package import JSON
+
+/// Reads the members of a JSON object with their types and bounds, and finds those that nobody knows.
+package struct FieldReader {
+    private let object: JSON.Object
+    private let what: String
+    private var known: Set<String> = []
+
+    /// Reads an object.
+    ///
+    /// - Parameter what: What the object is, for messages.
+    package init(_ value: JSON.Value, _ what: String) throws(ControlProblem) {
+        guard let object = value.object else { throw ControlProblem("\(what) must be a JSON object") }
+        self.object = object
+        self.what = what
+    }
+
+    /// A member as it is; `nil` when it is absent.
+    package mutating func value(_ name: String) -> JSON.Value? {
+        known.insert(name)
+        return object[name]
+    }
+
+    /// Whether the member is there.
+    package func has(_ name: String) -> Bool { object[name] != nil }
+
+    /// A string.
+    package mutating func string(_ name: String) throws(ControlProblem) -> String? {
+        guard let value = value(name) else { return nil }
+        guard let string = value.string else { throw wrong(name, "a string") }
+        return string
+    }
+
+    /// A truth value.
+    package mutating func bool(_ name: String) throws(ControlProblem) -> Bool? {
+        guard let value = value(name) else { return nil }
+        guard let bool = value.bool else { throw wrong(name, "true or false") }
+        return bool
+    }
+
+    /// An integer in a range.
+    package mutating func int(_ name: String, in range: ClosedRange<Int>) throws(ControlProblem) -> Int? {
+        guard let value = value(name) else { return nil }
+        guard let int = value.int, range.contains(int) else {
+            throw wrong(name, "an integer from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return int
+    }
+
+    /// A number in a range.
+    package mutating func number(
+        _ name: String, in range: ClosedRange<Double>
+    ) throws(ControlProblem) -> Double? {
+        guard let value = value(name) else { return nil }
+        guard let number = value.double, range.contains(number) else {
+            throw wrong(name, "a number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    /// One of a few words.
+    package mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(
+        _ name: String, of type: Choice.Type
+    ) throws(ControlProblem) -> Choice? {
+        guard let text = try string(name) else { return nil }
+        guard let choice = Choice(rawValue: text) else {
+            throw wrong(name, "one of " + type.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", "))
+        }
+        return choice
+    }
+
+    /// A list of strings; `null` reads as `nil` inside.
+    package mutating func strings(_ name: String) throws(ControlProblem) -> [String]?? {
+        guard let value = value(name) else { return nil }
+        if value.isNull { return .some(nil) }
+        guard let array = value.array else { throw wrong(name, "a list of strings or null") }
+        let strings = array.compactMap(\.string)
+        guard strings.count == array.count else { throw wrong(name, "a list of strings or null") }
+        return .some(strings)
+    }
+
+    /// How long answers wait: milliseconds as a number, or the text of ``Latency/syntax``.
+    package mutating func latency(_ name: String) throws(ControlProblem) -> Latency? {
+        guard let value = value(name) else { return nil }
+        if let milliseconds = value.double, (0...Latency.millisecondsMax).contains(milliseconds) {
+            return .fixed(milliseconds)
+        }
+        guard let latency = value.string.flatMap(Latency.init) else {
+            throw wrong(name, "milliseconds as a number, or a text: " + Latency.syntax)
+        }
+        return latency
+    }
+
+    /// A device token, which is folded to lower case.
+    package mutating func deviceToken(_ name: String) throws(ControlProblem) -> String? {
+        guard let text = try string(name) else { return nil }
+        let bytes = Array(text.utf8)[...]
+        guard DeviceToken.isWellFormed(bytes) else {
+            throw wrong(
+                name, "a device token: 2 to \(DeviceToken.lengthMax) hexadecimal digits, an even number")
+        }
+        return String(decoding: DeviceToken.normalized(bytes), as: UTF8.self)
+    }
+
+    /// Ends the reading.
+    ///
+    /// - Throws: A problem when there is a member that was not asked for.
+    package func finish() throws(ControlProblem) {
+        guard let member = object.members.first(where: { !known.contains($0.name) }) else { return }
+        throw ControlProblem(
+            "\(what) has no field `\(member.name)`; it has " + known.sorted().joined(separator: ", "))
+    }
+
+    private func wrong(_ name: String, _ expected: String) -> ControlProblem {
+        ControlProblem("`\(name)` of \(what) must be \(expected)")
+    }
+}

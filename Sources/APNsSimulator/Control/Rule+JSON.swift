@@ -1,0 +1,168 @@
+import HTTP2
+package import JSON
+
+extension Rule {
+    private enum ActionName: String, CaseIterable { case pass, answer, stall, reset, refuse, close }
+
+    /// Reads a rule as the control API and `--rule` write it; docs/SIMULATOR.md lists the fields.
+    ///
+    /// - Parameters:
+    ///   - id: The name of a rule that has none.
+    ///   - seed: Where the rule's random numbers begin when it doesn't say.
+    ///   - now: Milliseconds since 1970; the `timestamp` of a 410 that has none.
+    package init(_ value: JSON.Value, id defaultID: String, seed: UInt64, now: Int64) throws(ControlProblem) {
+        var fields = try FieldReader(value, "a rule")
+        let id = try fields.string("id") ?? defaultID
+        guard (1...Self.idBytesMax).contains(id.utf8.count) else {
+            throw ControlProblem("`id` of a rule must have 1 to \(Self.idBytesMax) bytes")
+        }
+        let match = try Match(fields.value("match") ?? .object(JSON.Object()))
+        let action = try Self.action(&fields, now: now)
+        let latency = try fields.latency("latency")
+        let share = try fields.number("share", in: 0...1) ?? 1
+        let after = try fields.int("after", in: 0...Int.max) ?? 0
+        let count = try fields.int("count", in: 0...Int.max)
+        let ownSeed = try fields.int("seed", in: 0...Int.max)
+        try fields.finish()
+        self.init(
+            id: id, match: match, action: action, latency: latency, share: share, after: after, count: count,
+            seed: ownSeed.map { UInt64($0) } ?? seed &+ Self.hash(id))
+    }
+
+    /// Rules with one seed for all must not make the same choices; FNV-1a is the same in every run.
+    private static func hash(_ id: String) -> UInt64 {
+        id.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    }
+
+    private static func action(_ fields: inout FieldReader, now: Int64) throws(ControlProblem) -> Action {
+        let named = try fields.choice("action", of: ActionName.self)
+        let answerFields = ["reason", "status", "timestamp", "retryAfter", "body"]
+        let hasAnswer = answerFields.contains(where: fields.has)
+        let name = named ?? (hasAnswer ? .answer : .pass)
+        guard name == .answer || !hasAnswer else {
+            throw ControlProblem(
+                "a rule with `action` \"\(name.rawValue)\" can't have an answer's fields too")
+        }
+        guard name == .reset || !fields.has("errorCode") else {
+            throw ControlProblem("`errorCode` goes with `action` \"reset\"")
+        }
+        let code = try ErrorCode.named(fields.value("errorCode"))
+        let answer = try ScriptedAnswer(&fields, now: now)
+        switch name {
+        case .pass: return .pass
+        case .answer: return .answer(answer)
+        case .stall: return .stall
+        case .reset: return .reset(code ?? .internalError)
+        case .refuse: return .reset(.refusedStream)
+        case .close: return .close
+        }
+    }
+
+    /// What ``init(_:id:seed:now:)`` reads, and how often the rule matched and took a push.
+    package var json: JSON.Value {
+        var object = JSON.Object()
+        object["id"] = .string(id)
+        object["match"] = match.json
+        switch action {
+        case .pass: object["action"] = "pass"
+        case .answer(let answer):
+            object["action"] = "answer"
+            answer.describe(in: &object)
+        case .stall: object["action"] = "stall"
+        case .reset(.refusedStream): object["action"] = "refuse"
+        case .reset(let code):
+            object["action"] = "reset"
+            object["errorCode"] = .string(code.description)
+        case .close: object["action"] = "close"
+        }
+        object["latency"] = latency.map { .string($0.description) }
+        object["share"] = JSON.Number(share).map { .number($0) }
+        object["after"] = .int(after)
+        object["count"] = count.map { .int($0) }
+        object["matched"] = .int(matched)
+        object["hits"] = .int(hits)
+        return .object(object)
+    }
+}
+
+extension Rule.Match {
+    fileprivate init(_ value: JSON.Value) throws(ControlProblem) {
+        var fields = try FieldReader(value, "`match`")
+        self.init()
+        token = try fields.deviceToken("token")
+        topic = try fields.string("topic")
+        environment = try fields.choice("environment", of: PushEnvironment.self)
+        type = try fields.choice("pushType", of: PushType.self)
+        try fields.finish()
+    }
+
+    fileprivate var json: JSON.Value {
+        var object = JSON.Object()
+        object["token"] = token.map { .string($0) }
+        object["topic"] = topic.map { .string($0) }
+        object["environment"] = environment.map { .string($0.rawValue) }
+        object["pushType"] = type.map { .string($0.rawValue) }
+        return .object(object)
+    }
+}
+
+extension ScriptedAnswer {
+    /// The longest body in bytes.
+    private static let bodyBytesMax = 65_536
+
+    /// What Apple's page calls the reason that is sent as `BadEnvironmentKeyInToken`.
+    private static let documentedSpelling = "BadEnvironmentKeyIdInToken"
+
+    fileprivate init(_ fields: inout FieldReader, now: Int64) throws(ControlProblem) {
+        let reason = try fields.string("reason")
+        let status = try fields.int("status", in: 200...599)
+        let timestamp = try fields.int("timestamp", in: 0...Int.max).map { Int64($0) }
+        let retryAfter = try fields.int("retryAfter", in: 0...86_400)
+        let known =
+            reason == Self.documentedSpelling
+            ? .badEnvironmentKeyInToken : reason.flatMap(Reason.init(rawValue:))
+        let body: Body
+        switch fields.value("body") {
+        case nil, .bool(true)?: body = .reason
+        case .bool(false)?: body = .none
+        case .string(let text)? where text.utf8.count <= Self.bodyBytesMax: body = .text(text)
+        default:
+            throw ControlProblem(
+                "`body` must be true, false or a string of \(Self.bodyBytesMax) bytes at most")
+        }
+        guard reason == nil || status != nil || known != nil else {
+            throw ControlProblem("`reason` is none that Apple documents: a rule with it needs a `status`")
+        }
+        let sent = status ?? known?.status ?? 200
+        self.init(
+            status: sent, reason: reason, timestamp: timestamp ?? (sent == 410 ? now : nil),
+            retryAfter: retryAfter,
+            body: body)
+    }
+
+    fileprivate func describe(in object: inout JSON.Object) {
+        object["status"] = .int(status)
+        object["reason"] = reason.map { .string($0) }
+        object["timestamp"] = timestamp.map { .int($0) }
+        object["retryAfter"] = retryAfter.map { .int($0) }
+        switch body {
+        case .reason: break
+        case .none: object["body"] = false
+        case .text(let text): object["body"] = .string(text)
+        }
+    }
+}
+
+extension ErrorCode {
+    /// The code with this name in RFC 9113 or this number.
+    static func named(_ value: JSON.Value?) throws(ControlProblem) -> ErrorCode? {
+        guard let value else { return nil }
+        if let number = value.int.flatMap({ UInt32(exactly: $0) }) { return ErrorCode(rawValue: number) }
+        let known = (0...13).map { ErrorCode(rawValue: $0) }
+        guard let code = known.first(where: { $0.description == value.string }) else {
+            throw ControlProblem(
+                "an error code is a number or one of " + known.map(\.description).joined(separator: ", "))
+        }
+        return code
+    }
+}

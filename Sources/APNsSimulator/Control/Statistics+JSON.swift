@@ -1,0 +1,45 @@
+package import JSON
+
+extension Statistics {
+    /// The counts of one environment as `GET /stats` shows them.
+    package var json: JSON.Value {
+        [
+            "pushes": .int(pushes),
+            "accepted": .int(accepted),
+            "statuses": Self.counts(statuses.map { (String($0.key), $0.value) }),
+            "reasons": Self.counts(reasons.map { ($0.key, $0.value) }),
+            "stalled": .int(stalled),
+            "reset": .int(reset),
+            "closed": .int(closed),
+            "abandoned": .int(abandoned),
+            "repeatedIDs": .int(repeatedIDs),
+            "acceptedTwice": .int(acceptedTwice),
+            "connections": [
+                "opened": .int(connectionsOpened),
+                "open": .int(connectionsOpened - connectionsClosed),
+                "refused": .int(connectionsRefused),
+                "handshakesFailed": .int(handshakesFailed),
+            ],
+        ]
+    }
+
+    private static func counts(_ pairs: [(String, Int)]) -> JSON.Value {
+        var object = JSON.Object()
+        for (name, count) in pairs.sorted(by: { $0.0 < $1.0 }) { object[name] = .int(count) }
+        return .object(object)
+    }
+}
+
+extension SimulatorState {
+    /// What `GET /stats` shows.
+    package var statisticsJSON: JSON.Value {
+        var object = JSON.Object()
+        for environment in PushEnvironment.allCases {
+            object[environment.rawValue] = statistics[environment]?.json
+        }
+        object["lastPush"] = .int(log.last)
+        object["kept"] = .int(log.kept)
+        object["dropped"] = .int(log.dropped)
+        return .object(object)
+    }
+}

@@ -1,0 +1,62 @@
+import JSON
+import Network
+
+/// What the simulator says when it is ready: to a person, and in the ready file.
+struct Notice {
+    private let productionPort: UInt16
+    private let sandboxPort: UInt16
+    private let control: SocketAddress
+    private let host: String
+    private let certificateFile: String
+    private let keys: String
+
+    init(_ options: ServeOptions, _ simulator: Simulator, control: SocketAddress, certificateFile: String) {
+        productionPort = simulator.addresses[.production]?.port ?? 0
+        sandboxPort = simulator.addresses[.sandbox]?.port ?? 0
+        self.control = control
+        let isLoopback = SocketAddress(ip: options.host, port: 0)?.isLoopback ?? false
+        host = isLoopback ? "localhost" : options.host
+        self.certificateFile = certificateFile
+        keys =
+            options.keys.isEmpty
+            ? "any, if their form is right (--public-key FILE checks signatures)"
+            : "signed by " + options.keys.compactMap(\.keyID).joined(separator: ", ")
+    }
+
+    private func url(_ port: UInt16) -> String { "https://" + Endpoint(host: host, port: port).description }
+    private var controlURL: String { "http://\(control)" }
+
+    var readyFile: [UInt8] {
+        let value: JSON.Value = [
+            "productionPort": .int(productionPort), "sandboxPort": .int(sandboxPort),
+            "controlPort": .int(control.port), "productionURL": .string(url(productionPort)),
+            "sandboxURL": .string(url(sandboxPort)), "controlURL": .string(controlURL),
+            "certificateFile": .string(certificateFile),
+        ]
+        return value.encoded() + [UInt8(ascii: "\n")]
+    }
+
+    var text: String {
+        let program = CommandLine.arguments.first ?? "apns-simulator"
+        return """
+            A simulated APNs. Nothing goes to Apple.
+
+              production       \(url(productionPort))
+              sandbox          \(url(sandboxPort))
+              control API      \(controlURL)
+              certificate      \(certificateFile)
+              provider tokens  \(keys)
+
+            Send a push:
+              curl --http2 --cacert \(certificateFile) \\
+                \(url(productionPort))/3/device/00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0 \\
+                -H "authorization: bearer $(\(program) token)" \\
+                -H 'apns-topic: com.example.app' -H 'apns-push-type: alert' -d '{"aps":{"alert":"Hello"}}'
+            See what arrived:
+              curl '\(controlURL)/pushes?format=text'
+
+            Ctrl-C stops it.
+
+            """
+    }
+}

@@ -1,0 +1,110 @@
+import HTTPServer
+import JSON
+import Network
+
+/// The main command: serves the simulated APNs and its control API until a signal comes.
+enum ServeCommand {
+    /// How long control requests under way may take when the simulator stops.
+    private static let stopDeadline = Duration.seconds(1)
+
+    static func run(_ options: ServeOptions, until stop: StopRequest) async throws(ProgramFailure) {
+        let keys = try keyPolicy(options)
+        let directory = try FileSystem.makeTemporaryDirectory()
+        let certificateFile = options.certificateFile ?? directory + "/certificate.pem"
+        let keyFile = directory + "/key.pem"
+        defer {
+            if options.certificateFile == nil { FileSystem.remove(certificateFile) }
+            FileSystem.removeDirectory(directory)
+        }
+        let tls = try makeTLS(options, certificateFile: certificateFile, keyFile: keyFile)
+        let simulator = try await start(options, keys, tls)
+        let loop = EventLoop(label: "control")
+        let control = try await serveControl(simulator, options, on: loop)
+        let notice = Notice(options, simulator, control: control.address, certificateFile: certificateFile)
+        if let readyFile = options.readyFile { try FileSystem.write(notice.readyFile, to: readyFile) }
+        StandardOutput.write(Array(notice.text.utf8))
+        await stop.wait()
+        await control.stop(within: stopDeadline)
+        await loop.stop()
+        await simulator.stop()
+    }
+
+    private static func keyPolicy(_ options: ServeOptions) throws(ProgramFailure) -> KeyPolicy {
+        guard !options.keys.isEmpty else { return .anyKey }
+        var keys: [VerificationKey] = []
+        for key in options.keys {
+            let pem = try FileSystem.read(key.file)
+            do throws(PublicKey.Failure) {
+                keys.append(
+                    VerificationKey(
+                        keyID: key.keyID ?? "", teamID: key.teamID ?? "", environment: key.environment,
+                        publicKey: try PublicKey(pem: pem)))
+            } catch {
+                throw ProgramFailure(.noInput, "\(key.file) holds no P-256 key in PEM")
+            }
+        }
+        return .keys(keys)
+    }
+
+    /// Makes the certificate.
+    ///
+    /// Its key is in a file only as long as it takes to read it.
+    private static func makeTLS(
+        _ options: ServeOptions, certificateFile: String, keyFile: String
+    ) throws(ProgramFailure) -> TLSServerContext {
+        let isAddress = { SocketAddress(ip: $0, port: 0) != nil }
+        let extra = options.certificateNames + (isAddress(options.host) ? [options.host] : [])
+        let made: SelfSignedCertificate
+        do throws(NetworkError) {
+            made = try SelfSignedCertificate(
+                names: ["localhost"] + extra.filter { !isAddress($0) },
+                addresses: ["127.0.0.1", "::1"]
+                    + extra.filter { isAddress($0) && $0 != "127.0.0.1" && $0 != "::1" })
+        } catch {
+            throw ProgramFailure(.unavailable, error.description)
+        }
+        try FileSystem.write(made.certificate, to: certificateFile)
+        try FileSystem.write(made.privateKey, to: keyFile, mode: 0o600)
+        defer { FileSystem.remove(keyFile) }
+        do throws(NetworkError) {
+            return try TLSServerContext(certificateFile: certificateFile, keyFile: keyFile, alpn: ["h2"])
+        } catch {
+            throw ProgramFailure(.unavailable, error.description)
+        }
+    }
+
+    private static func start(
+        _ options: ServeOptions, _ keys: KeyPolicy, _ tls: TLSServerContext
+    ) async throws(ProgramFailure) -> Simulator {
+        var simulated = Simulator.Options()
+        simulated.start = options.start
+        simulated.keys = keys
+        simulated.loops = options.loops
+        simulated.host = options.host
+        simulated.productionPort = options.productionPort
+        simulated.sandboxPort = options.sandboxPort
+        simulated.print = options.print
+        do throws(NetworkError) {
+            return try await Simulator.start(simulated, tls: tls)
+        } catch {
+            throw ProgramFailure(.unavailable, error.description)
+        }
+    }
+
+    private static func serveControl(
+        _ simulator: Simulator, _ options: ServeOptions, on loop: EventLoop
+    ) async throws(ProgramFailure) -> HTTPServer {
+        do throws(NetworkError) {
+            guard let address = SocketAddress(ip: options.controlHost, port: options.controlPort) else {
+                throw .badAddress(options.controlHost)
+            }
+            var server = HTTPServer.Options(address: address)
+            server.limits.bodyBytesMax = ControlAPI.bodyBytesMax
+            return try await HTTPServer.start(
+                ControlAPI(simulator).service, server, ledger: ConnectionLedger(limits: server.limits),
+                on: loop)
+        } catch {
+            throw ProgramFailure(.unavailable, error.description)
+        }
+    }
+}

@@ -1,0 +1,41 @@
+package import HTTP2
+import JSON
+
+/// An answer as APNs words it on the wire.
+package struct AnswerMessage: Sendable {
+    package let fields: HeaderFields
+    package let body: [UInt8]
+
+    /// The message for an answer: status, `apns-id`, in the sandbox `apns-unique-id`, and a body unless it is 200.
+    package init(_ answer: ScriptedAnswer, id: MessageID, uniqueID: MessageID?) {
+        var fields = HeaderFields(status: answer.status)
+        Self.append(id, as: "apns-id", to: &fields)
+        if let uniqueID { Self.append(uniqueID, as: "apns-unique-id", to: &fields) }
+        if let seconds = answer.retryAfter { fields.append("retry-after", String(seconds)) }
+        self.fields = fields
+        body = Self.body(of: answer)
+    }
+
+    /// The identifiers differ from push to push, so HPACK's table would gain nothing from them.
+    private static func append(_ id: MessageID, as name: StaticString, to fields: inout HeaderFields) {
+        var text: [UInt8] = []
+        text.reserveCapacity(MessageID.textLength)
+        id.append(to: &text)
+        fields.append(name, text, indexed: false)
+    }
+
+    private static func body(of answer: ScriptedAnswer) -> [UInt8] {
+        switch answer.body {
+        case .none: return []
+        case .text(let text): return Array(text.utf8)
+        case .reason:
+            guard answer.reason != nil || answer.timestamp != nil else { return [] }
+            var writer = JSON.Writer()
+            writer.beginObject()
+            if let reason = answer.reason { writer.member("reason", reason) }
+            if let timestamp = answer.timestamp { writer.member("timestamp", timestamp) }
+            writer.endObject()
+            return writer.finish()
+        }
+    }
+}

@@ -1,0 +1,168 @@
+import HTTP2
+import Network
+
+/// One client's connection: judges its pushes and answers them at once or later.
+///
+/// Confined to its loop.
+final class PushConnection: ServerConnectionHandler {
+    /// A push whose answer is not due yet.
+    private struct Pending {
+        var record: PushRecord
+        let action: Rule.Action
+        let hasClientID: Bool
+    }
+
+    let environment: PushEnvironment
+    private let server: PushServer
+    private var connection: HTTP2ServerConnection?
+    private(set) var id: UInt64 = 0
+    private var trust = ConnectionTrust()
+    private var pending: [StreamID: Pending] = [:]
+    private var isPrimed = false
+    private var isStalled = false
+    private var highestAnswered = StreamID(rawValue: 0)
+    private var pushes = 0
+    private var openedAt: Int64 = 0
+
+    init(environment: PushEnvironment, server: PushServer) {
+        self.environment = environment
+        self.server = server
+    }
+
+    // MARK: Commands
+
+    func apply(_ command: ConnectionCommand) {
+        switch command {
+        case .goAway(let code, let debugData, let last): goAway(code, debugData, last)
+        case .close: connection?.close()
+        case .stall:
+            isStalled = true
+            connection?.stall()
+        case .resume:
+            isStalled = false
+            connection?.resume()
+        }
+    }
+
+    /// Tells the client how many streams it may open, now that the settings are others.
+    func applyStreamLimit() {
+        connection?.setMaxConcurrentStreams(
+            isPrimed ? server.settings.streams : server.settings.initialStreams)
+    }
+
+    var info: ConnectionInfo {
+        ConnectionInfo(
+            id: id, environment: environment, remote: connection?.channel?.remoteAddress?.description ?? "?",
+            openedAt: openedAt, pushes: pushes, openStreams: connection?.openStreamCount ?? 0,
+            isPrimed: isPrimed,
+            isStalled: isStalled, token: trust.token)
+    }
+
+    private func goAway(_ code: ErrorCode, _ debugData: [UInt8], _ last: ConnectionCommand.LastStream) {
+        switch last {
+        case .received: connection?.goAway(code, debugData: debugData)
+        case .answered: connection?.goAway(code, lastStreamID: highestAnswered, debugData: debugData)
+        case .number(let stream): connection?.goAway(code, lastStreamID: stream, debugData: debugData)
+        }
+    }
+
+    // MARK: ServerConnectionHandler
+
+    func connectionOpened(_ connection: HTTP2ServerConnection) {
+        self.connection = connection
+        openedAt = WallClock.milliseconds
+        id = server.opened(self)
+        if server.stallsNew.contains(environment) { apply(.stall) }
+    }
+
+    func connection(_ connection: HTTP2ServerConnection, event: ServerEvent) {
+        switch event {
+        case .request(let stream, let request): receive(PushRequest(request), on: stream)
+        case .aborted(let stream, _): abandon(stream)
+        case .settingsAcknowledged, .pingAcknowledged, .goAway: break
+        }
+    }
+
+    func connectionClosed(_ connection: HTTP2ServerConnection, end: ConnectionEnd) {
+        for stream in pending.keys.sorted() { abandon(stream) }
+        server.closed(self)
+        self.connection = nil
+    }
+
+    // MARK: Pushes
+
+    private func receive(_ request: PushRequest, on stream: StreamID) {
+        pushes += 1
+        let now = WallClock.milliseconds
+        let checked = check(request, now: now / 1_000)
+        let clientID =
+            switch checked {
+            case .success(let push): push.id
+            case .failure: request[.id].flatMap(MessageID.init(canonical:))
+            }
+        let decision = server.shared.withLock { $0.state.decide(checked, id: clientID, in: environment) }
+        let record = PushRecord(
+            receivedAt: now, environment: environment, connection: id, stream: stream, request: request,
+            id: decision.id, uniqueID: decision.uniqueID, detail: decision.detail, rule: decision.rule,
+            outcome: .abandoned)
+        let push = Pending(record: record, action: decision.action, hasClientID: clientID != nil)
+        guard decision.delay > .zero, decision.action != .stall else { return carryOut(push) }
+        pending[stream] = push
+        server.delay(stream, of: self, for: decision.delay)
+    }
+
+    private func check(_ request: PushRequest, now: Int64) -> Result<CheckedPush, Refusal> {
+        do throws(Refusal) {
+            return .success(
+                try server.validator.check(
+                    request, to: environment, now: now, trust: &trust, verifier: &server.verifier))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// The time has come to answer on a stream, unless it is gone.
+    func due(_ stream: StreamID) {
+        guard let push = pending.removeValue(forKey: stream) else { return }
+        carryOut(push)
+    }
+
+    private func carryOut(_ push: Pending) {
+        let stream = push.record.stream
+        switch push.action {
+        case .pass: preconditionFailure("a decision never passes")
+        case .answer(let answer):
+            let message = AnswerMessage(answer, id: push.record.id, uniqueID: push.record.uniqueID)
+            let isTaken = connection?.respond(to: stream, message.fields, body: message.body) ?? false
+            guard isTaken else { return seal(push, .abandoned) }
+            highestAnswered = max(highestAnswered, stream)
+            if answer.status == 200 { prime() }
+            seal(push, .answered(status: answer.status, reason: answer.reason))
+        case .stall: seal(push, .stalled)
+        case .reset(let code):
+            connection?.reset(stream, code)
+            seal(push, .reset(code))
+        case .close:
+            seal(push, .closed)
+            connection?.close()
+        }
+    }
+
+    /// After the first success the client may open all the streams that APNs allows.
+    private func prime() {
+        guard !isPrimed else { return }
+        isPrimed = true
+        if server.settings.streams != server.settings.initialStreams { applyStreamLimit() }
+    }
+
+    private func abandon(_ stream: StreamID) {
+        guard let push = pending.removeValue(forKey: stream) else { return }
+        seal(push, .abandoned)
+    }
+
+    private func seal(_ push: Pending, _ outcome: PushOutcome) {
+        var record = push.record
+        record.outcome = outcome
+        server.seal(record, hasClientID: push.hasClientID)
+    }
+}
