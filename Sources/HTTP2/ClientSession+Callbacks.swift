@@ -54,26 +54,17 @@ extension ClientSession {
         _ frame: UnsafePointer<nghttp2_frame>?, _ name: UnsafeBufferPointer<UInt8>,
         _ value: UnsafeBufferPointer<UInt8>
     ) {
-        guard let frame = unsafe frame, let slot = native.slot(of: unsafe frame.pointee.hd.stream_id) else {
-            return
-        }
-        guard unsafe name.first != UInt8(ascii: ":") else {
-            // The only pseudo-header field of a response is `:status`; an interim response came before or comes now.
-            streams[slot].status = unsafe value.reduce(0) { $0 * 10 + Int($1) - 0x30 }
-            streams[slot].fields.truncate(to: 0)
-            return
-        }
-        for kept in limits.keptFields where unsafe kept.matches(name) {
-            let size = streams[slot].fields.listSize + name.count + value.count + 32
-            if size <= limits.headerListBytes { unsafe streams[slot].fields.append(name, value) }
-            return
-        }
+        guard let frame = unsafe frame else { return }
+        let isPseudo = unsafe name.first == UInt8(ascii: ":")
+        let isKept = keptFields.contains { unsafe $0.matches(name) }
+        guard isPseudo || isKept, let slot = native.slot(of: unsafe frame.pointee.hd.stream_id)
+        else { return }
+        unsafe streams.header(slot, name, value, isPseudo: isPseudo)
     }
 
     private func data(_ stream: Int32, _ bytes: UnsafeBufferPointer<UInt8>) {
         guard let slot = native.slot(of: stream) else { return }
-        let room = limits.bodyBytes - streams[slot].responseBody.count
-        unsafe streams[slot].responseBody.append(contentsOf: bytes.prefix(room))
+        unsafe streams.data(slot, bytes)
     }
 
     private func frameReceived(_ frame: UnsafePointer<nghttp2_frame>?) {
@@ -84,15 +75,14 @@ extension ClientSession {
             guard head.flags & FrameFlag.endStream != 0, let slot = native.slot(of: head.stream_id) else {
                 return
             }
-            streams[slot].isComplete = streams[slot].status >= 200
+            streams.responseEnded(slot)
         case FrameType.settings where head.flags & FrameFlag.acknowledgement == 0:
-            streamLimit = Int(native.remoteSetting(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
-            events.append(.streamLimit(streamLimit))
+            streams.limitChanged(to: Int(native.remoteSetting(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)))
         case FrameType.ping where head.flags & FrameFlag.acknowledgement != 0:
-            events.append(.pingAcknowledged(unsafe NativeSession.pingValue(frame)))
+            streams.ponged(unsafe NativeSession.pingValue(frame))
         case FrameType.goAway:
-            isClosing = true
-            events.append(.goAway(unsafe NativeSession.goAway(frame, debugDataLimit: limits.debugDataBytes)))
+            streams.wentAway(
+                unsafe NativeSession.goAway(frame, debugDataLimit: streams.limits.debugDataBytes))
         default:
             break
         }
@@ -103,21 +93,12 @@ extension ClientSession {
         guard let head = unsafe frame?.pointee.hd, head.type == FrameType.headers,
             let slot = native.slot(of: head.stream_id)
         else { return }
-        streams[slot].wasNotSent = true
+        streams.notSent(slot)
     }
 
     private func streamClosed(_ stream: Int32, _ code: ErrorCode) {
-        guard let slot = native.slot(of: stream), !streams[slot].isSettled else { return }
-        streams[slot].body = []
-        if streams[slot].isComplete {
-            let response = ClientResponse(
-                status: streams[slot].status, fields: streams[slot].fields, body: streams[slot].responseBody)
-            settle(slot, .response(slot, response))
-        } else if streams[slot].wasNotSent || code == .refusedStream {
-            settle(slot, .failure(slot, .notProcessed(code)))
-        } else {
-            settle(slot, .failure(slot, .reset(code)))
-        }
+        guard let slot = native.slot(of: stream) else { return }
+        streams.closed(slot, code)
     }
 
     /// Reads a request's body out of its slot while frames are collected.
@@ -129,23 +110,11 @@ extension ClientSession {
             }
             return unsafe Unmanaged<ClientSession>.fromOpaque(context)._withUnsafeGuaranteedRef {
                 let target = unsafe UnsafeMutableRawBufferPointer(start: buffer, count: count)
-                let piece = unsafe $0.readBody(slot: Int(slot), into: target)
+                let piece = unsafe $0.streams.readBody(Int(slot), into: target)
                 if piece.isEnd { unsafe flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
                 return piece.count
             }
         }
-    }
-
-    /// Copies the next piece of a request's body into a DATA frame.
-    private func readBody(slot: Int, into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, isEnd: Bool)
-    {
-        let offset = streams[slot].bodyOffset
-        let count = min(buffer.count, streams[slot].body.count - offset)
-        unsafe streams[slot].body.withUnsafeBytes {
-            unsafe buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[offset..<(offset + count)]))
-        }
-        streams[slot].bodyOffset = offset + count
-        return (count, offset + count == streams[slot].body.count)
     }
 }
 

@@ -6,34 +6,19 @@ import CNghttp2
 /// that submit something may be made at any time, also while draining. Queueing is the owner's: `submit` refuses
 /// what the peer's stream limit doesn't allow.
 package final class ClientSession {
-    struct Stream {
-        var id: Int32 = 0
-        var body: [UInt8] = []
-        var bodyOffset = 0
-        var status = 0
-        var isComplete = false
-        var isSettled = false
-        var wasNotSent = false
-        var fields = HeaderFields()
-        var responseBody: [UInt8] = []
-    }
-
-    let limits: ClientLimits
     let native: NativeSession
-    var streams = SlotTable<Stream>()
-    var events: [ClientEvent] = []
+    let keptFields: [StaticString]
+    /// What the callbacks change, in one value: one check for exclusive access a call.
+    var streams: ClientStreams
     private var isDraining = false
 
-    /// How many streams the server allows to be open at once; before its SETTINGS 100 (RFC 9113, section 6.5.2).
-    package internal(set) var streamLimit = 100
-    /// Whether GOAWAY came or the session was ended: no further stream can be opened.
-    package internal(set) var isClosing = false
     /// The library's own words on what the peer did wrong last; for logs.
     package internal(set) var diagnostic: String?
 
     /// Begins a connection; the preface and our SETTINGS are the first output.
     package init(limits: ClientLimits = ClientLimits()) throws(HTTP2Error) {
-        self.limits = limits
+        streams = ClientStreams(limits: limits)
+        keptFields = limits.keptFields
         native = try Self.makeNative()
         unsafe native.setUserData(Unmanaged.passUnretained(self).toOpaque())
         try native.submitSettings([
@@ -44,7 +29,13 @@ package final class ClientSession {
     }
 
     /// How many requests wait for their response.
-    package private(set) var openStreamCount = 0
+    package var openStreamCount: Int { streams.openCount }
+
+    /// How many streams the server allows to be open at once; before its SETTINGS 100 (RFC 9113, section 6.5.2).
+    package var streamLimit: Int { streams.streamLimit }
+
+    /// Whether GOAWAY came or the session was ended: no further stream can be opened.
+    package var isClosing: Bool { streams.isClosing }
 
     /// Whether `submit` would take a request now.
     package var canSubmit: Bool { !isClosing && openStreamCount < streamLimit }
@@ -71,25 +62,21 @@ package final class ClientSession {
     ///
     /// One event, `response` or `failure`, follows for the slot, whatever becomes of the connection.
     package func submit(_ fields: HeaderFields, body: [UInt8]) throws(HTTP2Error) -> StreamSlot {
-        guard !isClosing else { throw .noNewStreams }
-        guard openStreamCount < streamLimit else { throw .streamLimit }
-        let slot = streams.take { Stream() }
-        streams[slot].begin(body: body)
+        let slot = try streams.begin(id: native.nextStreamID, body: body)
         let source = unsafe body.isEmpty ? nil : Self.bodySource(slot: slot)
         do {
-            streams[slot].id = try unsafe native.submitRequest(fields, body: source, slot: slot)
+            _ = try unsafe native.submitRequest(fields, body: source, slot: slot)
         } catch {
-            streams.release(slot)
-            if error == .noNewStreams { isClosing = true }
+            streams.takeBack(slot)
+            if error == .noNewStreams { streams.close() }
             throw error
         }
-        openStreamCount += 1
         return slot
     }
 
     /// Gives a request up with RST_STREAM; its event is `failure` with `code`, unless its response was faster.
     package func cancel(_ slot: StreamSlot, _ code: ErrorCode = .cancel) throws(HTTP2Error) {
-        try native.submitReset(streams[slot].id, code)
+        try native.submitReset(streams.id(of: slot), code)
     }
 
     /// Measures the way to the server and back; `pingAcknowledged` comes with the same value.
@@ -99,7 +86,7 @@ package final class ClientSession {
 
     /// Sends GOAWAY: no further streams from here; those that are open are still answered.
     package func goAway(_ code: ErrorCode = .noError) throws(HTTP2Error) {
-        isClosing = true
+        streams.close()
         try native.submitGoAway(GoAway(lastStreamID: 0, code: code))
     }
 
@@ -107,11 +94,7 @@ package final class ClientSession {
     ///
     /// What never left the session is `notProcessed`, everything else `connectionLost`.
     package func abandon() {
-        isClosing = true
-        for slot in streams.indices where !streams[slot].isSettled {
-            let wasSent = native.hasStream(streams[slot].id)
-            settle(slot, .failure(slot, wasSent ? .connectionLost : .notProcessed(.cancel)))
-        }
+        streams.abandon { native.hasStream($0) }
     }
 
     /// Hands over what happened since the last call, in order, what the handler itself brings about included.
@@ -119,36 +102,10 @@ package final class ClientSession {
         guard !isDraining else { return }
         isDraining = true
         defer { isDraining = false }
-        var index = 0
-        while index < events.count {
-            // Moved out of the queue, so that a slot used again finds its buffers unshared.
-            var event = ClientEvent.streamLimit(0)
-            swap(&event, &events[index])
-            index += 1
+        var handled: StreamSlot?
+        while let event = streams.takeEvent(after: handled) {
+            handled = event.slot
             handle(event)
-            if let slot = event.slot { streams.release(slot) }
         }
-        events.removeAll(keepingCapacity: true)
-    }
-
-    /// Queues the one event of a request.
-    func settle(_ slot: StreamSlot, _ event: ClientEvent) {
-        streams[slot].isSettled = true
-        openStreamCount -= 1
-        events.append(event)
-    }
-}
-
-extension ClientSession.Stream {
-    /// Makes the place ready for a request, keeping the memory of the last one's response.
-    mutating func begin(body: [UInt8]) {
-        self.body = body
-        bodyOffset = 0
-        status = 0
-        isComplete = false
-        isSettled = false
-        wasNotSent = false
-        fields.truncate(to: 0)
-        responseBody.removeAll(keepingCapacity: true)
     }
 }

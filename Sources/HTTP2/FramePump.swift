@@ -60,24 +60,27 @@ final class FramePump<Engine: FrameEngine> {
         buffer = []
     }
 
-    /// Sees to it that frames leave at the end of this turn; `afterwards` runs then, also when nothing was to be sent.
-    func flushAtTurnEnd(_ afterwards: @escaping () -> Void) {
-        guard !isFlushPut, let channel else { return }
+    /// Whether a flush must be put at the end of this turn: none is there yet, and there is a channel.
+    ///
+    /// The caller puts it and calls `flush` there. (Most calls find one there: no closure is made for nothing.)
+    func needsFlush() -> Bool {
+        guard !isFlushPut, channel != nil else { return false }
         isFlushPut = true
-        channel.loop.atTurnEnd { [self] in
-            isFlushPut = false
-            afterwards()
-        }
+        return true
     }
 
     /// Moves frames to the channel as long as it takes them; closes it when the session is over.
+    ///
+    /// Each piece leaves before the next is made, so that the peer works while this side does.
     func flush() throws(HTTP2Error) {
-        guard let channel, channel.isOpen, !isStalled else { return }
-        while channel.isWritable {
+        isFlushPut = false
+        guard let channel, !isStalled else { return }
+        while channel.isOpen && channel.isWritable {
             buffer.removeAll(keepingCapacity: true)
             try engine.collectOutput(into: &buffer, target: Self.pieceBytes)
             guard !buffer.isEmpty else { break }
             channel.write(buffer)
+            channel.flush()
         }
         if engine.isFinished { channel.closeAfterFlush(deadline: Self.closeDeadline) }
     }

@@ -23,6 +23,8 @@ package final class HTTP2ClientConnection: ChannelHandler {
     private var handler: (any ClientConnectionHandler)?
     private var end: ConnectionEnd?
     private var channel: Channel?
+    /// About how much was submitted since the last flush.
+    private var unflushedBytes = 0
 
     /// A connection that tells `handler` everything, and holds it until it is closed.
     package init(limits: ClientLimits, handler: any ClientConnectionHandler) throws(HTTP2Error) {
@@ -60,7 +62,12 @@ package final class HTTP2ClientConnection: ChannelHandler {
     package func submit(_ fields: HeaderFields, body: [UInt8]) throws(HTTP2Error) -> StreamSlot {
         guard pump.channel != nil, end == nil else { throw .noNewStreams }
         let slot = try session.submit(fields, body: body)
-        flushAtTurnEnd()
+        unflushedBytes += body.count + fields.listSize
+        if unflushedBytes < FramePump<ClientSession>.pieceBytes {
+            flushAtTurnEnd()
+        } else {
+            flush()
+        }
         return slot
     }
 
@@ -136,10 +143,12 @@ package final class HTTP2ClientConnection: ChannelHandler {
     }
 
     private func flushAtTurnEnd() {
-        pump.flushAtTurnEnd { [weak self] in self?.flush() }
+        guard pump.needsFlush() else { return }
+        pump.channel?.loop.atTurnEnd { [self] in flush() }
     }
 
     private func flush() {
+        unflushedBytes = 0
         do {
             try pump.flush()
         } catch {

@@ -160,7 +160,8 @@ package final class HTTP2ServerConnection: ChannelHandler {
     }
 
     private func flushAtTurnEnd() {
-        pump.flushAtTurnEnd { [weak self] in self?.flush() }
+        guard pump.needsFlush() else { return }
+        pump.channel?.loop.atTurnEnd { [self] in flush() }
     }
 
     private func flush() {

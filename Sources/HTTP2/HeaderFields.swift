@@ -3,12 +3,19 @@ import CNghttp2
 /// An ordered list of header fields in one growing buffer, so that a list costs two allocations and not two a field.
 ///
 /// Names are lower case, pseudo-header fields (`:status`, `:path`) come first (RFC 9113, section 8.3).
-package struct HeaderFields: Sendable, Equatable {
-    private struct Field: Sendable, Equatable {
-        var start: Int32
+package struct HeaderFields: Sendable {
+    private struct Field: Sendable {
+        var nameStart: Int32
         var nameCount: Int32
+        var valueStart: Int32
         var valueCount: Int32
         var isIndexed: Bool
+    }
+
+    /// How far a list had got; see ``HeaderFields/rewind(to:)``.
+    package struct Mark: Sendable {
+        fileprivate let fieldCount: Int
+        fileprivate let byteCount: Int
     }
 
     private var storage: [UInt8] = []
@@ -20,6 +27,9 @@ package struct HeaderFields: Sendable, Equatable {
     /// How many fields there are.
     package var count: Int { fields.count }
 
+    /// Whether there is none.
+    package var isEmpty: Bool { fields.isEmpty }
+
     /// The size as SETTINGS_MAX_HEADER_LIST_SIZE counts it: octets of names and values plus 32 a field
     /// (RFC 9113, section 6.5.2).
     package var listSize: Int { storage.count + 32 * fields.count }
@@ -30,11 +40,28 @@ package struct HeaderFields: Sendable, Equatable {
         storage.reserveCapacity(byteCount)
     }
 
-    /// Forgets the fields from `count` on and keeps the memory.
-    package mutating func truncate(to count: Int) {
-        guard count < fields.count else { return }
-        storage.removeSubrange(Int(fields[count].start)...)
-        fields.removeSubrange(count...)
+    /// How far the list has got.
+    package var mark: Mark { Mark(fieldCount: fields.count, byteCount: storage.count) }
+
+    /// Forgets what came after `mark` and keeps the memory; values that `replace` gave to fields before it are lost.
+    package mutating func rewind(to mark: Mark) {
+        storage.removeSubrange(mark.byteCount...)
+        fields.removeSubrange(mark.fieldCount...)
+    }
+
+    /// Forgets everything and keeps the memory.
+    package mutating func removeAll() {
+        guard !fields.isEmpty else { return }
+        storage.removeAll(keepingCapacity: true)
+        fields.removeAll(keepingCapacity: true)
+    }
+
+    /// Gives the field at `index` another value, of two parts; the old one's bytes stay in the buffer.
+    package mutating func replace(at index: Int, _ beginning: StaticString, _ rest: String) {
+        fields[index].valueStart = Int32(storage.count)
+        fields[index].valueCount = Int32(beginning.utf8CodeUnitCount + rest.utf8.count)
+        unsafe storage.append(contentsOf: Self.bytes(beginning))
+        storage.append(contentsOf: rest.utf8)
     }
 
     /// Adds a field.
@@ -48,49 +75,41 @@ package struct HeaderFields: Sendable, Equatable {
     ///
     /// `indexed: false` sends it as a literal that no table keeps (RFC 7541, section 6.2.3).
     package mutating func append(_ name: StaticString, _ value: [UInt8], indexed: Bool = true) {
-        unsafe value.withUnsafeBufferPointer { unsafe append(Self.bytes(name), $0, indexed: indexed) }
+        unsafe begin(Self.bytes(name), valueCount: value.count, indexed: indexed)
+        storage.append(contentsOf: value)
     }
 
     /// Adds a field.
     ///
     /// `indexed: false` sends it as a literal that no table keeps (RFC 7541, section 6.2.3).
     package mutating func append(_ name: StaticString, _ value: String, indexed: Bool = true) {
-        unsafe begin(nameOf: Self.bytes(name), indexed: indexed)
-        storage.append(contentsOf: value.utf8)
-        endValue()
+        append(name, "", value, indexed: indexed)
+    }
+
+    /// Adds a field whose value has two parts, without putting them together first.
+    ///
+    /// `indexed: false` sends it as a literal that no table keeps (RFC 7541, section 6.2.3).
+    package mutating func append(
+        _ name: StaticString, _ beginning: StaticString, _ rest: String, indexed: Bool = true
+    ) {
+        let count = beginning.utf8CodeUnitCount + rest.utf8.count
+        unsafe begin(Self.bytes(name), valueCount: count, indexed: indexed)
+        unsafe storage.append(contentsOf: Self.bytes(beginning))
+        storage.append(contentsOf: rest.utf8)
     }
 
     /// Adds a field whose name is not known when the program is compiled.
     package mutating func append(name: String, value: String, indexed: Bool = true) {
         var name = name
-        name.withUTF8 { unsafe begin(nameOf: $0, indexed: indexed) }
+        name.withUTF8 { unsafe begin($0, valueCount: value.utf8.count, indexed: indexed) }
         storage.append(contentsOf: value.utf8)
-        endValue()
     }
 
     mutating func append(
         _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>, indexed: Bool = true
     ) {
-        unsafe begin(nameOf: name, indexed: indexed)
+        unsafe begin(name, valueCount: value.count, indexed: indexed)
         unsafe storage.append(contentsOf: value)
-        endValue()
-    }
-
-    /// Begins a field whose value is appended piece by piece with `appendValue`, without a string in between.
-    package mutating func begin(_ name: StaticString, indexed: Bool = true) {
-        unsafe begin(nameOf: Self.bytes(name), indexed: indexed)
-    }
-
-    /// Continues the value of the last field.
-    package mutating func appendValue(_ piece: String) {
-        storage.append(contentsOf: piece.utf8)
-        endValue()
-    }
-
-    /// Continues the value of the last field.
-    package mutating func appendValue(_ piece: StaticString) {
-        unsafe storage.append(contentsOf: Self.bytes(piece))
-        endValue()
     }
 
     /// The first value of the field `name` (lower case), without copying it.
@@ -122,33 +141,33 @@ package struct HeaderFields: Sendable, Equatable {
     /// Every field in order, as text where it is UTF-8 and with replacement characters where it is not.
     package var strings: [(name: String, value: String)] {
         fields.map { field in
-            let nameEnd = Int(field.start + field.nameCount)
-            let name = String(decoding: storage[Int(field.start)..<nameEnd], as: UTF8.self)
+            let name = String(decoding: nameSlice(of: field), as: UTF8.self)
             return (name, String(decoding: valueSlice(of: field), as: UTF8.self))
         }
     }
 
-    private mutating func begin(nameOf name: UnsafeBufferPointer<UInt8>, indexed: Bool) {
-        let field = Field(
-            start: Int32(storage.count), nameCount: Int32(name.count), valueCount: 0, isIndexed: indexed)
-        fields.append(field)
+    /// Notes a field and its name; the caller appends `valueCount` bytes.
+    private mutating func begin(_ name: UnsafeBufferPointer<UInt8>, valueCount: Int, indexed: Bool) {
+        fields.append(
+            Field(
+                nameStart: Int32(storage.count), nameCount: Int32(name.count),
+                valueStart: Int32(storage.count + name.count), valueCount: Int32(valueCount),
+                isIndexed: indexed))
         unsafe storage.append(contentsOf: name)
     }
 
-    private mutating func endValue() {
-        let last = fields.count - 1
-        guard last >= 0 else { return }
-        fields[last].valueCount = Int32(storage.count) - fields[last].start - fields[last].nameCount
+    private func nameSlice(of field: Field) -> ArraySlice<UInt8> {
+        storage[Int(field.nameStart)..<Int(field.nameStart + field.nameCount)]
     }
 
     private func valueSlice(of field: Field) -> ArraySlice<UInt8> {
-        let start = Int(field.start + field.nameCount)
-        return storage[start..<(start + Int(field.valueCount))]
+        storage[Int(field.valueStart)..<Int(field.valueStart + field.valueCount)]
     }
 
     private func matches(_ field: Field, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
         guard Int(field.nameCount) == name.count else { return false }
-        return unsafe storage[Int(field.start)..<Int(field.start + field.nameCount)].elementsEqual(name)
+        let start = Int(field.nameStart)
+        return unsafe storage[start..<(start + name.count)].elementsEqual(name)
     }
 
     private static func bytes(_ string: StaticString) -> UnsafeBufferPointer<UInt8> {
@@ -163,18 +182,28 @@ package struct HeaderFields: Sendable, Equatable {
         unsafe storage.withUnsafeBufferPointer { bytes in
             unsafe withUnsafeTemporaryAllocation(of: nghttp2_nv.self, capacity: fields.count) { table in
                 for (index, field) in fields.enumerated() {
-                    let name = unsafe UnsafeMutablePointer(
-                        mutating: bytes.baseAddress?.advanced(by: Int(field.start)))
+                    let base = unsafe UnsafeMutablePointer(mutating: bytes.baseAddress)
                     let flags = field.isIndexed ? NGHTTP2_NV_FLAG_NONE : NGHTTP2_NV_FLAG_NO_INDEX
                     let entry = unsafe nghttp2_nv(
-                        name: name, value: name?.advanced(by: Int(field.nameCount)),
-                        namelen: Int(field.nameCount),
+                        name: base?.advanced(by: Int(field.nameStart)),
+                        value: base?.advanced(by: Int(field.valueStart)), namelen: Int(field.nameCount),
                         valuelen: Int(field.valueCount), flags: UInt8(flags.rawValue))
                     unsafe table.initializeElement(at: index, to: entry)
                 }
                 return unsafe body(UnsafePointer(table.baseAddress), fields.count)
             }
         }
+    }
+}
+
+extension HeaderFields: Equatable {
+    /// Whether both have the same names and values in the same order.
+    package static func == (left: HeaderFields, right: HeaderFields) -> Bool {
+        left.count == right.count
+            && zip(left.fields, right.fields).allSatisfy {
+                left.nameSlice(of: $0) == right.nameSlice(of: $1)
+                    && left.valueSlice(of: $0) == right.valueSlice(of: $1)
+            }
     }
 }
 

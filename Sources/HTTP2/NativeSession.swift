@@ -101,6 +101,11 @@ import CNghttp2
         try Self.check(unsafe nghttp2_submit_ping(pointer, UInt8(NGHTTP2_FLAG_NONE.rawValue), opaque))
     }
 
+    /// The number that the next request's stream gets.
+    var nextStreamID: Int32 {
+        Int32(bitPattern: unsafe nghttp2_session_get_next_stream_id(pointer))
+    }
+
     /// Queues a request; its body comes from the callback that the role installed.
     func submitRequest(
         _ fields: HeaderFields, body: nghttp2_data_provider?, slot: Int

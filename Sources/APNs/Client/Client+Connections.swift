@@ -85,7 +85,13 @@ extension Client {
             state.answered(connection.index, PoolState.AnswerKind(response.status, nil), at: now)
             return goOn(at: now)
         }
-        let outcome = Answer(response, idOf: entry.push).outcome(of: entry.push.id)
+        if response.isPlainAcceptance(of: entry.push) {
+            counters.accepted += 1
+            state.answered(connection.index, .accepted, at: now)
+            entry.completion(.accepted(apnsID: entry.push.id, uniqueID: nil))
+            return goOn(at: now)
+        }
+        let outcome = Answer(response).outcome(of: entry.push.id)
         switch outcome {
         case .rejected(let rejection):
             counters.rejected[rejection.name, default: 0] += 1
@@ -159,13 +165,18 @@ extension PoolState.AnswerKind {
     }
 }
 
+extension ClientResponse {
+    /// Whether the push was taken and the answer says nothing more: nearly every answer, and no text is made of it.
+    fileprivate func isPlainAcceptance(of push: Push) -> Bool {
+        guard status == 200, fields.count <= 1 else { return false }
+        return fields["apns-id"]?.elementsEqual(push.id.utf8) ?? fields.isEmpty
+    }
+}
+
 extension Answer {
-    /// An answer from the wire; an `apns-id` that is the push's own isn't copied.
-    fileprivate init(_ response: ClientResponse, idOf push: Push) {
-        let apnsID = response.fields["apns-id"]
-        let isSame = apnsID?.elementsEqual(push.id.utf8) ?? true
+    fileprivate init(_ response: ClientResponse) {
         self.init(
-            status: response.status, apnsID: isSame ? nil : response.fields.string("apns-id"),
+            status: response.status, apnsID: response.fields.string("apns-id"),
             uniqueID: response.fields.string("apns-unique-id"),
             retryAfter: response.fields.string("retry-after"),
             body: response.body)

@@ -33,9 +33,10 @@ package final class Client {
     private var tickTimer: Timer?
     private var tickDue = MonotonicTime(nanoseconds: 0)
     private var deadlineTimer: Timer?
-    private var isStopping = false
     private var stopTimer: Timer?
     private var onStopped: [() -> Void] = []
+
+    // The timers hold the client unowned: weak references would make every retain of it slow.
 
     /// A group without connections; the first push opens one. Only on `loop`.
     ///
@@ -59,18 +60,18 @@ package final class Client {
         self.random = random
         authority = endpoint.port == 443 ? endpoint.authorityHost : endpoint.description
         state = PoolState(settings)
-        tickTimer = Timer(on: loop) { [weak self] in self?.tick() }
-        deadlineTimer = Timer(on: loop) { [weak self] in self?.expirePushes() }
+        tickTimer = Timer(on: loop) { [unowned self] in tick() }
+        deadlineTimer = Timer(on: loop) { [unowned self] in expirePushes() }
     }
 
     /// Sends a push; `completion` gets its outcome once, on the loop, perhaps before this call returns.
     package func send(_ push: Push, completion: @escaping (Outcome) -> Void) {
-        guard !isStopping else { return settle(completion, .notSent, .shuttingDown) }
+        guard !state.isStopping else { return settle(completion, .notSent, .shuttingDown) }
         let now = loop.now
         refreshToken(at: now)
         switch state.arrive(at: now) {
         case .connection(let index):
-            put(insert(push, completion, at: now), on: index, at: now)
+            put(insert(push, completion, at: now), push, on: index, at: now)
         case .queue:
             pushes.wait(insert(push, completion, at: now), first: false)
         case .queueFull:
@@ -92,9 +93,9 @@ package final class Client {
     ///
     /// Pushes without an answer by then come to ``Unreachable/Cause/shuttingDown``. Only on the loop.
     package func stop(deadline: Duration) async {
-        isStopping = true
+        state.isStopping = true
         if stopTimer == nil {
-            let timer = Timer(on: loop) { [weak self] in self?.cutOff() }
+            let timer = Timer(on: loop) { [unowned self] in cutOff() }
             timer.schedule(after: deadline)
             stopTimer = timer
         }
@@ -135,16 +136,15 @@ extension Client {
     }
 
     /// Puts a push onto a connection that the state chose and counts it on already.
-    private func put(_ place: Int, on index: Int, at now: MonotonicTime) {
-        guard let connection = connections[index], let push = pushes[place]?.push else { return }
+    private func put(_ place: Int, _ push: Push, on index: Int, at now: MonotonicTime) {
+        guard let connection = connections[index] else { return }
         guard let token else {
             state.ended(index, .broken, at: now, jitter: 0)
             return finish(place, .notSent, .noProviderToken)
         }
         do {
-            let slot = try connection.send(push, place: place, authorization: token.authorization)
+            let slot = try connection.send(push, place: place, token: token)
             pushes.sent(place, on: index, stream: slot, token: token.serial, at: now)
-            if connection.openStreamCount == 1 { armTick(at: now) }
         } catch {
             state.ended(index, .broken, at: now, jitter: 0)
             guard error == .noNewStreams || error == .streamLimit else {
@@ -168,14 +168,16 @@ extension Client {
 
     /// Does what the state wants, sends what waits and has room, and sees to the timers.
     func goOn(at now: MonotonicTime) {
+        guard !state.isQuiet else { return }
         let actions = state.takeActions()
         for action in actions { perform(action, at: now) }
         if state.queued > 0 { refreshToken(at: now) }
-        while let index = state.next(at: now), let place = pushes.popWaiting() {
-            put(place, on: index, at: now)
+        while let index = state.next(at: now), let place = pushes.popWaiting(), let push = pushes[place]?.push
+        {
+            put(place, push, on: index, at: now)
         }
-        if !actions.isEmpty || tickTimer?.isScheduled == false { armTick(at: now) }
-        if isStopping { goOnStopping(at: now) }
+        if state.takeNewDuty() || !actions.isEmpty { armTick(at: now) }
+        if state.isStopping { goOnStopping(at: now) }
     }
 
     /// The outcome of a push without an answer.

@@ -41,17 +41,16 @@ final class PoolConnection: ClientConnectionHandler {
     var addressText: String { connection?.remoteAddress.map { "\($0)" } ?? "" }
 
     /// Sends a push; its stream's slot.
-    func send(_ push: Push, place: Int, authorization: [UInt8]) throws(HTTP2Error) -> Int {
+    func send(_ push: Push, place: Int, token: ProviderToken) throws(HTTP2Error) -> Int {
         guard let connection else { throw .noNewStreams }
-        let slot = try connection.submit(fields.fill(push, authorization: authorization), body: push.payload)
-        while places.count <= slot { places.append(-1) }
-        places[slot] = place
+        let slot = try connection.submit(fields.fill(push, token: token), body: push.payload)
+        places.set(slot, to: place)
         return slot
     }
 
     /// Gives up the push on a stream, whose end still comes.
     func cancel(_ slot: Int) {
-        places[slot] = -1
+        _ = places.take(slot)
         connection?.cancel(slot)
     }
 
@@ -91,8 +90,21 @@ final class PoolConnection: ClientConnectionHandler {
     }
 
     private func take(_ slot: Int) -> Int? {
-        let place = places[slot]
-        places[slot] = -1
+        places.take(slot)
+    }
+}
+
+extension [Int] {
+    /// Notes the place of the push on a stream slot.
+    fileprivate mutating func set(_ slot: Int, to place: Int) {
+        while count <= slot { append(-1) }
+        self[slot] = place
+    }
+
+    /// Takes the place out; nil for a push that was given up.
+    fileprivate mutating func take(_ slot: Int) -> Int? {
+        var place = -1
+        swap(&place, &self[slot])
         return place < 0 ? nil : place
     }
 }

@@ -17,7 +17,6 @@ extension PoolState {
 
     /// A push was answered.
     mutating func answered(_ index: Int, _ kind: AnswerKind, at now: MonotonicTime) {
-        heard(index, at: now)
         connections[index]?.answered(kind, at: now)
     }
 
@@ -197,9 +196,19 @@ extension PoolState.Connection {
     /// Whether the server has something to say: an answer or the echo of a PING.
     var owesWord: Bool { streams > 0 || isPinged }
 
+    /// A push goes onto it; whether it is the only one.
+    mutating func started(at now: MonotonicTime) -> Bool {
+        streams += 1
+        guard streams == 1 else { return false }
+        heardAt = now
+        return true
+    }
+
     /// A push was answered: the token was taken, or it wasn't.
     mutating func answered(_ kind: PoolState.AnswerKind, at now: MonotonicTime) {
         streams -= 1
+        heardAt = now
+        isSuspect = false
         answeredAt = now
         if softLimit != .max { softLimit += 1 }
         switch kind {

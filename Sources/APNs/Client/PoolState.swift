@@ -111,11 +111,24 @@ struct PoolState: Sendable {
     var failures = 0
     /// No attempt to connect before this moment.
     var notBefore: MonotonicTime?
+    /// Whether new pushes are refused and connections are only kept for those that are there.
+    var isStopping = false
+    /// Whether a connection owes answers that owed none before, so that ``nextTick`` has come nearer.
+    private var hasNewDuty = false
     /// When a failure was counted last.
     var lastFailureAt: MonotonicTime?
 
     init(_ settings: ClientSettings) {
         self.settings = settings
+    }
+
+    /// Whether the owner has nothing to do: no action, no push that waits, no nearer tick, no end.
+    var isQuiet: Bool { queued == 0 && actions.isEmpty && !hasNewDuty && !isStopping }
+
+    /// Whether ``nextTick`` has come nearer since the last look.
+    mutating func takeNewDuty() -> Bool {
+        defer { hasNewDuty = false }
+        return hasNewDuty
     }
 
     /// Takes the actions out.
@@ -160,9 +173,7 @@ struct PoolState: Sendable {
     }
 
     private mutating func start(on index: Int, at now: MonotonicTime) {
-        guard connections[index] != nil else { return }
-        if connections[index]?.streams == 0 { connections[index]?.heardAt = now }
-        connections[index]?.streams += 1
+        if connections[index]?.started(at: now) == true { hasNewDuty = true }
     }
 
     /// An unprimed connection without a push first, then the primed one with the fewest pushes.

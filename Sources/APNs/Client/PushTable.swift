@@ -16,6 +16,14 @@ struct PushTable {
         var tokenSerial: UInt64 = 0
         /// How often it went to a connection again.
         var moves = 0
+
+        fileprivate mutating func sent(on connection: Int, stream: Int, token: UInt64, at now: MonotonicTime)
+        {
+            self.connection = connection
+            self.stream = stream
+            tokenSerial = token
+            sentAt = now
+        }
     }
 
     private var entries: [Entry?] = []
@@ -29,7 +37,7 @@ struct PushTable {
     var count: Int { entries.count - free.count }
 
     /// Takes a push in.
-    mutating func insert(_ entry: Entry) -> Int {
+    mutating func insert(_ entry: consuming Entry) -> Int {
         let place = free.popLast() ?? entries.count
         if place == entries.count { entries.append(entry) } else { entries[place] = entry }
         byDeadline.append(place)
@@ -38,20 +46,18 @@ struct PushTable {
 
     /// Gives a place up.
     mutating func remove(_ place: Int) -> Entry? {
-        guard entries.indices.contains(place), let entry = entries[place] else { return nil }
+        var entry: Entry?
+        swap(&entry, &entries[place])
+        guard entry != nil else { return nil }
         byDeadline.remove(place)
         waiting.remove(place)
-        entries[place] = nil
         free.append(place)
         return entry
     }
 
     /// Notes where a push went.
     mutating func sent(_ place: Int, on connection: Int, stream: Int, token: UInt64, at now: MonotonicTime) {
-        entries[place]?.connection = connection
-        entries[place]?.stream = stream
-        entries[place]?.tokenSerial = token
-        entries[place]?.sentAt = now
+        entries[place]?.sent(on: connection, stream: stream, token: token, at: now)
     }
 
     /// Puts a push behind those that wait, or before them when it has waited before.
