@@ -27,6 +27,12 @@ extension ClientSession {
         unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(set) { _, frame, context in
             unsafe ClientSession.with(context) { unsafe $0.frameReceived(frame) }
         }
+        unsafe nghttp2_session_callbacks_set_on_frame_send_callback(set) { _, frame, context in
+            guard let frame = unsafe frame, unsafe frame.pointee.hd.type == FrameType.goAway else { return 0 }
+            return unsafe ClientSession.with(context) {
+                $0.diagnostic = unsafe NativeSession.diagnosis(frame) ?? $0.diagnostic
+            }
+        }
         unsafe nghttp2_session_callbacks_set_on_frame_not_send_callback(set) { _, frame, _, context in
             unsafe ClientSession.with(context) { unsafe $0.frameNotSent(frame) }
         }

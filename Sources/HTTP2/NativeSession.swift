@@ -201,6 +201,14 @@ extension NativeSession {
         }
     }
 
+    /// What the library says of the peer's mistake in a GOAWAY that it sends itself.
+    static func diagnosis(_ frame: UnsafePointer<nghttp2_frame>) -> String? {
+        let goAway = unsafe goAway(frame, debugDataLimit: 200)
+        guard goAway.code != .noError else { return nil }
+        return goAway.debugData.isEmpty
+            ? goAway.code.description : String(decoding: goAway.debugData, as: UTF8.self)
+    }
+
     /// A GOAWAY frame as a value; of its debug data no more than `debugDataLimit` bytes.
     static func goAway(_ frame: UnsafePointer<nghttp2_frame>, debugDataLimit: Int) -> GoAway {
         let raw = unsafe frame.pointee.goaway

@@ -136,8 +136,10 @@ extension ServerSession {
 
     /// After a response that was complete before its request, the rest of the request isn't wanted.
     private func frameSent(_ frame: UnsafePointer<nghttp2_frame>?) {
-        guard earlyAnswers > 0, let head = unsafe frame?.pointee.hd,
-            head.type == FrameType.headers || head.type == FrameType.data,
+        guard let frame = unsafe frame else { return }
+        let head = unsafe frame.pointee.hd
+        if head.type == FrameType.goAway { diagnostic = unsafe NativeSession.diagnosis(frame) ?? diagnostic }
+        guard earlyAnswers > 0, head.type == FrameType.headers || head.type == FrameType.data,
             head.flags & FrameFlag.endStream != 0, let slot = native.slot(of: head.stream_id),
             streams[slot].isAnswered, !streams[slot].isRequestEnded
         else { return }

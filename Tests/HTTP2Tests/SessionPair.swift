@@ -57,6 +57,20 @@ final class SessionPair {
         }
     }
 
+    private var answered = 0
+
+    /// Answers every request that has no answer yet with 200 and its `apns-id`, and carries that over.
+    func answerAll() throws {
+        while answered < requests.count {
+            let (stream, request) = requests[answered]
+            answered += 1
+            var fields = HeaderFields(status: 200)
+            fields.append("apns-id", request.fields.string("apns-id") ?? "")
+            server.respond(to: stream, fields)
+            try exchange()
+        }
+    }
+
     /// The requests that the server has got, in order.
     var requests: [(stream: StreamID, request: ServerRequest)] {
         serverEvents.compactMap {
