@@ -91,7 +91,7 @@ struct ConfigurationTests {
                 4 problems with the configuration:
                   - PORT is "70000": expected a whole number from 0 to 65535
                   - HOST is "relay.example.org": expected an IPv4 or IPv6 address
-                  - APNS_TTL is "86400": expected a duration from 0s to 30d, such as 500ms, 10s, 5m, 24h or 30d
+                  - APNS_TTL is "86400": expected a number with its unit: 500ms, 10s, 5m, 24h, 30d
                   - RELAY_LOG_LEVEL is "loud": expected one of debug, info, warning, error
                 See relay serve --help.
                 """)

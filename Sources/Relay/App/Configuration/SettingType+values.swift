@@ -21,12 +21,12 @@ extension SettingType where Value == Duration {
         let lowest = DurationText.render(range.lowerBound)
         let highest = DurationText.render(range.upperBound)
         return SettingType(
-            accepts: "a duration from \(lowest) to \(highest), such as 500ms, 10s, 5m, 24h or 30d",
+            accepts: "a duration from \(lowest) to \(highest)",
             parse: { text in
-                guard let value = DurationText.parse(text), range.contains(value) else {
-                    return .failure(.notAccepted)
+                guard let value = DurationText.parse(text) else {
+                    return .failure(.because("expected a number with its unit: 500ms, 10s, 5m, 24h, 30d"))
                 }
-                return .success(value)
+                return range.contains(value) ? .success(value) : .failure(.notAccepted)
             },
             render: DurationText.render)
     }

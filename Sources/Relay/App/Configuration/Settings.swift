@@ -34,7 +34,7 @@ enum Settings {
         "Event loops. Each is a thread with its own listener and its own connections to APNs.")
     static let connectionsMax = Setting(
         "RELAY_CONNECTIONS_MAX", .server, .integer(1...1_000_000), default: 16_384,
-        "Open client connections in all. Further ones are closed at once.")
+        "Open client connections in all. Further ones are answered 503 and closed.")
     static let connectionsPerAddressMax = Setting(
         "RELAY_CONNECTIONS_PER_ADDRESS_MAX", .server, .integer(1...1_000_000), default: 1024,
         "Open client connections from one address (an IPv6 /64 counts as one). A proxy in front is one address."

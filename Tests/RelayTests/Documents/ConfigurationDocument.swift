@@ -1,0 +1,52 @@
+@testable import Relay
+
+/// docs/CONFIGURATION.md, made from the table of settings.
+enum ConfigurationDocument {
+    /// The whole document.
+    static var text: String {
+        let chapters = SettingGroup.allCases.map { group in
+            let rows = Settings.table.filter { $0.group == group }
+            let users =
+                rows.contains { $0.users.contains(.migrate) } ? "\nAlso read by `relay migrate`.\n" : ""
+            return "## \(group.rawValue)\n\(users)\n" + Documents.table(head, rows.map(cells))
+        }
+        return introduction + "\n" + chapters.joined(separator: "\n")
+    }
+
+    private static let head = ["setting", "default", "accepts", "meaning"]
+
+    private static func cells(_ row: SettingRow) -> [String] {
+        var names = "`\(row.name)`"
+        if row.isSecret { names += ", `\(row.fileName)`" }
+        return [names, code(row.defaultText), row.accepts, row.summary]
+    }
+
+    /// Values are code, sentences aren't.
+    private static func code(_ text: String) -> String {
+        text.contains(" ") || text == "required" ? text : "`\(text)`"
+    }
+
+    private static let introduction = """
+        # Configuration
+
+        <!-- Made from the table of settings in the code: UPDATE_DOCS=1 swift test --filter Documents -->
+
+        `relay serve` reads its settings from environment variables and, before them, from flags of the same name: `PORT` is
+        `--port`, `APNS_TEAM_ID` is `--apns-team-id`. `relay serve --help` prints this page's tables.
+
+        - An **empty variable** counts as not set; a flag with an empty value is refused.
+        - A **secret** can stand in a file: `APNS_PRIVATE_KEY_FILE` names it, one line break at its end is dropped. Setting both
+          forms is a problem. A secret that is given as a flag shows in the list of processes.
+        - **Durations** are a whole number and a unit: `500ms`, `10s`, `5m`, `24h`, `30d`.
+        - A variable whose name begins with `RELAY_` or `APNS_` and is no setting is a **problem**, with the name that was meant where one
+          is near. What Kubernetes and Docker add for a service called `relay` or `apns-…` (`RELAY_SERVICE_HOST`,
+          `RELAY_PORT=tcp://…`) is left alone.
+        - **All problems** come in one message before anything is opened; the exit status is then 78. It is 64 for a command line that
+          makes no sense, 69 when the database or the port can't be had.
+        - Settings that belong together are set together: the certificate and its key; APNs' team, key identifier and key.
+
+        The least that a relay needs is `APNS_TEAM_ID`, `APNS_KEY_ID` and `APNS_PRIVATE_KEY` or `APNS_PRIVATE_KEY_FILE`. `./dev run` tries one
+        without them, against a simulator.
+
+        """
+}
