@@ -77,3 +77,11 @@ let package = Package(
         tests("EndToEndTests", ["JSON", "Network"]),
     ]
 )
+
+// The fuzzer needs the compiler's instrumentation: Tests/Fuzz/run builds it on its own.
+if Context.environment["RELAY_FUZZ"] == "1" {
+    package.targets.append(
+        .executableTarget(
+            name: "Fuzz", dependencies: ["HTTPServer"], path: "Tests/Fuzz",
+            exclude: ["corpus", "http.dict", "run"], swiftSettings: strict))
+}
