@@ -89,7 +89,9 @@ private struct Outcome: Equatable {
                 )
                 said.append("\(fields) \(request.body)")
             case .refused(let refusal):
-                said.append("\(refusal)")
+                let request = parser.unfinished
+                said.append("\(refusal) \(parser.isHead) \(request?.target ?? "") \(request?.path ?? "")")
+                said.append("\(request?.query ?? "") \(request?.headers.pairs.map(\.value) ?? [])")
                 var again = 0
                 guard case .refused(refusal) = parser.parse(piece.span, &again), again == 0 else {
                     preconditionFailure("went on after a refusal")

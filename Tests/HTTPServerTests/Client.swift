@@ -26,14 +26,16 @@ final class Client: ChannelHandler {
     private var reason: ChannelCloseReason?
     private var waiters: [CheckedContinuation<Void, Never>] = []
     private var channel: Channel?
-    /// What the client does when the server ends its side; closing is what clients do.
-    var onEnd: (Channel) -> Void = { $0.close() }
+    /// Doesn't close when the server ends its side, as clients do.
+    private var staysOpen = false
 
     /// Connects and waits until the connection stands.
     static func connect(
-        to address: SocketAddress, tls: TLSClientContext? = nil, on loop: isolated EventLoop
+        to address: SocketAddress, tls: TLSClientContext? = nil, staysOpen: Bool = false,
+        on loop: isolated EventLoop
     ) async throws -> Client {
         let client = Client()
+        client.staysOpen = staysOpen
         let host = tls == nil ? address.host : "localhost"
         client.channel = Channel.connect(
             to: Endpoint(host: host, port: address.port), tls: tls, on: loop, timeout: .seconds(10),
@@ -55,7 +57,18 @@ final class Client: ChannelHandler {
 
     func close() { channel?.close() }
 
-    /// Ends this side and reads on.
+    /// Sends `text` again and again until the returned task is cancelled; each time after `interval`.
+    func drip(_ text: String, every interval: Duration, on loop: isolated EventLoop) -> Task<Void, Never> {
+        let client = LoopBound(self, on: loop)
+        return Task {
+            _ = loop
+            while !Task.isCancelled && client.value.reason == nil {
+                client.value.send(text)
+                await pause(interval, on: loop)
+            }
+        }
+    }
+
     func pauseReading() { channel?.pauseReading() }
 
     func resumeReading() { channel?.resumeReading() }
@@ -141,7 +154,7 @@ final class Client: ChannelHandler {
 
     func channelReadEnded(_ channel: Channel) {
         hasEnded = true
-        onEnd(channel)
+        if !staysOpen { channel.close() }
         wake()
     }
 

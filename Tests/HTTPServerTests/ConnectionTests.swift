@@ -62,3 +62,163 @@ struct ConnectionTests {
         }
     }
 }
+
+@Suite(.timeLimit(.minutes(1)))
+struct SemanticsTests {
+    @Test("HEAD gets what GET gets, without the body")
+    func head() async throws {
+        try await serving(testService()) { loop, serving in
+            let client = try await serving.client(on: loop)
+            for path in ["/sync", "/async"] {
+                client.send("HEAD \(path) HTTP/1.1\r\nHost: h\r\n\r\nGET \(path) HTTP/1.1\r\nHost: h\r\n\r\n")
+                let head = try await client.answer(isHead: true, on: loop)
+                let get = try await client.answer(on: loop)
+                #expect(head.headers["content-length"] == "\(get.body.utf8.count)")
+                #expect(get.body.isEmpty == false)
+            }
+            client.send("HEAD /nowhere HTTP/1.1\r\nHost: h\r\n\r\n")
+            #expect(try await client.answer(isHead: true, on: loop).status == 404)
+            client.send("HEAD / HTTP/1.1\r\nHost: h\r\nbad header\r\n\r\n")
+            #expect(try await client.answer(isHead: true, on: loop).status == 400)
+            #expect(await client.closed(on: loop) == "")
+        }
+    }
+
+    @Test(
+        "An unknown path is 404, a method that the path lacks is 405 with Allow, and both keep the connection"
+    )
+    func routing() async throws {
+        try await serving(testService()) { loop, serving in
+            let client = try await serving.client(on: loop)
+            client.send("GET /nowhere HTTP/1.1\r\nHost: h\r\n\r\n")
+            let missing = try await client.answer(on: loop)
+            #expect(missing.status == 404)
+            #expect(missing.body == Refusal.notFound.sentence + "\n")
+            for method in ["DELETE", "BREW", "OPTIONS", "TRACE"] {
+                client.send("\(method) /sync HTTP/1.1\r\nHost: h\r\n\r\n")
+                let wrong = try await client.answer(on: loop)
+                #expect(wrong.status == 405)
+                #expect(wrong.headers["allow"] == "GET, HEAD, POST")
+            }
+            client.send("OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n")
+            #expect(try await client.answer(on: loop).headers["allow"] == "GET, HEAD, POST")
+            client.close()
+        }
+    }
+
+    @Test(
+        "A client that waits for 100 Continue gets it once, in its turn, and not when its body is there already"
+    )
+    func expectation() async throws {
+        let gate = Gate()
+        try await serving(testService(gate: gate)) { loop, serving in
+            let client = try await serving.client(on: loop)
+            let post = "POST /sync HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n"
+            client.send(post)
+            #expect(try await client.answer(on: loop) == Answer(status: 100, headers: [:], body: ""))
+            client.send("body")
+            #expect(try await client.answer(on: loop).body == "body")
+            client.send(post + "here")
+            #expect(try await client.answer(on: loop).body == "here")
+            // Behind a request that is still being answered, 100 waits for that answer.
+            client.send("GET /held HTTP/1.1\r\nHost: h\r\n\r\n" + post)
+            await gate.arrived(1)
+            gate.open()
+            #expect(try await client.answer(on: loop).body == "held")
+            #expect(try await client.answer(on: loop).status == 100)
+            client.send("late")
+            #expect(try await client.answer(on: loop).body == "late")
+            // A body that will be refused is not asked for.
+            client.send(
+                "POST /sync HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 99999\r\n\r\n")
+            #expect(try await client.answer(on: loop).status == 413)
+            #expect(await client.closed(on: loop) == "")
+        }
+    }
+
+    @Test("Connection: close and HTTP/1.0 end the connection, keep-alive in HTTP/1.0 keeps it")
+    func closing() async throws {
+        try await serving(testService()) { loop, serving in
+            let closing = try await serving.client(on: loop)
+            closing.send(
+                "GET /async HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\nGET /sync HTTP/1.1\r\nHost: h\r\n\r\n"
+            )
+            let last = try await closing.answer(on: loop)
+            #expect(last.headers["connection"] == "close")
+            #expect(await closing.closed(on: loop) == "")
+            let old = try await serving.client(on: loop)
+            old.send("GET /sync HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+            #expect(try await old.answer(on: loop).headers["connection"] == "keep-alive")
+            old.send("GET /sync HTTP/1.0\r\n\r\n")
+            #expect(try await old.answer(on: loop).headers["connection"] == "close")
+            #expect(await old.closed(on: loop) == "")
+        }
+    }
+
+    @Test(
+        "A refused request is answered in the service's words, and the answer arrives though the client still sends"
+    )
+    func refusals() async throws {
+        var service = testService()
+        service.refuse = { refusal, request in
+            Response(
+                status: 200, headers: Headers([("Allow", "nonsense"), ("X-Path", request?.path ?? "none")]),
+                body: Array("\(refusal)".utf8))
+        }
+        service.prepare = { $0.id = "7" }
+        service.finish = { request, response, _ in
+            response.headers.append("X-Request-ID", request?.id ?? "new")
+        }
+        let wording = service
+        try await serving(wording) { loop, serving in
+            let client = try await serving.client(on: loop)
+            client.send("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 999999\r\n\r\n")
+            client.send(String(repeating: "x", count: 999_999))
+            let large = try await client.answer(on: loop)
+            #expect(large.status == 413)
+            #expect(large.body == "bodyTooLarge")
+            #expect(large.headers["x-path"] == "/a")
+            #expect(large.headers["x-request-id"] == "7")
+            #expect(large.headers["connection"] == "close")
+            #expect(await client.closed(on: loop) == "")
+            let malformed = try await serving.client(on: loop)
+            malformed.send("nonsense\r\n")
+            let answer = try await malformed.answer(on: loop)
+            #expect(answer.status == 400)
+            #expect(answer.headers["x-path"] == "none")
+            #expect(answer.headers["x-request-id"] == "new")
+            #expect(await malformed.closed(on: loop) == "")
+            let wrong = try await serving.client(on: loop)
+            wrong.send("PUT /sync HTTP/1.1\r\nHost: h\r\n\r\n")
+            #expect(try await wrong.answer(on: loop).headers["allow"] == "GET, HEAD, POST")
+            wrong.close()
+        }
+    }
+
+    @Test("A client that leaves cancels its handler, whose answer is still seen by the service")
+    func leaving() async throws {
+        let gate = Gate()
+        let (bodies, body) = AsyncStream.makeStream(of: String.self)
+        var service = testService(gate: gate)
+        service.finish = { _, response, _ in body.yield(String(decoding: response.body, as: UTF8.self)) }
+        let watched = service
+        try await serving(watched) { loop, serving in
+            let client = try await serving.client(on: loop)
+            client.send("GET /held HTTP/1.1\r\nHost: h\r\n\r\n")
+            await gate.arrived(1)
+            client.close()
+        }
+        body.finish()
+        #expect(await bodies.reduce(into: []) { $0.append($1) } == ["cancelled"])
+    }
+
+    @Test("A client that has ended its side is still answered, and its handlers are cancelled")
+    func halfClose() async throws {
+        try await serving(testService()) { _, serving in
+            let requests = ["/sync", "/held", "/async"].map { "GET \($0) HTTP/1.1\r\nHost: h\r\n\r\n" }
+            let answers = try await exchange(requests.joined(), with: serving.server.address)
+            let bodies = answers.split(separator: "\r\n\r\n").map { $0.prefix { $0 != "H" } }
+            #expect(bodies == ["", "sync", "cancelled", "async"])
+        }
+    }
+}

@@ -16,9 +16,6 @@ struct NodeOutcome: Decodable, Sendable {
 
 /// Runs `node-parser.mjs`, which starts a server on the loopback interface and sends it every input.
 struct NodeParser {
-    /// After so long the run is ended from outside.
-    static let deadlineSeconds = 120
-
     private struct Greeting: Decodable {
         let version: String
         let methods: [String]
@@ -30,32 +27,35 @@ struct NodeParser {
     /// Asks Node about all inputs at once.
     init(_ inputs: [[UInt8]]) async throws {
         let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "node-parser.mjs")
-        let directory = FileManager.default.temporaryDirectory.appending(
-            path: "node-parser-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: directory) }
-        let (input, output) = (directory.appending(path: "in"), directory.appending(path: "out"))
-        try Data(inputs.map { hexadecimal($0) + "\n" }.joined().utf8).write(to: input)
-        try Data().write(to: output)
-
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["timeout", "\(Self.deadlineSeconds)", "node", script.path]
-        process.standardInput = try FileHandle(forReadingFrom: input)
-        process.standardOutput = try FileHandle(forWritingTo: output)
-        let status = try await withCheckedThrowingContinuation {
-            (done: CheckedContinuation<Int32, any Error>) in
-            process.terminationHandler = { done.resume(returning: $0.terminationStatus) }
-            do { try process.run() } catch { done.resume(throwing: error) }
-        }
-        try #require(status == 0, "node ended with \(status); it has to be installed (package nodejs)")
-
-        let lines = try Data(contentsOf: output).split(separator: UInt8(ascii: "\n"))
+        let input = Data(inputs.map { hexadecimal($0) + "\n" }.joined().utf8)
+        let output = try await runNode([script.path], input: input)
+        let lines = output.split(separator: UInt8(ascii: "\n"))
         let decoder = JSONDecoder()
         methods = Set(try decoder.decode(Greeting.self, from: try #require(lines.first)).methods)
         outcomes = try lines.dropFirst().map { try decoder.decode(NodeOutcome.self, from: $0) }
         try #require(outcomes.count == inputs.count)
     }
+}
+
+/// Runs Node and returns what it wrote; after `deadlineSeconds` it is ended from outside.
+func runNode(_ arguments: [String], input: Data = Data(), deadlineSeconds: Int = 120) async throws -> Data {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "relay-node-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let (inputFile, outputFile) = (directory.appending(path: "in"), directory.appending(path: "out"))
+    try input.write(to: inputFile)
+    try Data().write(to: outputFile)
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = ["timeout", "\(deadlineSeconds)", "node"] + arguments
+    process.standardInput = try FileHandle(forReadingFrom: inputFile)
+    process.standardOutput = try FileHandle(forWritingTo: outputFile)
+    let status = try await withCheckedThrowingContinuation { (done: CheckedContinuation<Int32, any Error>) in
+        process.terminationHandler = { done.resume(returning: $0.terminationStatus) }
+        do { try process.run() } catch { done.resume(throwing: error) }
+    }
+    try #require(status == 0, "node ended with \(status); it has to be installed (package nodejs)")
+    return try Data(contentsOf: outputFile)
 }
 
 /// The bytes in hexadecimal, small letters.

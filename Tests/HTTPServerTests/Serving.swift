@@ -1,4 +1,3 @@
-import Glibc
 import HTTPServer
 import Network
 import Testing
@@ -109,4 +108,30 @@ func testService(gate: Gate = Gate()) -> Service {
         return Response(contentType: "text/plain", body: Array((isCancelled ? "cancelled" : "held").utf8))
     }
     return Service(router: router)
+}
+
+/// Looks at each turn of the loop, a millisecond apart, until `condition` holds; the suite's time limit ends a vain wait.
+func eventually(on loop: isolated EventLoop, _ condition: () -> Bool) async {
+    while !condition() { await pause(.milliseconds(1), on: loop) }
+}
+
+/// Lets time pass: for clients whose slowness is what a test is about.
+func pause(_ duration: Duration, on loop: isolated EventLoop) async {
+    var timer: Timer?
+    await withCheckedContinuation { continuation in
+        timer = Timer(on: loop) { continuation.resume() }
+        timer?.schedule(after: duration)
+    }
+    timer = nil
+}
+
+/// Sends `text` from a process of its own, which ends its side and returns all that comes until the server ends the other.
+func exchange(_ text: String, with address: SocketAddress) async throws -> String {
+    let program = """
+        const socket = require("net").connect(\(address.port), "127.0.0.1");
+        socket.end(Buffer.from("\(hexadecimal(text.utf8))", "hex"));
+        socket.pipe(process.stdout);
+        socket.on("error", (error) => { console.error(error); process.exit(1); });
+        """
+    return String(decoding: try await runNode(["-e", program]), as: UTF8.self)
 }

@@ -13,7 +13,7 @@ struct Transcript: Equatable, CustomStringConvertible {
     }
 
     var requests: [Item] = []
-    /// Header fields of all requests, in order; kept apart, since a corpus entry seldom cares.
+    /// Header fields of all requests, also of a refused one whose head was read; kept apart, since a corpus entry seldom cares.
     var fields: [String] = []
     var end = ""
 
@@ -49,6 +49,9 @@ struct Transcript: Equatable, CustomStringConvertible {
             case .refused(let refusal):
                 precondition(offset <= piece.count, "the parser took what it wasn't given")
                 end = "\(refusal.status.rawValue) \(refusal)"
+                if let request = parser.unfinished {
+                    fields += ["\(request.target) \(request.path)"] + request.headers.pairs.map { "\($0)" }
+                }
                 return false
             }
         }

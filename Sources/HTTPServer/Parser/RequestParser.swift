@@ -124,9 +124,10 @@ package struct RequestParser: Sendable {
                 offset += lineFeed + 1
                 return .blank
             case .end:
-                try head.check(rest, limits: limits)
+                // Before the check: a head that is refused as a whole is still shown by `unfinished`.
                 bytes = rest.copy(0..<lineFeed + 1)
                 offset += lineFeed + 1
+                try head.check(rest, limits: limits)
                 return .end
             }
         }

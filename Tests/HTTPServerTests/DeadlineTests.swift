@@ -1,0 +1,83 @@
+import Network
+import Testing
+
+@testable import HTTPServer
+
+@Suite
+struct DeadlineTests {
+    private static let limits: Limits = {
+        var limits = Limits()
+        limits.headDeadline = .seconds(10)
+        limits.bodyDeadline = .seconds(20)
+        limits.idleDeadline = .seconds(70)
+        limits.writeStallDeadline = .seconds(30)
+        return limits
+    }()
+
+    private func at(_ seconds: Int) -> MonotonicTime {
+        MonotonicTime(nanoseconds: UInt64(seconds) * 1_000_000_000)
+    }
+
+    @Test("A first head has one deadline from the accept on, said in words only when it has begun")
+    func firstHead() {
+        var deadlines = ConnectionDeadlines(limits: Self.limits, now: at(0))
+        #expect(deadlines.due == at(10))
+        #expect(deadlines.verdict(now: at(10)) == .close)
+        deadlines.update(.head, request: 0, now: at(9))
+        #expect(deadlines.verdict(now: at(9)) == .wait(until: at(10)))
+        #expect(deadlines.verdict(now: at(10)) == .refuse(.headTimeout))
+    }
+
+    @Test("Each wait has its own deadline, which more bytes of the same wait don't move")
+    func waits() {
+        var deadlines = ConnectionDeadlines(limits: Self.limits, now: at(0))
+        deadlines.update(.body, request: 0, now: at(5))
+        deadlines.update(.body, request: 0, now: at(24))
+        #expect(deadlines.verdict(now: at(25)) == .refuse(.bodyTimeout))
+        deadlines.update(.handler, request: 1, now: at(6))
+        #expect(deadlines.due == nil)
+        #expect(deadlines.verdict(now: at(9999)) == .wait(until: nil))
+        deadlines.update(.firstByte, request: 1, now: at(100))
+        #expect(deadlines.due == at(170))
+        #expect(deadlines.verdict(now: at(170)) == .close)
+        deadlines.update(.head, request: 1, now: at(160))
+        deadlines.update(.head, request: 1, now: at(169))
+        #expect(deadlines.verdict(now: at(170)) == .refuse(.headTimeout))
+        // The next request's head, in the same piece of input as the end of this one.
+        deadlines.update(.head, request: 2, now: at(169))
+        #expect(deadlines.due == at(179))
+    }
+
+    @Test("Answers that nobody takes close the connection, any progress starts the time anew")
+    func writeStall() {
+        var deadlines = ConnectionDeadlines(limits: Self.limits, now: at(0))
+        deadlines.update(.handler, request: 1, now: at(0))
+        deadlines.wrote(1000)
+        deadlines.update(pendingBytes: 600, now: at(1))
+        #expect(deadlines.due == at(31))
+        deadlines.update(pendingBytes: 600, now: at(20))
+        #expect(deadlines.verdict(now: at(31)) == .close)
+        deadlines.update(pendingBytes: 599, now: at(30))
+        #expect(deadlines.verdict(now: at(31)) == .wait(until: at(60)))
+        // More written, nothing taken: no progress.
+        deadlines.wrote(5000)
+        deadlines.update(pendingBytes: 5599, now: at(40))
+        #expect(deadlines.due == at(60))
+        deadlines.update(pendingBytes: 0, now: at(50))
+        #expect(deadlines.due == nil)
+        deadlines.wrote(10)
+        deadlines.update(pendingBytes: 10, now: at(100))
+        #expect(deadlines.due == at(130))
+    }
+
+    @Test("The earlier of both clocks counts")
+    func earliest() {
+        var deadlines = ConnectionDeadlines(limits: Self.limits, now: at(0))
+        deadlines.update(.firstByte, request: 1, now: at(0))
+        deadlines.wrote(1)
+        deadlines.update(pendingBytes: 1, now: at(0))
+        #expect(deadlines.due == at(30))
+        deadlines.update(.head, request: 1, now: at(1))
+        #expect(deadlines.due == at(11))
+    }
+}
