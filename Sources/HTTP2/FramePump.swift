@@ -79,8 +79,7 @@ final class FramePump<Engine: FrameEngine> {
             buffer.removeAll(keepingCapacity: true)
             try engine.collectOutput(into: &buffer, target: Self.pieceBytes)
             guard !buffer.isEmpty else { break }
-            channel.write(buffer)
-            channel.flush()
+            channel.send(buffer)
         }
         if engine.isFinished { channel.closeAfterFlush(deadline: Self.closeDeadline) }
     }

@@ -104,6 +104,30 @@ package protocol ChannelHandler: AnyObject {
         unsafe bytes.withUnsafeBytes { unsafe write($0) }
     }
 
+    /// Hands bytes to the system at once unless others wait; what it doesn't take now waits.
+    ///
+    /// For owners that gather a turn's output themselves: nothing is copied, and no flush has to follow.
+    package func send(_ bytes: UnsafeRawBufferPointer) {
+        guard state == .open, output.count == 0 else { return unsafe write(bytes) }
+        var rest = unsafe bytes
+        while rest.count > 0 {
+            let result = unsafe transport?.write(rest)
+            switch result {
+            case .bytes(let count): unsafe rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            case .needsRead, .needsWrite:
+                events?.setWriting(true)
+                return unsafe write(rest)
+            case .end, nil: return finish(.peer)
+            case .failed(let reason): return finish(reason)
+            }
+        }
+    }
+
+    /// Hands bytes to the system at once; see ``send(_:)-(UnsafeRawBufferPointer)``.
+    package func send(_ bytes: [UInt8]) {
+        unsafe bytes.withUnsafeBytes { unsafe send($0) }
+    }
+
     /// Stops reading, so that the peer is held back by TCP.
     package func pauseReading() {
         isPaused = true
@@ -222,15 +246,18 @@ package protocol ChannelHandler: AnyObject {
                 last = result
                 guard case .bytes(let count) = result else { break fill }
                 filled += count
-                if transport?.isTLS == false { break fill }
+                // Level-triggered events tell of more: a read that finds nothing would cost a system call a turn.
+                if transport?.mayHaveMore(after: count) != true {
+                    last = .needsRead
+                    break fill
+                }
             }
             budget -= filled
             if filled > 0 && state == .open {
                 unsafe handler?.channel(self, received: UnsafeRawBufferPointer(rebasing: buffer[..<filled]))
             }
             switch last {
-            case .bytes(let count):
-                if transport?.isTLS == false && count < buffer.count { return armRead() }
+            case .bytes: break
             case .needsRead: return armRead()
             case .needsWrite:
                 events?.setWriting(true)

@@ -16,6 +16,9 @@ enum TransportResult {
 
 /// A connected socket, bare or under TLS: moves bytes and never waits.
 @safe struct Transport: ~Copyable {
+    /// What a TLS record carries at most (RFC 8446, section 5.1).
+    private static let recordBytesMax = 1 << 14
+
     let descriptor: Int32
     private let ssl: OpaquePointer?
     /// Keeps OpenSSL's settings, with the protocols that its callback reads, as long as the connection.
@@ -76,6 +79,14 @@ enum TransportResult {
         ERR_clear_error()
         let count = unsafe SSL_read(ssl, buffer.baseAddress, Int32(clamping: buffer.count))
         return count > 0 ? .bytes(Int(count)) : unsafe classify(ssl, count)
+    }
+
+    /// Whether another read would perhaps find something, after one that brought `count` bytes.
+    ///
+    /// Where it is false an event tells when there is more.
+    func mayHaveMore(after count: Int) -> Bool {
+        guard let ssl = unsafe ssl else { return false }
+        return unsafe count >= Self.recordBytesMax || SSL_has_pending(ssl) == 1
     }
 
     func write(_ buffer: UnsafeRawBufferPointer) -> TransportResult {

@@ -173,8 +173,7 @@ final class HTTPConnection: ChannelHandler {
             server.encodeContinue()
         }
         deadlines.wrote(server.writeOutput(to: channel))
-        // Sending may find the client gone, or make the channel writable and so come here again.
-        channel.flush()
+        // Sending may find the client gone.
         guard !channel.isClosed else { return }
         if hasClientEnded && task == nil && backlog.isEmpty { isClosing = true }
         guard !isClosing else { return end() }

@@ -92,7 +92,7 @@ final class ServerCore {
     func writeOutput(to channel: Channel) -> Int {
         let count = output.count
         guard count > 0 else { return 0 }
-        output.withUnsafeBytes { channel.write($0) }
+        output.withUnsafeBytes { channel.send($0) }
         dropOutput()
         return count
     }
