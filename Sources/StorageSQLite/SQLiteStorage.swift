@@ -72,6 +72,9 @@ package final class SQLiteStorage: Storage {
         await writer?.close()
     }
 
+    /// How many changes wait for the writer; for tests and measurements.
+    package var waitingChanges: Int { writer?.load ?? 0 }
+
     private func read<Output: Sendable>(
         _ body: @escaping @Sendable (SQLiteReader.Session) throws(StorageError) -> Output
     ) async throws(StorageError) -> Output {

@@ -49,6 +49,9 @@ actor SQLiteWriter {
         return steps
     }
 
+    /// How many calls it has to do.
+    nonisolated var load: Int { inbox.load }
+
     /// Runs a change on the thread, commits it and returns to the caller's executor.
     nonisolated func write<Output: Sendable>(
         _ body: @escaping @Sendable (Session) throws(StorageError) -> Output

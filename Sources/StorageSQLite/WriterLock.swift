@@ -25,14 +25,12 @@ final class WriterLock {
         let deadline = clock.now + .milliseconds(waitingMilliseconds)
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             let code = errno
+            // `deinit` closes the descriptor, also when this throws.
             guard code == EWOULDBLOCK || code == EINTR else {
-                close(descriptor)
                 throw StorageError.systemCall("locking \(path)", code)
             }
             guard clock.now < deadline else {
-                let holder = Self.holder(descriptor)
-                close(descriptor)
-                throw .inUse(logDetail: "\(path) is locked by process \(holder)")
+                throw .inUse(logDetail: "\(path) is locked by process \(Self.holder(descriptor))")
             }
             usleep(Self.retryMicroseconds)
         }
@@ -40,7 +38,7 @@ final class WriterLock {
     }
 
     deinit {
-        close(descriptor)
+        if descriptor >= 0 { close(descriptor) }
     }
 
     private static let retryMicroseconds: UInt32 = 10_000

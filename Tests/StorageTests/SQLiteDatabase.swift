@@ -18,10 +18,12 @@ struct SQLiteDatabase: ContractDatabase {
         directory = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// Options under which a second writer is refused at once.
+    /// Options under which a second writer is refused soon.
+    ///
+    /// Not at once: between fork and exec a process that another test starts holds every lock of this one.
     static var impatient: SQLiteOptions {
         var options = SQLiteOptions()
-        options.writerLockTimeoutMilliseconds = 0
+        options.writerLockTimeoutMilliseconds = 100
         return options
     }
 

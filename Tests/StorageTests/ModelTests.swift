@@ -1,0 +1,100 @@
+import Storage
+import Testing
+
+/// The same numbers in every run (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+}
+
+@Suite("Models")
+struct ModelTests {
+    @Test("a UUIDv7 has its time, version and variant where RFC 9562 puts them")
+    func layout() throws {
+        // The RFC's example: 2022-02-22 14:22:22 -05:00 is 0x017F22E279B0.
+        var generator = SeededGenerator(state: 1)
+        for _ in 0..<100 {
+            let text = UUIDv7(at: 0x017F_22E2_79B0, using: &generator).text
+            #expect(text.count == 36)
+            #expect(text.hasPrefix("017f22e2-79b0-7"))
+            let characters = Array(text)
+            #expect([8, 13, 18, 23].allSatisfy { characters[$0] == "-" })
+            #expect("89ab".contains(characters[19]))
+            #expect(characters.allSatisfy { "0123456789abcdef-".contains($0) })
+        }
+    }
+
+    @Test("UUIDv7s differ in one millisecond and sort by time")
+    func order() {
+        var generator = SeededGenerator(state: 2)
+        let same = (0..<1_000).map { _ in UUIDv7(at: 1_795_262_400_123, using: &generator).text }
+        #expect(Set(same).count == 1_000)
+        let later = (0..<100).map { UUIDv7(at: 1_795_262_400_000 + $0, using: &generator).text }
+        #expect(later == later.sorted())
+    }
+
+    @Test("the same time and numbers make the same UUIDv7")
+    func deterministic() {
+        var (first, second) = (SeededGenerator(state: 3), SeededGenerator(state: 3))
+        #expect(UUIDv7(at: 5, using: &first) == UUIDv7(at: 5, using: &second))
+    }
+
+    @Test("a delivery's error is cut to 1,024 bytes between two characters and loses NULs")
+    func errorText() {
+        #expect(error(of: nil) == nil)
+        #expect(error(of: "") == "")
+        #expect(error(of: "Unregistered") == "Unregistered")
+        #expect(error(of: "a\0b\0") == "ab")
+        let full = String(repeating: "x", count: 1_024)
+        #expect(error(of: full) == full)
+        #expect(error(of: full + "y") == full)
+        let wide = String(repeating: "x", count: 1_022) + "🦊🦊"
+        #expect(error(of: wide) == String(repeating: "x", count: 1_022))
+    }
+
+    @Test("the schema's steps are numbered from 1 without a gap, and what is pending follows the version")
+    func steps() throws {
+        #expect(SchemaStep.allCases.map(\.rawValue) == Array(1...SchemaStep.current))
+        #expect(try SchemaStep.pending(after: 0) == SchemaStep.allCases)
+        #expect(try SchemaStep.pending(after: 1) == Array(SchemaStep.allCases.dropFirst()))
+        #expect(try SchemaStep.pending(after: SchemaStep.current) == [])
+        let newer = SchemaStep.current + 1
+        #expect(throws: StorageError.schemaTooNew(found: newer, known: SchemaStep.current)) {
+            try SchemaStep.pending(after: newer)
+        }
+    }
+
+    @Test("what an error says to a caller holds nothing of what the log keeps")
+    func errorsAreSafe() {
+        let detail = "/var/lib/relay.db SELECT password"
+        let errors: [StorageError] = [
+            .unavailable(logDetail: detail), .timeout(logDetail: detail), .full(logDetail: detail),
+            .readOnly(logDetail: detail), .inUse(logDetail: detail), .corrupt(logDetail: detail),
+            .schemaTooNew(found: 3, known: 2), .schemaTooOld(found: 1, needed: 2),
+            .foreignDatabase(logDetail: detail), .invalidValue(field: "eventID"), .closed,
+            .internalFault(logDetail: detail),
+        ]
+        for error in errors {
+            #expect(!"\(error)".contains("SELECT"))
+            #expect(!"\(error)".contains("/var"))
+            #expect("\(error)".hasSuffix(".") || "\(error)".hasSuffix("`."))
+            #expect(error.logDetail.hasPrefix("\(error)"))
+        }
+        #expect(StorageError.full(logDetail: detail).logDetail.contains(detail))
+        #expect(errors.filter(\.isTransient).count == 2)
+    }
+
+    private func error(of text: String?) -> String? {
+        Delivery(
+            id: "1", secretHash: SecretHash(Digest256(of: [])), eventType: "complete", sessionID: "s",
+            status: .failed, error: text, createdAt: 0
+        ).error
+    }
+}

@@ -1,0 +1,197 @@
+import Glibc
+import Storage
+import Testing
+
+@testable import StorageSQLite
+
+/// Runs a body with a database directory and removes it.
+func withDatabase(_ body: (SQLiteDatabase) async throws -> Void) async throws {
+    let database = try SQLiteDatabase()
+    do {
+        try await body(database)
+    } catch {
+        await database.destroy()
+        throw error
+    }
+    await database.destroy()
+}
+
+@Suite("SQLite files")
+struct SQLiteFileTests {
+    @Test("a new file is marked, in write-ahead mode and for its owner alone")
+    func newFile() async throws {
+        try await withDatabase { database in
+            let storage = try await database.open(SQLiteDatabase.impatient)
+            #expect(storage.appliedSteps == SchemaStep.allCases)
+            let connection = try database.raw()
+            #expect(try connection.integer("PRAGMA application_id") == 0x4150_4E52)
+            #expect(try connection.texts("PRAGMA journal_mode") == ["wal"])
+            await storage.close()
+            var information = stat()
+            #expect(stat(database.path, &information) == 0)
+            #expect(information.st_mode & 0o777 == 0o600)
+            let again = try await database.open(SQLiteDatabase.impatient)
+            #expect(again.appliedSteps == [])
+            await again.close()
+        }
+    }
+
+    @Test("closing leaves no log behind, so the one file is the whole database")
+    func closedFile() async throws {
+        try await withDatabase { database in
+            let storage = try await database.open(SQLiteDatabase.impatient)
+            _ = try await storage.register(registration("aa"), under: key, deviceLimit: 5)
+            await storage.close()
+            #expect(access(database.path + "-wal", F_OK) != 0)
+            #expect(access(database.path + "-shm", F_OK) != 0)
+        }
+    }
+
+    @Test(
+        "another program's database is refused and not changed by a byte",
+        arguments: [
+            ["PRAGMA application_id = 252006673"],
+            ["CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT)"],
+            ["CREATE TABLE device_registration (id TEXT)", "CREATE TABLE delivery_log (id TEXT)"],
+            [SQLiteDatabase.openCodeTables[0], "CREATE TABLE delivery_log (id TEXT)"],
+            [SQLiteDatabase.openCodeTables[0]],
+            SQLiteDatabase.openCodeTables + ["CREATE TABLE users (id TEXT)"],
+            SQLiteDatabase.openCodeTables + ["ALTER TABLE delivery_log ADD COLUMN extra TEXT"],
+            SQLiteDatabase.openCodeTables + ["CREATE VIEW v AS SELECT 1"],
+        ])
+    func foreignDatabase(statements: [String]) async throws {
+        try await withDatabase { database in
+            do {
+                let connection = try database.raw()
+                for statement in statements { try connection.execute(statement) }
+            }
+            let before = try contents(of: database.path)
+            for open in [database.open, database.openReadOnly] {
+                let error = await #expect(throws: StorageError.self) { _ = try await open() }
+                guard case .foreignDatabase = error else {
+                    Issue.record("got \(String(describing: error))")
+                    continue
+                }
+            }
+            #expect(try contents(of: database.path) == before)
+        }
+    }
+
+    @Test("a file that is no database is refused and not changed")
+    func noDatabase() async throws {
+        try await withDatabase { database in
+            let text = "# not a database\n" + String(repeating: "x", count: 5_000)
+            try write(text, to: database.path)
+            let error = await #expect(throws: StorageError.self) { _ = try await database.open() }
+            guard case .foreignDatabase = error else {
+                Issue.record("got \(String(describing: error))")
+                return
+            }
+            #expect(try contents(of: database.path) == Array(text.utf8))
+        }
+    }
+
+    @Test("tables that compare tokens without case are not adopted")
+    func caseInsensitiveTables() async throws {
+        try await withDatabase { database in
+            do {
+                let connection = try database.raw()
+                for statement in SQLiteDatabase.openCodeTables {
+                    let changed = statement.split(separator: "device_token varchar(255) NOT NULL")
+                    try connection.execute(
+                        changed.joined(separator: "device_token varchar(255) NOT NULL COLLATE NOCASE"))
+                }
+            }
+            let error = await #expect(throws: StorageError.self) { _ = try await database.open() }
+            guard case .foreignDatabase = error else {
+                Issue.record("got \(String(describing: error))")
+                return
+            }
+            // The transaction that would have adopted them was taken back.
+            #expect(try database.raw().integer("PRAGMA application_id") == 0)
+            #expect(
+                try database.raw().texts("SELECT name FROM sqlite_schema WHERE name = 'relay_schema'") == [])
+        }
+    }
+
+    @Test("a directory that isn't there is unavailable, and the caller isn't told its path")
+    func missingDirectory() async throws {
+        let location = SQLiteLocation(path: "/nonexistent-directory/relay.db")
+        let error = await #expect(throws: StorageError.self) { _ = try await SQLiteStorage.open(location) }
+        guard case .unavailable(let detail) = error else {
+            Issue.record("got \(String(describing: error))")
+            return
+        }
+        #expect(detail.contains("/nonexistent-directory/relay.db"))
+        #expect(error?.description.contains("nonexistent") == false)
+    }
+
+    @Test("a value that means nothing to the program is corrupt, and other secrets are still served")
+    func unreadableRow() async throws {
+        try await withDatabase { database in
+            let storage = try await database.open(SQLiteDatabase.impatient)
+            let other = SecretHasher().key(of: Secret("other"))
+            _ = try await storage.register(registration("aa"), under: key, deviceLimit: 5)
+            _ = try await storage.register(registration("bb"), under: other, deviceLimit: 5)
+            try database.raw().execute(
+                "UPDATE device_registration SET apns_env = 'moon' WHERE device_token = 'aa'")
+            let error = await #expect(throws: StorageError.self) { _ = try await storage.devices(of: key) }
+            #expect(error == .corrupt(logDetail: "the column apns_env holds what can't be read"))
+            #expect(try await storage.devices(of: other).map(\.token) == ["bb"])
+            // The next registration mends it.
+            _ = try await storage.register(registration("aa"), under: key, deviceLimit: 5)
+            #expect(try await storage.devices(of: key).map(\.token) == ["aa"])
+            await storage.close()
+        }
+    }
+
+    @Test("pending steps are told without touching the file")
+    func pendingSteps() async throws {
+        try await withDatabase { database in
+            #expect(try await SQLiteStorage.pendingSteps(at: database.location) == SchemaStep.allCases)
+            #expect(access(database.path, F_OK) != 0)
+            try await database.makeOpenCodeTables(devices: [], deliveries: [])
+            let before = try contents(of: database.path)
+            #expect(try await SQLiteStorage.pendingSteps(at: database.location) == SchemaStep.allCases)
+            #expect(try contents(of: database.path) == before)
+            await (try await database.open()).close()
+            #expect(try await SQLiteStorage.pendingSteps(at: database.location) == [])
+        }
+    }
+
+    @Test("a relay that must not migrate refuses a schema that lacks steps")
+    func withoutMigrating() async throws {
+        try await withDatabase { database in
+            var options = SQLiteDatabase.impatient
+            options.access = .writeWithoutMigrating
+            let expected = StorageError.schemaTooOld(found: 0, needed: SchemaStep.current)
+            await #expect(throws: expected) { _ = try await database.open(options) }
+            await (try await database.open()).close()
+            await (try await database.open(options)).close()
+        }
+    }
+}
+
+private let key = SecretHasher().key(of: Secret("secret"))
+
+private func registration(_ token: String) -> Registration {
+    var generator = SystemRandomNumberGenerator()
+    return Registration(
+        newID: UUIDv7(at: 1, using: &generator), token: token, bundleID: "com.example.app",
+        environment: .production, at: 1)
+}
+
+private func contents(of path: String) throws -> [UInt8] {
+    guard let file = fopen(path, "r") else { throw SetupError(what: path, code: errno) }
+    defer { fclose(file) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while case let count = fread(&buffer, 1, buffer.count, file), count > 0 { bytes += buffer.prefix(count) }
+    return bytes
+}
+
+private func write(_ text: String, to path: String) throws {
+    guard let file = fopen(path, "w") else { throw SetupError(what: path, code: errno) }
+    defer { fclose(file) }
+    guard fputs(text, file) >= 0 else { throw SetupError(what: path, code: errno) }
+}

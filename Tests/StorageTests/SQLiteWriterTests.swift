@@ -1,0 +1,186 @@
+import Glibc
+import Storage
+import Testing
+
+@testable import StorageSQLite
+
+@Suite("SQLite's one writer")
+struct SQLiteWriterTests {
+    @Test("while a relay has the file, no other process gets the writer's lock, and then it does")
+    func otherProcess() async throws {
+        try await withDatabase { database in
+            let storage = try await database.open(SQLiteDatabase.impatient)
+            let lock = WriterLock.path(forDatabase: database.path)
+            #expect(try exitStatus("/usr/bin/flock", "--nonblock", lock, "/bin/true") == 1)
+            await storage.close()
+            #expect(try exitStatus("/usr/bin/flock", "--nonblock", lock, "/bin/true") == 0)
+        }
+    }
+
+    @Test("a second writer is told which process has the file")
+    func holder() async throws {
+        try await withDatabase { database in
+            let storage = try await database.open(SQLiteDatabase.impatient)
+            let error = await #expect(throws: StorageError.self) { _ = try await database.open() }
+            guard case .inUse(let detail) = error else {
+                Issue.record("got \(String(describing: error))")
+                return await storage.close()
+            }
+            #expect(detail.contains("process \(getpid())"))
+            #expect(error?.description.contains(database.directory) == false)
+            await storage.close()
+        }
+    }
+
+    @Test("another name for the file is the same file")
+    func symbolicLink() async throws {
+        try await withDatabase { database in
+            let storage = try await database.open(SQLiteDatabase.impatient)
+            let name = database.directory + "/other.db"
+            #expect(symlink(database.path, name) == 0)
+            let error = await #expect(throws: StorageError.self) {
+                _ = try await SQLiteStorage.open(
+                    SQLiteLocation(path: name), options: SQLiteDatabase.impatient)
+            }
+            guard case .inUse = error else {
+                Issue.record("got \(String(describing: error))")
+                return await storage.close()
+            }
+            await storage.close()
+            unlink(name)
+        }
+    }
+
+    @Test("a writer that is being replaced is waited for")
+    func waitsForTheOther() async throws {
+        try await withDatabase { database in
+            let old = try await database.open(SQLiteDatabase.impatient)
+            var patient = SQLiteOptions()
+            patient.writerLockTimeoutMilliseconds = 30_000
+            async let new = database.open(patient)
+            await old.close()
+            let storage = try await new
+            try await storage.ping()
+            await storage.close()
+        }
+    }
+
+    @Test("an opening that fails leaves the file to others")
+    func failedOpening() async throws {
+        try await withDatabase { database in
+            await (try await database.open()).close()
+            try await database.setSchemaVersion(99)
+            await #expect(throws: StorageError.self) { _ = try await database.open() }
+            let lock = WriterLock.path(forDatabase: database.path)
+            #expect(try exitStatus("/usr/bin/flock", "--nonblock", lock, "/bin/true") == 0)
+        }
+    }
+
+    @Test("calls that wait together share a commit", .timeLimit(.minutes(1)))
+    func groupCommit() async throws {
+        try await withDatabase { database in
+            var options = SQLiteDatabase.impatient
+            options.checkpointPages = .max
+            let storage = try await database.open(options)
+            let before = try commits(in: database.path + "-wal")
+            // Nobody can commit while this connection has the write lock, so that the calls meet.
+            let blocker = try database.raw()
+            try blocker.execute("BEGIN IMMEDIATE")
+            let call: @Sendable (Int) -> Task<RegistrationResult, any Error> = { index in
+                Task { @concurrent in
+                    try await storage.register(
+                        Self.registration("token \(index)"), under: Self.key, deviceLimit: 1_000)
+                }
+            }
+            // The first is taken alone and waits for the lock, the others wait for it: 1 for what is being done.
+            var calls = [call(0)]
+            while storage.waitingChanges != 1 { await Task.yield() }
+            calls += (1..<300).map(call)
+            while storage.waitingChanges != 300 { await Task.yield() }
+            try blocker.execute("COMMIT")
+            for call in calls { #expect(try await call.value == .created) }
+            #expect(try commits(in: database.path + "-wal") - before == 2)
+            #expect(try await storage.devices(of: Self.key).count == 300)
+            await storage.close()
+        }
+    }
+
+    @Test("a write lock that another connection keeps makes changes time out, and look-ups go on")
+    func busy() async throws {
+        try await withDatabase { database in
+            var options = SQLiteDatabase.impatient
+            options.busyTimeoutMilliseconds = 10
+            let storage = try await database.open(options)
+            let blocker = try database.raw()
+            try blocker.execute("BEGIN IMMEDIATE")
+            let error = await #expect(throws: StorageError.self) {
+                try await storage.register(Self.registration("aa"), under: Self.key, deviceLimit: 9)
+            }
+            guard case .timeout = error else {
+                Issue.record("got \(String(describing: error))")
+                return await storage.close()
+            }
+            #expect(try await storage.devices(of: Self.key) == [])
+            try blocker.execute("COMMIT")
+            let result = try await storage.register(Self.registration("aa"), under: Self.key, deviceLimit: 9)
+            #expect(result == .created)
+            await storage.close()
+        }
+    }
+
+    @Test("the log is copied into the database as it grows, and used again")
+    func checkpoints() async throws {
+        try await withDatabase { database in
+            var options = SQLiteDatabase.impatient
+            options.checkpointPages = 20
+            let storage = try await database.open(options)
+            for index in 0..<200 {
+                _ = try await storage.register(
+                    Self.registration("token \(index)"), under: Self.key, deviceLimit: 1_000)
+                _ = try await storage.devices(of: Self.key)
+            }
+            var information = stat()
+            #expect(stat(database.path + "-wal", &information) == 0)
+            // 200 commits of at least two pages each would be 1,600 kB.
+            #expect(information.st_size < 400_000)
+            #expect(try await storage.devices(of: Self.key).count == 200)
+            await storage.close()
+        }
+    }
+
+    private static let key = SecretHasher().key(of: Secret("secret"))
+
+    private static func registration(_ token: String) -> Registration {
+        var generator = SystemRandomNumberGenerator()
+        return Registration(
+            newID: UUIDv7(at: 1, using: &generator), token: token, bundleID: "com.example.app",
+            environment: .production, at: 1)
+    }
+
+    /// How many commits a write-ahead log holds: frames with a database size in their header
+    /// (SQLite, "WAL-mode File Format", section 1.2).
+    private func commits(in log: String) throws -> Int {
+        guard let file = fopen(log, "r") else { throw SetupError(what: log, code: errno) }
+        defer { fclose(file) }
+        var header = [UInt8](repeating: 0, count: 32)
+        guard fread(&header, 1, 32, file) == 32 else { return 0 }
+        let salt = header[16..<24]
+        var frame = [UInt8](repeating: 0, count: 24 + 4_096)
+        var commits = 0
+        while fread(&frame, 1, frame.count, file) == frame.count, frame[8..<16] == salt {
+            if frame[4..<8].contains(where: { $0 != 0 }) { commits += 1 }
+        }
+        return commits
+    }
+
+    private func exitStatus(_ arguments: String...) throws -> Int32 {
+        var pointers = arguments.map { strdup($0) } + [nil]
+        defer { for pointer in pointers { free(pointer) } }
+        var process: pid_t = 0
+        let code = posix_spawn(&process, arguments[0], nil, nil, &pointers, environ)
+        guard code == 0 else { throw SetupError(what: arguments[0], code: code) }
+        var status: Int32 = 0
+        guard waitpid(process, &status, 0) == process else { throw SetupError(what: "waitpid", code: errno) }
+        return (status >> 8) & 0xFF
+    }
+}
