@@ -13,6 +13,8 @@ struct DeviceResult: Sendable, Equatable {
     }
 
     let device: Device
+    /// The push's `apns-id`, which is the delivery log's row too; `nil` where there was none to be made.
+    var pushID: String?
     let status: Status
     /// The registration is gone because of this push.
     var removed = false

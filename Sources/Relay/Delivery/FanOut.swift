@@ -133,7 +133,8 @@ final class FanOut {
             if inFlight == 0 { report.log(to: services.shared) }
             return
         }
-        items[index].result = DeviceResult(device: items[index].device, status: status)
+        items[index].result = DeviceResult(
+            device: items[index].device, pushID: items[index].push?.id, status: status)
         open -= 1
     }
 
@@ -182,7 +183,10 @@ final class FanOut {
         report.log(to: services.shared)
         report = FanOutReport()
         let results = items.map { item in
-            item.result ?? DeviceResult(device: item.device, status: .failed(reason: Self.deadlineExceeded))
+            item.result
+                ?? DeviceResult(
+                    device: item.device, pushID: item.push?.id, status: .failed(reason: Self.deadlineExceeded)
+                )
         }
         continuation?.resume(returning: results)
         continuation = nil

@@ -70,7 +70,12 @@ struct LogFormatter: Sendable {
     /// line and its parts can be told apart.
     private static func appendText(_ text: String, to bytes: inout [UInt8]) {
         let isWord =
-            !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x22 && $0 != 0x3D && $0 < 0x7F }
+            !text.isEmpty
+            && text.unicodeScalars.allSatisfy { scalar in
+                scalar.isASCII
+                    ? scalar.value > 0x20 && scalar.value < 0x7F && scalar != "\"" && scalar != "="
+                    : !isInvisible(scalar) && !scalar.properties.isWhitespace
+            }
         if isWord {
             bytes += text.utf8
             return

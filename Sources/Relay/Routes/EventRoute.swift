@@ -128,7 +128,8 @@ struct EventRoute: AnsweringRoute {
                     case .failed(let reason): (.failed, reason)
                     }
                 return Delivery(
-                    id: services.makeID().text, secretHash: key.primary, eventType: event.type.rawValue,
+                    id: result.pushID ?? services.makeID().text, secretHash: key.primary,
+                    eventType: event.type.rawValue,
                     sessionID: event.sessionID, status: status, error: error, createdAt: now)
             })
     }
