@@ -4,7 +4,6 @@ private let usage = """
     usage: Bench loop --port N       serves one fixed answer straight from a channel, until it is killed
            Bench client --port N --ca FILE --key FILE --tokens FILE --in-flight N --count N --connections N
                                      sends pushes and prints what it took
-           Bench token --key FILE    prints a provider token
     """
 
 /// Runs the part that the command line names and returns the exit status.
@@ -14,7 +13,6 @@ func runCommand(_ arguments: [String]) -> Int32 {
         switch arguments.dropFirst().first {
         case "loop": try serveFixedAnswer(options)
         case "client": try sendPushes(options)
-        case "token": try printToken(options)
         default: throw BenchError.usage("which part?")
         }
         return 0

@@ -119,16 +119,6 @@ private func identifier(_ index: Int) -> String {
     return "\(String(digits[0..<8]))-\(String(digits[8..<12]))-7000-8000-\(String(digits[4..<16]))"
 }
 
-/// Prints a provider token, for load generators that can't sign one.
-///
-/// Options: `key`.
-func printToken(_ options: Options) throws(BenchError) {
-    let source = ProviderTokenSource(try credentials(options))
-    let now = TokenTime(epochSeconds: Int64(time(nil)), monotonic: .current)
-    guard let token = try? source.token(at: now) else { throw .failed("the key does not sign") }
-    print(String(decoding: token.authorization, as: UTF8.self))
-}
-
 private func credentials(_ options: Options) throws(BenchError) -> ProviderCredentials {
     let key = KeyText(try options.file("key"))
     do {

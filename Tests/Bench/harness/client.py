@@ -6,39 +6,38 @@ import re
 import subprocess
 import sys
 
+from .programs import TOPIC, provider_token, signing_key, start_simulator
 from .workplace import BIN, free_port
 
 PAYLOAD_BYTES = 300
-TOPIC = "com.example.app"
 GOAL = 0.85  # of h2load's rate, with 100 in flight
 DELAY_MILLISECONDS = 50
+CPU_PUSHES_MIN = 1_000
 
-# pushes in flight, pushes a run without delay, pushes a run with it
-CASES = [(1, 10_000, 30), (100, 150_000, 4_000), (1_000, 150_000, 20_000)]
+# pushes in flight, pushes a run without delay, pushes a run with it; a third of them with --quick
+CASES = [(1, 10_000, 40), (100, 150_000, 6_000), (1_000, 150_000, 45_000)]
 
 
 class Material:
-    """Keys, a certificate, device tokens and the payload, made anew for each run."""
+    """Device tokens, the payload, and what nghttpd needs."""
 
     def __init__(self, workplace):
-        self.directory = directory = workplace.directory / "client"
-        directory.mkdir()
+        self.directory = directory = workplace.directory
+        self.key, self.token = signing_key(workplace), provider_token(workplace)
         self.tls_key, self.tls_certificate = directory / "tls.key", directory / "tls.pem"
-        self.key, self.tokens, self.payload = directory / "key.p8", directory / "tokens", directory / "payload"
-        self.documents = directory / "htdocs"
-        _openssl(
-            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
-            "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", self.tls_key, "-out",
-            self.tls_certificate)
-        _openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", self.key)
-        token = subprocess.run([BIN / "Bench", "token", "--key", self.key], check=True, capture_output=True, text=True)
-        self.token = token.stdout.strip()
+        command = [
+            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+            "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", self.tls_key,
+            "-out", self.tls_certificate]
+        subprocess.run([str(part) for part in command], check=True, capture_output=True)
         self.devices = [hashlib.sha256(bytes([index])).hexdigest() for index in range(100)]
+        self.tokens, self.payload = directory / "tokens", directory / "payload"
         self.tokens.write_text("\n".join(self.devices))
         frame = '{"aps":{"alert":{"title":"Session complete","body":"%s"}}}'
         self.payload.write_text(frame % ("x" * (PAYLOAD_BYTES - len(frame % ""))))
         # nghttpd answers 200 where there is a file, here an empty one.
-        (self.documents / "3" / "device").mkdir(parents=True)
+        self.documents = directory / "htdocs"
+        (self.documents / "3" / "device").mkdir(parents=True, exist_ok=True)
         for device in self.devices:
             (self.documents / "3" / "device" / device).touch()
 
@@ -50,55 +49,65 @@ class Material:
 
 
 def measure(workplace):
-    workplace.build("Bench")
+    workplace.build("Bench", "apns-simulator")
     material = Material(workplace)
     port = free_port()
-    server = workplace.serve(
-        ["nghttpd", "-d", material.documents, "-m", "1000", "--address=127.0.0.1", port, material.tls_key,
-         material.tls_certificate], port)
-    workplace.reproduce(server.process.args)
+    command = [
+        "nghttpd", "-d", material.documents, "-m", 1_000, "--address=127.0.0.1", port, material.tls_key,
+        material.tls_certificate]
+    server = workplace.serve(command, port)
+    workplace.reproduce(command)
     for in_flight, count, _ in CASES:
-        result = workplace.result(
-            f"client, {in_flight:,} in flight", "/s", "h2load", goal=GOAL if in_flight == 100 else 0)
-        compare(workplace, material, result, port, in_flight, count // 4 if workplace.quick else count)
+        goal = GOAL if in_flight == 100 else 0
+        result = workplace.result(f"client, {in_flight:,} in flight, nghttpd", "/s", "h2load", goal)
+        compare(workplace, material, result, port, material.tls_certificate, in_flight, count)
     workplace.stop(server)
+    simulator = start_simulator(workplace, "--latency", f"{DELAY_MILLISECONDS}ms")
+    for in_flight, _, count in CASES:
+        name = f"client, {in_flight:,} in flight, {DELAY_MILLISECONDS} ms away"
+        result = workplace.result(name, "/s", "h2load")
+        trusted = workplace.directory / "simulator.pem"
+        compare(workplace, material, result, simulator.port, trusted, in_flight, count)
+    workplace.stop(simulator)
 
 
-def compare(workplace, material, result, port, in_flight, count):
+def compare(workplace, material, result, port, trusted, in_flight, count):
     """Pushes over one connection: h2load and the client take turns."""
-    theirs = h2load(material, port, in_flight, count)
+    if workplace.quick:
+        count //= 3
     ours = [
-        BIN / "Bench", "client", "--port", port, "--ca", material.tls_certificate, "--key", material.key, "--tokens",
-        material.tokens, "--in-flight", in_flight, "--count", count, "--connections", 1]
-    workplace.reproduce(theirs, TOKEN=material.token)
+        BIN / "Bench", "client", "--port", port, "--ca", trusted, "--key", material.key, "--tokens", material.tokens,
+        "--in-flight", in_flight, "--count", count, "--connections", 1]
+    theirs = h2load(material, port, in_flight, count)
+    workplace.reproduce(theirs)
     workplace.reproduce(ours)
     for turn in range(workplace.runs):
-        run = workplace.load(theirs)
-        if f" {count} 2xx" not in run.output:
-            sys.exit(f"h2load had other answers than 200:\n{run.output}")
-        result.theirs.append(float(re.search(r"finished in .*?, ([\d.]+) req/s", run.output)[1]))
-        result.cpu_theirs.append(run.cpu * 1e6 / count)
+        rate, their_cpu = run_h2load(workplace, theirs, count)
         run = workplace.load(ours)
         figures = json.loads(run.output)
         if figures["connections"] != 1:
             sys.exit(f"The client used {figures['connections']} connections")
-        result.ours.append(count * 1e6 / figures["microseconds"])
-        result.cpu_ours.append(run.cpu * 1e6 / count)
-        workplace.say(
-            f"{result.name} ({turn + 1}/{workplace.runs}): {result.ours[-1]:,.0f}/s, h2load {result.theirs[-1]:,.0f}/s")
+        # Over few pushes the processor time is that of starting a program.
+        cpu = (run.cpu * 1e6 / count, their_cpu) if count >= CPU_PUSHES_MIN else ()
+        result.add(count * 1e6 / figures["microseconds"], rate, *cpu)
+        workplace.progress(result, turn)
 
 
-def h2load(material, port, in_flight, count):
+def h2load(material, port, in_flight, count, connections=1):
     """The same pushes from h2load; it can't change `apns-id` from one to the next, so its header blocks are smaller."""
     headers = {
-        "authorization": material.token, "apns-topic": TOPIC, "apns-push-type": "alert", "apns-priority": "10",
+        "authorization": f"bearer {material.token}", "apns-topic": TOPIC, "apns-push-type": "alert", "apns-priority": "10",
         "apns-expiration": "2000000000", "apns-id": "9e3779b9-7f4a-7000-8000-7f4a7c157f4a"}
-    command = ["h2load", "-n", count, "-c", 1, "-m", in_flight, "-t", 1, "-d", material.payload]
-    command += ["-i", material.addresses(port)]
+    command = ["h2load", "-n", count, "-c", connections, "-m", in_flight // connections, "-t", 1]
+    command += ["-d", material.payload, "-i", material.addresses(port)]
     for name, value in headers.items():
         command += ["-H", f"{name}: {value}"]
     return command
 
 
-def _openssl(*arguments):
-    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
+def run_h2load(workplace, command, count):
+    """One run: pushes a second, and its processor time for a push in microseconds."""
+    run = workplace.load(command)
+    if f" {count} 2xx" not in run.output:
+        sys.exit(f"h2load had other answers than 200:\n{run.output}")
+    return float(re.search(r"finished in .*?, ([\d.]+) req/s", run.output)[1]), run.cpu * 1e6 / count

@@ -12,6 +12,7 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 
 PACKAGE = Path(__file__).resolve().parents[3]
 BIN = PACKAGE / ".build" / "release"
@@ -29,11 +30,25 @@ class Result:
     unit: str
     reference: str
     goal: float = 0  # the least ratio to the reference; 0 where there is none
+    each: int = 1  # how many of the reference's units one of ours holds: pushes of an event
     ours: list = field(default_factory=list)
     theirs: list = field(default_factory=list)
     cpu_ours: list = field(default_factory=list)  # microseconds for one push, request or event
     cpu_theirs: list = field(default_factory=list)
     remark: str = ""
+
+    def add(self, ours, theirs, cpu_ours=None, cpu_theirs=None):
+        """Notes a pair of runs."""
+        self.ours.append(ours)
+        self.theirs.append(theirs)
+        if cpu_ours is not None:
+            self.cpu_ours.append(cpu_ours)
+            self.cpu_theirs.append(cpu_theirs)
+
+    @property
+    def ratio(self):
+        """The median of each pair's own ratio: both sides of a pair met the same machine."""
+        return median(ours * self.each / theirs for ours, theirs in zip(self.ours, self.theirs))
 
 
 @dataclass
@@ -48,9 +63,10 @@ class Run:
 class Server:
     """A process that serves on a port of 127.0.0.1 until it is stopped."""
 
-    def __init__(self, process, port):
+    def __init__(self, process, port, log):
         self.process = process
         self.port = port
+        self.log = log
 
     @property
     def cpu(self):
@@ -73,6 +89,7 @@ class Workplace:
         self.keep = keep
         self.results = []
         self.commands = []
+        self.names = {}
         self._servers = []
         self._load = None
 
@@ -105,23 +122,30 @@ class Workplace:
             if done.returncode:
                 sys.exit(done.stdout)
 
+    def progress(self, result, turn):
+        """Says what the last pair of runs gave."""
+        self.say(
+            f"{result.name} ({turn + 1}/{self.runs}): {result.ours[-1]:,.0f}{result.unit}, "
+            f"{result.reference} {result.theirs[-1]:,.0f}")
+
     def serve(self, command, port=None, environment=None):
         """Starts a server; with `port`, waits until it takes connections there."""
         log = open(self.directory / f"{Path(command[0]).name}.log", "ab")
         process = subprocess.Popen(
             [str(part) for part in command], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.directory,
             env={**os.environ, **(environment or {})}, start_new_session=True)
-        server = Server(process, port)
+        server = Server(process, port, log.name)
         self._servers.append(server)
         if port:
-            self.wait(server, lambda: _listens(port), log.name)
+            self.wait(server, lambda: _listens(port))
         return server
 
-    def wait(self, server, condition, log):
+    def wait(self, server, condition):
+        """Waits until a server is ready."""
         began = time.monotonic()
         while not condition():
             if server.process.poll() is not None or time.monotonic() - began > START_DEADLINE:
-                sys.exit(f"{server.process.args[0]} does not serve:\n{Path(log).read_text()}")
+                sys.exit(f"{server.process.args[0]} does not serve:\n{Path(server.log).read_text()}")
             time.sleep(0.02)
 
     def stop(self, server):
@@ -159,17 +183,25 @@ class Workplace:
         self.results.append(result)
         return result
 
-    def reproduce(self, command, **replaced):
-        """Notes a command for the list at the end; `replaced` names what changes from run to run."""
-        line = " ".join(self._word(part, replaced) for part in command)
+    def name(self, name, value, made_by):
+        """Lets the list of commands say `name` for a value that changes from run to run."""
+        self.names[name] = (value, self._short(made_by))
+
+    def reproduce(self, command):
+        """Notes a command for the list at the end."""
+        line = " ".join(self._word(part) for part in command)
         if line not in self.commands:
             self.commands.append(line)
 
-    def _word(self, part, replaced):
-        text = str(part).replace(str(self.directory), "$BENCH").removeprefix(f"{PACKAGE}/")
-        for name, value in replaced.items():
+    def _word(self, part):
+        text = self._short(part)
+        return f'"{text}"' if "$" in text and " " in text else text if "$" in text else shlex.quote(text)
+
+    def _short(self, text):
+        text = str(text).replace(str(self.directory), "$BENCH").removeprefix(f"{PACKAGE}/")
+        for name, (value, _) in self.names.items():
             text = text.replace(value, f"${name}")
-        return f'"{text}"' if "$" in text and '"' not in text else shlex.quote(text)
+        return text
 
 
 def free_port():
