@@ -3,6 +3,7 @@ internal import Network
 extension PoolState {
     /// A connection stands; it takes one push until one has shown that the server takes our token.
     mutating func opened(_ index: Int, at now: MonotonicTime) {
+        guard connections[index]?.phase == .connecting else { return }
         connections[index]?.phase = .open
         connections[index]?.openedAt = now
         connections[index]?.heardAt = now
@@ -182,7 +183,7 @@ extension PoolState {
             notBefore = nil
             return
         }
-        if let lastFailureAt, connection.startedAt <= lastFailureAt { return }
+        if let lastFailureAt, connection.startedAt < lastFailureAt { return }
         lastFailureAt = now
         failures += 1
         let doublings = failures - (connection.answeredAt == nil ? 1 : 2)
