@@ -114,7 +114,8 @@ private struct Model {
     }
 
     private mutating func answer(_ index: Int) {
-        let kinds: [PoolState.AnswerKind] = isHostile ? [.accepted, .accepted, .rejected, .unproven] : [.accepted]
+        let kinds: [PoolState.AnswerKind] =
+            isHostile ? [.accepted, .accepted, .rejected, .unproven] : [.accepted]
         servers[index]?.streams -= 1
         servers[index]?.wasAnswered = true
         settled += 1
@@ -222,7 +223,9 @@ private struct Model {
 
 @Suite("The pool against servers that do anything")
 struct PoolStateModelTests {
-    @Test("bounds hold at every step, and when the servers are well again every push gets its end", arguments: 0..<100)
+    @Test(
+        "bounds hold at every step, and when the servers are well again every push gets its end",
+        arguments: 0..<100)
     func anything(seed: Int) {
         var model = Model(seed: UInt64(seed))
         model.run()

@@ -188,8 +188,7 @@ struct PoolPlacementTests {
         #expect(pool.sendAll() == [1: 1])
         pool.answer(1)
         #expect(pool.sendAll() == [1: 4])
-        _ = pool.push()
-        #expect(pool.actions() == [.open(2)], "still three wait")
+        #expect(pool.actions() == [.open(2)], "three still wait")
         for _ in 0..<3 { pool.answer(0) }
         pool.answer(1)
         #expect(pool.push() == .queue)
@@ -206,7 +205,6 @@ struct PoolPlacementTests {
             _ = pool.sendAll()
             pool.answer(index)
             _ = pool.sendAll()
-            _ = pool.push()
         }
         #expect(pool.actions() == [])
         #expect(pool.state.connections.count == 3)
@@ -321,7 +319,6 @@ struct PoolFailureTests {
             _ = pool.sendAll()
             pool.answer(index)
             _ = pool.sendAll()
-            _ = pool.push()
         }
         pool.pass(.milliseconds(1))
         for index in 0..<3 {

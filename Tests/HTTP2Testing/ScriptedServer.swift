@@ -12,16 +12,28 @@ package final class ScriptedServer: ServerConnectionHandler {
         package let request: ServerRequest
         /// The order of its connection, from 0.
         package let connectionIndex: Int
+        fileprivate let server: ScriptedServer
 
         /// The request's `apns-id`.
         package var id: String { request.fields.string("apns-id") ?? "" }
 
         /// Answers 200, or `status` with a reason as APNs has it.
         package func answer(_ status: Int = 200, reason: String? = nil) {
+            server.handled[id, default: 0] += 1
             var fields = HeaderFields(status: status)
             fields.append("apns-id", id)
             let body = reason.map { Array("{\"reason\":\"\($0)\"}".utf8) } ?? []
             connection.respond(to: stream, fields, body: body)
+        }
+
+        /// Counts the request as done and never answers.
+        package func swallow() {
+            server.handled[id, default: 0] += 1
+        }
+
+        /// Refuses the request, having done nothing for it.
+        package func refuse() {
+            connection.reset(stream, .refusedStream)
         }
     }
 
@@ -40,6 +52,8 @@ package final class ScriptedServer: ServerConnectionHandler {
     package private(set) var ends: [ConnectionEnd] = []
     /// How often each `apns-id` came in.
     package private(set) var received: [String: Int] = [:]
+    /// How often each `apns-id` was taken as a push, answered or not: never twice.
+    package fileprivate(set) var handled: [String: Int] = [:]
     /// What to do with a request; answers 200 unless set.
     package var onRequest: (Incoming) -> Void = { $0.answer() }
     /// What to do with a new connection.
@@ -98,7 +112,8 @@ package final class ScriptedServer: ServerConnectionHandler {
         if case .request(let stream, let request) = event {
             let index = indices[ObjectIdentifier(connection)] ?? -1
             let incoming = Incoming(
-                connection: connection, stream: stream, request: request, connectionIndex: index)
+                connection: connection, stream: stream, request: request, connectionIndex: index,
+                server: self)
             received[incoming.id, default: 0] += 1
             onRequest(incoming)
         } else {

@@ -7,9 +7,6 @@ package import Network
 /// Confined to the loop. Connections are opened as load needs them, kept, and replaced; every push gets exactly one
 /// outcome, within ``ClientSettings/pushTimeout``. What is decided is decided by ``PoolState``; this class does it.
 package final class Client {
-    /// How long a provider token is used before its source is asked again.
-    static let tokenCheckInterval = Duration.seconds(1)
-
     package let loop: EventLoop
     package let endpoint: Endpoint
     package let settings: ClientSettings
@@ -169,14 +166,19 @@ extension Client {
     /// Does what the state wants, sends what waits and has room, and sees to the timers.
     func goOn(at now: MonotonicTime) {
         guard !state.isQuiet else { return }
-        let actions = state.takeActions()
-        for action in actions { perform(action, at: now) }
-        if state.queued > 0 { refreshToken(at: now) }
-        while let index = state.next(at: now), let place = pushes.popWaiting(), let push = pushes[place]?.push
-        {
-            put(place, push, on: index, at: now)
-        }
-        if state.takeNewDuty() || !actions.isEmpty { armTick(at: now) }
+        var hasActed = false
+        repeat {
+            let actions = state.takeActions()
+            hasActed = hasActed || !actions.isEmpty
+            for action in actions { perform(action, at: now) }
+            if state.queued > 0 { refreshToken(at: now) }
+            while let index = state.next(at: now), let place = pushes.popWaiting(),
+                let push = pushes[place]?.push
+            {
+                put(place, push, on: index, at: now)
+            }
+        } while state.hasActions
+        if state.takeNewDuty() || hasActed { armTick(at: now) }
         if state.isStopping { goOnStopping(at: now) }
     }
 
@@ -200,7 +202,7 @@ extension Client {
     ///
     /// Before a push is placed: connections that refused the old token are retired here.
     private func refreshToken(at now: MonotonicTime) {
-        if token != nil, now.since(tokenCheckedAt) < Self.tokenCheckInterval { return }
+        if token != nil, now.since(tokenCheckedAt) < settings.tokenCheckInterval { return }
         let old = token?.serial
         tokenCheckedAt = now
         token = try? tokens.token(at: TokenTime(epochSeconds: date(), monotonic: now))

@@ -146,7 +146,11 @@ extension PoolState {
     ///
     /// One at a time: while one is on its way or waits for its first answer, the next has to wait.
     mutating func considerOpening(at now: MonotonicTime) {
-        guard queued > 0, now >= notBefore ?? now, roomiest() == nil else { return }
+        guard queued > 0, roomiest() == nil else { return }
+        if let notBefore, now < notBefore {
+            hasNewDuty = true
+            return
+        }
         var live = 0
         for case let connection? in connections {
             switch connection.phase {

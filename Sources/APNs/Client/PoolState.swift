@@ -113,8 +113,8 @@ struct PoolState: Sendable {
     var notBefore: MonotonicTime?
     /// Whether new pushes are refused and connections are only kept for those that are there.
     var isStopping = false
-    /// Whether a connection owes answers that owed none before, so that ``nextTick`` has come nearer.
-    private var hasNewDuty = false
+    /// Whether ``nextTick`` may have come nearer: a connection owes answers now, or an attempt has to wait.
+    var hasNewDuty = false
     /// When a failure was counted last.
     var lastFailureAt: MonotonicTime?
 
@@ -124,6 +124,9 @@ struct PoolState: Sendable {
 
     /// Whether the owner has nothing to do: no action, no push that waits, no nearer tick, no end.
     var isQuiet: Bool { queued == 0 && actions.isEmpty && !hasNewDuty && !isStopping }
+
+    /// Whether something is to be done.
+    var hasActions: Bool { !actions.isEmpty }
 
     /// Whether ``nextTick`` has come nearer since the last look.
     mutating func takeNewDuty() -> Bool {
@@ -154,8 +157,14 @@ struct PoolState: Sendable {
     }
 
     /// The connection that takes the push which waits longest, if one has room; the push counts as sent.
+    ///
+    /// If none has and one may be opened, there is an action to do so.
     mutating func next(at now: MonotonicTime) -> Int? {
-        guard queued > 0, let index = roomiest() else { return nil }
+        guard queued > 0 else { return nil }
+        guard let index = roomiest() else {
+            considerOpening(at: now)
+            return nil
+        }
         queued -= 1
         start(on: index, at: now)
         return index
