@@ -35,6 +35,7 @@ struct Application {
     // MARK: Life
 
     private func serve(_ requests: AsyncStream<SignalRequest>) async throws(StartFailure) {
+        raiseFileLimit()
         let tls = try loadTLS()
         let apns = try APNsSide(configuration.apns, log: log)
         var serving = try await Serving(configuration.server, loops: loopCount)
@@ -107,7 +108,8 @@ struct Application {
             return try TLSServerContext(
                 certificateFile: files.certificateFile, keyFile: files.keyFile, alpn: ["http/1.1"])
         } catch {
-            throw StartFailure(.configuration, "the relay's certificate can't be used: \(error.description)")
+            throw StartFailure(
+                .configuration, "RELAY_TLS_CERT_FILE, RELAY_TLS_KEY_FILE: \(error.description)")
         }
     }
 
@@ -130,7 +132,7 @@ struct Application {
         let delivery = configuration.delivery
         return Services(
             storage: storage,
-            hasher: SecretHasher(),
+            hasher: delivery.hasher,
             rules: RequestRules(
                 secretBytesMin: delivery.secretBytesMin, defaultBundleID: configuration.apns.defaultBundleID,
                 bundleIDs: configuration.apns.bundleIDs),
@@ -168,6 +170,10 @@ struct Application {
         for origin in [apns.production, apns.sandbox] where !origin.isApple {
             log(.warning, "apns.not_apple", [.note("server", origin.description)])
         }
+    }
+
+    /// Lets the process have as many files open as it may; says so when its connections are more.
+    private func raiseFileLimit() {
         let needed = configuration.server.connectionsMax + Bounds.fileDescriptorsReserved
         let limit = FileDescriptors.raiseLimit()
         guard limit < needed else { return }

@@ -65,10 +65,14 @@ struct Serving {
             for server in servers { group.addTask { await server.stop(within: deadline) } }
         }
         // Pushes that are still out belong to events whose answer went out without them.
-        for clients in clients {
-            await clients.loop.run { _ in
-                await clients.value.production.stop(deadline: Bounds.apnsClosingDeadline)
-                await clients.value.sandbox.stop(deadline: Bounds.apnsClosingDeadline)
+        await withTaskGroup { group in
+            for clients in clients {
+                group.addTask {
+                    await clients.loop.run { _ in
+                        await clients.value.production.stop(deadline: Bounds.apnsClosingDeadline)
+                        await clients.value.sandbox.stop(deadline: Bounds.apnsClosingDeadline)
+                    }
+                }
             }
         }
         servers = []

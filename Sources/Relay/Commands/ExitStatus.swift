@@ -10,4 +10,6 @@ enum ExitStatus: Int32, Error, Sendable {
     case software = 70
     /// `EX_CONFIG`: the configuration is wrong.
     case configuration = 78
+    /// A second SIGTERM or SIGINT: not everything in flight was finished.
+    case interrupted = 130
 }

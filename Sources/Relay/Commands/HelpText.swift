@@ -27,7 +27,7 @@ enum HelpText {
         PORT is --port. relay serve --help lists them.
 
         Exit statuses: 0 success, 64 wrong usage, 69 database or port unavailable, 70 a defect,
-        78 wrong configuration.
+        78 wrong configuration, 130 a second SIGTERM or SIGINT.
 
         """
 

@@ -14,7 +14,7 @@ enum MigrateCommand {
         }
         while true {
             switch Signals.wait(atMost: nil) {
-            case .request(.stop): return .unavailable
+            case .request(.stop): return .interrupted
             case .woken: if let status = end.withLock({ $0 }) { return status }
             case .request(.reload), .timeout: continue
             }

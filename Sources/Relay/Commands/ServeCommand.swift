@@ -18,7 +18,7 @@ enum ServeCommand {
             switch Signals.wait(atMost: isStopping ? endDeadline : nil) {
             case .request(.stop) where isStopping:
                 StandardError.message("stopped at once, as asked a second time")
-                return .unavailable
+                return .interrupted
             case .request(let request):
                 if case .stop = request { isStopping = true }
                 continuation.yield(request)

@@ -65,7 +65,10 @@ struct API: Sendable {
         let reply = Reply(error)
         services.shared.log(
             .info, "request",
-            [.requestID(requestID), .route(.none), .status(reply.status), .code(error.code)])
+            [
+                .requestID(requestID), .route(.none), .status(reply.status), .code(error.code),
+                .note("detail", refusal.sentence),
+            ])
         return reply.response(requestID: requestID)
     }
 
@@ -74,6 +77,7 @@ struct API: Sendable {
         switch reply.status {
         case ..<400: name == .ready ? .debug : .info
         case ..<500: .info
+        case 500: .error
         default: .warning
         }
     }

@@ -208,6 +208,20 @@ struct ConfigurationTests {
         #expect(text.contains("KEY1234567"))
     }
 
+    @Test("A pepper has at least 32 bytes and changes the hashes")
+    func pepper() throws {
+        #expect(
+            problems(["RELAY_SECRET_PEPPER": "too short"]) == [
+                "RELAY_SECRET_PEPPER: expected at least 32 bytes"
+            ])
+        let secret = Secret("0123456789abcdef")
+        let plain = try serve().delivery.hasher.key(of: secret)
+        let pepper = String(repeating: "p", count: 32)
+        let peppered = try serve(["RELAY_SECRET_PEPPER": pepper]).delivery.hasher.key(of: secret)
+        #expect(peppered.primary != plain.primary)
+        #expect(peppered.legacy == plain.primary)
+    }
+
     @Test("A default bundle outside the list of bundles is a problem")
     func bundles() throws {
         let configuration = try serve([

@@ -180,6 +180,7 @@ struct APNsConfiguration: Sendable {
 /// The bounds of registrations and events.
 struct DeliveryConfiguration: Sendable {
     var secretBytesMin: Int
+    var hasher: SecretHasher
     var devicesPerSecretMax: Int
     var eventDeadline: Duration
     var pushesPerEventMax: Int
@@ -188,6 +189,7 @@ struct DeliveryConfiguration: Sendable {
 
     init(_ reader: inout SettingReader) {
         secretBytesMin = reader.read(Settings.secretBytesMin)
+        hasher = reader.read(Settings.secretPepper) ?? SecretHasher()
         devicesPerSecretMax = reader.read(Settings.devicesPerSecretMax)
         eventDeadline = reader.read(Settings.eventDeadline)
         pushesPerEventMax = reader.read(Settings.pushesPerEventMax)

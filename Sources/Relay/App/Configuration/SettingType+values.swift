@@ -1,4 +1,5 @@
 import Glibc
+import Storage
 
 extension SettingType where Value == Int {
     /// A decimal whole number in a range, without sign, blanks or leading `+`.
@@ -103,4 +104,12 @@ enum DurationText {
         guard let unit else { return "0s" }
         return "\(milliseconds / unit.milliseconds)\(unit.suffix)"
     }
+}
+
+extension SettingType where Value == SecretHasher {
+    /// A key for the hashes of secrets.
+    static let pepper = SettingType(
+        accepts: "at least \(SecretHasher.pepperBytesMin) bytes",
+        parse: { text in SecretHasher(pepper: Secret(text)).map(Result.success) ?? .failure(.notAccepted) },
+        render: { _ in "" })
 }

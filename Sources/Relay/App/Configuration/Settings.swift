@@ -11,7 +11,8 @@ enum Settings {
         teamID.row, keyID.row, privateKey.row, defaultBundleID.row, bundleIDs.row,
         productionURL.row, sandboxURL.row, caFile.row, sound.row, timeToLive.row, apnsConnectionsMax.row,
         connectTimeout.row, pushTimeout.row,
-        secretBytesMin.row, devicesPerSecretMax.row, eventDeadline.row, pushesPerEventMax.row, pushesMax.row,
+        secretBytesMin.row, secretPepper.row, devicesPerSecretMax.row, eventDeadline.row,
+        pushesPerEventMax.row, pushesMax.row,
         logRetention.row,
         logLevel.row, logFormat.row,
     ]
@@ -123,6 +124,10 @@ enum Settings {
     static let secretBytesMin = Setting(
         "RELAY_SECRET_BYTES_MIN", .delivery, .integer(1...512), default: 16,
         "The fewest bytes of a secret. Lower it only for registrations that already exist.")
+    static let secretPepper = Setting(
+        "RELAY_SECRET_PEPPER", .delivery, optional: .pepper, unset: "hashes without pepper", secret: true,
+        "A key for the hashes under which registrations are kept. Those kept without it are still found; without "
+            + "it those kept with it are lost.")
     static let devicesPerSecretMax = Setting(
         "RELAY_DEVICES_PER_SECRET_MAX", .delivery, .integer(1...10_000), default: 50,
         "Devices that may be registered under one secret.")
