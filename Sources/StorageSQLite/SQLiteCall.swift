@@ -15,20 +15,19 @@ protocol SQLiteCall<Session>: AnyObject, Sendable {
 /// The one kind of call: a closure over a thread's session, and the continuation of whoever waits for it.
 ///
 /// It is handed from the caller to the thread and never used by both at once.
-@safe
 final class PendingCall<Session, Output: Sendable>: SQLiteCall, @unchecked Sendable {  // why: handed over
     typealias Outcome = Result<Output, StorageError>
 
     private let body: (Session) throws(StorageError) -> Output
-    private let continuation: UnsafeContinuation<Outcome, Never>
+    private let continuation: CheckedContinuation<Outcome, Never>
     private var outcome: Outcome?
 
     init(
-        _ continuation: UnsafeContinuation<Outcome, Never>,
+        _ continuation: CheckedContinuation<Outcome, Never>,
         _ body: @escaping (Session) throws(StorageError) -> Output
     ) {
         self.body = body
-        unsafe self.continuation = continuation
+        self.continuation = continuation
     }
 
     func run(_ session: Session) -> StorageError? {
@@ -42,12 +41,12 @@ final class PendingCall<Session, Output: Sendable>: SQLiteCall, @unchecked Senda
     }
 
     func finish() {
-        unsafe continuation.resume(
+        continuation.resume(
             returning: outcome ?? .failure(.internalFault(logDetail: "a call was not run")))
     }
 
     func fail(_ error: StorageError) {
-        unsafe continuation.resume(returning: .failure(error))
+        continuation.resume(returning: .failure(error))
     }
 }
 
@@ -58,8 +57,8 @@ extension Inbox {
     func perform<Session, Output: Sendable>(
         _ body: @escaping @Sendable (Session) throws(StorageError) -> Output, wake: () -> Void
     ) async throws(StorageError) -> Output where Element == any SQLiteCall<Session> {
-        let outcome = await unsafe withUnsafeContinuation { continuation in
-            let call = unsafe PendingCall<Session, Output>(continuation, body)
+        let outcome = await withCheckedContinuation { continuation in
+            let call = PendingCall<Session, Output>(continuation, body)
             do throws(StorageError) {
                 if try put(call) { wake() }
             } catch {

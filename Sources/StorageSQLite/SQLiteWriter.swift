@@ -36,8 +36,8 @@ actor SQLiteWriter {
         guard !connection.isReadOnly else { throw .readOnly(logDetail: "\(path) can't be written") }
         // Before anything is changed: another program's file stays as it is.
         let pending = try SchemaStep.pending(after: try SQLiteSchema.inspect(connection).version)
-        try configure(connection)
         if options.access == .writeWithoutMigrating { try SQLiteSchema.requireCurrent(connection) }
+        try configure(connection)
         let steps = pending.isEmpty ? [] : try SQLiteSchema.migrate(connection)
         session = Session(
             connection: connection,

@@ -1,21 +1,24 @@
-import Storage
+package import Storage
 
 /// Values for the cases, with what matters given and the rest made up.
-enum Samples {
+package enum Samples {
     /// A time in 2026 that has milliseconds and doesn't fit 32 bits.
-    static let time: EpochMilliseconds = 1_795_262_400_123
-    static let limit = 50
+    package static let time: EpochMilliseconds = 1_795_262_400_123
 
-    static func key(_ secret: String) -> SecretKey {
+    /// The key of a secret without a pepper.
+    package static func key(_ secret: String) -> SecretKey {
         SecretHasher().key(of: Secret(secret))
     }
 
-    static func id(at time: EpochMilliseconds = time) -> UUIDv7 {
-        var generator = SystemRandomNumberGenerator()
-        return UUIDv7(at: time, using: &generator)
+    /// An id that no other has.
+    package static func id(at time: EpochMilliseconds = time) -> UUIDv7 {
+        generator.withLock { UUIDv7(at: time, using: &$0) }
     }
 
-    static func registration(
+    private static let generator = Guarded(SeededGenerator(seed: 1))
+
+    /// A registration of a token.
+    package static func registration(
         _ token: String, bundleID: String = "com.example.app", environment: DeviceEnvironment = .production,
         at time: EpochMilliseconds = time
     ) -> Registration {
@@ -71,5 +74,24 @@ func concurrently<Output: Sendable>(
     try await withThrowingTaskGroup(of: Output.self) { group in
         for index in 0..<count { group.addTask { @concurrent in try await body(index) } }
         return try await group.reduce(into: []) { $0.append($1) }
+    }
+}
+
+/// The same numbers in every run (SplitMix64).
+package struct SeededGenerator: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    /// A generator whose numbers follow from a seed.
+    package init(seed: UInt64) {
+        state = seed
+    }
+
+    /// The next number.
+    package mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
     }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import Storage
+import StorageContract
 import Testing
 
 @testable import StorageSQLite
@@ -40,7 +41,8 @@ struct SQLiteFileTests {
     func closedFile() async throws {
         try await withDatabase { database in
             let storage = try await database.open(SQLiteDatabase.impatient)
-            _ = try await storage.register(registration("aa"), under: key, deviceLimit: 5)
+            _ = try await storage.register(
+                Samples.registration("aa"), under: Samples.key("secret"), deviceLimit: 5)
             await storage.close()
             #expect(access(database.path + "-wal", F_OK) != 0)
             #expect(access(database.path + "-shm", F_OK) != 0)
@@ -130,17 +132,21 @@ struct SQLiteFileTests {
     func unreadableRow() async throws {
         try await withDatabase { database in
             let storage = try await database.open(SQLiteDatabase.impatient)
-            let other = SecretHasher().key(of: Secret("other"))
-            _ = try await storage.register(registration("aa"), under: key, deviceLimit: 5)
-            _ = try await storage.register(registration("bb"), under: other, deviceLimit: 5)
+            let other = Samples.key("other")
+            _ = try await storage.register(
+                Samples.registration("aa"), under: Samples.key("secret"), deviceLimit: 5)
+            _ = try await storage.register(Samples.registration("bb"), under: other, deviceLimit: 5)
             try database.raw().execute(
                 "UPDATE device_registration SET apns_env = 'moon' WHERE device_token = 'aa'")
-            let error = await #expect(throws: StorageError.self) { _ = try await storage.devices(of: key) }
+            let error = await #expect(throws: StorageError.self) {
+                _ = try await storage.devices(of: Samples.key("secret"))
+            }
             #expect(error == .corrupt(logDetail: "the column apns_env holds what can't be read"))
             #expect(try await storage.devices(of: other).map(\.token) == ["bb"])
             // The next registration mends it.
-            _ = try await storage.register(registration("aa"), under: key, deviceLimit: 5)
-            #expect(try await storage.devices(of: key).map(\.token) == ["aa"])
+            _ = try await storage.register(
+                Samples.registration("aa"), under: Samples.key("secret"), deviceLimit: 5)
+            #expect(try await storage.devices(of: Samples.key("secret")).map(\.token) == ["aa"])
             await storage.close()
         }
     }
@@ -170,15 +176,6 @@ struct SQLiteFileTests {
             await (try await database.open(options)).close()
         }
     }
-}
-
-private let key = SecretHasher().key(of: Secret("secret"))
-
-private func registration(_ token: String) -> Registration {
-    var generator = SystemRandomNumberGenerator()
-    return Registration(
-        newID: UUIDv7(at: 1, using: &generator), token: token, bundleID: "com.example.app",
-        environment: .production, at: 1)
 }
 
 private func contents(of path: String) throws -> [UInt8] {

@@ -1,5 +1,6 @@
 import Glibc
 import Storage
+import StorageContract
 import Testing
 
 @testable import StorageSQLite
@@ -89,7 +90,8 @@ struct SQLiteWriterTests {
             let call: @Sendable (Int) -> Task<RegistrationResult, any Error> = { index in
                 Task { @concurrent in
                     try await storage.register(
-                        Self.registration("token \(index)"), under: Self.key, deviceLimit: 1_000)
+                        Samples.registration("token \(index)"), under: Samples.key("secret"),
+                        deviceLimit: 1_000)
                 }
             }
             // The first is taken alone and waits for the lock, the others wait for it: 1 for what is being done.
@@ -100,7 +102,7 @@ struct SQLiteWriterTests {
             try blocker.execute("COMMIT")
             for call in calls { #expect(try await call.value == .created) }
             #expect(try commits(in: database.path + "-wal") - before == 2)
-            #expect(try await storage.devices(of: Self.key).count == 300)
+            #expect(try await storage.devices(of: Samples.key("secret")).count == 300)
             await storage.close()
         }
     }
@@ -114,15 +116,17 @@ struct SQLiteWriterTests {
             let blocker = try database.raw()
             try blocker.execute("BEGIN IMMEDIATE")
             let error = await #expect(throws: StorageError.self) {
-                try await storage.register(Self.registration("aa"), under: Self.key, deviceLimit: 9)
+                try await storage.register(
+                    Samples.registration("aa"), under: Samples.key("secret"), deviceLimit: 9)
             }
             guard case .timeout = error else {
                 Issue.record("got \(String(describing: error))")
                 return await storage.close()
             }
-            #expect(try await storage.devices(of: Self.key) == [])
+            #expect(try await storage.devices(of: Samples.key("secret")) == [])
             try blocker.execute("COMMIT")
-            let result = try await storage.register(Self.registration("aa"), under: Self.key, deviceLimit: 9)
+            let result = try await storage.register(
+                Samples.registration("aa"), under: Samples.key("secret"), deviceLimit: 9)
             #expect(result == .created)
             await storage.close()
         }
@@ -136,25 +140,16 @@ struct SQLiteWriterTests {
             let storage = try await database.open(options)
             for index in 0..<200 {
                 _ = try await storage.register(
-                    Self.registration("token \(index)"), under: Self.key, deviceLimit: 1_000)
-                _ = try await storage.devices(of: Self.key)
+                    Samples.registration("token \(index)"), under: Samples.key("secret"), deviceLimit: 1_000)
+                _ = try await storage.devices(of: Samples.key("secret"))
             }
             var information = stat()
             #expect(stat(database.path + "-wal", &information) == 0)
             // 200 commits of at least two pages each would be 1,600 kB.
             #expect(information.st_size < 400_000)
-            #expect(try await storage.devices(of: Self.key).count == 200)
+            #expect(try await storage.devices(of: Samples.key("secret")).count == 200)
             await storage.close()
         }
-    }
-
-    private static let key = SecretHasher().key(of: Secret("secret"))
-
-    private static func registration(_ token: String) -> Registration {
-        var generator = SystemRandomNumberGenerator()
-        return Registration(
-            newID: UUIDv7(at: 1, using: &generator), token: token, bundleID: "com.example.app",
-            environment: .production, at: 1)
     }
 
     /// How many commits a write-ahead log holds: frames with a database size in their header
