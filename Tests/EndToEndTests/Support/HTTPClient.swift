@@ -32,7 +32,9 @@ struct HTTPClient: Sendable {
     }
 
     /// Sends one request on a connection of its own.
-    func send(_ method: String, _ path: String, body: String? = nil, headers: [String] = []) async throws -> Answer {
+    func send(_ method: String, _ path: String, body: String? = nil, headers: [String] = []) async throws
+        -> Answer
+    {
         var lines = ["\(method) \(path) HTTP/1.1", "Host: relay.test", "Connection: close"] + headers
         if let body { lines.append("Content-Length: \(body.utf8.count)") }
         let bytes = Array((lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? "")).utf8)

@@ -45,7 +45,8 @@ final class Program: Sendable {
             self?.printed(data)
         }
         process.terminationHandler = { [weak self] process in
-            let status = process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+            let status =
+                process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
             self?.change { $0.status = status }
         }
         try process.run()

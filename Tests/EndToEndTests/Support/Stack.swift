@@ -63,19 +63,23 @@ final class Stack: Sendable {
             "apns-simulator",
             [
                 "--public-key", key + ".pub", "--key-id", keyID, "--team-id", teamID,
-                "--certificate-file", directory.file("simulator.pem"), "--ready-file", directory.file("ready.json"),
+                "--certificate-file", directory.file("simulator.pem"), "--ready-file",
+                directory.file("ready.json"),
                 "--production-port", "0", "--sandbox-port", "0", "--control-port", "0",
             ] + flags)
         _ = try await simulator.line("it serves") { $0.contains("Control") || $0.contains("control") }
         let ready = try JSON.parse(
             Array(try Data(contentsOf: URL(fileURLWithPath: directory.file("ready.json")))), maxBytes: 65_536)
         func port(_ name: String) throws -> UInt16 {
-            guard let port = ready[name]?.int else { throw Program.Failure(description: "no \(name) in \(ready)") }
+            guard let port = ready[name]?.int else {
+                throw Program.Failure(description: "no \(name) in \(ready)")
+            }
             return UInt16(port)
         }
         let loop = EventLoop(label: "e2e")
         let control = Control(
-            http: HTTPClient(endpoint: Endpoint(host: "127.0.0.1", port: try port("controlPort")), loop: loop))
+            http: HTTPClient(endpoint: Endpoint(host: "127.0.0.1", port: try port("controlPort")), loop: loop)
+        )
         let environment = [
             "PORT": "0", "DATABASE_URL": "sqlite:" + directory.file("relay.db"), "RELAY_LOOPS": "2",
             "APNS_TEAM_ID": teamID, "APNS_KEY_ID": keyID, "APNS_PRIVATE_KEY_FILE": key,
@@ -90,7 +94,8 @@ final class Stack: Sendable {
     }
 
     /// Starts another relay on the same database, after the first has ended.
-    func restartRelay() async throws {
+    func restartRelay(_ overrides: [String: String] = [:]) async throws {
+        let environment = environment.merging(overrides) { _, override in override }
         let relay = try Program("relay", ["serve"], environment: environment)
         let endpoint = try await Self.listening(relay)
         current.withLock { $0 = relay }
@@ -99,18 +104,20 @@ final class Stack: Sendable {
 
     /// The address that a relay's first log line names.
     static func listening(_ relay: Program) async throws -> Endpoint {
-        let line = try await relay.line("it listens") { $0.contains("\"event\":\"start\"") }
-        let url = try JSON.parse(Array(line.utf8), maxBytes: 65_536)["listening"]?.string
-        guard let port = url?.split(separator: ":").last.flatMap({ UInt16($0) }) else {
-            throw Program.Failure(description: "no address in: \(line)")
-        }
+        let line = try await relay.line("it listens") { $0.contains("listening") }
+        // The same in JSON and in text: http://127.0.0.1:PORT.
+        guard let start = line.range(of: "://127.0.0.1:"),
+            let port = UInt16(line[start.upperBound...].prefix { $0.isNumber })
+        else { throw Program.Failure(description: "no address in: \(line)") }
         return Endpoint(host: "127.0.0.1", port: port)
     }
 
     // MARK: What clients do
 
     /// Registers a device and expects the relay to say ok.
-    func register(_ secret: String, _ token: String, environment: String? = nil, bundleID: String? = nil) async throws {
+    func register(_ secret: String, _ token: String, environment: String? = nil, bundleID: String? = nil)
+        async throws
+    {
         var body = JSON.Object()
         body["secret"] = .string(secret)
         body["deviceToken"] = .string(token)
@@ -154,7 +161,8 @@ struct EventResult: Sendable {
         self.failed = failed
         self.queued = queued
         deliveries = Dictionary(
-            (json["deliveries"]?.array ?? []).map { ($0["device"]?.string ?? "", $0) }, uniquingKeysWith: { $1 })
+            (json["deliveries"]?.array ?? []).map { ($0["device"]?.string ?? "", $0) },
+            uniquingKeysWith: { $1 })
     }
 
     func status(_ token: String) -> String? { deliveries["…" + token.suffix(8)]?["status"]?.string }

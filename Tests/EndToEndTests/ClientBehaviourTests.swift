@@ -1,0 +1,108 @@
+import Glibc
+import JSON
+import Network
+import Testing
+
+/// Clients that are slow, silent or hostile, while others are served.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct ClientBehaviourTests {
+    static let idleConnections = 10_000
+
+    @Test("10,000 idle connections and slow-drip heads don't keep others from being served")
+    func crowd() async throws {
+        try raiseDescriptorLimit()
+        let settings = [
+            "RELAY_CONNECTIONS_PER_ADDRESS_MAX": "20000", "RELAY_HEAD_DEADLINE": "2s",
+            "RELAY_IDLE_TIMEOUT": "100s",
+        ]
+        try await Stack.run(settings) { stack in
+            try await stack.register("a secret of the test", token(1))
+            var idle: [HeldConnection] = []
+            while idle.count < Self.idleConnections {
+                idle += try await withThrowingTaskGroup(of: HeldConnection.self) { group in
+                    for _ in 0..<500 { group.addTask { try await HeldConnection(stack.http) } }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+            }
+            let dripping = try await HeldConnection(stack.http)
+            await dripping.send("GET /health HTTP/1.1\r\nHo")
+            let began = ContinuousClock.now
+            for _ in 0..<50 {
+                #expect(try await stack.event("a secret of the test").sent == 1)
+                await dripping.send("s")
+            }
+            #expect(ContinuousClock.now - began < .seconds(10))
+            let refused = await dripping.answer()
+            #expect(refused.hasPrefix("HTTP/1.1 408 "), "\(refused)")
+            #expect(refused.contains("request_timeout"))
+            await dripping.closed()
+            #expect(try await idle[Self.idleConnections - 1].get("/health").contains("200 OK"))
+            await withTaskGroup(of: Void.self) { group in
+                for connection in idle { group.addTask { await connection.close() } }
+            }
+        }
+    }
+
+    @Test("Connections of one address beyond its cap are refused, and the others go on")
+    func cap() async throws {
+        try await Stack.run(["RELAY_CONNECTIONS_PER_ADDRESS_MAX": "3"]) { stack in
+            var held: [HeldConnection] = []
+            for _ in 0..<3 { held.append(try await HeldConnection(stack.http)) }
+            for connection in held { #expect(try await connection.get("/health").contains("200 OK")) }
+            let refused = try? await stack.http.get("/health")
+            #expect(refused?.status == 503 || refused == nil)
+            #expect(try await held[0].get("/health").contains("200 OK"))
+            for connection in held { await connection.close() }
+            _ = try await eventually {
+                try? await stack.http.get("/health")
+            } until: {
+                $0?.status == 200
+            }
+        }
+    }
+
+    @Test("Every refusal of the contract has its status and its code")
+    func refusals() async throws {
+        try await Stack.run { stack in
+            let long = String(repeating: "x", count: 17_000)
+            let cases: [(String, String, String?, Int, String)] = [
+                ("GET", "/nowhere", nil, 404, "not_found"),
+                ("GET", "/v1/event", nil, 405, "method_not_allowed"),
+                ("POST", "/v1/event", "not json", 400, "invalid_body"),
+                ("POST", "/v1/event", "[]", 400, "invalid_body"),
+                ("POST", "/v1/event", "{}", 400, "missing_field"),
+                (
+                    "POST", "/v1/event", #"{"secret":null,"eventType":"error","sessionID":"s"}"#, 400,
+                    "invalid_field"
+                ),
+                (
+                    "POST", "/v1/device/register", #"{"secret":"short","deviceToken":"abcd"}"#, 400,
+                    "weak_secret"
+                ),
+                (
+                    "POST", "/v1/device/register", #"{"secret":"a secret of the test","deviceToken":"xyz"}"#,
+                    400,
+                    "invalid_field"
+                ),
+                ("POST", "/v1/event", "{\"secret\":\"\(long)\"}", 413, "body_too_large"),
+            ]
+            for (method, path, body, status, code) in cases {
+                let answer = try await stack.http.send(method, path, body: body)
+                #expect(answer.status == status, "\(method) \(path)")
+                #expect(try answer.json()["code"]?.string == code, "\(method) \(path)")
+                #expect(try answer.json()["ok"]?.bool == false)
+                #expect(answer.headers["content-type"] == "application/json")
+                #expect(answer.headers["server"] == nil)
+                #expect(answer.headers["x-request-id"]?.isEmpty == false)
+            }
+        }
+    }
+
+    private func raiseDescriptorLimit() throws {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(UInt32(7)), &limit)
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(__rlimit_resource_t(UInt32(7)), &limit)
+        try #require(limit.rlim_cur > 11_000, "this test needs 11,000 file descriptors: raise `ulimit -Hn`")
+    }
+}

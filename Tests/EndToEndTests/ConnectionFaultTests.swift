@@ -1,0 +1,118 @@
+import JSON
+import Testing
+
+/// What goes wrong on APNs' side in the middle of load: no push lost, none sent twice.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct ConnectionFaultTests {
+    static let secret = "a secret of the test"
+    static let devices = 20
+    static let events = 150
+
+    /// Sends events, eight at a time, with `disturb` called beside them; every push must be accepted exactly once.
+    private func exactlyOnce(
+        _ flags: [String] = [], _ settings: [String: String] = [:],
+        disturb: @escaping @Sendable (Stack) async throws -> Void
+    ) async throws {
+        try await Stack.run(settings, simulator: flags) { stack in
+            for number in 0..<Self.devices { try await stack.register(Self.secret, token(number)) }
+            let sent = try await withThrowingTaskGroup(of: Int.self) { group in
+                for lane in 0..<8 {
+                    group.addTask {
+                        var sent = 0
+                        for number in stride(from: lane, to: Self.events, by: 8) {
+                            let result = try await stack.event(
+                                Self.secret, ["sessionID": .string("ses_\(number)")])
+                            #expect(result.failed == 0, "\(result.deliveries)")
+                            sent += result.sent
+                        }
+                        return sent
+                    }
+                }
+                group.addTask {
+                    try await disturb(stack)
+                    return 0
+                }
+                return try await group.reduce(0, +)
+            }
+            #expect(sent == Self.devices * Self.events)
+            let stats = try await stack.control.stats()
+            #expect(stats["accepted"]?.int == sent)
+            #expect(stats["acceptedTwice"]?.int == 0)
+        }
+    }
+
+    @Test("GOAWAY after GOAWAY: streams above its last one go again elsewhere")
+    func goAway() async throws {
+        try await exactlyOnce(["--latency", "5ms"]) { stack in
+            for round in 0..<6 {
+                let last: JSON.Value = round % 2 == 0 ? "received" : "answered"
+                try await stack.control.post("/goaway", ["lastStream": last])
+                _ = try await stack.event("nobody's secret at all")
+            }
+        }
+    }
+
+    @Test("Refused streams go again")
+    func refused() async throws {
+        try await exactlyOnce(["--rule", #"{"action": "refuse", "share": 0.2, "count": 400}"#]) { _ in }
+    }
+
+    @Test("A stream limit that goes from 1 to 1,000 and back in the middle of load")
+    func streamLimit() async throws {
+        try await exactlyOnce(["--initial-streams", "1", "--streams", "1", "--latency", "1ms"]) { stack in
+            for limit in [1000, 2, 500, 1, 1000] {
+                try await stack.control.put("/limits", ["streams": .int(limit)])
+                _ = try await stack.event("nobody's secret at all")
+            }
+        }
+    }
+
+    @Test("A black hole costs its deadline, not all traffic, and nothing is sent twice")
+    func blackHole() async throws {
+        try await Stack.run(["RELAY_LOOPS": "1", "RELAY_EVENT_DEADLINE": "4s", "APNS_PUSH_TIMEOUT": "2s"]) {
+            stack in
+            for number in 0..<Self.devices { try await stack.register(Self.secret, token(number)) }
+            #expect(try await stack.event(Self.secret).sent == Self.devices)
+            try await stack.control.post("/stall")
+            let lost = try await stack.event(Self.secret)
+            #expect(lost.sent + lost.failed == Self.devices)
+            // The stalled connection has been given up by now; a new one serves.
+            let next = try await stack.event(Self.secret)
+            #expect(next.sent == Self.devices)
+            let stats = try await stack.control.stats()
+            #expect(stats["acceptedTwice"]?.int == 0)
+            #expect(stats["connections"]?["opened"]?.int == 2)
+        }
+    }
+
+    @Test("Cut connections and reset streams fail only what was on them, and nothing is sent twice")
+    func cuts() async throws {
+        let rules = [
+            "--rule", #"{"action": "close", "share": 0.01, "count": 5}"#,
+            "--rule", #"{"action": "reset", "share": 0.02, "count": 20}"#,
+        ]
+        try await Stack.run(simulator: rules) { stack in
+            for number in 0..<Self.devices { try await stack.register(Self.secret, token(number)) }
+            var sent = 0
+            var failed = 0
+            for _ in 0..<40 {
+                let result = try await stack.event(Self.secret)
+                sent += result.sent
+                failed += result.failed
+            }
+            #expect(sent + failed == 40 * Self.devices)
+            #expect(sent > 0 && failed > 0)
+            let stats = try await stack.control.stats()
+            #expect(stats["acceptedTwice"]?.int == 0)
+            // An answer may be lost with its connection, so APNs may have taken a few more than were confirmed.
+            let accepted = stats["accepted"]?.int ?? 0
+            #expect(accepted >= sent && accepted <= sent + failed)
+            try await stack.control.delete("/rules")
+            _ = try await eventually {
+                try await stack.event(Self.secret)
+            } until: {
+                $0.sent == Self.devices
+            }
+        }
+    }
+}

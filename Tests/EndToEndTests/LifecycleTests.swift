@@ -1,0 +1,125 @@
+import Foundation
+import JSON
+import Network
+import Testing
+
+@Suite(.timeLimit(.minutes(3)))
+struct LifecycleTests {
+    static let secret = "a secret of the test"
+
+    @Test("SIGTERM under load answers every event that was accepted, keeps the log and ends with 0")
+    func gracefulStop() async throws {
+        try await Stack.run(simulator: ["--latency", "300ms"]) { stack in
+            for number in 0..<5 { try await stack.register(Self.secret, token(number)) }
+            try await withThrowingTaskGroup(of: EventResult.self) { group in
+                for _ in 0..<40 { group.addTask { try await stack.event(Self.secret) } }
+                // The first pushes have come: the events are in flight now.
+                _ = try await eventually {
+                    try await stack.control.pushes().count
+                } until: {
+                    $0 > 20
+                }
+                stack.relay.signal(SIGTERM)
+                var answered = 0
+                var sent = 0
+                while let result = await group.nextResult() {
+                    // A connection that the relay had not accepted yet may be refused, never half answered.
+                    guard case .success(let result) = result else { continue }
+                    answered += 1
+                    sent += result.sent
+                }
+                #expect(answered >= 1)
+                #expect(sent == answered * 5)
+                #expect(try await stack.relay.ended() == 0)
+                #expect(try deliveryRows(stack.directory.file("relay.db")) == sent)
+            }
+        }
+    }
+
+    @Test("What was answered ok is there after kill -9")
+    func crash() async throws {
+        try await Stack.run { stack in
+            for number in 0..<10 { try await stack.register(Self.secret, token(number)) }
+            stack.relay.signal(SIGKILL)
+            #expect(try await stack.relay.ended() == -SIGKILL)
+            try await stack.restartRelay()
+            #expect(try await stack.event(Self.secret).sent == 10)
+        }
+    }
+
+    @Test("A second relay on the same port or the same database says what is wrong and ends with 69")
+    func second() async throws {
+        try await Stack.run { stack in
+            var environment = stack.environment
+            environment["PORT"] = String(stack.http.endpoint.port)
+            environment["DATABASE_URL"] = "sqlite:" + stack.directory.file("other.db")
+            let samePort = try Program("relay", ["serve"], environment: environment)
+            #expect(try await samePort.ended() == 69)
+            #expect(samePort.output.contains("in use"))
+            let sameDatabase = try Program("relay", ["serve"], environment: stack.environment)
+            #expect(try await sameDatabase.ended() == 69)
+            #expect(sameDatabase.output.contains("relay.db"))
+            #expect(try await stack.http.get("/health").status == 200)
+        }
+    }
+
+    @Test("A start that can't work names every problem and ends with 78, or 69 for the database")
+    func badStarts() async throws {
+        let directory = try TemporaryDirectory()
+        let none = try Program("relay", ["serve"])
+        #expect(try await none.ended() == 78)
+        for name in ["APNS_TEAM_ID", "APNS_KEY_ID", "APNS_PRIVATE_KEY"] {
+            #expect(none.output.contains(name))
+        }
+
+        let key = directory.file("key.p8")
+        _ = try await Program("apns-simulator", ["key", "--out", key]).ended()
+        var good = [
+            "APNS_TEAM_ID": Stack.teamID, "APNS_KEY_ID": Stack.keyID, "APNS_PRIVATE_KEY_FILE": key,
+            "PORT": "0",
+            "DATABASE_URL": "sqlite:" + directory.file("no/such/folder/relay.db"),
+        ]
+        let database = try Program("relay", ["serve"], environment: good)
+        #expect(try await database.ended() == 69)
+        #expect(database.output.contains("no/such/folder"))
+
+        good["RELAY_EVENT_DEADLIN"] = "5s"
+        good["APNS_PRIVATE_KEY_FILE"] = "/etc/hostname"
+        good["PORT"] = "99999"
+        let wrong = try Program("relay", ["serve"], environment: good)
+        #expect(try await wrong.ended() == 78)
+        for word in ["RELAY_EVENT_DEADLINE", "APNS_PRIVATE_KEY_FILE", "PORT"] {
+            #expect(wrong.output.contains(word))
+        }
+        for program in [none, database, wrong] {
+            #expect(!program.output.contains("Fatal error") && !program.output.contains("libswift"))
+        }
+    }
+
+    @Test("TLS is served natively, and SIGHUP shows a new certificate without dropping connections")
+    func tlsReload() async throws {
+        let files = try TemporaryDirectory()
+        let (certificate, key) = (files.file("certificate.pem"), files.file("key.pem"))
+        func renew() throws {
+            let made = try SelfSignedCertificate()
+            try Data(made.certificate).write(to: URL(fileURLWithPath: certificate))
+            try Data(made.privateKey).write(to: URL(fileURLWithPath: key))
+        }
+        try renew()
+        try await Stack.run(["RELAY_TLS_CERT_FILE": certificate, "RELAY_TLS_KEY_FILE": key]) { stack in
+            var client = stack.http
+            client.trusted = try TLSClientContext(caFile: certificate, alpn: ["http/1.1"])
+            #expect(try await client.get("/health").status == 200)
+            let held = try await HeldConnection(client)
+            #expect(try await held.get("/health").contains("200 OK"))
+            try renew()
+            stack.relay.signal(SIGHUP)
+            _ = try await stack.relay.line("it has reloaded") { $0.contains("\"event\":\"reload\"") }
+            #expect(try await held.get("/health").contains("200 OK"))
+            await #expect(throws: HTTPClient.Failure.self) { try await client.get("/health") }
+            client.trusted = try TLSClientContext(caFile: certificate, alpn: ["http/1.1"])
+            #expect(try await client.get("/health").status == 200)
+            await held.close()
+        }
+    }
+}

@@ -1,0 +1,169 @@
+import JSON
+import Testing
+
+/// Each row of the outcome table, through the real relay and a simulated APNs.
+@Suite(.timeLimit(.minutes(3)))
+struct OutcomeTests {
+    static let secret = "a secret of the test"
+
+    private func registered(_ stack: Stack, environment: String? = nil, bundleID: String? = nil) async throws
+    {
+        try await stack.register(Self.secret, token(1), environment: environment, bundleID: bundleID)
+    }
+
+    @Test(
+        "410 removes the registration if it is not newer than APNs' timestamp",
+        arguments: ["Unregistered", "ExpiredToken"])
+    func gone(reason: String) async throws {
+        try await Stack.run { stack in
+            let state = reason == "Unregistered" ? "unregistered" : "expired"
+            // Long ago: the app has registered anew since then, so the answer is stale.
+            try await registered(stack)
+            try await stack.control.put(
+                "/tokens", ["token": .string(token(1)), "state": .string(state), "since": 1_600_000_000_000])
+            let stale = try await stack.event(Self.secret)
+            #expect(stale.reason(token(1)) == reason && !stale.isRemoved(token(1)))
+            try await stack.control.put(
+                "/tokens", ["token": .string(token(1)), "state": .string(state), "since": 4_000_000_000_000])
+            let final = try await stack.event(Self.secret)
+            #expect(final.reason(token(1)) == reason && final.isRemoved(token(1)))
+            #expect(try await stack.event(Self.secret).deliveries.isEmpty)
+        }
+    }
+
+    @Test("BadDeviceToken tries the other environment once, keeps what works and removes what doesn't")
+    func badDeviceToken() async throws {
+        try await Stack.run { stack in
+            try await registered(stack, environment: "production")
+            try await stack.control.put("/tokens", ["token": .string(token(1)), "environment": "sandbox"])
+            #expect(try await stack.event(Self.secret).sent == 1)
+            #expect(try await stack.event(Self.secret).sent == 1)
+            #expect(try await stack.control.stats("production")["pushes"]?.int == 1)
+            #expect(try await stack.control.stats("sandbox")["pushes"]?.int == 2)
+            try await stack.control.put("/rules", ["reason": "BadDeviceToken"])
+            let result = try await stack.event(Self.secret)
+            #expect(result.reason(token(1)) == "BadDeviceToken" && result.isRemoved(token(1)))
+            #expect(try await stack.event(Self.secret).deliveries.isEmpty)
+        }
+    }
+
+    @Test("A key of the other environment is tried there, and never costs a registration")
+    func environmentKey() async throws {
+        try await Stack.run { stack in
+            try await registered(stack)
+            try await stack.control.put(
+                "/rules",
+                [
+                    "id": "wrong", "match": ["environment": "production"],
+                    "reason": "BadEnvironmentKeyInToken",
+                    "status": 403,
+                ])
+            #expect(try await stack.event(Self.secret).sent == 1)
+            #expect(try await stack.event(Self.secret).sent == 1)
+            #expect(try await stack.control.stats("production")["pushes"]?.int == 1)
+            try await stack.control.put(
+                "/rules", ["id": "wrong", "reason": "BadEnvironmentKeyInToken", "status": 403])
+            let both = try await stack.event(Self.secret)
+            #expect(both.failed == 1 && !both.isRemoved(token(1)))
+            try await stack.control.delete("/rules")
+            #expect(try await stack.event(Self.secret).sent == 1)
+        }
+    }
+
+    @Test("DeviceTokenNotForTopic removes only a registration that named its app itself")
+    func notForTopic() async throws {
+        try await Stack.run { stack in
+            try await stack.control.put("/rules", ["reason": "DeviceTokenNotForTopic"])
+            try await registered(stack)
+            let kept = try await stack.event(Self.secret)
+            #expect(kept.reason(token(1)) == "DeviceTokenNotForTopic" && !kept.isRemoved(token(1)))
+            try await registered(stack, bundleID: "com.example.other")
+            let removed = try await stack.event(Self.secret)
+            #expect(removed.reason(token(1)) == "DeviceTokenNotForTopic" && removed.isRemoved(token(1)))
+        }
+    }
+
+    @Test(
+        "An expired provider token is signed anew where that is allowed, and else reported; no registration goes"
+    )
+    func expiredProviderToken() async throws {
+        try await Stack.run { stack in
+            try await registered(stack)
+            try await stack.control.put("/rules", ["reason": "ExpiredProviderToken", "count": 1])
+            let result = try await stack.event(Self.secret)
+            // A token younger than 20 minutes isn't replaced, so the push is tried once more as it is.
+            #expect(result.sent == 1)
+            #expect(try await stack.event(Self.secret).sent == 1)
+        }
+    }
+
+    @Test(
+        "The operator's faults fail, keep the registration and show in /ready",
+        arguments: ["InvalidProviderToken", "UnrelatedKeyIdInToken", "TopicDisallowed", "BadTopic"])
+    func operatorFaults(reason: String) async throws {
+        try await Stack.run { stack in
+            try await registered(stack)
+            #expect(try await stack.http.get("/ready").status == 200)
+            try await stack.control.put("/rules", ["reason": .string(reason)])
+            let result = try await stack.event(Self.secret)
+            #expect(result.reason(token(1)) == reason && !result.isRemoved(token(1)))
+            let ready = try await eventually {
+                try await stack.http.get("/ready")
+            } until: {
+                $0.status == 503
+            }
+            #expect(ready.text.contains(reason))
+            try await stack.control.delete("/rules")
+            #expect(try await stack.event(Self.secret).sent == 1)
+            _ = try await eventually {
+                try await stack.http.get("/ready")
+            } until: {
+                $0.status == 200
+            }
+        }
+    }
+
+    @Test(
+        "What APNs can't take now fails with its reason and keeps the registration",
+        arguments: [
+            "TooManyRequests", "InternalServerError", "ServiceUnavailable", "PayloadTooLarge", "BadPriority",
+        ])
+    func kept(reason: String) async throws {
+        try await Stack.run { stack in
+            try await registered(stack)
+            try await stack.control.put("/rules", ["reason": .string(reason)])
+            let result = try await stack.event(Self.secret)
+            #expect(result.reason(token(1)) == reason && !result.isRemoved(token(1)))
+            try await stack.control.delete("/rules")
+            #expect(try await stack.event(Self.secret).sent == 1)
+        }
+    }
+
+    @Test("An APNs that can't be reached fails the push in time and heals by itself")
+    func unreachable() async throws {
+        try await Stack.run(["RELAY_EVENT_DEADLINE": "3s"]) { stack in
+            try await registered(stack)
+            try await stack.control.put("/limits", ["acceptConnections": false])
+            let result = try await stack.event(Self.secret)
+            #expect(result.failed == 1 && !result.isRemoved(token(1)))
+            try await stack.control.put("/limits", ["acceptConnections": true])
+            _ = try await eventually {
+                try await stack.event(Self.secret)
+            } until: {
+                $0.sent == 1
+            }
+        }
+    }
+}
+
+/// Asks again until the answer is as wanted; the suite's time limit ends a test that waits in vain.
+func eventually<Value>(
+    _ ask: () async throws -> Value, until isWanted: (Value) -> Bool
+) async throws -> Value {
+    while true {
+        let value = try await ask()
+        if isWanted(value) { return value }
+        try Task.checkCancellation()
+        await Task.yield()
+    }
+}
