@@ -207,7 +207,7 @@ struct Control: Sendable {
         }
     }
 
-    /// Counts of one environment: `accepted`, `acceptedTwice`, `connections`…
+    /// Counts of one environment, such as `accepted`, `acceptedTwice` and `connections`.
     func stats(_ environment: String = "production") async throws -> JSON.Value {
         try ok(try await http.get("/stats"))[environment] ?? .null
     }
