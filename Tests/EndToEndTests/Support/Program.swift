@@ -26,20 +26,37 @@ final class Program: Sendable {
 
     let name: String
     private let process: Process
+    private let reading: FileHandle
     private let state = Lock(State())
 
     /// Starts the built product `name`; its environment holds what is given and `PATH`, nothing else.
-    init(_ name: String, _ arguments: [String] = [], environment: [String: String] = [:]) throws {
+    convenience init(_ name: String, _ arguments: [String] = [], environment: [String: String] = [:]) throws {
+        try self.init(name, Self.products.appendingPathComponent(name), arguments, environment)
+    }
+
+    /// Starts a Python script that stands beside this file.
+    convenience init(script name: String, _ arguments: [String]) throws {
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/\(name).py"
+        try self.init(name, URL(fileURLWithPath: "/usr/bin/python3"), [script] + arguments, [:])
+    }
+
+    private init(
+        _ name: String, _ executable: URL, _ arguments: [String], _ environment: [String: String]
+    ) throws {
         self.name = name
         process = Process()
-        process.executableURL = Self.products.appendingPathComponent(name)
+        process.executableURL = executable
         process.arguments = arguments
         process.environment = environment.merging(["PATH": "/usr/bin:/bin"]) { mine, _ in mine }
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
+        // Closed on exec, or a program started meanwhile would hold this one's output open.
+        var ends: [Int32] = [0, 0]
+        guard pipe2(&ends, O_CLOEXEC) == 0 else { throw Failure(description: "pipe2: \(errno)") }
+        reading = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
+        let writing = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
+        process.standardOutput = writing
+        process.standardError = writing
         process.standardInput = FileHandle.nullDevice
-        pipe.fileHandleForReading.readabilityHandler = { [weak self] handle in
+        reading.readabilityHandler = { [weak self] handle in
             let data = handle.availableData
             if data.isEmpty { handle.readabilityHandler = nil }
             self?.printed(data)
@@ -50,6 +67,7 @@ final class Program: Sendable {
             self?.change { $0.status = status }
         }
         try process.run()
+        try writing.close()
     }
 
     deinit {

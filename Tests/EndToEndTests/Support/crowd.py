@@ -1,0 +1,31 @@
+"""Holds many idle connections to a relay: crowd.py PORT COUNT, until it is killed.
+
+A process of its own, so that thousands of descriptors stay out of the tests' process.
+"""
+
+import resource
+import selectors
+import socket
+import sys
+
+port, count = int(sys.argv[1]), int(sys.argv[2])
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+if hard < count + 100:
+    sys.exit(f"{count} connections need {count + 100} file descriptors; raise `ulimit -Hn`")
+resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+held = []
+for _ in range(count):
+    connection = socket.create_connection(("127.0.0.1", port), timeout=30)
+    connection.sendall(b"GET /health HTTP/1.1\r\nHost: relay.test\r\n\r\n")
+    answer = connection.recv(4096)
+    if not answer.startswith(b"HTTP/1.1 200"):
+        sys.exit(f"connection {len(held)} was answered {answer[:80]!r}")
+    held.append(connection)
+print("held", len(held), flush=True)
+
+# Any end of a connection while it is held is a fault of the relay.
+selector = selectors.DefaultSelector()
+for connection in held:
+    selector.register(connection, selectors.EVENT_READ)
+selector.select()
+sys.exit("a held connection was ended")
