@@ -4,7 +4,9 @@ import HTTP2Testing
 import Network
 import Testing
 
-/// A client, a server that does what the test says, and everything that the client reported. Confined to the loop.
+/// A client, a server that does what the test says, and everything that the client reported.
+///
+/// Confined to the loop.
 final class ClientFixture {
     let server: ScriptedServer
     let client: Client

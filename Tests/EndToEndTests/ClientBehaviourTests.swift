@@ -11,7 +11,8 @@ struct ClientBehaviourTests {
     @Test("10,000 idle connections and slow-drip heads don't keep others from being served")
     func crowd() async throws {
         let settings = [
-            "RELAY_CONNECTIONS_PER_ADDRESS_MAX": "20000", "RELAY_HEAD_DEADLINE": "3s", "RELAY_IDLE_TIMEOUT": "100s",
+            "RELAY_CONNECTIONS_PER_ADDRESS_MAX": "20000", "RELAY_HEAD_DEADLINE": "3s",
+            "RELAY_IDLE_TIMEOUT": "100s",
         ]
         try await Stack.run(settings) { stack in
             try await stack.register("a secret of the test", token(1))

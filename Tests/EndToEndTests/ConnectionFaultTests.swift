@@ -69,7 +69,10 @@ struct ConnectionFaultTests {
 
     @Test("A black hole costs its deadline, not all traffic, and nothing is sent twice")
     func blackHole() async throws {
-        try await Stack.run(["RELAY_LOOPS": "1", "RELAY_EVENT_DEADLINE": "4s", "APNS_PUSH_TIMEOUT": "2s", "RELAY_LOG_LEVEL": "debug"]) {
+        try await Stack.run([
+            "RELAY_LOOPS": "1", "RELAY_EVENT_DEADLINE": "4s", "APNS_PUSH_TIMEOUT": "2s",
+            "RELAY_LOG_LEVEL": "debug",
+        ]) {
             stack in
             for number in 0..<Self.devices { try await stack.register(Self.secret, token(number)) }
             #expect(try await stack.event(Self.secret).sent == Self.devices)

@@ -35,7 +35,9 @@ package final class Client {
 
     // The timers hold the client unowned: weak references would make every retain of it slow.
 
-    /// A group without connections; the first push opens one. Only on `loop`.
+    /// A group without connections;
+    ///
+    /// the first push opens one. Only on `loop`.
     ///
     /// - Parameters:
     ///   - endpoint: APNs, or what stands in for it.
@@ -79,7 +81,9 @@ package final class Client {
         goOn(at: now)
     }
 
-    /// Sends a push and waits for its outcome. Only on the loop.
+    /// Sends a push and waits for its outcome.
+    ///
+    /// Only on the loop.
     package func send(_ push: Push) async -> Outcome {
         await withCheckedContinuation { continuation in
             send(push) { continuation.resume(returning: $0) }
@@ -102,7 +106,9 @@ package final class Client {
         }
     }
 
-    /// How the client stands. Only on the loop.
+    /// How the client stands.
+    ///
+    /// Only on the loop.
     package var statistics: ClientStatistics {
         var snapshot = counters
         for case let connection? in state.connections {

@@ -1,7 +1,9 @@
 internal import HTTP2
 internal import Network
 
-/// One connection of a client: its fields, its pushes by stream, and the events it passes on. Confined to the loop.
+/// One connection of a client:
+///
+/// its fields, its pushes by stream, and the events it passes on. Confined to the loop.
 final class PoolConnection: ClientConnectionHandler {
     let index: Int
     /// Held until the connection is closed, so that no push of it is left without an outcome.

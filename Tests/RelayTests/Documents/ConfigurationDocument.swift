@@ -29,7 +29,7 @@ enum ConfigurationDocument {
     private static let introduction = """
         # Configuration
 
-        <!-- Made from the table of settings in the code: UPDATE_DOCS=1 swift test --filter Documents -->
+        <!-- Made from the table of settings in the code: UPDATE_DOCS=1 swift test --filter DocumentTests -->
 
         `relay serve` reads its settings from environment variables and, before them, from flags of the same name: `PORT` is
         `--port`, `APNS_TEAM_ID` is `--apns-team-id`. `relay serve --help` prints this page's tables.

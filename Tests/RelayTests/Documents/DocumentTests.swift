@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Documents")
 struct DocumentTests {
-    private let advice: Comment = "UPDATE_DOCS=1 swift test --filter Documents writes it anew"
+    private let advice: Comment = "UPDATE_DOCS=1 swift test --filter DocumentTests writes it anew"
 
     @Test("docs/CONFIGURATION.md is what the table of settings says")
     func configuration() {

@@ -4,7 +4,7 @@ import Glibc
 
 /// The files in docs/ that are made from tables in the code, in whole or in part.
 ///
-/// `UPDATE_DOCS=1 swift test --filter Documents` writes them anew.
+/// `UPDATE_DOCS=1 swift test --filter DocumentTests` writes them anew.
 enum Documents {
     /// Whether the files are to be written rather than compared.
     static var isUpdating: Bool { getenv("UPDATE_DOCS") != nil }

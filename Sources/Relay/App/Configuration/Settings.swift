@@ -43,7 +43,8 @@ enum Settings {
     static let headDeadline = Setting(
         "RELAY_HEAD_DEADLINE", .server, .duration(.milliseconds(100)...(.seconds(600))),
         default: .seconds(10),
-        "From the first byte of a request to the end of its headers; a connection's first one counts from connecting.")
+        "From the first byte of a request to the end of its headers; a connection's first one counts from connecting."
+    )
     static let bodyDeadline = Setting(
         "RELAY_BODY_DEADLINE", .server, .duration(.milliseconds(100)...(.seconds(600))),
         default: .seconds(20),
