@@ -1,0 +1,102 @@
+import APNs
+import Glibc
+import HTTP2Testing
+import JSON
+import Network
+import Testing
+
+@Suite("The client and other servers", .timeLimit(.minutes(1)))
+struct ClientInteroperabilityTests {
+    private static func client(
+        _ port: UInt16, _ files: CertificateFiles, on loop: EventLoop,
+        change: (inout ClientSettings) -> Void = { _ in }
+    ) throws -> Client {
+        var settings = ClientSettings()
+        settings.backoffBase = .milliseconds(20)
+        change(&settings)
+        let key = KeyText(try SelfSignedCertificate().privateKey)
+        let credentials = try ProviderCredentials(teamID: "TEAM567890", keyID: "KEY4567890", key: key)
+        return Client(
+            endpoint: Endpoint(host: "localhost", port: port),
+            tls: try TLSClientContext(caFile: files.certificate, alpn: ["h2"]),
+            tokens: ProviderTokenSource(credentials), on: loop, settings: settings)
+    }
+
+    /// Sends `count` pushes at once and waits for all outcomes.
+    private static func send(_ count: Int, with client: Client, on loop: isolated EventLoop) async throws
+        -> [Outcome]
+    {
+        var outcomes: [Outcome] = []
+        let watch = Watch(on: loop)
+        for number in 0..<count {
+            client.send(try ClientFixture.push("push-\(number)")) {
+                outcomes.append($0)
+                watch.changed()
+            }
+        }
+        #expect(await watch.wait(on: loop) { outcomes.count == count })
+        return outcomes
+    }
+
+    @Test("nghttpd takes every push, over as many connections as it takes")
+    func nghttpd() async throws {
+        let files = try CertificateFiles()
+        let folder = try Self.makeFolder()
+        try await withLoop { loop in
+            let port = try Self.freePort(on: loop)
+            let server = try ExternalProgram.nghttpd.start([
+                "--htdocs", folder, "--max-concurrent-streams", "50", "\(port)", files.key, files.certificate,
+            ])
+            defer { server.stop() }
+            let client = try Self.client(port, files, on: loop) { $0.failuresBeforeRefusing = 1000 }
+            let outcomes = try await Self.send(3000, with: client, on: loop)
+            #expect(outcomes.filter { $0.kind == .accepted }.count == 3000)
+            await client.stop(deadline: .seconds(2))
+            #expect(client.statistics.openConnections == 0)
+        }
+    }
+
+    @Test("Node's server goes from one stream to a hundred and leaves twice: every push is taken once")
+    func node() async throws {
+        let files = try CertificateFiles()
+        try await withLoop { loop in
+            let script = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(
+                separator: "/")
+            let server = try ExternalProgram.node.start([
+                script + "/http2-server.mjs", files.certificate, files.key, "400",
+            ])
+            defer { server.stop() }
+            let port = try #require(UInt16(server.readLine()))
+            let client = try Self.client(port, files, on: loop) {
+                $0.connectionsMax = 2
+                $0.failuresBeforeRefusing = 1000
+            }
+            let outcomes = try await Self.send(3000, with: client, on: loop)
+            let accepted = outcomes.filter { $0.kind == .accepted }.count
+            #expect(accepted == 3000, "\(Dictionary(grouping: outcomes, by: \.kind).mapValues(\.count))")
+            #expect(client.statistics.goAways["Shutdown"] == 2)
+            await client.stop(deadline: .seconds(2))
+            let books = try JSON.parse(Array(server.stop().utf8), maxBytes: 10_000)
+            #expect(books["ids"]?.int == 3000)
+            #expect(books["twice"]?.int == 0)
+        }
+    }
+
+    /// A folder in which nghttpd finds something at the path of ``ClientFixture``'s pushes.
+    private static func makeFolder() throws -> String {
+        var template = Array("/tmp/relay-apns-XXXXXX".utf8CString)
+        let folder = try #require(mkdtemp(&template).map { String(cString: $0) })
+        for part in ["/3", "/3/device"] { #expect(mkdir(folder + part, 0o755) == 0) }
+        let path = folder + "/3/device/" + (try ClientFixture.push("any")).deviceToken.text
+        let file = try #require(fopen(path, "w"))
+        fclose(file)
+        return folder
+    }
+
+    private static func freePort(on loop: isolated EventLoop) throws -> UInt16 {
+        let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
+        let listener = try Listener(address, on: loop) { _ in nil }
+        defer { listener.close() }
+        return listener.localAddress.port
+    }
+}
