@@ -35,9 +35,9 @@ package final class Client {
 
     // The timers hold the client unowned: weak references would make every retain of it slow.
 
-    /// A group without connections;
+    /// A group without connections, of which the first push opens one.
     ///
-    /// the first push opens one. Only on `loop`.
+    /// Only on `loop`.
     ///
     /// - Parameters:
     ///   - endpoint: APNs, or what stands in for it.

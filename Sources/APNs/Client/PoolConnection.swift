@@ -1,9 +1,9 @@
 internal import HTTP2
 internal import Network
 
-/// One connection of a client:
+/// One connection of a client, with its fields, its pushes by stream and the events it passes on.
 ///
-/// its fields, its pushes by stream, and the events it passes on. Confined to the loop.
+/// Confined to the loop.
 final class PoolConnection: ClientConnectionHandler {
     let index: Int
     /// Held until the connection is closed, so that no push of it is left without an outcome.
