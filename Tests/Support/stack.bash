@@ -34,7 +34,8 @@ start_simulator() {
     mkdir -p "$state"
     [ -f "$state/key.p8" ] || "$bin/apns-simulator" key --out "$state/key.p8" >/dev/null
     rm -f "$state/simulator.json"
-    "$bin/apns-simulator" --public-key "$state/key.p8.pub" --key-id $key --team-id $team \
+    # A session of its own: Ctrl-C reaches the script, which then stops each once, in order.
+    setsid "$bin/apns-simulator" --public-key "$state/key.p8.pub" --key-id $key --team-id $team \
         --certificate-file "$state/simulator.pem" --production-port 0 --sandbox-port 0 --control-port 0 \
         --ready-file "$state/simulator.json" "$@" >"$state/simulator.log" 2>&1 &
     children+=($!)
@@ -51,7 +52,7 @@ start_simulator() {
 start_relay() {
     local bin=$1
     shift
-    "$bin/relay" serve "$@" &
+    setsid "$bin/relay" serve "$@" &
     children+=($!)
     url=http://127.0.0.1:$PORT
     await "The relay" $! curl -fsS -m 2 "$url/health"
