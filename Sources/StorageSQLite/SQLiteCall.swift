@@ -1,6 +1,6 @@
 internal import Storage
 
-/// A call that waits in an inbox for its thread: run there once, then answered once.
+/// A call that waits in an inbox for its thread: run there, again if its transaction was lost, then answered once.
 protocol SQLiteCall<Session>: AnyObject, Sendable {
     associatedtype Session
 

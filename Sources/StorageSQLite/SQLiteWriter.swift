@@ -98,19 +98,28 @@ actor SQLiteWriter {
         }
     }
 
+    /// Does all calls in one transaction, commits it and answers them.
     private func commit(_ batch: [any SQLiteCall<Session>], _ session: Session) {
+        var failure = attempt(batch, session)
+        // On a full disk what the log holds may fit the database, and then the log's own room can be used again.
+        if case .full = failure, (try? session.connection.checkpoint()) != nil {
+            failure = attempt(batch, session)
+        }
+        for call in batch {
+            if let failure { call.fail(failure) } else { call.finish() }
+        }
+    }
+
+    /// Does all calls in one transaction and commits it; the error means that none of them has changed anything.
+    private func attempt(_ batch: [any SQLiteCall<Session>], _ session: Session) -> StorageError? {
         do throws(StorageError) {
             try session.transaction.run { () throws(StorageError) in
-                for call in batch {
-                    try session.transaction.savepoint { call.run(session) }
-                }
+                for call in batch { try session.transaction.savepoint { call.run(session) } }
             }
+            return nil
         } catch {
-            // The transaction is lost, and with it what succeeded in it.
-            for call in batch { call.fail(error) }
-            return
+            return error
         }
-        for call in batch { call.finish() }
     }
 
     /// Copies a long log into the database: here and not in a commit, so that nobody waits for it.
