@@ -20,7 +20,9 @@ package final class BlockingExecutor: SerialExecutor, @unchecked Sendable {  // 
         var stopping = false
         // The thread has run its last; what still comes is run where it comes from.
         var ended = false
-        var runner: pthread_t?
+        // A thread id of the kernel's. glibc declares pthread_self() const, so an optimiser may keep its value over a
+        // suspension, after which it is another thread's.
+        var runner: pid_t?
         var thread: pthread_t?
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
@@ -66,8 +68,7 @@ package final class BlockingExecutor: SerialExecutor, @unchecked Sendable {  // 
 
     /// Whether the calling thread is this executor's, at its work.
     package var isCurrent: Bool {
-        guard let runner = locked({ $0.runner }) else { return false }
-        return pthread_equal(runner, pthread_self()) != 0
+        locked { $0.runner == gettid() }
     }
 
     /// What `assumeIsolated` asks when no job of the actor is running, which is so in a submitted closure.
@@ -119,7 +120,7 @@ package final class BlockingExecutor: SerialExecutor, @unchecked Sendable {  // 
                 unsafe pthread_cond_signal(wakeUp)
             }
             guard state.ended, state.runner == nil else { return false }
-            state.runner = pthread_self()
+            state.runner = gettid()
             return true
         }
         if runHere { runUntilEmpty() }
@@ -146,7 +147,7 @@ extension BlockingExecutor {
 
     private func runThread() {
         unsafe pthread_setname_np(pthread_self(), String(label.prefix(15)))
-        locked { $0.runner = pthread_self() }
+        locked { $0.runner = gettid() }
         while waitForWork() { runUntilEmpty() }
         let waiters = locked { state in
             defer { state.waiters = [] }

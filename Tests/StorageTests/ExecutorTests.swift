@@ -20,7 +20,7 @@ private actor Recorder {
         inside = false
     }
 
-    func thread() -> pthread_t { pthread_self() }
+    func thread() -> pid_t { gettid() }
 }
 
 @Suite("Blocking executor")
@@ -31,7 +31,7 @@ struct ExecutorTests {
         let recorder = Recorder(executor: executor)
         let threads = await [recorder.thread(), recorder.thread(), recorder.thread()]
         #expect(Set(threads).count == 1)
-        #expect(threads[0] != pthread_self())
+        #expect(threads[0] != gettid())
         #expect(!executor.isCurrent)
         await executor.shutdown()
     }
