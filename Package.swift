@@ -70,7 +70,7 @@ let package = Package(
         tests("StorageTests", ["Storage", "StorageContract", "StorageSQLite"]),
         tests("NetworkTests", ["Network"]),
         tests("HTTPServerTests", ["HTTPServer", "Network"], exclude: ["node-parser.mjs"]),
-        tests("HTTP2Tests", ["HTTP2", "HTTP2Testing", "Network"]),
+        tests("HTTP2Tests", ["CNghttp2", "HTTP2", "HTTP2Testing", "Network"]),
         tests("APNsTests", ["APNs", "COpenSSL", "HTTP2", "HTTP2Testing", "JSON", "Network"], exclude: ["http2-server.mjs"]),
         tests("RelayTests", ["Relay", "APNs", "HTTPServer", "JSON", "Network", "Storage"]),
         tests("APNsSimulatorTests", ["APNsSimulator", "HTTP2", "HTTPServer", "JSON", "Network"]),

@@ -8,8 +8,14 @@ import CNghttp2
 package final class ClientSession {
     let native: NativeSession
     let keptFields: [StaticString]
-    /// What the callbacks change, in one value: one check for exclusive access a call.
-    var streams: ClientStreams
+    /// What the callbacks change.
+    ///
+    /// Accessed some ten times a push, so not checked for exclusive access: its methods call nothing that comes back here.
+    var streams: ClientStreams {
+        _read { yield unsafe uncheckedStreams }
+        _modify { yield unsafe &uncheckedStreams }
+    }
+    @exclusivity(unchecked) private var uncheckedStreams: ClientStreams
     private var isDraining = false
 
     /// The library's own words on what the peer did wrong last; for logs.
@@ -17,7 +23,7 @@ package final class ClientSession {
 
     /// Begins a connection; the preface and our SETTINGS are the first output.
     package init(limits: ClientLimits = ClientLimits()) throws(HTTP2Error) {
-        streams = ClientStreams(limits: limits)
+        unsafe uncheckedStreams = ClientStreams(limits: limits)
         keptFields = limits.keptFields
         native = try Self.makeNative()
         unsafe native.setUserData(Unmanaged.passUnretained(self).toOpaque())

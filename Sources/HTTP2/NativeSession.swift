@@ -3,9 +3,12 @@ import CNghttp2
 /// Owns one `nghttp2_session` and speaks to it for both roles; nothing else holds the pointer.
 @safe struct NativeSession: ~Copyable {
     let pointer: OpaquePointer
+    /// What the session's frames are made in; outlives the session.
+    private let memory: FrameMemory
 
-    init(pointer: OpaquePointer) {
+    init(pointer: OpaquePointer, memory: FrameMemory) {
         unsafe self.pointer = unsafe pointer
+        self.memory = memory
     }
 
     deinit {
@@ -33,12 +36,16 @@ import CNghttp2
         guard let option = unsafe option, let callbackSet = unsafe callbackSet else { throw .outOfMemory }
         unsafe options(option)
         unsafe callbacks(callbackSet)
+        let memory = FrameMemory()
+        var functions = unsafe memory.functions
         switch role {
-        case .client: try check(unsafe nghttp2_session_client_new2(&session, callbackSet, nil, option))
-        case .server: try check(unsafe nghttp2_session_server_new2(&session, callbackSet, nil, option))
+        case .client:
+            try check(unsafe nghttp2_session_client_new3(&session, callbackSet, nil, option, &functions))
+        case .server:
+            try check(unsafe nghttp2_session_server_new3(&session, callbackSet, nil, option, &functions))
         }
         guard let session = unsafe session else { throw .outOfMemory }
-        return unsafe NativeSession(pointer: session)
+        return unsafe NativeSession(pointer: session, memory: memory)
     }
 
     /// What the callbacks are handed as their context.

@@ -19,8 +19,18 @@ package final class Client {
     let date: () -> Int64
     let random: () -> Double
 
-    var state: PoolState
-    var pushes = PushTable()
+    // Accessed many times a push, so not checked for exclusive access: they are pure values whose methods call nothing
+    // that comes back here, completions least of all.
+    @exclusivity(unchecked) private var uncheckedState: PoolState
+    @exclusivity(unchecked) private var uncheckedPushes = PushTable()
+    var state: PoolState {
+        _read { yield unsafe uncheckedState }
+        _modify { yield unsafe &uncheckedState }
+    }
+    var pushes: PushTable {
+        _read { yield unsafe uncheckedPushes }
+        _modify { yield unsafe &uncheckedPushes }
+    }
     var connections: [PoolConnection?] = []
     var counters = ClientStatistics()
     /// How the last attempt to connect failed, as long as none has succeeded since.
@@ -58,7 +68,7 @@ package final class Client {
         self.date = date
         self.random = random
         authority = endpoint.port == 443 ? endpoint.authorityHost : endpoint.description
-        state = PoolState(settings)
+        unsafe uncheckedState = PoolState(settings)
         tickTimer = Timer(on: loop) { [unowned self] in tick() }
         deadlineTimer = Timer(on: loop) { [unowned self] in expirePushes() }
     }

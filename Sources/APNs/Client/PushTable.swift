@@ -46,9 +46,7 @@ struct PushTable {
 
     /// Gives a place up.
     mutating func remove(_ place: Int) -> Entry? {
-        var entry: Entry?
-        swap(&entry, &entries[place])
-        guard entry != nil else { return nil }
+        guard let entry = entries[place].take() else { return nil }
         byDeadline.remove(place)
         waiting.remove(place)
         free.append(place)
