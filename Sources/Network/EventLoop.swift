@@ -48,11 +48,10 @@ package actor EventLoop {
     package nonisolated func spawn(
         _ work: @escaping (isolated EventLoop) async -> Void
     ) -> Task<Void, Never> {
+        executor.preconditionOnLoop()
         nonisolated(unsafe) let work = work  // why: stays on the loop's thread
-        return assumeIsolated { loop in
-            Task {
-                await unsafe work(loop)
-            }
+        return Task(executorPreference: executor) {
+            await unsafe work(self)
         }
     }
 

@@ -5,7 +5,10 @@ import Glibc
 ///
 /// A turn runs the jobs that are ready, then the work put off to the turn's end, then asks libevent for events.
 /// Other threads hand in work through one queue, and write to one eventfd only when the queue was empty.
-@safe final class LoopExecutor: SerialExecutor, @unchecked Sendable {
+///
+/// It is a task executor too: what resumes a continuation puts the task on the executor that the task prefers, and only
+/// from there it goes on to its actor. Without a preference that is the shared pool, two more changes of thread.
+@safe final class LoopExecutor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     // why @unchecked: `incoming` is behind a lock, everything else is used by the loop's thread alone
     static let jobsPerTurn = 512
     static let readBufferBytes = 64 * 1024
@@ -125,7 +128,9 @@ import Glibc
         swap(&ready, &running)
         for work in running {
             switch work {
-            case .job(let job): unsafe job.runSynchronously(on: asUnownedSerialExecutor())
+            case .job(let job):
+                unsafe job.runSynchronously(
+                    isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
             case .closure(let closure): closure()
             }
         }

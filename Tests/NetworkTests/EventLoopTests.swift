@@ -99,6 +99,33 @@ func withLoop<Result: Sendable>(
     return try result.get()
 }
 
+/// A semaphore that a test blocks its thread on.
+final class Semaphore: @unchecked Sendable {  // why: made to be shared
+    private let handle = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+
+    init() { sem_init(handle, 0, 0) }
+
+    deinit {
+        sem_destroy(handle)
+        handle.deallocate()
+    }
+
+    func signal() { sem_post(handle) }
+
+    func wait() { while sem_wait(handle) != 0 {} }
+
+    /// False when nobody signalled in time.
+    func wait(seconds: Int) -> Bool {
+        var until = timespec()
+        clock_gettime(CLOCK_REALTIME, &until)
+        until.tv_sec += seconds
+        while sem_timedwait(handle, &until) != 0 {
+            if errno == ETIMEDOUT { return false }
+        }
+        return true
+    }
+}
+
 @Suite(.timeLimit(.minutes(1)))
 struct EventLoopTests {
     @Test("A task started on a loop runs on its thread, before and after it waits")
@@ -114,6 +141,26 @@ struct EventLoopTests {
             await task.value
             #expect(loop.isCurrent)
         }
+    }
+
+    @Test("A task on a loop goes on after waiting though every thread of the shared pool is taken")
+    func poolIsNotNeeded() {
+        let loop = EventLoop(label: "test")
+        let (release, done) = (Semaphore(), Semaphore())
+        let hogs = 64
+        for _ in 0..<hogs { Task { release.wait() } }
+        loop.submit {
+            loop.spawn { loop in
+                // Resumed by another thread, then by the loop itself.
+                for resumer in [EventLoop(label: "other"), loop] {
+                    await withCheckedContinuation { continuation in resumer.submit { continuation.resume() } }
+                    #expect(loop.isCurrent)
+                }
+                done.signal()
+            }
+        }
+        #expect(done.wait(seconds: 10))
+        for _ in 0..<hogs { release.signal() }
     }
 
     @Test("Work handed in by other threads runs once each, in order for one thread")
