@@ -170,6 +170,9 @@ import Glibc
 
     // MARK: From any thread
 
+    // Not inlined: glibc declares pthread_self() const, so an optimiser may keep its value over a suspension, after which
+    // it is another thread's.
+    @inline(never)
     var isCurrent: Bool { pthread_equal(pthread_self(), thread) != 0 }
 
     func preconditionOnLoop() {
