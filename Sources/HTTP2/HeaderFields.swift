@@ -126,6 +126,22 @@ package struct HeaderFields: Sendable {
         self[name].flatMap { String(validating: $0, as: UTF8.self) }
     }
 
+    /// Calls `body` with each field's name and the place of its value, in order, without copying anything.
+    ///
+    /// The name is valid during the call only; the subscript has the value.
+    package func forEachField(_ body: (_ name: UnsafeBufferPointer<UInt8>, _ value: Range<Int>) -> Void) {
+        unsafe storage.withUnsafeBufferPointer { bytes in
+            for field in fields {
+                let name = Int(field.nameStart)..<Int(field.nameStart + field.nameCount)
+                let value = Int(field.valueStart)..<Int(field.valueStart + field.valueCount)
+                unsafe body(UnsafeBufferPointer(rebasing: bytes[name]), value)
+            }
+        }
+    }
+
+    /// The value at a place that ``forEachField(_:)`` told, without copying it.
+    package subscript(range: Range<Int>) -> ArraySlice<UInt8> { storage[range] }
+
     /// How many fields are called `name`.
     package func count(of name: StaticString) -> Int {
         let wanted = unsafe Self.bytes(name)

@@ -35,7 +35,7 @@ extension SimulatorState {
     package var statisticsJSON: JSON.Value {
         var object = JSON.Object()
         for environment in PushEnvironment.allCases {
-            object[environment.rawValue] = statistics[environment]?.json
+            object[environment.rawValue] = statistics[environment].json
         }
         object["lastPush"] = .int(log.last)
         object["kept"] = .int(log.kept)

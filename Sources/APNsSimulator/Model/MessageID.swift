@@ -41,20 +41,25 @@ package struct MessageID: Hashable, Sendable {
         (high, low) = halves
     }
 
-    /// Appends the canonical text, 36 bytes.
-    package func append(to bytes: inout [UInt8]) {
-        var digits = 0
-        for offset in 0..<Self.textLength {
-            if Self.isHyphenPlace(offset) {
-                bytes.append(UInt8(ascii: "-"))
-                continue
+    /// The canonical text.
+    package var text: [UInt8] {
+        unsafe [UInt8](unsafeUninitializedCapacity: Self.textLength) { buffer, count in
+            var (half, digits) = (high, 0)
+            for offset in 0..<Self.textLength {
+                guard !Self.isHyphenPlace(offset) else {
+                    unsafe buffer[offset] = UInt8(ascii: "-")
+                    continue
+                }
+                if digits == 16 { half = low }
+                unsafe buffer[offset] = Hexadecimal.digit(UInt8(truncatingIfNeeded: half >> 60))
+                half <<= 4
+                digits += 1
             }
-            let half = digits < 16 ? high : low
-            bytes.append(Hexadecimal.digit(UInt8(truncatingIfNeeded: half >> (60 - 4 * UInt64(digits % 16)))))
-            digits += 1
+            count = Self.textLength
         }
     }
 
+    @inline(__always)
     private static func isHyphenPlace(_ offset: Int) -> Bool {
         offset == 8 || offset == 13 || offset == 18 || offset == 23
     }
@@ -63,8 +68,6 @@ package struct MessageID: Hashable, Sendable {
 extension MessageID: CustomStringConvertible {
     /// The canonical text.
     package var description: String {
-        var bytes: [UInt8] = []
-        append(to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
+        String(decoding: text, as: UTF8.self)
     }
 }

@@ -7,7 +7,7 @@ package enum PushType: String, CaseIterable, Hashable, Sendable {
         widgets
 
     /// What follows the bundle identifier in the topic; empty for the types whose topic has none.
-    package var topicSuffix: String {
+    package var topicSuffix: StaticString {
         switch self {
         case .alert, .background, .mdm: ""
         case .complication: ".complication"
@@ -35,9 +35,9 @@ package enum PushType: String, CaseIterable, Hashable, Sendable {
     /// The type with this name in a header.
     package init?(_ text: ArraySlice<UInt8>) {
         // The two that nearly every push has come first.
-        if text.elementsEqual("alert".utf8) {
+        if text.equals("alert") {
             self = .alert
-        } else if text.elementsEqual("background".utf8) {
+        } else if text.equals("background") {
             self = .background
         } else {
             self.init(rawValue: String(decoding: text, as: UTF8.self))

@@ -31,7 +31,7 @@ package struct SimulatorState: Sendable {
     package var devices: DeviceRegistry
     package private(set) var rules: [Rule]
     package private(set) var log: PushLog
-    package var statistics: [PushEnvironment: Statistics]
+    package var statistics = PerEnvironment(Statistics())
     private var messageIDs = MessageIDMemory()
     private var generator: SeededGenerator
 
@@ -42,12 +42,8 @@ package struct SimulatorState: Sendable {
         devices = start.devices
         rules = start.rules
         log = PushLog(kept: start.kept)
-        statistics = Self.noStatistics
         generator = SeededGenerator(seed: start.seed)
     }
-
-    private static let noStatistics = Dictionary(
-        uniqueKeysWithValues: PushEnvironment.allCases.map { ($0, Statistics()) })
 
     /// Decides about a push that the validator took or refused.
     ///
@@ -89,11 +85,9 @@ package struct SimulatorState: Sendable {
     /// Returns its number.
     @discardableResult
     package mutating func seal(_ record: PushRecord, hasClientID: Bool) -> UInt64 {
-        statistics[record.environment, default: Statistics()].count(record.outcome)
-        if hasClientID {
-            let earlier = messageIDs.note(record.id, isAccepted: record.outcome.isAccepted)
-            statistics[record.environment]?.countRepeated(earlier, isAccepted: record.outcome.isAccepted)
-        }
+        let earlier =
+            hasClientID ? messageIDs.note(record.id, isAccepted: record.outcome.isAccepted) : .nothing
+        statistics[record.environment].count(record.outcome, isRepeated: earlier)
         log.append(record)
         return log.last
     }
@@ -142,7 +136,7 @@ package struct SimulatorState: Sendable {
         devices = start.devices
         rules = start.rules
         log.removeAll()
-        statistics = Self.noStatistics
+        statistics = PerEnvironment(Statistics())
         messageIDs = MessageIDMemory()
         generator = SeededGenerator(seed: start.seed)
     }

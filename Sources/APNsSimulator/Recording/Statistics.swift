@@ -29,8 +29,12 @@ package struct Statistics: Sendable {
         accepted + stalled + reset + closed + abandoned + statuses.values.reduce(0, +)
     }
 
-    /// Counts what became of a push.
-    package mutating func count(_ outcome: PushOutcome) {
+    /// Counts what became of a push, and whether its identifier had come before.
+    package mutating func count(
+        _ outcome: PushOutcome, isRepeated earlier: MessageIDMemory.Earlier = .nothing
+    ) {
+        if earlier != .nothing { repeatedIDs += 1 }
+        if earlier == .accepted, outcome.isAccepted { acceptedTwice += 1 }
         switch outcome {
         case .answered(200, _): accepted += 1
         case .answered(let status, let reason):
@@ -41,12 +45,5 @@ package struct Statistics: Sendable {
         case .closed: closed += 1
         case .abandoned: abandoned += 1
         }
-    }
-
-    /// Counts a push whose identifier had come before.
-    package mutating func countRepeated(_ earlier: MessageIDMemory.Earlier, isAccepted: Bool) {
-        guard earlier != .nothing else { return }
-        repeatedIDs += 1
-        if isAccepted, earlier == .accepted { acceptedTwice += 1 }
     }
 }

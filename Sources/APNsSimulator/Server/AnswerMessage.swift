@@ -9,19 +9,12 @@ package struct AnswerMessage: Sendable {
     /// The message for an answer: status, `apns-id`, in the sandbox `apns-unique-id`, and a body unless it is 200.
     package init(_ answer: ScriptedAnswer, id: MessageID, uniqueID: MessageID?) {
         var fields = HeaderFields(status: answer.status)
-        Self.append(id, as: "apns-id", to: &fields)
-        if let uniqueID { Self.append(uniqueID, as: "apns-unique-id", to: &fields) }
+        // The identifiers differ from push to push, so HPACK's table would gain nothing from them.
+        fields.append("apns-id", id.text, indexed: false)
+        if let uniqueID { fields.append("apns-unique-id", uniqueID.text, indexed: false) }
         if let seconds = answer.retryAfter { fields.append("retry-after", String(seconds)) }
         self.fields = fields
         body = Self.body(of: answer)
-    }
-
-    /// The identifiers differ from push to push, so HPACK's table would gain nothing from them.
-    private static func append(_ id: MessageID, as name: StaticString, to fields: inout HeaderFields) {
-        var text: [UInt8] = []
-        text.reserveCapacity(MessageID.textLength)
-        id.append(to: &text)
-        fields.append(name, text, indexed: false)
     }
 
     private static func body(of answer: ScriptedAnswer) -> [UInt8] {

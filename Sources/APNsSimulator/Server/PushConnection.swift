@@ -102,7 +102,7 @@ final class PushConnection: ServerConnectionHandler {
             }
         let decision = server.shared.withLock { $0.state.decide(checked, id: clientID, in: environment) }
         let record = PushRecord(
-            receivedAt: now, environment: environment, connection: id, stream: stream, request: request,
+            receivedAt: now, environment: environment, connection: id, stream: stream, request: request.kept,
             id: decision.id, uniqueID: decision.uniqueID, detail: decision.detail, rule: decision.rule,
             outcome: .abandoned)
         let push = Pending(record: record, action: decision.action, hasClientID: clientID != nil)

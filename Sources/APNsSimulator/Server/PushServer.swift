@@ -13,7 +13,8 @@ package final class PushServer {
     /// What a client may do on one connection; the stream limit is set for each.
     private static let limits: ServerLimits = {
         var limits = ServerLimits()
-        limits.bodyBytes = 16 * 1024
+        // An answer that comes before the end of a payload that is far too large would be lost on many clients.
+        limits.bodyBytes = 256 * 1024
         // Clients under test give up thousands of stalled pushes at once; that is no attack here.
         limits.resetBurst = 100_000
         limits.resetsPerSecond = 10_000
@@ -118,7 +119,7 @@ package final class PushServer {
 
     func opened(_ connection: PushConnection) -> UInt64 {
         let id = shared.withLock { shared in
-            shared.state.statistics[connection.environment]?.connectionsOpened += 1
+            shared.state.statistics[connection.environment].connectionsOpened += 1
             return shared.nextConnection()
         }
         connections[id] = connection
@@ -153,6 +154,6 @@ package final class PushServer {
     }
 
     private func count(_ environment: PushEnvironment, _ change: (inout Statistics) -> Void) {
-        shared.withLock { change(&$0.state.statistics[environment, default: Statistics()]) }
+        shared.withLock { change(&$0.state.statistics[environment]) }
     }
 }

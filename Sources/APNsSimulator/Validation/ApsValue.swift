@@ -4,9 +4,9 @@ import JSON
 enum ApsValue {
     /// What the value should be; `nil` where it is.
     static func problem(
-        _ json: ValidatedJSON, _ value: Range<Int>, _ shape: ApsKey.Shape, _ type: PushType?
+        _ json: ValidatedJSON, _ value: Int, _ shape: ApsKey.Shape, _ type: PushType?
     ) -> String? {
-        let kind = json.kind(at: value.lowerBound)
+        let kind = json.kind(at: value)
         switch shape {
         case .string: return expect(.string, kind)
         case .number: return expect(.number, kind)
@@ -14,11 +14,10 @@ enum ApsValue {
         case .object: return expect(.object, kind)
         case .strings: return isListOfStrings(json, value) ? nil : "a list of strings"
         case .flag:
-            let flag = kind == .number ? json.value(in: value)?.int : nil
+            let flag = kind == .number ? json.value(at: value)?.int : nil
             return flag == 0 || flag == 1 ? nil : "the number 0 or 1"
         case .word(let words):
-            let content = (value.lowerBound + 1)..<max(value.upperBound - 1, value.lowerBound + 1)
-            guard kind == .string, words.contains(where: { json.string(in: content, equals: $0) }) else {
+            guard words.contains(where: { json.isString($0, at: value) }) else {
                 return "one of " + words.map { "\"\($0)\"" }.joined(separator: ", ")
             }
             return nil
@@ -32,36 +31,36 @@ enum ApsValue {
         kind == expected ? nil : expected.rawValue
     }
 
-    private static func isListOfStrings(_ json: ValidatedJSON, _ value: Range<Int>) -> Bool {
-        guard json.kind(at: value.lowerBound) == .array else { return false }
-        var position = value.lowerBound
-        while let item = json.nextItem(&position) {
-            guard json.kind(at: item.lowerBound) == .string else { return false }
+    private static func isListOfStrings(_ json: ValidatedJSON, _ value: Int) -> Bool {
+        guard json.kind(at: value) == .array else { return false }
+        var cursor = ValidatedJSON.Cursor(before: value)
+        while let item = json.nextItem(&cursor) {
+            guard json.kind(at: item) == .string else { return false }
         }
         return true
     }
 
     private static func isScore(
-        _ json: ValidatedJSON, _ value: Range<Int>, _ kind: ValidatedJSON.Kind, _ type: PushType?
+        _ json: ValidatedJSON, _ value: Int, _ kind: ValidatedJSON.Kind, _ type: PushType?
     ) -> Bool {
-        guard kind == .number, let score = json.value(in: value)?.double else { return false }
+        guard kind == .number, let score = json.value(at: value)?.double else { return false }
         return type == .liveactivity || (0...1).contains(score)
     }
 
     private static func alertProblem(
-        _ json: ValidatedJSON, _ value: Range<Int>, _ kind: ValidatedJSON.Kind, _ type: PushType?
+        _ json: ValidatedJSON, _ value: Int, _ kind: ValidatedJSON.Kind, _ type: PushType?
     ) -> String? {
         guard kind != .string else { return nil }
         guard kind == .object else { return "a string or an object" }
-        var position = value.lowerBound
-        while let member = json.nextMember(&position) {
+        var cursor = ValidatedJSON.Cursor(before: value)
+        while let member = json.nextMember(&cursor) {
             if let name = ApsKey.alertLists.first(where: { json.string(in: member.name, equals: $0) }) {
                 guard isListOfStrings(json, member.value) else {
                     return "an alert with a list of strings as `\(name)`"
                 }
             } else if let name = ApsKey.alertStrings.first(where: { json.string(in: member.name, equals: $0) }
             ) {
-                let kind = json.kind(at: member.value.lowerBound)
+                let kind = json.kind(at: member.value)
                 // A Live Activity's alert has its localised texts as objects.
                 guard kind == .string || (kind == .object && type == .liveactivity) else {
                     return "an alert with a string as `\(name)`"
@@ -72,21 +71,21 @@ enum ApsValue {
     }
 
     private static func soundProblem(
-        _ json: ValidatedJSON, _ value: Range<Int>, _ kind: ValidatedJSON.Kind
+        _ json: ValidatedJSON, _ value: Int, _ kind: ValidatedJSON.Kind
     ) -> String? {
         guard kind != .string else { return nil }
         guard kind == .object else { return "a string or an object" }
-        var position = value.lowerBound
-        while let member = json.nextMember(&position) {
+        var cursor = ValidatedJSON.Cursor(before: value)
+        while let member = json.nextMember(&cursor) {
             if json.string(in: member.name, equals: "name") {
-                guard json.kind(at: member.value.lowerBound) == .string else {
+                guard json.kind(at: member.value) == .string else {
                     return "a sound with a string as `name`"
                 }
             } else if json.string(in: member.name, equals: "critical") {
-                let flag = json.value(in: member.value)?.int
+                let flag = json.value(at: member.value)?.int
                 guard flag == 0 || flag == 1 else { return "a sound with 0 or 1 as `critical`" }
             } else if json.string(in: member.name, equals: "volume") {
-                guard let volume = json.value(in: member.value)?.double, (0...1).contains(volume) else {
+                guard let volume = json.value(at: member.value)?.double, (0...1).contains(volume) else {
                     return "a sound with a number from 0 to 1 as `volume`"
                 }
             }

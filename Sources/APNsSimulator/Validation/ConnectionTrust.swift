@@ -16,7 +16,8 @@ package struct ConnectionTrust: Sendable {
         package init() {}
     }
 
-    private var currentText: [UInt8] = []
+    /// The whole header field that the current token came in.
+    private var currentAuthorization: ArraySlice<UInt8> = []
     private var current: ProviderTokenVerifier.VerifiedToken?
     /// When the current token was first used on the connection, in seconds since 1970.
     private var adoptedAt: Int64 = 0
@@ -37,11 +38,10 @@ package struct ConnectionTrust: Sendable {
         _ authorization: ArraySlice<UInt8>?, to environment: PushEnvironment, now: Int64, limits: Limits,
         verifier: inout ProviderTokenVerifier
     ) throws(Refusal) {
-        let text = try Self.bearerToken(authorization)
-        if let current, text.elementsEqual(currentText) {
-            try Self.checkAge(of: current.token, now: now, limits: limits)
-            return
+        if let current, let authorization, authorization.equals(currentAuthorization) {
+            return try Self.checkAge(of: current.token, now: now, limits: limits)
         }
+        let text = try Self.bearerToken(authorization)
         let candidate = try verifier.verify(text).get()
         try Self.checkAge(of: candidate.token, now: now, limits: limits)
         if let required = candidate.environment, required != environment {
@@ -50,7 +50,7 @@ package struct ConnectionTrust: Sendable {
         if let current {
             try Self.checkUpdate(from: current.token, at: adoptedAt, to: candidate.token, now, limits)
         }
-        currentText = Array(text)
+        currentAuthorization = Array(authorization ?? [])[...]
         current = candidate
         adoptedAt = now
     }

@@ -9,9 +9,8 @@ package enum DeviceToken {
     ///
     /// - Throws: `BadPath` for another path, `MissingDeviceToken` where it ends, `BadDeviceToken` for a wrong form.
     package static func inPath(_ path: ArraySlice<UInt8>) throws(Refusal) -> ArraySlice<UInt8> {
-        let prefix = "/3/device".utf8
-        guard path.starts(with: prefix) else { throw badPath }
-        let rest = path.dropFirst(prefix.count)
+        guard path.begins(with: prefix) else { throw badPath }
+        let rest = path.dropFirst(prefix.utf8CodeUnitCount)
         guard let slash = rest.first else { throw missing }
         guard slash == UInt8(ascii: "/") else { throw badPath }
         let token = rest.dropFirst()
@@ -25,14 +24,16 @@ package enum DeviceToken {
 
     /// Whether the text could be a device token.
     package static func isWellFormed(_ text: ArraySlice<UInt8>) -> Bool {
-        text.count % 2 == 0 && (2...lengthMax).contains(text.count) && text.allSatisfy(Hexadecimal.isDigit)
+        text.count % 2 == 0 && (2...lengthMax).contains(text.count) && text.isAll(.hexadecimal)
     }
 
     /// The token as it is kept and compared: in lower case.
     package static func normalized(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        guard text.contains(where: { (0x41...0x46).contains($0) }) else { return text }
-        return text.map { $0 | 0x20 }[...]
+        text.isAll(.lowercaseHexadecimal) ? text : text.map { $0 | 0x20 }[...]
     }
+
+    /// What stands before the token and its slash.
+    package static let prefix: StaticString = "/3/device"
 
     private static let badPath = Refusal(.badPath, "the path must be /3/device/ and a device token")
     private static let missing = Refusal(

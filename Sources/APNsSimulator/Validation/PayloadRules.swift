@@ -27,15 +27,15 @@ package enum PayloadRules {
             guard let type, !type.needsAps else { throw bad("the payload has no `aps` dictionary") }
             return
         }
-        let marks = try checkAps(json, at: aps.lowerBound, type: type)
+        let marks = try checkAps(json, at: aps, type: type)
         if let type { try compare(json, aps, marks, with: type) }
     }
 
-    private static func member(_ name: StaticString, of json: ValidatedJSON) throws(Refusal) -> Range<Int>? {
-        var position = json.start
-        while let member = json.nextMember(&position) {
+    private static func member(_ name: StaticString, of json: ValidatedJSON) throws(Refusal) -> Int? {
+        var cursor = ValidatedJSON.Cursor(before: json.start)
+        while let member = json.nextMember(&cursor) {
             guard json.string(in: member.name, equals: name) else { continue }
-            guard json.kind(at: member.value.lowerBound) == .object else {
+            guard json.kind(at: member.value) == .object else {
                 throw bad("`\(name)` must be an object")
             }
             return member.value
@@ -48,8 +48,8 @@ package enum PayloadRules {
         _ json: ValidatedJSON, at start: Int, type: PushType?
     ) throws(Refusal) -> ApsKey.Mark {
         var marks: ApsKey.Mark = []
-        var position = start
-        while let member = json.nextMember(&position) {
+        var cursor = ValidatedJSON.Cursor(before: start)
+        while let member = json.nextMember(&cursor) {
             guard let key = ApsKey.named(member.name, in: json) else { continue }
             marks.formUnion(key.mark)
             if let expected = ApsValue.problem(json, member.value, key.shape, type) {
@@ -60,7 +60,7 @@ package enum PayloadRules {
     }
 
     private static func compare(
-        _ json: ValidatedJSON, _ aps: Range<Int>, _ marks: ApsKey.Mark, with type: PushType
+        _ json: ValidatedJSON, _ aps: Int, _ marks: ApsKey.Mark, with type: PushType
     ) throws(Refusal) {
         switch type {
         case .alert:
@@ -80,7 +80,7 @@ package enum PayloadRules {
     }
 
     private static func compareLiveActivity(
-        _ json: ValidatedJSON, _ aps: Range<Int>, _ marks: ApsKey.Mark
+        _ json: ValidatedJSON, _ aps: Int, _ marks: ApsKey.Mark
     ) throws(Refusal) {
         guard marks.isSuperset(of: [.timestamp, .event]) else {
             throw mismatch("a Live Activity push needs `timestamp` and `event` in `aps`")
@@ -94,14 +94,14 @@ package enum PayloadRules {
         }
     }
 
-    private static func integer(_ name: StaticString, _ json: ValidatedJSON, _ aps: Range<Int>) -> Int? {
+    private static func integer(_ name: StaticString, _ json: ValidatedJSON, _ aps: Int) -> Int? {
         value(name, json, aps)?.int
     }
 
-    private static func value(_ name: StaticString, _ json: ValidatedJSON, _ aps: Range<Int>) -> JSON.Value? {
-        var position = aps.lowerBound
-        while let member = json.nextMember(&position) {
-            if json.string(in: member.name, equals: name) { return json.value(in: member.value) }
+    private static func value(_ name: StaticString, _ json: ValidatedJSON, _ aps: Int) -> JSON.Value? {
+        var cursor = ValidatedJSON.Cursor(before: aps)
+        while let member = json.nextMember(&cursor) {
+            if json.string(in: member.name, equals: name) { return json.value(at: member.value) }
         }
         return nil
     }

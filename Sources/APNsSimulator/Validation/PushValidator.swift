@@ -39,8 +39,8 @@ package struct PushValidator: Sendable {
         verifier: inout ProviderTokenVerifier
     ) throws(Refusal) -> CheckedPush {
         let path = request[.path] ?? []
-        guard let method = request[.method], method.elementsEqual("POST".utf8) else {
-            guard path.starts(with: "/3/device".utf8) else { throw Refusal(.badPath, "no such path") }
+        guard let method = request[.method], method.equals("POST") else {
+            guard path.begins(with: DeviceToken.prefix) else { throw Refusal(.badPath, "no such path") }
             throw Refusal(.methodNotAllowed, "the method must be POST")
         }
         let token = Result { () throws(Refusal) in try DeviceToken.inPath(path) }
@@ -86,10 +86,11 @@ package struct PushValidator: Sendable {
         }
         guard type != .mdm else { return type }
         let suffix = type.topicSuffix
-        guard Topic.suffixedType(of: topic)?.topicSuffix ?? "" == suffix else {
+        let suffixed = Topic.suffixedType(of: topic)
+        guard suffix.utf8CodeUnitCount == 0 ? suffixed == nil : suffixed == type else {
             throw Refusal(
                 .badTopic,
-                suffix.isEmpty
+                suffix.utf8CodeUnitCount == 0
                     ? "the topic of a push of type \(type.rawValue) is the bundle identifier alone"
                     : "the topic of a push of type \(type.rawValue) ends in \(suffix)")
         }
@@ -107,7 +108,7 @@ package struct PushValidator: Sendable {
     private func checkExpiration(_ header: ArraySlice<UInt8>?) throws(Refusal) {
         guard let header else { return }
         guard !header.isEmpty, header.count <= 10,
-            header.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            header.isAll(.digits),
             header.reduce(0 as UInt64, { $0 * 10 + UInt64($1 - UInt8(ascii: "0")) }) <= Self.expirationMax
         else {
             throw Refusal(.badExpirationDate, "`apns-expiration` is not a time in whole seconds since 1970")
@@ -118,9 +119,9 @@ package struct PushValidator: Sendable {
         let priority: Int
         switch header {
         case nil: priority = 10
-        case let text? where text.elementsEqual("10".utf8): priority = 10
-        case let text? where text.elementsEqual("5".utf8): priority = 5
-        case let text? where text.elementsEqual("1".utf8): priority = 1
+        case let text? where text.equals("10"): priority = 10
+        case let text? where text.equals("5"): priority = 5
+        case let text? where text.equals("1"): priority = 1
         default: throw Refusal(.badPriority, "`apns-priority` must be 10, 5 or 1")
         }
         switch type {

@@ -1,3 +1,4 @@
+import Glibc
 package import JSON
 
 /// Walks through JSON text that is known to be valid, without building values.
@@ -16,10 +17,20 @@ package struct ValidatedJSON {
         case null = "null"
     }
 
-    /// Where a member's name (without quotes) and its value stand.
+    /// Where a member's name (without quotes) stands, and where its value begins.
     package struct Member: Sendable {
         package let name: Range<Int>
-        package let value: Range<Int>
+        package let value: Int
+    }
+
+    /// A place in an object or an array: before its first element, or at one.
+    package struct Cursor: Sendable {
+        fileprivate var offset: Int
+        /// Whether an element begins at `offset`, and not the object or array itself.
+        fileprivate var isAtElement = false
+
+        /// The place before the first element of the object or array that begins at an offset.
+        package init(before start: Int) { offset = start }
     }
 
     /// Wraps valid JSON text.
@@ -40,61 +51,50 @@ package struct ValidatedJSON {
         }
     }
 
-    /// The member that follows in an object.
-    ///
-    /// - Parameter position: Begin with the offset of the object's bracket; it is moved behind the member.
-    package func nextMember(_ position: inout Int) -> Member? {
-        guard let nameStart = nextElement(&position) else { return nil }
+    /// The member that follows in an object; `nil` behind the last.
+    package func nextMember(_ cursor: inout Cursor) -> Member? {
+        guard let nameStart = nextElement(&cursor) else { return nil }
         let nameEnd = end(ofStringAt: nameStart)
-        let colon = skipSpace(from: nameEnd)
-        let valueStart = skipSpace(from: colon + 1)
-        position = end(ofValueAt: valueStart)
-        return Member(name: (nameStart + 1)..<(nameEnd - 1), value: valueStart..<position)
+        let value = skipSpace(from: skipSpace(from: nameEnd) + 1)
+        cursor.offset = value
+        return Member(name: (nameStart + 1)..<(nameEnd - 1), value: value)
     }
 
-    /// The element that follows in an array, see ``nextMember(_:)``.
-    package func nextItem(_ position: inout Int) -> Range<Int>? {
-        guard let start = nextElement(&position) else { return nil }
-        position = end(ofValueAt: start)
-        return start..<position
-    }
+    /// Where the item that follows in an array begins; `nil` behind the last.
+    package func nextItem(_ cursor: inout Cursor) -> Int? { nextElement(&cursor) }
 
     /// Whether the string content in a range, escapes resolved, is this text.
     package func string(in range: Range<Int>, equals text: StaticString) -> Bool {
-        let count = text.utf8CodeUnitCount
-        guard range.count == count else { return range.count > count && unescaped(range) == "\(text)" }
-        let start = unsafe text.utf8Start
-        for offset in 0..<count where unsafe bytes[range.lowerBound + offset] != start[offset] {
-            return false
-        }
-        return true
+        guard range.count > text.utf8CodeUnitCount else { return bytes[range].equals(text) }
+        return unescaped(range) == "\(text)"
     }
 
-    /// The value in a range, read whole.
-    package func value(in range: Range<Int>) -> JSON.Value? {
-        try? JSON.parse(Array(bytes[range]), maxBytes: range.count)
+    /// Whether the value at an offset is this string.
+    package func isString(_ text: StaticString, at offset: Int) -> Bool {
+        kind(at: offset) == .string && string(in: (offset + 1)..<(end(ofStringAt: offset) - 1), equals: text)
+    }
+
+    /// The value that begins at an offset, read whole.
+    package func value(at offset: Int) -> JSON.Value? {
+        try? JSON.parse(Array(bytes[offset..<end(ofValueAt: offset)]), maxBytes: bytes.count)
     }
 
     /// Whether the string content in a range holds escapes.
     package func isEscaped(_ range: Range<Int>) -> Bool { bytes[range].contains(UInt8(ascii: "\\")) }
 
     private func unescaped(_ range: Range<Int>) -> String? {
-        guard isEscaped(range) else { return nil }
-        return value(in: (range.lowerBound - 1)..<(range.upperBound + 1))?.string
+        isEscaped(range) ? value(at: range.lowerBound - 1)?.string : nil
     }
 
-    /// Steps over the bracket or the comma at `position`; `nil` at the closing bracket.
-    private func nextElement(_ position: inout Int) -> Int? {
-        let separator = skipSpace(from: position)
-        switch bytes[separator] {
-        case UInt8(ascii: "}"), UInt8(ascii: "]"): return nil
-        default: break
-        }
+    /// Steps over what is at the cursor and the bracket or comma there; `nil` at the closing bracket.
+    private func nextElement(_ cursor: inout Cursor) -> Int? {
+        let separator = cursor.isAtElement ? skipSpace(from: end(ofValueAt: cursor.offset)) : cursor.offset
+        guard !Self.closes(bytes[separator]) else { return nil }
         let start = skipSpace(from: separator + 1)
-        switch bytes[start] {
-        case UInt8(ascii: "}"), UInt8(ascii: "]"): return nil
-        default: return start
-        }
+        guard !Self.closes(bytes[start]) else { return nil }
+        cursor.offset = start
+        cursor.isAtElement = true
+        return start
     }
 
     private func skipSpace(from offset: Int) -> Int {
@@ -103,10 +103,20 @@ package struct ValidatedJSON {
         return offset
     }
 
+    /// Strings are most of a payload, so the C library looks for their end.
     private func end(ofStringAt start: Int) -> Int {
-        var offset = start + 1
-        while bytes[offset] != UInt8(ascii: "\"") { offset += bytes[offset] == UInt8(ascii: "\\") ? 2 : 1 }
-        return offset + 1
+        unsafe bytes.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return bytes.count }
+            var offset = start + 1
+            while let found = unsafe memchr(base + offset, 0x22, bytes.count - offset) {
+                let quote = unsafe UnsafeRawPointer(found) - base
+                var backslashes = 0
+                while unsafe bytes[quote - 1 - backslashes] == UInt8(ascii: "\\") { backslashes += 1 }
+                if backslashes.isMultiple(of: 2) { return quote + 1 }
+                offset = quote + 1
+            }
+            return bytes.count
+        }
     }
 
     private func end(ofValueAt start: Int) -> Int {
@@ -138,8 +148,11 @@ package struct ValidatedJSON {
         }
     }
 
+    private static func closes(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]")
+    }
+
     private static func endsWord(_ byte: UInt8) -> Bool {
-        byte <= UInt8(ascii: " ") || byte == UInt8(ascii: ",") || byte == UInt8(ascii: "}")
-            || byte == UInt8(ascii: "]")
+        byte <= UInt8(ascii: " ") || byte == UInt8(ascii: ",") || closes(byte)
     }
 }

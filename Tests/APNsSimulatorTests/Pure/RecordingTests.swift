@@ -73,16 +73,16 @@ struct RecordingTests {
         let id = MessageID(high: 1, low: 1)
         state.seal(record(1, id: id, .answered(status: 503, reason: "Shutdown")), hasClientID: true)
         state.seal(record(3, id: id), hasClientID: true)
-        #expect(state.statistics[.production]?.repeatedIDs == 1)
-        #expect(state.statistics[.production]?.acceptedTwice == 0)
+        #expect(state.statistics[.production].repeatedIDs == 1)
+        #expect(state.statistics[.production].acceptedTwice == 0)
         state.seal(record(5, id: id), hasClientID: true)
         state.seal(record(7, id: MessageID(high: 2, low: 2)), hasClientID: true)
         state.seal(record(9), hasClientID: false)
         state.seal(record(11), hasClientID: false)
-        #expect(state.statistics[.production]?.repeatedIDs == 2)
-        #expect(state.statistics[.production]?.acceptedTwice == 1)
-        #expect(state.statistics[.production]?.accepted == 5)
-        #expect(state.statistics[.sandbox]?.pushes == 0)
+        #expect(state.statistics[.production].repeatedIDs == 2)
+        #expect(state.statistics[.production].acceptedTwice == 1)
+        #expect(state.statistics[.production].accepted == 5)
+        #expect(state.statistics[.sandbox].pushes == 0)
     }
 
     @Test("The memory of identifiers is bounded and forgets the oldest first")
@@ -134,6 +134,6 @@ struct RecordingTests {
         #expect(state.rules.map(\.action) == [.stall])
         #expect(state.devices.count == 0)
         #expect(state.log.page(after: 0, limit: 9) { _ in true }.records.isEmpty)
-        #expect(state.statistics[.production]?.pushes == 0)
+        #expect(state.statistics[.production].pushes == 0)
     }
 }

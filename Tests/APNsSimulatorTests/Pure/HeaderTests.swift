@@ -120,7 +120,7 @@ struct HeaderTests {
 
     @Test("Each push type has its topic", arguments: PushType.allCases)
     func topicOfType(type: PushType) {
-        let topic = "com.example.app" + type.topicSuffix
+        let topic = "com.example.app\(type.topicSuffix)"
         #expect(Topic.isWellFormed(Array(topic.utf8)[...]))
         #expect(Topic.bundle(of: Array(topic.utf8)[...]).elementsEqual("com.example.app".utf8))
         #expect(PushType(Array(type.rawValue.utf8)[...]) == type)

@@ -16,7 +16,7 @@ struct PayloadTests {
     private static func push(_ type: PushType, _ payload: String) -> PushFixture {
         var push = PushFixture()
         push.set("apns-push-type", type.rawValue)
-        push.set("apns-topic", "com.example.app" + type.topicSuffix)
+        push.set("apns-topic", "com.example.app\(type.topicSuffix)")
         if type == .background { push.set("apns-priority", "5") }
         push.payload = payload
         return push

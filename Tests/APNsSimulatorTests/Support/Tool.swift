@@ -1,0 +1,90 @@
+import Foundation
+
+/// Programs of others that drive the simulator.
+enum Tool: String {
+    case curl, h2load, nghttp, timeout
+
+    /// The longest that a program may run, in seconds.
+    static let deadline = 40
+
+    struct Missing: Error, CustomStringConvertible {
+        let tool: Tool
+        var description: String {
+            "\(tool.rawValue) is missing: install the Debian package \(tool.package)"
+        }
+    }
+
+    /// The Debian package that has it.
+    var package: String {
+        switch self {
+        case .curl: "curl"
+        case .h2load, .nghttp: "nghttp2-client"
+        case .timeout: "coreutils"
+        }
+    }
+
+    /// What a program printed and how it ended.
+    struct Result {
+        let status: Int32
+        let output: String
+        let errors: String
+    }
+
+    /// Runs the program to its end; it is killed when it takes longer than ``deadline``.
+    func run(_ arguments: [String]) async throws -> Result {
+        let path = try path
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: try Tool.timeout.path)
+        process.arguments = ["-k", "2", String(Self.deadline), path] + arguments
+        let files = try TemporaryDirectory()
+        process.standardOutput = try files.writing("output")
+        process.standardError = try files.writing("errors")
+        process.standardInput = FileHandle.nullDevice
+        let status = try await process.runToEnd()
+        return Result(status: status, output: try files.text("output"), errors: try files.text("errors"))
+    }
+
+    private var path: String {
+        get throws {
+            let path = "/usr/bin/" + rawValue
+            guard FileManager.default.isExecutableFile(atPath: path) else { throw Missing(tool: self) }
+            return path
+        }
+    }
+}
+
+extension Process {
+    /// Starts the process and returns its exit status, or the negative number of the signal that ended it.
+    func runToEnd() async throws -> Int32 {
+        try await withCheckedThrowingContinuation { continuation in
+            terminationHandler = { process in
+                let status = process.terminationStatus
+                continuation.resume(returning: process.terminationReason == .exit ? status : -status)
+            }
+            do { try run() } catch { continuation.resume(throwing: error) }
+        }
+    }
+}
+
+/// A directory that goes when the test is done with it.
+final class TemporaryDirectory: Sendable {
+    let path: String
+
+    init() throws {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "simulator-" + UUID().uuidString)
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        path = url.path
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func file(_ name: String) -> String { path + "/" + name }
+
+    func text(_ name: String) throws -> String { try String(contentsOfFile: file(name), encoding: .utf8) }
+
+    func writing(_ name: String) throws -> FileHandle {
+        _ = FileManager.default.createFile(atPath: file(name), contents: nil)
+        return try FileHandle(forWritingTo: URL(fileURLWithPath: file(name)))
+    }
+}
