@@ -7,4 +7,9 @@ struct SQLiteContractTests {
     func contract(_ contract: ContractCase) async throws {
         try await contract.run(on: SQLiteDatabase())
     }
+
+    @Test("keeps the storage contract in a file that OpenCode's relay made", arguments: ContractCase.all)
+    func adopted(_ contract: ContractCase) async throws {
+        try await contract.run(on: SQLiteDatabase(adopted: true))
+    }
 }

@@ -12,7 +12,11 @@ struct SQLiteDatabase: ContractDatabase {
 
     let allowsSeveralWriters = false
 
-    init() throws {
+    /// Whether a new file is one that OpenCode's relay made, whose tables are laid out otherwise.
+    let isAdopted: Bool
+
+    init(adopted: Bool = false) throws {
+        isAdopted = adopted
         var template = Array("/tmp/relay-storage-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw SetupError(what: "mkdtemp", code: errno) }
         directory = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
@@ -32,7 +36,8 @@ struct SQLiteDatabase: ContractDatabase {
     }
 
     func open(_ options: SQLiteOptions) async throws(StorageError) -> SQLiteStorage {
-        try await SQLiteStorage.open(location, options: options)
+        if isAdopted, access(path, F_OK) != 0 { try makeOpenCodeTables() }
+        return try await SQLiteStorage.open(location, options: options)
     }
 
     func openReadOnly() async throws(StorageError) -> any Storage {
@@ -48,8 +53,8 @@ struct SQLiteDatabase: ContractDatabase {
     }
 
     func makeOpenCodeTables(devices: [Device], deliveries: [Delivery]) async throws {
+        try makeOpenCodeTables()
         let connection = try raw()
-        for statement in Self.openCodeTables { try connection.execute(statement) }
         let insertDevice = try connection.prepare(
             "INSERT INTO device_registration VALUES (?, ?, ?, ?, ?, ?, ?)")
         for device in devices {
@@ -92,8 +97,13 @@ struct SQLiteDatabase: ContractDatabase {
         rmdir(directory)
     }
 
+    private func makeOpenCodeTables() throws(StorageError) {
+        let connection = try raw()
+        for statement in Self.openCodeTables { try connection.execute(statement) }
+    }
+
     /// A connection past the driver, for what it would never do itself; makes the file if need be.
-    func raw() throws -> SQLiteConnection {
+    func raw() throws(StorageError) -> SQLiteConnection {
         let path = try DatabaseFile.create(path)
         return try SQLiteConnection(path: path, mode: .readWrite, busyTimeoutMilliseconds: 5_000)
     }
