@@ -1,0 +1,71 @@
+import APNsSimulator
+import Foundation
+import JSON
+import Testing
+
+@Suite("docs/SIMULATOR.md")
+struct DocumentTests {
+    private let text: String
+
+    init() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../../docs/SIMULATOR.md")
+        text = try String(contentsOf: root, encoding: .utf8)
+    }
+
+    /// What stands in backquotes in the first column of the table behind a mark.
+    private func names(behind mark: String) throws -> Set<String> {
+        let start = try #require(text.range(of: "<!-- \(mark) -->\n")).upperBound
+        let rows = text[start...].split(separator: "\n", omittingEmptySubsequences: false).prefix {
+            $0.hasPrefix("|")
+        }
+        let cells = rows.dropFirst(2).map { $0.replacing("\\|", with: "/").split(separator: "|")[0] }
+        return Set(
+            cells.flatMap { cell in
+                cell.split(separator: "`").enumerated().filter { $0.offset % 2 == 1 }.map {
+                    String($0.element.split(separator: " ")[0])
+                }
+            })
+    }
+
+    @Test("It has every flag and no other")
+    func flags() throws {
+        #expect(try names(behind: "flags") == Set(Flag.allCases.map(\.text)))
+    }
+
+    @Test("It has every field of a rule and no other")
+    func ruleFields() throws {
+        let problem = #expect(throws: ControlProblem.self) {
+            try Rule(["unknown field": 1], id: "a", seed: 1, now: 0)
+        }
+        #expect(try names(behind: "rule fields") == fields(in: problem))
+    }
+
+    @Test("It has every field of the limits and no other")
+    func limitFields() throws {
+        let problem = #expect(throws: ControlProblem.self) {
+            var settings = SimulatorSettings()
+            try settings.update(["unknown field": 1])
+        }
+        #expect(try names(behind: "limit fields") == fields(in: problem))
+        let shown = try #require(SimulatorSettings().json.object).members.map(\.name)
+        #expect(try names(behind: "limit fields") == Set(shown))
+    }
+
+    /// The fields that a refusal of an unknown one lists.
+    private func fields(in problem: ControlProblem?) throws -> Set<String> {
+        let list = try #require(problem?.sentence.components(separatedBy: "; it has ").last)
+        return Set(list.components(separatedBy: ", "))
+    }
+
+    @Test("It has every reason that the simulator gives by itself")
+    func reasons() {
+        let onlyByRule: Set<Reason> = [
+            .badCertificate, .badCertificateEnvironment, .forbidden, .idleTimeout, .internalServerError,
+            .serviceUnavailable, .shutdown, .tooManyRequests,
+        ]
+        for reason in Reason.allCases where !onlyByRule.contains(reason) {
+            #expect(text.contains("`\(reason.rawValue)`"), "\(reason.rawValue)")
+        }
+    }
+}
