@@ -30,7 +30,7 @@ extension ClientSession {
         unsafe nghttp2_session_callbacks_set_on_frame_send_callback(set) { _, frame, context in
             guard let frame = unsafe frame, unsafe frame.pointee.hd.type == FrameType.goAway else { return 0 }
             return unsafe ClientSession.with(context) {
-                $0.diagnostic = unsafe NativeSession.diagnosis(frame) ?? $0.diagnostic
+                $0.peerFault = unsafe NativeSession.diagnosis(frame) ?? $0.peerFault
             }
         }
         unsafe nghttp2_session_callbacks_set_on_frame_not_send_callback(set) { _, frame, _, context in

@@ -20,6 +20,8 @@ package final class ClientSession {
 
     /// The library's own words on what the peer did wrong last; for logs.
     package internal(set) var diagnostic: String?
+    /// What the peer did that made the library end the session, in its words.
+    package internal(set) var peerFault: String?
 
     /// Begins a connection; the preface and our SETTINGS are the first output.
     package init(limits: ClientLimits = ClientLimits()) throws(HTTP2Error) {

@@ -154,6 +154,7 @@ package final class HTTP2ClientConnection: ChannelHandler {
         } catch {
             fail(session.failure(error))
         }
+        if let fault = session.peerFault, end == nil { end = .protocolFailure(fault) }
         drainEvents()
     }
 
@@ -170,6 +171,6 @@ package final class HTTP2ClientConnection: ChannelHandler {
 extension ClientSession {
     /// The end that an error means, in the library's most telling words.
     fileprivate func failure(_ error: HTTP2Error) -> ConnectionEnd {
-        .protocolFailure(diagnostic ?? "\(error)")
+        .protocolFailure(peerFault ?? diagnostic ?? "\(error)")
     }
 }

@@ -170,6 +170,7 @@ package final class HTTP2ServerConnection: ChannelHandler {
         } catch {
             fail(session.failure(error))
         }
+        if let fault = session.peerFault, end == nil { end = .protocolFailure(fault) }
         drainEvents()
     }
 
@@ -192,6 +193,6 @@ package final class HTTP2ServerConnection: ChannelHandler {
 extension ServerSession {
     /// The end that an error means, in the library's most telling words.
     fileprivate func failure(_ error: HTTP2Error) -> ConnectionEnd {
-        .protocolFailure(diagnostic ?? "\(error)")
+        .protocolFailure(peerFault ?? diagnostic ?? "\(error)")
     }
 }

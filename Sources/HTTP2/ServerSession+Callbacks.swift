@@ -138,7 +138,9 @@ extension ServerSession {
     private func frameSent(_ frame: UnsafePointer<nghttp2_frame>?) {
         guard let frame = unsafe frame else { return }
         let head = unsafe frame.pointee.hd
-        if head.type == FrameType.goAway { diagnostic = unsafe NativeSession.diagnosis(frame) ?? diagnostic }
+        if head.type == FrameType.goAway, !hasLeft {
+            peerFault = unsafe NativeSession.diagnosis(frame) ?? peerFault
+        }
         guard earlyAnswers > 0, head.type == FrameType.headers || head.type == FrameType.data,
             head.flags & FrameFlag.endStream != 0, let slot = native.slot(of: head.stream_id),
             streams[slot].isAnswered, !streams[slot].isRequestEnded

@@ -33,8 +33,13 @@ package final class ServerSession {
     /// How many open streams were answered before their request had ended.
     var earlyAnswers = 0
 
+    /// Whether the owner sent GOAWAY itself.
+    var hasLeft = false
+
     /// The library's own words on what the peer did wrong last; for logs.
     package internal(set) var diagnostic: String?
+    /// What the peer did that made the library end the session, in its words.
+    package internal(set) var peerFault: String?
 
     /// Begins a connection; its SETTINGS are the first output.
     package init(limits: ServerLimits = ServerLimits()) throws(HTTP2Error) {
@@ -122,12 +127,14 @@ package final class ServerSession {
     package func goAway(
         _ code: ErrorCode, lastStreamID: StreamID? = nil, debugData: [UInt8] = []
     ) throws(HTTP2Error) {
+        hasLeft = true
         let last = lastStreamID?.rawValue ?? native.lastProcessedStreamID
         try native.submitGoAway(GoAway(lastStreamID: last, code: code, debugData: debugData))
     }
 
     /// Sends GOAWAY with `code` and gives up every open stream; `isFinished` holds once it is out.
     package func terminate(_ code: ErrorCode) throws(HTTP2Error) {
+        hasLeft = true
         try native.terminate(code)
     }
 }

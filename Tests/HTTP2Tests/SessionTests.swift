@@ -404,7 +404,7 @@ struct SessionLimitTests {
         try dataOnStreamZero.withUnsafeBytes { try pair.server.receive($0) }
         try pair.carryToClient()
         #expect(pair.server.isFinished)
-        #expect(pair.server.diagnostic == "DATA: stream_id == 0")
+        #expect(pair.server.peerFault == "DATA: stream_id == 0")
         #expect(
             pair.clientEvents.contains {
                 if case .goAway(let end) = $0 { end.code == .protocolError } else { false }
