@@ -86,8 +86,8 @@ extension String {
     ///
     /// `==` is by canonical equivalence: "K" equals U+212A there.
     func hasSameBytes(as other: String) -> Bool {
-        let mine = utf8
-        let theirs = other.utf8
-        return mine.count == theirs.count && mine.elementsEqual(theirs)
+        let mine = utf8Span.span
+        let theirs = other.utf8Span.span
+        return mine.count == theirs.count && mine.indices.allSatisfy { mine[$0] == theirs[$0] }
     }
 }

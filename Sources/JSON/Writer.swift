@@ -148,21 +148,21 @@ extension JSON.Writer {
 extension JSON.Writer {
     /// Writes a string with its quotes; runs that need no escape are copied whole.
     private mutating func escape(_ text: String) {
-        bytes.append(ASCII.quote)
         var text = text
         text.withUTF8 { utf8 in
             let utf8 = UnsafeRawBufferPointer(utf8)
+            bytes.append(ASCII.quote)
             var start = 0
-            while start < utf8.count {
-                let end = utf8.firstToEscape(from: start)
+            var end = utf8.firstToEscape(from: 0)
+            while end < utf8.count {
                 bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: utf8[start..<end]))
-                start = end
-                guard start < utf8.count else { break }
-                escape(utf8[start])
-                start += 1
+                escape(utf8[end])
+                start = end + 1
+                end = utf8.firstToEscape(from: start)
             }
+            bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: utf8[start..<end]))
+            bytes.append(ASCII.quote)
         }
-        bytes.append(ASCII.quote)
     }
 
     private mutating func escape(_ byte: UInt8) {
@@ -239,6 +239,12 @@ extension UnsafeRawBufferPointer {
             let marks = word.bytesToEscape
             guard marks == 0 else { return index + marks.trailingZeroBitCount / 8 }
             index += 8
+        }
+        if index > start && index < count {
+            // The last eight bytes, some of them for the second time.
+            let word = UInt64(littleEndian: loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self))
+            let marks = word.bytesToEscape
+            return marks == 0 ? count : count - 8 + marks.trailingZeroBitCount / 8
         }
         while index < count {
             let byte = self[index]

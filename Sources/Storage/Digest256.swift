@@ -51,7 +51,7 @@ package struct Digest256: Hashable, Sendable {
     /// The 64 lower-case hexadecimal characters.
     package var hex: String {
         unsafe String(unsafeUninitializedCapacity: Self.hexCount) { buffer in
-            for index in 0..<Self.hexCount { unsafe buffer[index] = character(index) }
+            unsafe write(into: buffer)
             return Self.hexCount
         }
     }
@@ -59,12 +59,11 @@ package struct Digest256: Hashable, Sendable {
     /// Writes the 64 hexadecimal characters into memory that has room for them, without allocating.
     package func writeHex(into buffer: UnsafeMutableBufferPointer<CChar>) {
         precondition(buffer.count >= Self.hexCount, "no room for a digest's text")
-        for index in 0..<Self.hexCount { unsafe buffer[index] = CChar(bitPattern: character(index)) }
+        unsafe buffer.withMemoryRebound(to: UInt8.self) { unsafe write(into: $0) }
     }
 
-    private func character(_ index: Int) -> UInt8 {
-        let nibble = UInt8(truncatingIfNeeded: words[index / 16] >> (60 - 4 * UInt64(index % 16))) & 0x0F
-        return nibble < 10 ? 0x30 + nibble : 0x57 + nibble
+    private func write(into buffer: UnsafeMutableBufferPointer<UInt8>) {
+        for word in 0..<4 { unsafe Hex.write(words[word], digits: 0..<16, to: buffer, at: 16 * word) }
     }
 
     private static func nibble(of character: UInt8) -> UInt8? {

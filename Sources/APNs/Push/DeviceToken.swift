@@ -12,15 +12,16 @@ package struct DeviceToken: Hashable, Sendable {
 
     /// Takes hexadecimal digits of either case, an even number of 2 to 400; `nil` for anything else.
     package init?(_ text: String) {
-        let count = text.utf8.count
+        let characters = text.utf8Span.span
+        let count = characters.count
         guard count >= 2, count <= Self.countMax, count.isMultiple(of: 2) else { return nil }
         var hasCapitals = false
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): break
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): hasCapitals = true
-            default: return nil
-            }
+        for index in characters.indices {
+            let byte = characters[index]
+            guard byte &- UInt8(ascii: "0") >= 10 else { continue }
+            // Bit 5 tells small letters from capitals.
+            guard (byte | 0x20) &- UInt8(ascii: "a") < 6 else { return nil }
+            if byte & 0x20 == 0 { hasCapitals = true }
         }
         self.text = hasCapitals ? text.lowercased() : text
     }

@@ -24,9 +24,9 @@ struct LogFormatter: Sendable {
         writer.beginObject()
         writer.member("time", Timestamp(event.time).text)
         writer.member("level", event.level.rawValue)
-        writer.member("event", "\(event.name)")
+        writer.member("event", event.name.description)
         for field in event.fields {
-            writer.name("\(field.key)")
+            writer.name(field.key.description)
             switch field.value {
             case .text(let text): writer.string(text)
             case .integer(let number): writer.int(number)
@@ -152,10 +152,26 @@ struct Timestamp: Sendable {
         let day = milliseconds.floorDivided(by: 86_400_000)
         let time = milliseconds - day * 86_400_000
         let date = Self.date(ofDay: day)
-        return Self.digits(date.year, 4) + "-" + Self.digits(date.month, 2) + "-" + Self.digits(date.day, 2)
-            + "T"
-            + Self.digits(time / 3_600_000, 2) + ":" + Self.digits(time / 60_000 % 60, 2) + ":"
-            + Self.digits(time / 1000 % 60, 2) + "." + Self.digits(time % 1000, 3) + "Z"
+        return String(unsafeUninitializedCapacity: 24) { buffer in
+            var count = 0
+            func append(_ number: Int64, _ digits: Int, _ mark: UInt8) {
+                var rest = number
+                for place in stride(from: count + digits - 1, through: count, by: -1) {
+                    buffer[place] = UInt8(ascii: "0") + UInt8(rest % 10)
+                    rest /= 10
+                }
+                buffer[count + digits] = mark
+                count += digits + 1
+            }
+            append(date.year, 4, UInt8(ascii: "-"))
+            append(date.month, 2, UInt8(ascii: "-"))
+            append(date.day, 2, UInt8(ascii: "T"))
+            append(time / 3_600_000, 2, UInt8(ascii: ":"))
+            append(time / 60_000 % 60, 2, UInt8(ascii: ":"))
+            append(time / 1000 % 60, 2, UInt8(ascii: "."))
+            append(time % 1000, 3, UInt8(ascii: "Z"))
+            return count
+        }
     }
 
     /// The Gregorian date of a day counted from 1970-01-01 (Howard Hinnant's `civil_from_days`): years are
@@ -170,11 +186,6 @@ struct Timestamp: Sendable {
         let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
         let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
         return (year, month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
-    }
-
-    private static func digits(_ number: Int64, _ count: Int) -> String {
-        let text = String(number)
-        return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
     }
 }
 
