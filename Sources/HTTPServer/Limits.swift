@@ -46,3 +46,24 @@ package struct Limits: Sendable {
     /// The limits above.
     package init() {}
 }
+
+/// The limits that the parser needs for every line, without the rest, which it would copy along.
+struct RequestLimits: Sendable {
+    let requestLineBytesMax: Int
+    let headerCountMax: Int
+    let headerBytesMax: Int
+    let bodyBytesMax: Int
+    let chunkExtensionBytesMax: Int
+    let trailerCountMax: Int
+    let trailerBytesMax: Int
+
+    init(_ limits: Limits) {
+        requestLineBytesMax = limits.requestLineBytesMax
+        headerCountMax = limits.headerCountMax
+        headerBytesMax = limits.headerBytesMax
+        bodyBytesMax = limits.bodyBytesMax
+        chunkExtensionBytesMax = limits.chunkExtensionBytesMax
+        trailerCountMax = limits.trailerCountMax
+        trailerBytesMax = limits.trailerBytesMax
+    }
+}

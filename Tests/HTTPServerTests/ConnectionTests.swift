@@ -41,6 +41,31 @@ struct ConnectionTests {
         }
     }
 
+    @Test("Answers larger than any buffer wait for the client, and come whole and in order")
+    func largeAnswers() async throws {
+        var router = Router()
+        router.onSync(.get, "/large") { request in
+            let digit = request.query.utf8.first ?? 0
+            return Response(contentType: "text/plain", body: [UInt8](repeating: digit, count: 1_000_000))
+        }
+        let service = Service(router: router)
+        try await serving(service) { loop, serving in
+            let client = try await serving.client(on: loop)
+            client.send((0..<40).map { "GET /large?\($0 % 10) HTTP/1.1\r\nHost: h\r\n\r\n" }.joined())
+            for number in 0..<40 {
+                let body = try await client.answer(on: loop).body
+                #expect(body.utf8.count == 1_000_000)
+                #expect(body.first == Character("\(number % 10)") && body.last == body.first)
+                // Every few answers a pause, so that the server's side fills up.
+                guard number % 8 == 0 else { continue }
+                client.pauseReading()
+                await pause(.milliseconds(5), on: loop)
+                client.resumeReading()
+            }
+            client.close()
+        }
+    }
+
     @Test("What comes while a handler runs is kept up to a bound, and none of it is lost")
     func readAhead() async throws {
         let gate = Gate()

@@ -1,7 +1,8 @@
 import HTTPServer
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+/// One case after the other: side by side they would keep every thread of the pool from the tests that wait for sockets.
+@Suite(.serialized, .timeLimit(.minutes(1)))
 struct ParserTests {
     @Test("A well-formed request is read as it was meant", arguments: wellFormed)
     func reads(_ input: CorpusCase) {

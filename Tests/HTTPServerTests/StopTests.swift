@@ -113,6 +113,12 @@ struct StopTests {
             client.send("GET /sync HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
             #expect(try await client.answer(on: loop).body == "sync")
             #expect(await client.closed(on: loop) == "")
+            // A failed handshake gives the connection's place back.
+            await eventually(on: loop) { serving.ledger.count == 0 }
+            let plain = try await serving.client(on: loop)
+            plain.send("GET /sync HTTP/1.1\r\nHost: h\r\n\r\n")
+            _ = await plain.closed(on: loop)
+            await eventually(on: loop) { serving.ledger.count == 0 }
         }
     }
 

@@ -10,11 +10,15 @@ final class HTTPConnection: ChannelHandler {
     private let channel: Channel
     private var parser: RequestParser
     private var deadlines: ConnectionDeadlines
+    /// When the event at hand came: read once for each, since a loop's time can be older than its wait.
+    private var now: MonotonicTime
     private var timer: Timer?
     /// When `timer` fires; it is not moved when a deadline moves away, but looks again when it fires.
     private var timerDue: MonotonicTime?
     /// Bytes that came behind a request whose handler runs, or that wait for the client to take answers.
     private var backlog: [UInt8] = []
+    /// Where in `backlog` the next request begins.
+    private var backlogStart = 0
     private var task: Task<Void, Never>?
     /// Whole requests so far.
     private var requestCount = 0
@@ -27,35 +31,41 @@ final class HTTPConnection: ChannelHandler {
         self.server = server
         self.channel = channel
         parser = RequestParser(limits: server.limits)
-        deadlines = ConnectionDeadlines(limits: server.limits, now: channel.loop.now)
+        now = .current
+        deadlines = ConnectionDeadlines(limits: server.limits, now: now)
     }
 
     // MARK: ChannelHandler
 
     func channelActive(_ channel: Channel) {
-        deadlines = ConnectionDeadlines(limits: server.limits, now: channel.loop.now)
+        now = .current
+        deadlines = ConnectionDeadlines(limits: server.limits, now: now)
         settle()
     }
 
     func channel(_ channel: Channel, received bytes: UnsafeRawBufferPointer) {
         guard !isClosing else { return }
-        guard canParse else {
+        now = .current
+        if backlog.isEmpty && canParse {
+            let input = bytes.bindMemory(to: UInt8.self).span
+            var offset = 0
+            parse(input, &offset)
+            if !isClosing { backlog.append(input, offset..<input.count) }
+        } else {
             backlog.append(contentsOf: bytes)
-            if backlog.count > server.limits.readAheadBytesMax { channel.pauseReading() }
-            return
         }
-        parse(bytes.bindMemory(to: UInt8.self).span)
         settle()
     }
 
     func channelReadEnded(_ channel: Channel) {
+        now = .current
         hasClientEnded = true
         task?.cancel()
         settle()
     }
 
     func channelWritable(_ channel: Channel) {
-        parseBacklog()
+        now = .current
         settle()
     }
 
@@ -87,10 +97,13 @@ final class HTTPConnection: ChannelHandler {
 
     // MARK: Requests
 
-    private var canParse: Bool { task == nil && !isClosing && channel.isWritable }
+    /// Whether the next request may be answered: the last one is, and the client takes its answers.
+    private var canParse: Bool {
+        task == nil && !isClosing && channel.isWritable && server.outputCount < Channel.highWaterBytes
+    }
 
-    private func parse(_ input: Span<UInt8>) {
-        var offset = 0
+    /// Takes requests from `input` as long as they can be answered.
+    private func parse(_ input: Span<UInt8>, _ offset: inout Int) {
         while canParse {
             switch parser.parse(input, &offset) {
             case .needsMore:
@@ -103,21 +116,21 @@ final class HTTPConnection: ChannelHandler {
                 refuse(refusal)
             }
         }
-        if !isClosing { backlog.append(input, offset..<input.count) }
     }
 
     private func parseBacklog() {
-        guard !backlog.isEmpty, canParse else { return }
         let pending = backlog
+        parse(pending.span, &backlogStart)
+        guard backlogStart == pending.count || isClosing else { return }
         backlog = []
-        parse(pending.span)
+        backlogStart = 0
     }
 
     private func handle(_ parsed: Request) {
         var request = parsed
         request.remoteAddress = channel.remoteAddress
         server.service.prepare?(&request)
-        let began = channel.loop.now
+        let began = now
         switch server.service.router.route(request) {
         case .sync(let handler):
             answer(request, handler(request), since: began)
@@ -136,9 +149,9 @@ final class HTTPConnection: ChannelHandler {
     /// Takes a handler's answer and goes on with what came meanwhile.
     private func finish(_ request: Request, _ response: Response, since began: MonotonicTime) {
         task = nil
+        now = .current
         server.taskEnded()
         answer(request, response, since: began)
-        parseBacklog()
         settle()
     }
 
@@ -149,39 +162,50 @@ final class HTTPConnection: ChannelHandler {
             server.service.prepare?(&known)
             request = known
         }
-        answer(request, server.service.response(to: refusal, request), since: channel.loop.now)
+        answer(request, server.service.response(to: refusal, request), since: now)
     }
 
     private func answer(_ request: Request?, _ made: Response, since began: MonotonicTime) {
         var response = made
-        server.service.finish?(request, &response, channel.loop.now.since(began))
+        server.service.finish?(request, &response, now.since(began))
         guard !isClosing else { return }
         isClosing = response.closesConnection || request?.keepsAlive != true || server.isStopping
         let framing = ResponseEncoder.Framing(
             isHead: request?.method == .head || request == nil && parser.isHead, closes: isClosing,
             grantsKeepAlive: request?.minorVersion == 0)
-        server.encode(response, framing)
+        server.encode(response, framing, now: now)
     }
 
     // MARK: After each event
 
-    /// Sends what was answered, closes when nothing more will come, and sets the deadlines.
+    /// Sends what was answered, goes on with what was kept, closes when nothing more will come, and sets the deadlines.
     private func settle() {
+        send()
+        while !backlog.isEmpty && canParse {
+            parseBacklog()
+            send()
+        }
+        // Sending may have found the client gone.
+        guard !channel.isClosed else { return }
+        if hasClientEnded && task == nil && backlog.isEmpty { isClosing = true }
+        guard !isClosing else { return end() }
+        if backlog.count - backlogStart > server.limits.readAheadBytesMax {
+            channel.pauseReading()
+        } else {
+            channel.resumeReading()
+        }
+        deadlines.update(wait, request: requestCount, now: now)
+        deadlines.update(pendingBytes: channel.pendingBytes, now: now)
+        arm()
+    }
+
+    private func send() {
         guard !channel.isClosed else { return server.dropOutput() }
         if !isClosing && task == nil && parser.awaitsContinue && !hasSentContinue {
             hasSentContinue = true
             server.encodeContinue()
         }
         deadlines.wrote(server.writeOutput(to: channel))
-        // Sending may find the client gone.
-        guard !channel.isClosed else { return }
-        if hasClientEnded && task == nil && backlog.isEmpty { isClosing = true }
-        guard !isClosing else { return end() }
-        if backlog.count <= server.limits.readAheadBytesMax { channel.resumeReading() }
-        let now = channel.loop.now
-        deadlines.update(wait, request: requestCount, now: now)
-        deadlines.update(pendingBytes: channel.pendingBytes, now: now)
-        arm(now)
     }
 
     private var wait: ConnectionDeadlines.Wait {
@@ -206,10 +230,11 @@ final class HTTPConnection: ChannelHandler {
 
     // MARK: Deadlines
 
-    private func arm(_ now: MonotonicTime) {
+    private func arm() {
         guard let due = deadlines.due else { return }
         if let timerDue, timerDue <= due { return }
-        let timer = timer ?? Timer(on: channel.loop) { [weak self] in self?.timerFired() }
+        // Unowned, since a weak reference makes every retain dearer; the timer goes with the connection.
+        let timer = timer ?? Timer(on: channel.loop) { [unowned self] in timerFired() }
         self.timer = timer
         timerDue = due
         timer.schedule(after: due.since(now))
@@ -218,11 +243,11 @@ final class HTTPConnection: ChannelHandler {
     private func timerFired() {
         timerDue = nil
         guard !isClosing else { return }
-        let now = channel.loop.now
+        now = .current
         deadlines.update(pendingBytes: channel.pendingBytes, now: now)
         switch deadlines.verdict(now: now) {
         case .wait:
-            arm(now)
+            arm()
         case .close:
             isClosing = true
             task?.cancel()

@@ -19,6 +19,11 @@ enum ByteClass {
         contains(byte, 0x2BFF_6FD2_0000_0000, 0x47FF_FFFE_87FF_FFFE)
     }
 
+    /// A byte of an IPv6 address.
+    static func isIPv6(_ byte: UInt8) -> Bool {
+        hexValue(byte) != nil || byte == UInt8(ascii: ":") || byte == UInt8(ascii: ".")
+    }
+
     /// A byte of a field value (RFC 9110, section 5.5): visible, space, tab or above ASCII.
     static func isFieldValue(_ byte: UInt8) -> Bool {
         byte >= 0x20 && byte != 0x7F || byte == 0x09

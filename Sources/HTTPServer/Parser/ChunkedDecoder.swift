@@ -36,7 +36,7 @@ struct ChunkedDecoder {
     ///
     /// Returns true when the body is complete, with `offset` behind its last byte; false when the input ran out.
     mutating func decode(
-        _ input: Span<UInt8>, _ offset: inout Int, into body: inout [UInt8], limits: Limits
+        _ input: Span<UInt8>, _ offset: inout Int, into body: inout [UInt8], limits: RequestLimits
     ) throws(RefusalError) -> Bool {
         hasBegun = hasBegun || offset < input.count
         while offset < input.count {
@@ -58,7 +58,7 @@ struct ChunkedDecoder {
     }
 
     /// Takes a byte of the framing around the data.
-    private mutating func frame(_ byte: UInt8, bodyBytes: Int, limits: Limits) throws(RefusalError) {
+    private mutating func frame(_ byte: UInt8, bodyBytes: Int, limits: RequestLimits) throws(RefusalError) {
         switch state {
         case .size(let digits, let value):
             guard let digit = ByteClass.hexValue(byte) else {
@@ -88,7 +88,7 @@ struct ChunkedDecoder {
     }
 
     /// Takes the byte behind a size or an extension: another extension or the end of the line.
-    private mutating func afterSize(_ byte: UInt8, limits: Limits) throws(RefusalError) {
+    private mutating func afterSize(_ byte: UInt8, limits: RequestLimits) throws(RefusalError) {
         switch byte {
         case UInt8(ascii: "\r"):
             state = .sizeLineFeed
@@ -100,7 +100,7 @@ struct ChunkedDecoder {
         }
     }
 
-    private mutating func inExtension(_ byte: UInt8, limits: Limits) throws(RefusalError) {
+    private mutating func inExtension(_ byte: UInt8, limits: RequestLimits) throws(RefusalError) {
         switch state {
         case .extensionName(isEmpty: false) where byte == UInt8(ascii: "="):
             state = .extensionValue(isEmpty: true)
@@ -124,14 +124,14 @@ struct ChunkedDecoder {
         try countExtensionByte(limits)
     }
 
-    private mutating func countExtensionByte(_ limits: Limits) throws(RefusalError) {
+    private mutating func countExtensionByte(_ limits: RequestLimits) throws(RefusalError) {
         extensionBytes += 1
         guard extensionBytes <= limits.chunkExtensionBytesMax else { throw RefusalError(.bodyTooLarge) }
     }
 
     /// Takes bytes up to the end of a trailer line; true when that line was the empty one, which ends the body.
     private mutating func trailer(
-        _ input: Span<UInt8>, _ offset: inout Int, limits: Limits
+        _ input: Span<UInt8>, _ offset: inout Int, limits: RequestLimits
     ) throws(RefusalError) -> Bool {
         let lineFeed = input.firstLineFeed(from: offset)
         let end = lineFeed.map { $0 + 1 } ?? input.count

@@ -34,7 +34,7 @@ struct HeadParser {
     private var hasRequestLine: Bool { target != nil }
 
     /// Refuses a line that has no line feed yet, and whose first `count` bytes are already too many.
-    func checkPartialLine(_ count: Int, limits: borrowing Limits) throws(RefusalError) {
+    func checkPartialLine(_ count: Int, limits: RequestLimits) throws(RefusalError) {
         if hasRequestLine {
             guard headerBytes + count <= limits.headerBytesMax else { throw RefusalError(.headersTooLarge) }
         } else {
@@ -45,7 +45,7 @@ struct HeadParser {
 
     /// Reads the line that ends with the line feed at `lineFeed`.
     mutating func line(
-        _ bytes: Span<UInt8>, _ lineFeed: Int, limits: borrowing Limits
+        _ bytes: Span<UInt8>, _ lineFeed: Int, limits: RequestLimits
     ) throws(RefusalError) -> Line {
         let start = lineStart
         try checkPartialLine(lineFeed - start, limits: limits)
@@ -76,7 +76,7 @@ struct HeadParser {
     }
 
     /// Judges the complete head as a whole.
-    func check(_ bytes: Span<UInt8>, limits: borrowing Limits) throws(RefusalError) {
+    func check(_ bytes: Span<UInt8>, limits: RequestLimits) throws(RefusalError) {
         guard let host = framing.host else {
             guard minorVersion == 0 else { throw RefusalError(.invalidHost) }
             return try checkFraming(limits)
@@ -87,7 +87,7 @@ struct HeadParser {
         try checkFraming(limits)
     }
 
-    private func checkFraming(_ limits: borrowing Limits) throws(RefusalError) {
+    private func checkFraming(_ limits: RequestLimits) throws(RefusalError) {
         // A coding in HTTP/1.0 is faulty framing (RFC 9112, section 6.1).
         guard !framing.isChunked || framing.contentLength == nil && minorVersion == 1 else {
             throw RefusalError(.invalidFraming)
@@ -108,18 +108,14 @@ struct HeadParser {
     // MARK: The request line
 
     private mutating func requestLine(_ bytes: Span<UInt8>, _ line: Range<Int>) throws(RefusalError) {
-        var index = line.lowerBound
-        while index < line.upperBound, ByteClass.isToken(bytes[index]) { index += 1 }
-        let name = line.lowerBound..<index
-        guard !name.isEmpty, index < line.upperBound, bytes[index] == 0x20 else {
+        let name = line.lowerBound..<bytes.end(of: ByteClass.isToken, in: line)
+        guard !name.isEmpty, name.upperBound < line.upperBound, bytes[name.upperBound] == 0x20 else {
             throw RefusalError(.malformedRequestLine)
         }
-        let targetStart = index + 1
-        index = targetStart
-        while index < line.upperBound, bytes[index] != 0x20 { index += 1 }
-        let targetRange = targetStart..<index
+        let rest = name.upperBound + 1..<line.upperBound
+        let targetRange = rest.lowerBound..<bytes.end(of: { $0 != 0x20 }, in: rest)
         guard !targetRange.isEmpty else { throw RefusalError(.malformedRequestLine) }
-        minorVersion = try Self.minorVersion(bytes, index..<line.upperBound)
+        minorVersion = try Self.minorVersion(bytes, targetRange.upperBound..<line.upperBound)
         method = Self.method(bytes, name)
         guard method != .connect else { throw RefusalError(.tunnelNotSupported) }
         guard let target = RequestTarget(bytes, targetRange, method: method) else {
@@ -165,16 +161,12 @@ struct HeadParser {
     ///
     /// Nil for anything but `token ":" OWS value OWS`: so for a folded line, a space before the colon, a control character.
     static func field(_ bytes: Span<UInt8>, _ line: Range<Int>) -> (name: Range<Int>, value: Range<Int>)? {
-        var index = line.lowerBound
-        while index < line.upperBound, ByteClass.isToken(bytes[index]) { index += 1 }
-        guard index > line.lowerBound, index < line.upperBound, bytes[index] == UInt8(ascii: ":") else {
+        let colon = bytes.end(of: ByteClass.isToken, in: line)
+        guard colon > line.lowerBound, colon < line.upperBound, bytes[colon] == UInt8(ascii: ":") else {
             return nil
         }
-        let raw = bytes.extracting(index + 1..<line.upperBound)
-        // Without an early end the compiler can make this loop wide.
-        var isClean = true
-        for index in raw.indices { isClean = isClean && ByteClass.isFieldValue(raw[index]) }
-        guard isClean else { return nil }
-        return (line.lowerBound..<index, bytes.trimmed(index + 1..<line.upperBound))
+        let value = colon + 1..<line.upperBound
+        guard bytes.isFieldValue(value) else { return nil }
+        return (line.lowerBound..<colon, bytes.trimmed(value))
     }
 }

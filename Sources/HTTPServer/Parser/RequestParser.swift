@@ -31,7 +31,7 @@ package struct RequestParser: Sendable {
         case refused(Refusal)
     }
 
-    private let limits: Limits
+    private let limits: RequestLimits
     private var state = State.head
     private var head = HeadParser()
     /// The head so far, when it came in pieces; all of it in the body's states.
@@ -41,7 +41,7 @@ package struct RequestParser: Sendable {
 
     /// A parser for a new connection.
     package init(limits: Limits) {
-        self.limits = limits
+        self.limits = RequestLimits(limits)
     }
 
     /// How far the request at hand has come.

@@ -14,8 +14,7 @@ struct RequestTarget: Sendable {
 
     /// A path with an optional query, unchecked.
     init(split bytes: Span<UInt8>, _ range: Range<Int>) {
-        var mark = range.lowerBound
-        while mark < range.upperBound, bytes[mark] != UInt8(ascii: "?") { mark += 1 }
+        let mark = bytes.end(of: { $0 != UInt8(ascii: "?") }, in: range)
         whole = range
         path = range.lowerBound..<mark
         query = min(mark + 1, range.upperBound)..<range.upperBound
@@ -35,12 +34,15 @@ struct RequestTarget: Sendable {
             authority = found
             pathStart = found.upperBound
         }
-        for index in pathStart..<range.upperBound {
-            guard ByteClass.isTarget(bytes[index]) else { return nil }
-            guard bytes[index] == UInt8(ascii: "%") else { continue }
-            guard range.upperBound - index > 2, ByteClass.hexValue(bytes[index + 1]) != nil,
-                ByteClass.hexValue(bytes[index + 2]) != nil
+        var index = pathStart
+        while true {
+            index = bytes.end(
+                of: { ByteClass.isTarget($0) && $0 != UInt8(ascii: "%") }, in: index..<range.upperBound)
+            guard index < range.upperBound else { break }
+            guard bytes[index] == UInt8(ascii: "%"), range.upperBound - index > 2,
+                ByteClass.hexValue(bytes[index + 1]) != nil, ByteClass.hexValue(bytes[index + 2]) != nil
             else { return nil }
+            index += 3
         }
         self.init(split: bytes, pathStart..<range.upperBound)
         self.whole = range
@@ -57,10 +59,8 @@ struct RequestTarget: Sendable {
         } else {
             return nil
         }
-        var end = start
-        while end < range.upperBound, bytes[end] != UInt8(ascii: "/"), bytes[end] != UInt8(ascii: "?") {
-            end += 1
-        }
+        let end = bytes.end(
+            of: { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }, in: start..<range.upperBound)
         guard end > start, isHost(bytes, start..<end) else { return nil }
         return start..<end
     }
@@ -79,22 +79,13 @@ struct RequestTarget: Sendable {
 
     /// Where a name, an IPv4 address or an IPv6 address in brackets ends; nil when there is none.
     private static func hostEnd(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Int? {
-        var end = range.lowerBound
-        guard bytes[end] == UInt8(ascii: "[") else {
-            while end < range.upperBound, bytes[end] != UInt8(ascii: ":") {
-                guard ByteClass.isHostName(bytes[end]) else { return nil }
-                end += 1
-            }
-            return end > range.lowerBound ? end : nil
+        let start = range.lowerBound
+        guard bytes[start] == UInt8(ascii: "[") else {
+            let end = bytes.end(of: ByteClass.isHostName, in: range)
+            return end > start ? end : nil
         }
-        end += 1
-        while end < range.upperBound, bytes[end] != UInt8(ascii: "]") {
-            let byte = bytes[end]
-            guard ByteClass.hexValue(byte) != nil || byte == UInt8(ascii: ":") || byte == UInt8(ascii: ".")
-            else { return nil }
-            end += 1
-        }
-        guard end < range.upperBound, end > range.lowerBound + 1 else { return nil }
+        let end = bytes.end(of: ByteClass.isIPv6, in: start + 1..<range.upperBound)
+        guard end > start + 1, end < range.upperBound, bytes[end] == UInt8(ascii: "]") else { return nil }
         return end + 1
     }
 }

@@ -11,9 +11,29 @@ extension Span<UInt8> {
         }
     }
 
+    /// The index of the first byte of the range that is not of the class; its end when all are.
+    @inline(__always)
+    func end(of isInClass: (UInt8) -> Bool, in range: Range<Int>) -> Int {
+        extracting(range).withUnsafeBufferPointer { bytes in
+            var index = 0
+            while index < bytes.count, isInClass(bytes[index]) { index += 1 }
+            return range.lowerBound + index
+        }
+    }
+
     /// A copy of these bytes.
     func copy(_ range: Range<Int>) -> [UInt8] {
         extracting(range).withUnsafeBufferPointer { Array($0) }
+    }
+
+    /// Whether all these bytes may stand in a field value.
+    func isFieldValue(_ range: Range<Int>) -> Bool {
+        extracting(range).withUnsafeBufferPointer { bytes in
+            // Without branches and without an early end, so that the compiler makes the loop wide.
+            var forbidden: UInt8 = 0
+            for byte in bytes { forbidden |= ByteClass.isFieldValue(byte) ? 0 : 1 }
+            return forbidden == 0
+        }
     }
 
     /// Whether these bytes are `text`.

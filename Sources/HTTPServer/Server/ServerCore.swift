@@ -72,8 +72,8 @@ final class ServerCore {
 
     // MARK: Output
 
-    func encode(_ response: Response, _ framing: ResponseEncoder.Framing) {
-        if loop.now >= dateDue { renewDate() }
+    func encode(_ response: Response, _ framing: ResponseEncoder.Framing, now: MonotonicTime) {
+        if now >= dateDue { renewDate(now) }
         ResponseEncoder.append(response, framing, date: dateLine, to: &output)
     }
 
@@ -85,7 +85,7 @@ final class ServerCore {
     func encodeRefusal(_ refusal: Refusal) {
         var response = service.response(to: refusal, nil)
         service.finish?(nil, &response, .zero)
-        encode(response, ResponseEncoder.Framing(closes: true))
+        encode(response, ResponseEncoder.Framing(closes: true), now: .current)
     }
 
     /// Hands what was encoded to `channel` and returns how many bytes that were.
@@ -97,15 +97,18 @@ final class ServerCore {
         return count
     }
 
+    /// Bytes of answers that no channel has yet.
+    var outputCount: Int { output.count }
+
     func dropOutput() {
         output.removeAll(keepingCapacity: output.capacity <= Self.keptCapacityBytes)
     }
 
-    private func renewDate() {
+    private func renewDate(_ now: MonotonicTime) {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         dateLine = HTTPDate.line(unixTime: time.tv_sec)
-        dateDue = loop.now + .nanoseconds(1_000_000_000 - Int64(time.tv_nsec))
+        dateDue = now + .nanoseconds(1_000_000_000 - Int64(time.tv_nsec))
     }
 
     // MARK: Stopping
