@@ -86,6 +86,13 @@ package struct HeaderFields: Sendable {
         append(name, "", value, indexed: indexed)
     }
 
+    /// Adds a field whose value is part of something else.
+    ///
+    /// `indexed: false` sends it as a literal that no table keeps (RFC 7541, section 6.2.3).
+    package mutating func append(_ name: StaticString, _ value: ArraySlice<UInt8>, indexed: Bool = true) {
+        unsafe value.withUnsafeBufferPointer { unsafe append(Self.bytes(name), $0, indexed: indexed) }
+    }
+
     /// Adds a field whose value has two parts, without putting them together first.
     ///
     /// `indexed: false` sends it as a literal that no table keeps (RFC 7541, section 6.2.3).

@@ -70,10 +70,6 @@ package struct ByteClass: Sendable {
 
     /// `0-9`.
     package static let digits = ByteClass { (0x30...0x39).contains($0) }
-    /// `0-9`, `a-f` and `A-F`.
-    package static let hexadecimal = ByteClass { Hexadecimal.isDigit($0) }
-    /// `0-9` and `a-f`.
-    package static let lowercaseHexadecimal = ByteClass { Hexadecimal.lowercaseValue($0) != nil }
     /// What a bundle identifier consists of: letters, digits, hyphens, underscores and points.
     package static let topic = ByteClass { byte in
         (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) && byte < 0x80 || byte == 0x2D

@@ -21,6 +21,30 @@ package enum Hexadecimal {
         }
     }
 
+    /// Whether all bytes are hexadecimal digits.
+    package static func isAllDigits(_ text: ArraySlice<UInt8>) -> Bool {
+        // Without a branch for each byte: every push has a token of 64.
+        unsafe text.withUnsafeBufferPointer { bytes in
+            var others: UInt8 = 0
+            for index in 0..<bytes.count {
+                let byte = unsafe bytes[index]
+                let isDigit: UInt8 = byte &- 0x30 < 10 ? 1 : 0
+                let isLetter: UInt8 = (byte | 0x20) &- 0x61 < 6 ? 1 : 0
+                others |= (isDigit | isLetter) ^ 1
+            }
+            return others == 0
+        }
+    }
+
+    /// Whether there are capitals among hexadecimal digits.
+    package static func hasCapitals(_ text: ArraySlice<UInt8>) -> Bool {
+        unsafe text.withUnsafeBufferPointer { bytes in
+            var capitals: UInt8 = 0
+            for index in 0..<bytes.count { capitals |= unsafe bytes[index] &- 0x41 < 6 ? 1 : 0 }
+            return capitals != 0
+        }
+    }
+
     /// The lower-case digit of the lowest four bits.
     @inline(__always)
     package static func digit(_ value: UInt8) -> UInt8 {

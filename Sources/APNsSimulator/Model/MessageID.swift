@@ -22,22 +22,22 @@ package struct MessageID: Hashable, Sendable {
     package init?(canonical text: ArraySlice<UInt8>) {
         guard text.count == Self.textLength else { return nil }
         var halves: (UInt64, UInt64) = (0, 0)
-        var digits = 0
-        var offset = 0
-        for byte in text {
-            defer { offset += 1 }
-            if Self.isHyphenPlace(offset) {
-                guard byte == UInt8(ascii: "-") else { return nil }
-                continue
-            }
-            guard let value = Hexadecimal.lowercaseValue(byte) else { return nil }
-            if digits < 16 {
-                halves.0 = halves.0 << 4 | UInt64(value)
-            } else {
+        let isGood = unsafe text.withUnsafeBufferPointer { bytes in
+            var digits = 0
+            for offset in 0..<Self.textLength {
+                let byte = unsafe bytes[offset]
+                if Self.isHyphenPlace(offset) {
+                    guard byte == UInt8(ascii: "-") else { return false }
+                    continue
+                }
+                guard let value = Hexadecimal.lowercaseValue(byte) else { return false }
+                if digits == 16 { (halves.0, halves.1) = (halves.1, 0) }
                 halves.1 = halves.1 << 4 | UInt64(value)
+                digits += 1
             }
-            digits += 1
+            return true
         }
+        guard isGood else { return nil }
         (high, low) = halves
     }
 

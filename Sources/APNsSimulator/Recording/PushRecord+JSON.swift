@@ -30,7 +30,7 @@ extension PushRecord {
     /// The device token in the path, in lower case; `nil` where there is none of the right form.
     package var deviceToken: String? {
         guard let path = request[.path], let token = try? DeviceToken.inPath(path) else { return nil }
-        return String(decoding: DeviceToken.normalized(token), as: UTF8.self)
+        return String(decoding: token, as: UTF8.self)
     }
 
     /// The header fields as they were sent, one of each name; `authorization` is a secret.

@@ -127,13 +127,17 @@ final class PushConnection: ServerConnectionHandler {
         carryOut(push)
     }
 
-    private func carryOut(_ push: Pending) {
+    private func carryOut(_ push: consuming Pending) {
         let stream = push.record.stream
         switch push.action {
         case .pass: preconditionFailure("a decision never passes")
         case .answer(let answer):
-            let message = AnswerMessage(answer, id: push.record.id, uniqueID: push.record.uniqueID)
-            let isTaken = connection?.respond(to: stream, message.fields, body: message.body) ?? false
+            let isTaken = server.writer.write(
+                answer, id: push.record.id, sentID: push.hasClientID ? push.record.request[.id] : nil,
+                uniqueID: push.record.uniqueID
+            ) {
+                connection?.respond(to: stream, $0, body: $1) ?? false
+            }
             guard isTaken else { return seal(push, .abandoned) }
             highestAnswered = max(highestAnswered, stream)
             if answer.status == 200 { prime() }
@@ -160,9 +164,9 @@ final class PushConnection: ServerConnectionHandler {
         seal(push, .abandoned)
     }
 
-    private func seal(_ push: Pending, _ outcome: PushOutcome) {
-        var record = push.record
-        record.outcome = outcome
-        server.seal(record, hasClientID: push.hasClientID)
+    private func seal(_ push: consuming Pending, _ outcome: PushOutcome) {
+        push.record.outcome = outcome
+        let hasClientID = push.hasClientID
+        server.seal(push.record, hasClientID: hasClientID)
     }
 }

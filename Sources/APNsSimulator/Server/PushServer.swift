@@ -30,6 +30,7 @@ package final class PushServer {
     let shared: Lock<Shared>
     private let printer: PushPrinter?
     var verifier: ProviderTokenVerifier
+    var writer = AnswerWriter()
     private(set) var settings: SimulatorSettings
     private(set) var validator: PushValidator
     /// The environments whose new connections are stalled.

@@ -14,8 +14,10 @@ package struct ApsKey: Sendable {
         case bool
         case object
         case strings
-        /// One of a few words.
-        case word([StaticString])
+        /// One of the words of ``interruptionLevels``.
+        case interruptionLevel
+        /// One of the words of ``events``.
+        case event
         /// A number from 0 to 1; any number in a Live Activity.
         case score
     }
@@ -56,13 +58,13 @@ package struct ApsKey: Sendable {
         ApsKey("content-available", .flag, .contentAvailable),
         ApsKey("mutable-content", .flag),
         ApsKey("target-content-id", .string),
-        ApsKey("interruption-level", .word(["passive", "active", "time-sensitive", "critical"])),
+        ApsKey("interruption-level", .interruptionLevel),
         ApsKey("relevance-score", .score),
         ApsKey("filter-criteria", .string),
         ApsKey("stale-date", .number),
         ApsKey("content-state", .object, .contentState),
         ApsKey("timestamp", .number, .timestamp),
-        ApsKey("event", .word(["start", "update", "end"]), .event),
+        ApsKey("event", .event, .event),
         ApsKey("dismissal-date", .number),
         ApsKey("attributes-type", .string, .attributesType),
         ApsKey("attributes", .object, .attributes),
@@ -86,6 +88,13 @@ package struct ApsKey: Sendable {
         guard json.isEscaped(name) else { return nil }
         return all.first { json.string(in: name, equals: $0.name) }
     }
+
+    /// What `interruption-level` may be.
+    package static let interruptionLevels: [StaticString] = [
+        "passive", "active", "time-sensitive", "critical",
+    ]
+    /// What `event` of a Live Activity may be.
+    package static let events: [StaticString] = ["start", "update", "end"]
 
     /// The keys of an `alert` dictionary, which are strings, or lists of strings where they end in `-args`.
     package static let alertStrings: [StaticString] = [

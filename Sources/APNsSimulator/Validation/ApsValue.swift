@@ -16,11 +16,8 @@ enum ApsValue {
         case .flag:
             let flag = kind == .number ? json.value(at: value)?.int : nil
             return flag == 0 || flag == 1 ? nil : "the number 0 or 1"
-        case .word(let words):
-            guard words.contains(where: { json.isString($0, at: value) }) else {
-                return "one of " + words.map { "\"\($0)\"" }.joined(separator: ", ")
-            }
-            return nil
+        case .interruptionLevel: return oneOf(ApsKey.interruptionLevels, json, value)
+        case .event: return oneOf(ApsKey.events, json, value)
         case .score: return isScore(json, value, kind, type) ? nil : "a number from 0 to 1"
         case .alert: return alertProblem(json, value, kind, type)
         case .sound: return soundProblem(json, value, kind)
@@ -29,6 +26,11 @@ enum ApsValue {
 
     private static func expect(_ expected: ValidatedJSON.Kind, _ kind: ValidatedJSON.Kind) -> String? {
         kind == expected ? nil : expected.rawValue
+    }
+
+    private static func oneOf(_ words: [StaticString], _ json: ValidatedJSON, _ value: Int) -> String? {
+        guard !words.contains(where: { json.isString($0, at: value) }) else { return nil }
+        return "one of " + words.map { "\"\($0)\"" }.joined(separator: ", ")
     }
 
     private static func isListOfStrings(_ json: ValidatedJSON, _ value: Int) -> Bool {

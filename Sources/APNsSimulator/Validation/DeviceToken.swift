@@ -5,7 +5,7 @@ package enum DeviceToken {
     /// The longest token in characters.
     package static let lengthMax = 400
 
-    /// The device token in `/3/device/TOKEN`.
+    /// The device token in `/3/device/TOKEN`, in lower case.
     ///
     /// - Throws: `BadPath` for another path, `MissingDeviceToken` where it ends, `BadDeviceToken` for a wrong form.
     package static func inPath(_ path: ArraySlice<UInt8>) throws(Refusal) -> ArraySlice<UInt8> {
@@ -19,17 +19,17 @@ package enum DeviceToken {
             guard !token.contains(UInt8(ascii: "/")) else { throw badPath }
             throw Refusal(.badDeviceToken, "a device token is an even number of hexadecimal digits")
         }
-        return token
+        return normalized(token)
     }
 
     /// Whether the text could be a device token.
     package static func isWellFormed(_ text: ArraySlice<UInt8>) -> Bool {
-        text.count % 2 == 0 && (2...lengthMax).contains(text.count) && text.isAll(.hexadecimal)
+        text.count % 2 == 0 && (2...lengthMax).contains(text.count) && Hexadecimal.isAllDigits(text)
     }
 
     /// The token as it is kept and compared: in lower case.
     package static func normalized(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        text.isAll(.lowercaseHexadecimal) ? text : text.map { $0 | 0x20 }[...]
+        Hexadecimal.hasCapitals(text) ? text.map { $0 | 0x20 }[...] : text
     }
 
     /// What stands before the token and its slash.

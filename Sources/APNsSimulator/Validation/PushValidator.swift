@@ -50,7 +50,7 @@ package struct PushValidator: Sendable {
         }
         try trust.admit(
             request[.authorization], to: environment, now: now, limits: tokenLimits, verifier: &verifier)
-        let deviceToken = DeviceToken.normalized(try token.get())
+        let deviceToken = try token.get()
         let topic = try checkTopic(request[.topic])
         let type = try checkType(request[.pushType], topic)
         let id = try checkID(request[.id])

@@ -65,8 +65,13 @@ package struct ValidatedJSON {
 
     /// Whether the string content in a range, escapes resolved, is this text.
     package func string(in range: Range<Int>, equals text: StaticString) -> Bool {
-        guard range.count > text.utf8CodeUnitCount else { return bytes[range].equals(text) }
-        return unescaped(range) == "\(text)"
+        let count = text.utf8CodeUnitCount
+        guard range.count >= count else { return false }
+        guard range.count == count else { return unescaped(range) == "\(text)" }
+        return unsafe bytes.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return false }
+            return unsafe memcmp(base + range.lowerBound, text.utf8Start, count) == 0
+        }
     }
 
     /// Whether the value at an offset is this string.
@@ -80,7 +85,12 @@ package struct ValidatedJSON {
     }
 
     /// Whether the string content in a range holds escapes.
-    package func isEscaped(_ range: Range<Int>) -> Bool { bytes[range].contains(UInt8(ascii: "\\")) }
+    package func isEscaped(_ range: Range<Int>) -> Bool {
+        unsafe bytes.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return false }
+            return unsafe memchr(base + range.lowerBound, 0x5C, range.count) != nil
+        }
+    }
 
     private func unescaped(_ range: Range<Int>) -> String? {
         isEscaped(range) ? value(at: range.lowerBound - 1)?.string : nil
