@@ -16,7 +16,7 @@ extension Statistics {
             "acceptedTwice": .int(acceptedTwice),
             "connections": [
                 "opened": .int(connectionsOpened),
-                "open": .int(connectionsOpened - connectionsClosed),
+                "open": .int(connectionsOpen),
                 "refused": .int(connectionsRefused),
                 "handshakesFailed": .int(handshakesFailed),
             ],

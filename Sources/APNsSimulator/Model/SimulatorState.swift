@@ -136,7 +136,9 @@ package struct SimulatorState: Sendable {
         devices = start.devices
         rules = start.rules
         log.removeAll()
-        statistics = PerEnvironment(Statistics())
+        for environment in PushEnvironment.allCases {
+            statistics[environment] = statistics[environment].afterReset
+        }
         messageIDs = MessageIDMemory()
         generator = SeededGenerator(seed: start.seed)
     }

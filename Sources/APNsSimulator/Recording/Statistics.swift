@@ -2,7 +2,8 @@
 package struct Statistics: Sendable {
     /// Connections whose TLS handshake is done.
     package var connectionsOpened = 0
-    package var connectionsClosed = 0
+    /// Connections that are open now.
+    package var connectionsOpen = 0
     /// Connections that ended before their handshake was done.
     package var handshakesFailed = 0
     /// Connections that were refused because the simulator was told so.
@@ -23,6 +24,13 @@ package struct Statistics: Sendable {
 
     /// Nothing has happened.
     package init() {}
+
+    /// What is left after a reset: the connections that are open.
+    package var afterReset: Statistics {
+        var left = Statistics()
+        left.connectionsOpen = connectionsOpen
+        return left
+    }
 
     /// Pushes whose fate is sealed, in all.
     package var pushes: Int {

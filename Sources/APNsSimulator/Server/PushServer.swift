@@ -121,6 +121,7 @@ package final class PushServer {
     func opened(_ connection: PushConnection) -> UInt64 {
         let id = shared.withLock { shared in
             shared.state.statistics[connection.environment].connectionsOpened += 1
+            shared.state.statistics[connection.environment].connectionsOpen += 1
             return shared.nextConnection()
         }
         connections[id] = connection
@@ -130,7 +131,7 @@ package final class PushServer {
     func closed(_ connection: PushConnection) {
         let wasOpen = connections.removeValue(forKey: connection.id) != nil
         count(connection.environment) { statistics in
-            if wasOpen { statistics.connectionsClosed += 1 } else { statistics.handshakesFailed += 1 }
+            if wasOpen { statistics.connectionsOpen -= 1 } else { statistics.handshakesFailed += 1 }
         }
     }
 

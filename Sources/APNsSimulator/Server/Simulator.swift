@@ -104,8 +104,10 @@ package final class Simulator: Sendable {
     /// Called on `loop`, whose timer is used.
     func waitForPush(after cursor: UInt64, wait: Duration, on loop: isolated EventLoop) async {
         var timer: Timer?
+        var waiting: PushWaiter?
         await withCheckedContinuation { continuation in
             let waiter = PushWaiter(continuation)
+            waiting = waiter
             let isThere = shared.withLock { shared in
                 guard shared.state.log.last <= cursor else { return true }
                 shared.waiters.append(waiter)
@@ -116,5 +118,6 @@ package final class Simulator: Sendable {
             timer?.schedule(after: wait)
         }
         timer?.cancel()
+        shared.withLock { shared in shared.waiters.removeAll { $0 === waiting } }
     }
 }

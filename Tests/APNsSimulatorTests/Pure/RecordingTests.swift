@@ -129,7 +129,9 @@ struct RecordingTests {
         let isKept = state.devices.put(.init(), for: "ab")
         #expect(isKept)
         state.seal(record(), hasClientID: true)
+        state.statistics[.production].connectionsOpen = 2
         state.reset()
+        #expect(state.statistics[.production].connectionsOpen == 2)
         #expect(state.settings.streams == 7)
         #expect(state.rules.map(\.action) == [.stall])
         #expect(state.devices.count == 0)
