@@ -59,7 +59,7 @@ let package = Package(
             name: "HTTP2Testing", dependencies: ["HTTP2", "Network"], path: "Tests/HTTP2Testing",
             swiftSettings: strict),
         .executableTarget(
-            name: "Bench", dependencies: ["APNs", "JSON", "Network"], path: "Tests/Bench/Driver",
+            name: "Bench", dependencies: ["APNs", "JSON", "Network", "Storage"], path: "Tests/Bench/Driver",
             swiftSettings: strict),
 
         tests("JSONTests", ["JSON"]),
@@ -71,7 +71,9 @@ let package = Package(
         tests("NetworkTests", ["Network"]),
         tests("HTTPServerTests", ["HTTPServer", "Network"], exclude: ["node-parser.mjs"]),
         tests("HTTP2Tests", ["CNghttp2", "HTTP2", "HTTP2Testing", "Network"]),
-        tests("APNsTests", ["APNs", "COpenSSL", "HTTP2", "HTTP2Testing", "JSON", "Network"], exclude: ["http2-server.mjs"]),
+        tests(
+            "APNsTests", ["APNs", "COpenSSL", "HTTP2", "HTTP2Testing", "JSON", "Network"],
+            exclude: ["http2-server.mjs"]),
         tests("RelayTests", ["Relay", "APNs", "HTTPServer", "JSON", "Network", "Storage"]),
         tests("APNsSimulatorTests", ["APNsSimulator", "HTTP2", "HTTPServer", "JSON", "Network"]),
         tests("EndToEndTests", ["CSQLite", "JSON", "Network"], exclude: ["Support/crowd.py"]),

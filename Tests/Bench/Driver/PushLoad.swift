@@ -2,6 +2,7 @@ import APNs
 import Glibc
 import JSON
 import Network
+import Storage
 
 /// Keeps a number of pushes in flight over ``Client`` until a number of them has come to an outcome.
 ///
@@ -91,32 +92,24 @@ private func report(_ usage: Usage, count: Int, errors: Int, _ statistics: Clien
     exit(errors == 0 ? 0 : 1)
 }
 
-/// Pushes as the relay makes them, with payloads of 300 bytes; enough of them that neither side sees one identifier often.
+/// Pushes as the relay makes them, with payloads of 300 bytes; enough of them that no identifier comes back soon.
 private func makePushes(tokens: [Substring]) throws(BenchError) -> [Push] {
     guard let topic = Topic("com.example.app") else { throw .failed("topic") }
     let frame = #"{"aps":{"alert":{"title":"Session complete","body":""}}}"#.utf8.count
     let body = String(repeating: "x", count: 300 - frame)
     let payload = Array(#"{"aps":{"alert":{"title":"Session complete","body":"\#(body)"}}}"#.utf8)
-    let expiration = UInt64(time(nil)) + 86_400
+    let now = UInt64(time(nil))
+    var random = SystemRandomNumberGenerator()
     var pushes: [Push] = []
-    for index in 0..<4096 {
-        guard let token = DeviceToken(String(tokens[index % tokens.count])) else {
-            throw .failed("device token")
+    for _ in 0..<8 {
+        for token in tokens {
+            guard let token = DeviceToken(String(token)) else { throw .failed("device token") }
+            let id = UUIDv7(at: Int64(now) * 1000, using: &random).text
+            pushes.append(
+                Push(deviceToken: token, topic: topic, expiration: now + 86_400, id: id, payload: payload))
         }
-        pushes.append(
-            Push(
-                deviceToken: token, topic: topic, expiration: expiration, id: identifier(index),
-                payload: payload))
     }
     return pushes
-}
-
-/// A UUID in its canonical form that differs from the others in more than its end, as random ones do.
-private func identifier(_ index: Int) -> String {
-    let mixed = UInt64(index + 1) &* 0x9E37_79B9_7F4A_7C15
-    let hex = String(mixed, radix: 16)
-    let digits = Array(String(repeating: "0", count: 16 - hex.count) + hex)
-    return "\(String(digits[0..<8]))-\(String(digits[8..<12]))-7000-8000-\(String(digits[4..<16]))"
 }
 
 private func credentials(_ options: Options) throws(BenchError) -> ProviderCredentials {

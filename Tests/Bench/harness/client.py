@@ -12,7 +12,8 @@ from .workplace import BIN, free_port
 PAYLOAD_BYTES = 300
 GOAL = 0.85  # of h2load's rate, with 100 in flight
 DELAY_MILLISECONDS = 50
-CPU_PUSHES_MIN = 1_000
+CPU_PUSHES_MIN = 4_000
+SERVER_PUSHES = 120_000
 
 # pushes in flight, pushes a run without delay, pushes a run with it; a third of them with --quick
 CASES = [(1, 10_000, 40), (100, 150_000, 6_000), (1_000, 150_000, 45_000)]
@@ -61,6 +62,7 @@ def measure(workplace):
         goal = GOAL if in_flight == 100 else 0
         result = workplace.result(f"client, {in_flight:,} in flight, nghttpd", "/s", "h2load", goal)
         compare(workplace, material, result, port, material.tls_certificate, in_flight, count)
+    compare_servers(workplace, material, server)
     workplace.stop(server)
     simulator = start_simulator(workplace, "--latency", f"{DELAY_MILLISECONDS}ms")
     for in_flight, _, count in CASES:
@@ -91,6 +93,25 @@ def compare(workplace, material, result, port, trusted, in_flight, count):
         cpu = (run.cpu * 1e6 / count, their_cpu) if count >= CPU_PUSHES_MIN else ()
         result.add(count * 1e6 / figures["microseconds"], rate, *cpu)
         workplace.progress(result, turn)
+
+
+def compare_servers(workplace, material, reference):
+    """The simulated APNs, which checks every push, next to nghttpd, which doesn't; h2load pushes to both."""
+    simulator = start_simulator(workplace)
+    count = SERVER_PUSHES // (3 if workplace.quick else 1)
+    result = workplace.result("apns-simulator, 100 in flight", "/s", "nghttpd")
+    commands = [h2load(material, server.port, 100, count) for server in (simulator, reference)]
+    workplace.reproduce(commands[0])
+    for turn in range(workplace.runs):
+        figures = []
+        for server, command in zip((reference, simulator), reversed(commands)):
+            before = server.cpu
+            rate, _ = run_h2load(workplace, command, count)
+            figures.append((rate, (server.cpu - before) * 1e6 / count))
+        (their_rate, their_cpu), (rate, cpu) = figures
+        result.add(rate, their_rate, cpu, their_cpu)
+        workplace.progress(result, turn)
+    workplace.stop(simulator)
 
 
 def h2load(material, port, in_flight, count, connections=1):
