@@ -80,6 +80,8 @@ actor SQLiteWriter {
             throw .unavailable(logDetail: "the file system can't do write-ahead logging: \(mode)")
         }
         try connection.execute("PRAGMA synchronous = FULL")
+        // Savepoints keep what they overwrite in a temporary file otherwise, one a transaction.
+        try connection.execute("PRAGMA temp_store = MEMORY")
         try connection.execute("PRAGMA journal_size_limit = \(options.journalBytesMax)")
         try connection.execute("PRAGMA cache_size = -\(options.cacheKiB)")
         if let pages = options.databasePagesMax { try connection.execute("PRAGMA max_page_count = \(pages)") }
