@@ -62,18 +62,23 @@ final class FramePump<Engine: FrameEngine> {
 
     /// Whether a flush must be put at the end of this turn: none is there yet, and there is a channel.
     ///
-    /// The caller puts it and calls `flush` there. (Most calls find one there: no closure is made for nothing.)
+    /// The caller puts it, and there calls `beginFlush` and `flush`. (Most calls find one put: no closure is made for
+    /// nothing.)
     func needsFlush() -> Bool {
         guard !isFlushPut, channel != nil else { return false }
         isFlushPut = true
         return true
     }
 
+    /// The flush at the end of the turn has come: the next frames need another one.
+    func beginFlush() {
+        isFlushPut = false
+    }
+
     /// Moves frames to the channel as long as it takes them; closes it when the session is over.
     ///
     /// Each piece leaves before the next is made, so that the peer works while this side does.
     func flush() throws(HTTP2Error) {
-        isFlushPut = false
         guard let channel, !isStalled else { return }
         while channel.isOpen && channel.isWritable {
             buffer.removeAll(keepingCapacity: true)

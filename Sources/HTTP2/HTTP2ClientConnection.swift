@@ -63,11 +63,8 @@ package final class HTTP2ClientConnection: ChannelHandler {
         guard pump.channel != nil, end == nil else { throw .noNewStreams }
         let slot = try session.submit(fields, body: body)
         unflushedBytes += body.count + fields.listSize
-        if unflushedBytes < FramePump<ClientSession>.pieceBytes {
-            flushAtTurnEnd()
-        } else {
-            flush()
-        }
+        if unflushedBytes >= FramePump<ClientSession>.pieceBytes { moveFrames() }
+        flushAtTurnEnd()
         return slot
     }
 
@@ -97,7 +94,7 @@ package final class HTTP2ClientConnection: ChannelHandler {
         pump.start(channel)
         guard channel.alpn == "h2" else { return fail(.notHTTP2) }
         handler?.connectionOpened(self)
-        flush()
+        flushAtTurnEnd()
     }
 
     package func channel(_ channel: Channel, received bytes: UnsafeRawBufferPointer) {
@@ -119,7 +116,7 @@ package final class HTTP2ClientConnection: ChannelHandler {
     }
 
     package func channelWritable(_ channel: Channel) {
-        flush()
+        flushAtTurnEnd()
     }
 
     package func channelClosed(_ channel: Channel, reason: ChannelCloseReason) {
@@ -144,10 +141,15 @@ package final class HTTP2ClientConnection: ChannelHandler {
 
     private func flushAtTurnEnd() {
         guard pump.needsFlush() else { return }
-        pump.channel?.loop.atTurnEnd { [self] in flush() }
+        pump.channel?.loop.atTurnEnd { [self] in
+            pump.beginFlush()
+            moveFrames()
+            drainEvents()
+        }
     }
 
-    private func flush() {
+    /// Lets frames leave. What that brings about is told later, never from inside a call of the owner's.
+    private func moveFrames() {
         unflushedBytes = 0
         do {
             try pump.flush()
@@ -155,7 +157,6 @@ package final class HTTP2ClientConnection: ChannelHandler {
             fail(session.failure(error))
         }
         if let fault = session.peerFault, end == nil { end = .protocolFailure(fault) }
-        drainEvents()
     }
 
     private func drainEvents() {

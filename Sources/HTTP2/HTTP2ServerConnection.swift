@@ -117,7 +117,7 @@ package final class HTTP2ServerConnection: ChannelHandler {
         pump.start(channel)
         guard channel.alpn == "h2" else { return fail(.notHTTP2) }
         handler?.connectionOpened(self)
-        flush()
+        flushAtTurnEnd()
     }
 
     package func channel(_ channel: Channel, received bytes: UnsafeRawBufferPointer) {
@@ -133,12 +133,12 @@ package final class HTTP2ServerConnection: ChannelHandler {
     }
 
     package func channelReadEnded(_ channel: Channel) {
-        flush()
+        moveFrames()
         channel.closeAfterFlush(deadline: FramePump<ServerSession>.closeDeadline)
     }
 
     package func channelWritable(_ channel: Channel) {
-        flush()
+        flushAtTurnEnd()
     }
 
     package func channelClosed(_ channel: Channel, reason: ChannelCloseReason) {
@@ -161,17 +161,20 @@ package final class HTTP2ServerConnection: ChannelHandler {
 
     private func flushAtTurnEnd() {
         guard pump.needsFlush() else { return }
-        pump.channel?.loop.atTurnEnd { [self] in flush() }
+        pump.channel?.loop.atTurnEnd { [self] in
+            pump.beginFlush()
+            moveFrames()
+            drainEvents()
+        }
     }
 
-    private func flush() {
+    private func moveFrames() {
         do {
             try pump.flush()
         } catch {
             fail(session.failure(error))
         }
         if let fault = session.peerFault, end == nil { end = .protocolFailure(fault) }
-        drainEvents()
     }
 
     private func drainEvents() {

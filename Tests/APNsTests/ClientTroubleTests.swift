@@ -72,6 +72,39 @@ struct ClientTroubleTests {
         }
     }
 
+    @Test("a limit that is lowered in the same breath as pushes are answered costs no connection")
+    func loweredWithAnswers() async throws {
+        try await withLoop { loop in
+            let fixture = try ClientFixture(on: loop) {
+                $0.connectionsMax = 1
+                $0.streamsPerConnectionMax = 40
+            }
+            var limit: UInt32 = 40
+            var held: [ScriptedServer.Incoming] = []
+            fixture.server.onRequest = { incoming in
+                held.append(incoming)
+                guard held.count == limit || fixture.server.handled.isEmpty else { return }
+                limit = limit == 40 ? 7 : 40
+                incoming.connection.setMaxConcurrentStreams(limit)
+                for incoming in held { incoming.answer() }
+                held = []
+            }
+            // Each answer brings the next push about, before the rest of what came with it is looked at.
+            func sendOn(_ fixture: ClientFixture, _ outcome: Outcome) {
+                if fixture.sent < 2000 { try? fixture.send(1, then: sendOn) }
+            }
+            try fixture.send(40, then: sendOn)
+            #expect(await fixture.watch.wait(on: loop) { fixture.client.statistics.accepted > 500 })
+            fixture.server.onRequest = { $0.answer() }
+            for incoming in held { incoming.answer() }
+            await fixture.settle(on: loop)
+            fixture.expectSound()
+            #expect(fixture.tally == [.accepted: fixture.sent])
+            #expect(fixture.server.acceptedCount == 1)
+            await fixture.end(on: loop)
+        }
+    }
+
     @Test("after GOAWAY the streams it did not process go again on another connection")
     func goAway() async throws {
         try await withLoop { loop in
@@ -187,7 +220,7 @@ struct ClientTroubleTests {
             await fixture.settle(on: loop)
             fixture.expectSound()
             let lost = fixture.tally[.unknown(.connectionClosed)] ?? 0
-            #expect(lost >= 10 && lost <= 110)
+            #expect(lost >= 1 && lost <= 110)
             #expect(fixture.tally[.accepted] == 600 - lost)
             #expect(fixture.events.contains { if case .replacedSilent = $0 { true } else { false } })
             await fixture.end(on: loop)
@@ -247,7 +280,7 @@ struct ClientTroubleTests {
     @Test("a push without an answer ends after its time, and the connection goes on")
     func timeout() async throws {
         try await withLoop { loop in
-            let fixture = try ClientFixture(on: loop) { $0.pushTimeout = .milliseconds(300) }
+            let fixture = try ClientFixture(on: loop) { $0.pushTimeout = .seconds(2) }
             fixture.server.onRequest = { incoming in
                 if incoming.id.hasSuffix("9") { incoming.swallow() } else { incoming.answer() }
             }

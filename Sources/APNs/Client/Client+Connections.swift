@@ -37,7 +37,6 @@ extension Client {
     func opened(_ connection: PoolConnection) {
         let now = loop.now
         counters.connectionsOpened += 1
-        lastFailure = nil
         onEvent(.connected(connection.addressText))
         state.opened(connection.index, at: now)
         goOn(at: now)
@@ -66,10 +65,8 @@ extension Client {
 
     func closed(_ connection: PoolConnection, end: ConnectionEnd) {
         let now = loop.now
-        if !connection.isOpen {
-            counters.connectionsFailed += 1
-            lastFailure = end
-        }
+        if !connection.isOpen { counters.connectionsFailed += 1 }
+        if !connection.hasAnswered { lastFailure = end }
         onEvent(.closed(end, unanswered: connection.lostCount))
         connections[connection.index] = nil
         state.closed(connection.index, at: now, jitter: random())
@@ -80,6 +77,10 @@ extension Client {
 
     func answered(_ connection: PoolConnection, place: Int?, _ response: ClientResponse) {
         let now = loop.now
+        if !connection.hasAnswered {
+            connection.hasAnswered = true
+            lastFailure = nil
+        }
         guard let place, let entry = pushes.remove(place) else {
             // Its time was over before.
             state.answered(connection.index, PoolState.AnswerKind(response.status, nil), at: now)
@@ -112,9 +113,13 @@ extension Client {
         state.ended(connection.index, isRefusal ? .refused : .broken, at: now, jitter: random())
         if let place {
             switch failure {
-            case .notProcessed: move(place, at: now)
+            case .notProcessed(let code):
+                // The connection is gone before it took the push.
+                if code == .cancel { state.retire(connection.index, at: now, jitter: random()) }
+                move(place, at: now)
             case .reset(let code): finish(place, .unknown, .streamReset, code.description)
             case .connectionLost:
+                state.retire(connection.index, at: now, jitter: random())
                 connection.lostCount += 1
                 finish(place, .unknown, .connectionClosed, connection.isReplacedSilent ? "silent" : "")
             }

@@ -33,7 +33,7 @@ package final class Client {
     }
     var connections: [PoolConnection?] = []
     var counters = ClientStatistics()
-    /// How the last attempt to connect failed, as long as none has succeeded since.
+    /// How the last connection ended that answered no push, as long as none has been answered since.
     var lastFailure: ConnectionEnd?
     private var token: ProviderToken?
     private var tokenCheckedAt = MonotonicTime(nanoseconds: 0)
@@ -160,11 +160,18 @@ extension Client {
             pushes.sent(place, on: index, stream: slot, token: token.serial, at: now)
         } catch {
             state.ended(index, .broken, at: now, jitter: 0)
-            guard error == .noNewStreams || error == .streamLimit else {
-                return finish(place, .notSent, .protocolError, "\(error)")
+            switch error {
+            case .streamLimit:
+                // A lower limit has come whose event is still to be handled.
+                state.limitChanged(index, to: connection.streamLimit, at: now)
+                pushes.wait(place, first: true)
+                state.requeue(at: now)
+            case .noNewStreams:
+                state.retire(index, at: now, jitter: random())
+                move(place, at: now)
+            case .outOfMemory, .sessionFailed, .invalidHeader:
+                finish(place, .notSent, .protocolError, "\(error)")
             }
-            state.retire(index, at: now, jitter: random())
-            move(place, at: now)
         }
     }
 

@@ -13,6 +13,7 @@ final class PoolConnection: ClientConnectionHandler {
     /// The place of the push that a stream slot carries; -1 for a push that was given up meanwhile.
     private var places: [Int] = []
     private(set) var isOpen = false
+    var hasAnswered = false
     /// The serial of the token that the server called expired.
     var expiredSerial: UInt64?
     /// How many pushes it took with it when it ended.
