@@ -277,7 +277,7 @@ package protocol ChannelHandler: AnyObject {
         events?.setReading(false)
         switch state {
         case .open: handler?.channelReadEnded(self)
-        case .closing: if output.count == 0 { finish(.local) }
+        case .closing: flush()
         case .connecting, .handshaking, .closed: break
         }
     }

@@ -80,8 +80,10 @@ package final class TLSServerContext: Sendable {
                 return false
             }
         }
+        // At the end of the file PEM finds no further start line; any other error is a damaged certificate.
+        let isEnd = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE
         ERR_clear_error()
-        return true
+        return isEnd
     }
 
     private static func readKey(_ pem: [UInt8]) -> OpaquePointer? {

@@ -76,7 +76,9 @@ package final class RunningProgram: @unchecked Sendable {  // why: Foundation's 
         return text
     }
 
-    /// The next line it prints. Blocks.
+    /// The next line it prints.
+    ///
+    /// Blocks.
     package func readLine() -> String {
         var line: [UInt8] = []
         while let byte = try? output.read(upToCount: 1)?.first, byte != UInt8(ascii: "\n") {

@@ -48,8 +48,10 @@ struct Application {
         }
         let deliveryLog = DeliveryLog(storage: storage, log: log)
         let services = makeServices(storage, deliveryLog, apns)
+        var server = configuration.server
+        server.connectionsMax = connectionsMax(of: server)
         do throws(StartFailure) {
-            try await serving.start(configuration.server, tls: tls, services: services, apns: apns)
+            try await serving.start(server, tls: tls, services: services, apns: apns)
         } catch {
             await serving.stop(within: .zero)
             await storage.close()
@@ -174,10 +176,15 @@ struct Application {
 
     /// Lets the process have as many files open as it may; says so when its connections are more.
     private func raiseFileLimit() {
-        let needed = configuration.server.connectionsMax + Bounds.fileDescriptorsReserved
+    }
+
+    /// As many connections as are wanted and leave descriptors for the database and for APNs.
+    private func connectionsMax(of server: ServerConfiguration) -> Int {
+        let needed = server.connectionsMax + Bounds.fileDescriptorsReserved
         let limit = FileDescriptors.raiseLimit()
-        guard limit < needed else { return }
+        guard limit < needed else { return server.connectionsMax }
         log(.warning, "files.limit", [.count("limit", limit), .count("needed", needed)])
+        return max(1, limit - Bounds.fileDescriptorsReserved)
     }
 }
 

@@ -72,4 +72,10 @@ enum Bounds {
     static let fileDescriptorsReserved = 256
     /// How long `/ready` gives the same answer without asking again.
     static let readinessCacheTime: Duration = .seconds(1)
+    /// How long `/ready` shows a refusal of the credentials that has not come again.
+    static let apnsFaultMemory: Duration = .seconds(300)
+    /// How often the answer to an event with an `eventID` is tried to be kept.
+    static let receiptAttemptsMax = 3
+    /// The first wait between these attempts; it doubles.
+    static let receiptRetryDelay: Duration = .milliseconds(100)
 }

@@ -76,9 +76,11 @@ enum OutcomePolicy {
         case .expiredProviderToken?:
             if let next = attempt.withNewToken() { return .sendAgain(next) }
             failure.fault = configurationFault(attempt)
-        case .invalidProviderToken?, .missingProviderToken?, .unrelatedKeyIdInToken?, .topicDisallowed?,
-            .badTopic?:
+        case .invalidProviderToken?, .missingProviderToken?, .unrelatedKeyIdInToken?:
             failure.fault = configurationFault(attempt)
+        case .topicDisallowed?, .badTopic?:
+            // A topic that came with a registration is whatever a stranger wrote there.
+            if attempt.isTopicDefault { failure.fault = configurationFault(attempt) }
         case .payloadTooLarge?, .badCollapseId?, .badExpirationDate?, .badMessageId?, .badPriority?,
             .badPath?,
             .duplicateHeaders?, .invalidPushType?, .missingDeviceToken?, .missingTopic?, .payloadEmpty?,

@@ -16,22 +16,24 @@ struct EventRoute: AnsweringRoute {
         guard let eventID = event.eventID else {
             return Reply(body: try await deliver(event, key, started, &trace))
         }
-        let now = shared.clock.now
-        let lease = shared.limits.eventDeadline + Bounds.claimLeaseMargin
-        let claim = EventClaim(
-            id: services.makeID(), key: key, eventID: eventID, content: event.content, at: now,
-            leaseUntil: now + lease.inMilliseconds)
-        return Reply(body: try await once(claim, event, started, &trace))
+        return Reply(body: try await once(eventID, event, key, started, &trace))
     }
 
     // MARK: Once per eventID
 
     /// Delivers the event unless another request does or did; then that one's answer is this one's.
     private func once(
-        _ claim: EventClaim, _ event: EventRequest, _ started: MonotonicTime, _ trace: inout RequestTrace
+        _ eventID: String, _ event: EventRequest, _ key: SecretKey, _ started: MonotonicTime,
+        _ trace: inout RequestTrace
     ) async throws(APIError) -> [UInt8] {
         var interval = Bounds.claimPollIntervalMin
         while true {
+            // Made anew each time: a claim won late is as long as one won at once.
+            let now = shared.clock.now
+            let lease = shared.limits.eventDeadline + Bounds.claimLeaseMargin
+            let claim = EventClaim(
+                id: services.makeID(), key: key, eventID: eventID, content: event.content, at: now,
+                leaseUntil: now + lease.inMilliseconds)
             switch try await self.claim(claim) {
             case .claimed:
                 return try await deliverClaimed(claim, event, started, &trace)
@@ -75,14 +77,29 @@ struct EventRoute: AnsweringRoute {
             throw error
         }
         // From here on pushes are out: whatever becomes of the receipt, the caller gets this answer.
-        do throws(StorageError) {
-            if try await !shared.storage.complete(claim, answer: answer) {
-                shared.log(.warning, "receipt.lost", [.secretHash(claim.key.primary)])
-            }
-        } catch {
-            shared.log(.error, "receipt.not_kept", [.secretHash(claim.key.primary), .storageError(error)])
-        }
+        await keep(answer, of: claim)
         return answer
+    }
+
+    /// Keeps the answer for the same `eventID`; a failure that may pass is tried again.
+    private func keep(_ answer: [UInt8], of claim: EventClaim) async {
+        var delay = Bounds.receiptRetryDelay
+        for attempt in 1...Bounds.receiptAttemptsMax {
+            do throws(StorageError) {
+                if try await !shared.storage.complete(claim, answer: answer) {
+                    shared.log(.warning, "receipt.lost", [.secretHash(claim.key.primary)])
+                }
+                return
+            } catch {
+                guard error.isTransient, attempt < Bounds.receiptAttemptsMax else {
+                    shared.log(
+                        .error, "receipt.not_kept", [.secretHash(claim.key.primary), .storageError(error)])
+                    return
+                }
+            }
+            await services.loop.pause(delay)
+            delay = delay * 2
+        }
     }
 
     // MARK: Delivery
@@ -104,12 +121,16 @@ struct EventRoute: AnsweringRoute {
         }
         trace.add(.count("devices", devices.count))
         guard !devices.isEmpty else { return EventAnswer(results: []).body }
+        let left = shared.limits.eventDeadline - services.loop.now.since(started)
+        guard left > .zero else {
+            // Pushes that nobody waits for any more would be sent again when the caller tries again.
+            throw APIError(.storageUnavailable, logDetail: "the look-up took longer than the event may")
+        }
         guard services.slots.take(devices.count) else { throw APIError(.overloaded) }
         let fanOut = FanOut(
             devices, payload: event.payload(sound: shared.push.sound),
             expiration: shared.push.expiration(at: shared.clock.now), on: services)
-        let results = await fanOut.run(
-            deadline: shared.limits.eventDeadline - services.loop.now.since(started))
+        let results = await fanOut.run(deadline: left)
         let answer = EventAnswer(results: results)
         trace.add(.count("sent", answer.sent))
         trace.add(.count("failed", answer.failed))

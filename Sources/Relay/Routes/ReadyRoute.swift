@@ -18,7 +18,7 @@ struct ReadyRoute: AnsweringRoute {
 
     private func check() async -> Readiness {
         var readiness = Readiness(
-            apns: services.shared.checkCredentials() ?? services.shared.apnsHealth.fault)
+            apns: services.shared.checkCredentials() ?? services.shared.apnsHealth.fault())
         do throws(StorageError) {
             try await services.shared.storage.ping()
         } catch {
