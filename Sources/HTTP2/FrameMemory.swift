@@ -8,15 +8,15 @@ import Glibc
 @safe final class FrameMemory {
     /// The capacity of the smallest class in bytes; each further one is twice as large.
     static let smallestBytes = 64
-    /// How many classes there are:
+    /// How many classes there are, from 64 to 2,048 bytes.
     ///
-    /// 64 to 2,048 bytes. Larger blocks come from the system each time.
+    /// Larger blocks come from the system each time.
     static let classCount = 6
     /// How many free blocks of one class are kept.
     static let keptPerClass = 512
-    /// What stands before each block:
+    /// What stands before each block, its class.
     ///
-    /// its class. Sixteen bytes keep the block aligned as `malloc` would.
+    /// Sixteen bytes keep the block aligned as `malloc` would.
     private static let headBytes = 16
 
     /// The free blocks of one class; each holds the address of the next.

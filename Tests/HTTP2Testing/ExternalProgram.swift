@@ -58,7 +58,7 @@ package struct ExternalProgram: Sendable {
 }
 
 /// A program that runs beside a test.
-package final class RunningProgram: @unchecked Sendable {  // why: Foundation's process and pipe are used by one thread at a time
+package final class RunningProgram: @unchecked Sendable {  // why: used by one thread at a time
     private let process: Process
     private let output: FileHandle
 

@@ -280,7 +280,7 @@ struct FanOutTests {
             await relay.loop.run { _ in
                 relay.production.value.script = { push in
                     push.deviceToken.text < "aa02"
-                        ? .rejected(403, "TopicDisallowed")
+                        ? .rejected(403, "InvalidProviderToken")
                         : .unreachable(
                             Unreachable(processed: .notSent, cause: .connectFailed, detail: "refused"))
                 }
@@ -290,7 +290,7 @@ struct FanOutTests {
         }
         let faults = lines.filter { $0["event"] == "apns.configuration" }
         #expect(faults.count == 1)
-        #expect(faults.first?["pushes"] == 2 && faults.first?["reason"] == "TopicDisallowed")
+        #expect(faults.first?["pushes"] == 2 && faults.first?["reason"] == "InvalidProviderToken")
         #expect(faults.first?["level"] == "error")
         let unreachable = lines.filter { $0["event"] == "apns.unreachable" }
         #expect(unreachable.count == 1)

@@ -178,7 +178,7 @@ struct OutcomePolicyTests {
     }
 
     static let configurationReasons: [Reason.Documented] = [
-        .invalidProviderToken, .missingProviderToken, .unrelatedKeyIdInToken, .topicDisallowed, .badTopic,
+        .invalidProviderToken, .missingProviderToken, .unrelatedKeyIdInToken,
     ]
 
     @Test("the operator's faults fail and are named as such", arguments: configurationReasons)
@@ -186,6 +186,18 @@ struct OutcomePolicyTests {
         #expect(step(rejected(reason)) == failed(reason.name, fault: .configuration))
         // Not so where they show only in the environment that no registration named.
         #expect(try step(rejected(.badDeviceToken), then: rejected(reason)) == failed(reason.name))
+    }
+
+    @Test(
+        "a refused topic is the operator's fault only where it is the operator's",
+        arguments: [
+            Reason.Documented.topicDisallowed, .badTopic,
+        ])
+    func refusedTopic(reason: Reason.Documented) {
+        let own = step(rejected(reason), attempt(isTopicDefault: true))
+        #expect(own == failed(reason.name, fault: .configuration))
+        // Anybody can register a device for any app: that must not show in `/ready`.
+        #expect(step(rejected(reason), attempt(isTopicDefault: false)) == failed(reason.name))
     }
 
     // Payload
