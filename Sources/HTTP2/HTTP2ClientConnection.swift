@@ -148,7 +148,9 @@ package final class HTTP2ClientConnection: ChannelHandler {
         }
     }
 
-    /// Lets frames leave. What that brings about is told later, never from inside a call of the owner's.
+    /// Lets frames leave.
+    ///
+    /// What that brings about is told later, never from inside a call of the owner's.
     private func moveFrames() {
         unflushedBytes = 0
         do {

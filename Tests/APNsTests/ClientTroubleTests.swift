@@ -214,14 +214,14 @@ struct ClientTroubleTests {
             }
             try fixture.send(10, then: sendOn)
             // Load that doesn't wait for answers goes on while the connection is silent.
-            _ = await fixture.watch.wait(on: loop) { fixture.sent == 60 }
+            _ = await fixture.watch.wait(on: loop) { fixture.sent >= 60 }
             try fixture.send(100)
-            _ = await fixture.watch.wait(on: loop) { fixture.sent == 600 }
+            _ = await fixture.watch.wait(on: loop) { fixture.sent >= 600 }
             await fixture.settle(on: loop)
             fixture.expectSound()
             let lost = fixture.tally[.unknown(.connectionClosed)] ?? 0
             #expect(lost >= 1 && lost <= 110)
-            #expect(fixture.tally[.accepted] == 600 - lost)
+            #expect(fixture.tally[.accepted] == fixture.sent - lost)
             #expect(fixture.events.contains { if case .replacedSilent = $0 { true } else { false } })
             await fixture.end(on: loop)
         }

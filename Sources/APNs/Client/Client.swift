@@ -159,10 +159,6 @@ extension Client {
             let slot = try connection.send(push, place: place, token: token)
             pushes.sent(place, on: index, stream: slot, token: token.serial, at: now)
         } catch {
-            if error == .streamLimit, state.limited(index, to: connection.streamLimit, at: now) {
-                pushes.wait(place, first: true)
-                return state.requeue(at: now)
-            }
             state.ended(index, .broken, at: now, jitter: 0)
             switch error {
             case .streamLimit:

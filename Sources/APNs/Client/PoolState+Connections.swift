@@ -16,17 +16,6 @@ extension PoolState {
         heard(index, at: now)
     }
 
-    /// A push had no room: a lower limit came in the same bytes as the answer that made room for it.
-    ///
-    /// - Returns: False where the connection has no push whose answer could make room again.
-    mutating func limited(_ index: Int, to limit: Int, at now: MonotonicTime) -> Bool {
-        guard let connection = connections[index], connection.streams > 1 else { return false }
-        connections[index]?.streams -= 1
-        connections[index]?.softLimit = connection.streams - 1
-        limitChanged(index, to: limit, at: now)
-        return true
-    }
-
     /// A push was answered.
     mutating func answered(_ index: Int, _ kind: AnswerKind, at now: MonotonicTime) {
         connections[index]?.answered(kind, at: now)
