@@ -243,7 +243,10 @@ struct OutcomePolicyTests {
     func otherClientErrors() {
         let named = Set(
             Self.gone + Self.environmentReasons + Self.configurationReasons + Self.laterReasons
-                + [.deviceTokenNotForTopic, .expiredProviderToken, .payloadTooLarge])
+                + [
+                    .badTopic, .deviceTokenNotForTopic, .expiredProviderToken, .payloadTooLarge,
+                    .topicDisallowed,
+                ])
         let others = Set(Reason.Documented.allCases).subtracting(named)
         #expect(others.count == 15)
         let notOurs: Set<Reason.Documented> = [

@@ -206,6 +206,8 @@ struct ReadyRouteTests {
         try await RelayFixture.with { relay in
             #expect(await relay.answer(Request(target: "/ready")).status == 200)
             relay.storage.state.withLock { $0.failure = .closed }
+            // As if that had been just now, however slow the machine is.
+            await relay.loop.run { loop in relay.services.value.readiness?.at = loop.now + .seconds(60) }
             #expect(await relay.answer(Request(target: "/ready")).status == 200)
             await relay.loop.run { _ in relay.services.value.readiness = nil }
             #expect(await relay.answer(Request(target: "/ready")).status == 503)
