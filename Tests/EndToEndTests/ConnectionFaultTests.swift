@@ -64,6 +64,9 @@ struct ConnectionFaultTests {
                 try await stack.control.put("/limits", ["streams": .int(limit)])
                 _ = try await stack.event("nobody's secret at all")
             }
+            // Obeying a limit costs no connection: never more than APNS_CONNECTIONS_MAX were made.
+            let opened = try await stack.control.stats()["connections"]?["opened"]?.int ?? .max
+            #expect(opened <= 8)
         }
     }
 

@@ -11,8 +11,13 @@ struct LifecycleTests {
     func gracefulStop() async throws {
         try await Stack.run(simulator: ["--latency", "300ms"]) { stack in
             for number in 0..<5 { try await stack.register(Self.secret, token(number)) }
-            try await withThrowingTaskGroup(of: EventResult.self) { group in
-                for _ in 0..<40 { group.addTask { try await stack.event(Self.secret) } }
+            try await withThrowingTaskGroup(of: (String, EventResult).self) { group in
+                for number in 0..<40 {
+                    let session = "ses_\(number)"
+                    group.addTask {
+                        (session, try await stack.event(Self.secret, ["sessionID": .string(session)]))
+                    }
+                }
                 // The first pushes have come: the events are in flight now.
                 _ = try await eventually {
                     try await stack.control.pushes().count
@@ -20,16 +25,18 @@ struct LifecycleTests {
                     $0 > 20
                 }
                 stack.relay.signal(SIGTERM)
-                var answered = 0
+                let inFlight = Set(
+                    try await stack.control.pushes().compactMap { $0["payload"]?["sessionID"]?.string })
+                var answered: Set<String> = []
                 var sent = 0
                 while let result = await group.nextResult() {
                     // A connection that the relay had not accepted yet may be refused, never half answered.
-                    guard case .success(let result) = result else { continue }
-                    answered += 1
+                    guard case .success(let (session, result)) = result else { continue }
+                    #expect(result.sent == 5)
+                    answered.insert(session)
                     sent += result.sent
                 }
-                #expect(answered >= 1)
-                #expect(sent == answered * 5)
+                #expect(!inFlight.isEmpty && answered.isSuperset(of: inFlight))
                 #expect(try await stack.relay.ended() == 0)
                 #expect(try deliveryRows(stack.directory.file("relay.db")) == sent)
             }

@@ -47,22 +47,24 @@ struct OutcomeTests {
         }
     }
 
-    @Test("A key of the other environment is tried there, and never costs a registration")
-    func environmentKey() async throws {
+    @Test(
+        "A key of the other environment is tried there, and never costs a registration",
+        arguments: ["BadEnvironmentKeyInToken", "BadEnvironmentKeyIdInToken"])
+    func environmentKey(reason: String) async throws {
         try await Stack.run { stack in
             try await registered(stack)
             try await stack.control.put(
                 "/rules",
                 [
                     "id": "wrong", "match": ["environment": "production"],
-                    "reason": "BadEnvironmentKeyInToken",
+                    "reason": .string(reason),
                     "status": 403,
                 ])
             #expect(try await stack.event(Self.secret).sent == 1)
             #expect(try await stack.event(Self.secret).sent == 1)
             #expect(try await stack.control.stats("production")["pushes"]?.int == 1)
             try await stack.control.put(
-                "/rules", ["id": "wrong", "reason": "BadEnvironmentKeyInToken", "status": 403])
+                "/rules", ["id": "wrong", "reason": .string(reason), "status": 403])
             let both = try await stack.event(Self.secret)
             #expect(both.failed == 1 && !both.isRemoved(token(1)))
             try await stack.control.delete("/rules")
@@ -99,7 +101,10 @@ struct OutcomeTests {
 
     @Test(
         "The operator's faults fail, keep the registration and show in /ready",
-        arguments: ["InvalidProviderToken", "UnrelatedKeyIdInToken", "TopicDisallowed", "BadTopic"])
+        arguments: [
+            "InvalidProviderToken", "MissingProviderToken", "UnrelatedKeyIdInToken", "TopicDisallowed",
+            "BadTopic",
+        ])
     func operatorFaults(reason: String) async throws {
         try await Stack.run { stack in
             try await registered(stack)
@@ -126,7 +131,8 @@ struct OutcomeTests {
     @Test(
         "What APNs can't take now fails with its reason and keeps the registration",
         arguments: [
-            "TooManyRequests", "InternalServerError", "ServiceUnavailable", "PayloadTooLarge", "BadPriority",
+            "TooManyRequests", "TooManyProviderTokenUpdates", "InternalServerError", "ServiceUnavailable",
+            "PayloadTooLarge", "BadPriority",
         ])
     func kept(reason: String) async throws {
         try await Stack.run { stack in
@@ -136,6 +142,16 @@ struct OutcomeTests {
             #expect(result.reason(token(1)) == reason && !result.isRemoved(token(1)))
             try await stack.control.delete("/rules")
             #expect(try await stack.event(Self.secret).sent == 1)
+        }
+    }
+
+    @Test("A proxy's 502 without a reason fails with its status")
+    func proxyError() async throws {
+        try await Stack.run { stack in
+            try await registered(stack)
+            try await stack.control.put("/rules", ["status": 502, "body": "<html>Bad gateway</html>"])
+            let result = try await stack.event(Self.secret)
+            #expect(result.reason(token(1)) == "Status 502" && !result.isRemoved(token(1)))
         }
     }
 
