@@ -31,6 +31,8 @@ final class ClientFixture {
         self.server = server
         var settings = ClientSettings()
         settings.backoffBase = .milliseconds(10)
+        // The machine may be slow; tests of deadlines have their own.
+        settings.pushTimeout = .seconds(60)
         change(&settings)
         let watch = Watch(on: loop)
         self.watch = watch
@@ -71,7 +73,7 @@ final class ClientFixture {
 
     /// Waits until every push that was sent has an outcome.
     func settle(on loop: isolated EventLoop) async {
-        let isSettled = await watch.wait(on: loop) { self.outcomes.count == self.sent }
+        let isSettled = await watch.wait(on: loop, limit: .seconds(90)) { self.outcomes.count == self.sent }
         #expect(isSettled, "\(sent - outcomes.count) of \(sent) pushes have no outcome")
     }
 

@@ -5,7 +5,7 @@ import JSON
 import Network
 import Testing
 
-@Suite("The client and other servers", .timeLimit(.minutes(1)))
+@Suite("The client and other servers", .timeLimit(.minutes(5)))
 struct ClientInteroperabilityTests {
     private static func client(
         _ port: UInt16, _ files: CertificateFiles, on loop: EventLoop,
@@ -13,6 +13,7 @@ struct ClientInteroperabilityTests {
     ) throws -> Client {
         var settings = ClientSettings()
         settings.backoffBase = .milliseconds(20)
+        settings.pushTimeout = .seconds(60)
         change(&settings)
         let key = KeyText(try SelfSignedCertificate().privateKey)
         let credentials = try ProviderCredentials(teamID: "TEAM567890", keyID: "KEY4567890", key: key)
@@ -34,7 +35,9 @@ struct ClientInteroperabilityTests {
                 watch.changed()
             }
         }
-        #expect(await watch.wait(on: loop) { outcomes.count == count })
+        #expect(
+            await watch.wait(on: loop, limit: .seconds(90)) { outcomes.count == count },
+            "\(count - outcomes.count) pushes have no outcome")
         return outcomes
     }
 

@@ -4,7 +4,7 @@ import HTTP2Testing
 import Network
 import Testing
 
-@Suite("The client against a server over TLS on loopback", .timeLimit(.minutes(1)))
+@Suite("The client against a server over TLS on loopback", .timeLimit(.minutes(5)))
 struct ClientTests {
     @Test("pushes are accepted, each sent once, all over one connection")
     func accepted() async throws {

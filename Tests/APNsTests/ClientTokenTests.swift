@@ -4,7 +4,7 @@ import HTTP2Testing
 import Network
 import Testing
 
-@Suite("The client and the provider token", .timeLimit(.minutes(1)))
+@Suite("The client and the provider token", .timeLimit(.minutes(5)))
 struct ClientTokenTests {
     /// Answers 403 with a reason to the first token that came, and 200 to any other; notes which connection had which.
     private static func refuseFirst(_ reason: String, at server: ScriptedServer) {

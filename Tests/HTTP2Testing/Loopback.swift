@@ -76,7 +76,7 @@ package final class Watch {
 
     /// Waits until `isDone` holds; false when it doesn't within `limit`, which no passing test reaches.
     package func wait(
-        on loop: isolated EventLoop, limit: Duration = .seconds(20), until isDone: @escaping () -> Bool
+        on loop: isolated EventLoop, limit: Duration = .seconds(60), until isDone: @escaping () -> Bool
     ) async -> Bool {
         if isDone() { return true }
         let key = nextKey

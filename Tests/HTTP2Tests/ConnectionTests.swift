@@ -65,7 +65,7 @@ private final class RawServer: ChannelHandler {
     func channelClosed(_ channel: Channel, reason: ChannelCloseReason) {}
 }
 
-@Suite("HTTP/2 connections over TLS on loopback", .timeLimit(.minutes(1)))
+@Suite("HTTP/2 connections over TLS on loopback", .timeLimit(.minutes(5)))
 struct ConnectionTests {
     /// Runs `body` with a server and a client connection to it that stands.
     private static func connected(
@@ -109,14 +109,14 @@ struct ConnectionTests {
     @Test("bodies of megabytes pass both ways, several at a time, no faster than the other side reads")
     func bulk() async throws {
         var limits = ServerLimits()
-        limits.bodyBytes = 3_000_000
+        limits.bodyBytes = 1_000_000
         var clientLimits = ClientLimits.forTests
-        clientLimits.bodyBytes = 3_000_000
+        clientLimits.bodyBytes = 1_000_000
         try await Self.connected(limits: limits, client: clientLimits) { loop, server, connection, recorder in
             server.onRequest = {
                 $0.connection.respond(to: $0.stream, HeaderFields(status: 200), body: $0.request.body)
             }
-            let body = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 / 13) }
+            let body = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 / 13) }
             for id in 0..<4 { _ = try connection.submit(pushFields(id), body: body) }
             #expect(await recorder.watch.wait(on: loop) { recorder.responses.count == 4 })
             #expect(recorder.responses.values.allSatisfy { $0.body == body })
@@ -135,13 +135,13 @@ struct ConnectionTests {
             #expect(await recorder.watch.wait(on: loop) { recorder.responses.count == 1 })
             server.connections.first?.stall()
             let body = [UInt8](repeating: 0x61, count: 16_000)
-            for id in 1..<5000 { _ = try connection.submit(pushFields(id), body: body) }
+            for id in 1..<1000 { _ = try connection.submit(pushFields(id), body: body) }
             loop.atTurnEnd { connection.close() }
             #expect(await recorder.watch.wait(on: loop) { recorder.end != nil })
             let lost = recorder.failures.values.count { $0 == .connectionLost }
             let unsent = recorder.failures.values.count { $0 == .notProcessed(.cancel) }
-            #expect(lost + unsent == 4999)
-            #expect(lost > 0 && unsent > 2500, "\(lost) may have been sent")
+            #expect(lost + unsent == 999)
+            #expect(lost > 0 && unsent > 500, "\(lost) may have been sent")
         }
     }
 

@@ -3,7 +3,7 @@ import HTTP2Testing
 import Network
 import Testing
 
-@Suite("The server side and other clients", .timeLimit(.minutes(1)))
+@Suite("The server side and other clients", .timeLimit(.minutes(5)))
 struct InteroperabilityTests {
     @Test("curl speaks to it")
     func curl() async throws {
