@@ -77,9 +77,11 @@ struct ClientInteroperabilityTests {
             let outcomes = try await Self.send(3000, with: client, on: loop)
             let accepted = outcomes.filter { $0.kind == .accepted }.count
             #expect(accepted == 3000, "\(Dictionary(grouping: outcomes, by: \.kind).mapValues(\.count))")
-            #expect(client.statistics.goAways["Shutdown"] == 2)
+            let goAways = client.statistics.goAways["Shutdown"] ?? 0
             await client.stop(deadline: .seconds(2))
             let books = try JSON.parse(Array(server.stop().utf8), maxBytes: 10_000)
+            // Two with Node 20 and newer; older ones can't leave without harm, and the script knows.
+            #expect(books["goAways"]?.int == Int(goAways))
             #expect(books["ids"]?.int == 3000)
             #expect(books["twice"]?.int == 0)
         }

@@ -170,7 +170,7 @@ extension PoolState {
 
     /// Whether new pushes are refused because connecting keeps failing.
     func isRefusing(at now: MonotonicTime) -> Bool {
-        guard failures >= settings.failuresBeforeRefusing, let notBefore, now < notBefore else {
+        guard unansweredFailures >= settings.failuresBeforeRefusing, let notBefore, now < notBefore else {
             return false
         }
         return !connections.contains { $0?.phase == .open || $0?.phase == .connecting }
@@ -184,12 +184,20 @@ extension PoolState {
         connections[index]?.isCounted = true
         if let openedAt = connection.openedAt, now.since(openedAt) >= settings.settledAge {
             failures = 0
+            unansweredFailures = 0
             notBefore = nil
             return
         }
         if let lastFailureAt, connection.startedAt < lastFailureAt { return }
         lastFailureAt = now
         failures += 1
+        // A server that answers, or sends us away in order, is there: its pushes wait for the next attempt.
+        if connection.answeredAt != nil {
+            unansweredFailures = 0
+        } else if case .retiring = connection.phase {
+        } else {
+            unansweredFailures += 1
+        }
         let doublings = failures - (connection.answeredAt == nil ? 1 : 2)
         guard doublings >= 0 else { return }
         let full = min(settings.backoffMax, settings.backoffBase * (1 << min(doublings, 20)))

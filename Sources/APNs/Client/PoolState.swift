@@ -109,6 +109,8 @@ struct PoolState: Sendable {
     var actions: [Action] = []
     /// Failed or short-lived connections in a row.
     var failures = 0
+    /// Connections in a row that answered no push and were not sent away in order either.
+    var unansweredFailures = 0
     /// No attempt to connect before this moment.
     var notBefore: MonotonicTime?
     /// Whether new pushes are refused and connections are only kept for those that are there.
