@@ -9,6 +9,10 @@ package struct Headers: Sendable {
         var value: Range<UInt32>
     }
 
+    /// What most responses need, so that they allocate once.
+    private static let expectedBytes = 96
+    private static let expectedFields = 4
+
     var bytes: [UInt8]
     var fields: [Field]
 
@@ -65,12 +69,18 @@ package struct Headers: Sendable {
     /// `name` is a constant of the program and must be a token (RFC 9110, section 5.6.2). `value` may come from anywhere:
     /// control characters in it become spaces (RFC 9110, section 5.5), so no value can end its line.
     package mutating func append(_ name: String, _ value: String) {
-        precondition(!name.isEmpty && name.utf8.allSatisfy(ByteClass.isToken), "header name is not a token")
+        if fields.isEmpty {
+            bytes.reserveCapacity(Self.expectedBytes)
+            fields.reserveCapacity(Self.expectedFields)
+        }
         let nameStart = UInt32(bytes.count)
         bytes.append(contentsOf: name.utf8)
         let valueStart = UInt32(bytes.count)
-        for byte in value.utf8 {
-            bytes.append(ByteClass.isFieldValue(byte) ? byte : UInt8(ascii: " "))
+        let isToken = bytes[Int(nameStart)...].allSatisfy(ByteClass.isToken)
+        precondition(valueStart > nameStart && isToken, "header name is not a token")
+        bytes.append(contentsOf: value.utf8)
+        for index in Int(valueStart)..<bytes.count where !ByteClass.isFieldValue(bytes[index]) {
+            bytes[index] = UInt8(ascii: " ")
         }
         let end = UInt32(bytes.count)
         fields.append(Field(name: nameStart..<valueStart, value: valueStart..<end))
