@@ -181,6 +181,40 @@ struct ClientTests {
         }
     }
 
+    @Test("a client that has stopped is released, with its connections, whatever became of them")
+    func released() async throws {
+        try await withLoop { loop in
+            weak var client: Client?
+            final class Reference {
+                weak var connection: HTTP2ServerConnection?
+            }
+            var connections: [Reference] = []
+            weak var server: ScriptedServer?
+            do {
+                let fixture = try ClientFixture(on: loop) { $0.connectionsMax = 2 }
+                (client, server) = (fixture.client, fixture.server)
+                fixture.server.onConnection = { [weak fixture] in
+                    let reference = Reference()
+                    reference.connection = $0
+                    connections.append(reference)
+                    if fixture?.server.acceptedCount == 1 { $0.setMaxConcurrentStreams(1) }
+                }
+                fixture.server.onRequest = { incoming in
+                    if incoming.id == "push-7" { incoming.connection.close() } else { incoming.answer() }
+                }
+                try fixture.send(20)
+                await fixture.settle(on: loop)
+                #expect(connections.count == 2)
+                await fixture.end(on: loop)
+            }
+            // What ends at the end of a turn has ended two turns later.
+            for _ in 0..<2 { await Task.yield() }
+            #expect(client == nil)
+            #expect(connections.allSatisfy { $0.connection == nil })
+            #expect(server == nil)
+        }
+    }
+
     @Test("what has no answer when the time to stop is over comes to an end all the same")
     func stopLate() async throws {
         try await withLoop { loop in
