@@ -106,6 +106,8 @@ import Glibc
         } while !ready.isEmpty && budget > 0
         if isStopped && ready.isEmpty { return false }
         let wait = ready.isEmpty && nextTurn.isEmpty && !isStopped
+        // What is called after the wait must not see the time from before it.
+        cachedNow = nil
         unsafe event_base_loop(base, wait ? EVLOOP_ONCE : EVLOOP_ONCE | EVLOOP_NONBLOCK)
         let postponed = nextTurn
         nextTurn = []

@@ -209,6 +209,22 @@ struct EventLoopTests {
         }
     }
 
+    @Test("What a timer calls sees the time after the wait, not one from before it")
+    func nowAfterWaiting() async throws {
+        try await withLoop { loop in
+            let before = loop.now
+            let seen: MonotonicTime = await withCheckedContinuation { continuation in
+                var timer: Timer?
+                timer = Timer(on: loop) {
+                    continuation.resume(returning: loop.now)
+                    timer = nil
+                }
+                timer?.schedule(after: .milliseconds(30))
+            }
+            #expect(seen.since(before) >= .milliseconds(20))
+        }
+    }
+
     @Test("A boxed value whose last box goes on another thread is released on its loop")
     func boundRelease() async throws {
         final class Watched {
