@@ -4,8 +4,11 @@
 package struct SimulatorState: Sendable {
     /// What the simulator begins with, and goes back to on a reset.
     package struct Start: Sendable {
+        /// Limits, latency, topics.
         package var settings = SimulatorSettings()
+        /// What is known about device tokens.
         package var devices = DeviceRegistry()
+        /// Scripted behaviour, the first rule first.
         package var rules: [Rule] = []
         /// How many pushes are kept.
         package var kept = PushLog.keptDefault
@@ -18,19 +21,30 @@ package struct SimulatorState: Sendable {
 
     /// What is to be done with a push.
     package struct Decision: Sendable {
+        /// What happens; never `pass`.
         package var action: Rule.Action
+        /// How long that waits.
         package var delay: Duration
+        /// The `apns-id` of the answer: the client's, or a new one.
         package var id: MessageID
+        /// The `apns-unique-id` of the answer; in the sandbox only.
         package var uniqueID: MessageID?
+        /// What was wrong with a push that is refused.
         package var detail: String?
+        /// The rule that took the push.
         package var rule: String?
     }
 
     private let start: Start
+    /// Limits, latency, topics, as they are now.
     package var settings: SimulatorSettings
+    /// What is known about device tokens.
     package var devices: DeviceRegistry
+    /// Scripted behaviour, the first rule first, with how often each took a push.
     package private(set) var rules: [Rule]
+    /// The last pushes.
     package private(set) var log: PushLog
+    /// What happened in each environment.
     package var statistics = PerEnvironment(Statistics())
     private var messageIDs = MessageIDMemory()
     private var generator: SeededGenerator
