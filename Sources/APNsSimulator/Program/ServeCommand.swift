@@ -17,6 +17,7 @@ enum ServeCommand {
             FileSystem.removeDirectory(directory)
         }
         let tls = try makeTLS(options, certificateFile: certificateFile, keyFile: keyFile)
+        if options.certificateFile != nil { FileSystem.removeDirectory(directory) }
         let simulator = try await start(options, keys, tls)
         let loop = EventLoop(label: "control")
         let control = try await serveControl(simulator, options, on: loop)

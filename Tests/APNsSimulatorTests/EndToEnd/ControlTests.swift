@@ -69,52 +69,39 @@ struct ControlTests {
         #expect(rules?.map { $0["id"]?.string } == ["first"])
     }
 
-    @Test(
-        "What is wrong with a request is said",
-        arguments: [
-            ("PUT", "/rules", #"{"reson":"Shutdown"}"#, "has no field `reson`"),
-            ("PUT", "/rules", #"{"reason":"Unknown"}"#, "needs a `status`"),
-            ("PUT", "/rules", #"{"action":"stall","status":500}"#, "can't have an answer's fields"),
-            ("PUT", "/rules", #"{"share":2}"#, "from 0.0 to 1.0"), ("PUT", "/rules", "{", "not JSON"),
-            ("PUT", "/rules", #"{"rules":[{"id":"a"},{"id":"a"}]}"#, "two rules"),
-            ("PUT", "/rules", #"{"action":"reset","errorCode":"NOPE"}"#, "an error code is"),
-            ("PUT", "/tokens", #"{"token":"xyz"}"#, "must be a device token"),
-            ("PUT", "/tokens", #"{"token":"ab","state":"gone"}"#, "\"valid\", \"unregistered\", \"expired\""),
-            ("PUT", "/tokens", #"{"token":"ab","since":5}"#, "`since` goes with"),
-            ("PUT", "/limits", #"{"streams":0}"#, "an integer from 1"),
-            ("PUT", "/limits", #"{"latency":"soon"}"#, "`latency` of limits must be"),
-            ("PUT", "/limits", "[]", "must be a JSON object"),
-            ("POST", "/goaway", #"{"lastStream":"x"}"#, "`lastStream` must be"),
-            ("POST", "/close", #"{"environment":"test"}"#, "`environment` of close must be"),
-            ("GET", "/pushes?wait=99", nil, "`wait` must be"),
-            ("GET", "/pushes?since=x", nil, "`since` must be"),
-            ("GET", "/pushes?limit=0", nil, "`limit` must be"),
-            ("GET", "/pushes?format=xml", nil, "`format` must be"),
-            ("GET", "/tokens?token=x", nil, "not a device token"),
-            ("DELETE", "/tokens?token=ab", nil, "not registered"),
-            ("DELETE", "/rules?id=x", nil, "no such rule"),
-            ("GET", "/rules?id=x", nil, "no such rule"), ("GET", "/nope", nil, "nothing at this path"),
-            ("POST", "/pushes", nil, "does not have this method"),
-        ] as [(String, String, String?, String)])
-    func problems(method: String, path: String, body: String?, sentence: String) async throws {
-        let simulator = try await Self.shared.value
-        let answer = try await simulator.control(method, path, body)
-        #expect(answer["ok"]?.bool == false)
-        #expect(answer["error"]?.string?.contains(sentence) == true, "\(answer["error"]?.string ?? "")")
-    }
+    private static let problems: [(method: String, path: String, body: String?, sentence: String)] = [
+        ("PUT", "/rules", #"{"reson":"Shutdown"}"#, "has no field `reson`"),
+        ("PUT", "/rules", #"{"reason":"Unknown"}"#, "needs a `status`"),
+        ("PUT", "/rules", #"{"action":"stall","status":500}"#, "can't have an answer's fields"),
+        ("PUT", "/rules", #"{"share":2}"#, "from 0.0 to 1.0"), ("PUT", "/rules", "{", "not JSON"),
+        ("PUT", "/rules", #"{"rules":[{"id":"a"},{"id":"a"}]}"#, "two rules"),
+        ("PUT", "/rules", #"{"action":"reset","errorCode":"NOPE"}"#, "an error code is"),
+        ("PUT", "/tokens", #"{"token":"xyz"}"#, "must be a device token"),
+        ("PUT", "/tokens", #"{"token":"ab","state":"gone"}"#, "\"valid\", \"unregistered\", \"expired\""),
+        ("PUT", "/tokens", #"{"token":"ab","since":5}"#, "`since` goes with"),
+        ("PUT", "/limits", #"{"streams":0}"#, "an integer from 1"),
+        ("PUT", "/limits", #"{"latency":"soon"}"#, "`latency` of limits must be"),
+        ("PUT", "/limits", "[]", "must be a JSON object"),
+        ("POST", "/goaway", #"{"lastStream":"x"}"#, "`lastStream` must be"),
+        ("POST", "/close", #"{"environment":"test"}"#, "`environment` of close must be"),
+        ("GET", "/pushes?wait=99", nil, "`wait` must be"),
+        ("GET", "/pushes?since=x", nil, "`since` must be"),
+        ("GET", "/pushes?limit=0", nil, "`limit` must be"),
+        ("GET", "/pushes?format=xml", nil, "`format` must be"),
+        ("GET", "/tokens?token=x", nil, "not a device token"),
+        ("DELETE", "/tokens?token=ab", nil, "not registered"),
+        ("DELETE", "/rules?id=x", nil, "no such rule"),
+        ("GET", "/rules?id=x", nil, "no such rule"), ("GET", "/nope", nil, "nothing at this path"),
+        ("POST", "/pushes", nil, "does not have this method"),
+    ]
 
-    private static let shared = SharedSimulator()
-}
-
-/// One simulator for many cases that change nothing.
-private actor SharedSimulator {
-    private var running: Task<RunningSimulator, any Error>?
-
-    var value: RunningSimulator {
-        get async throws {
-            let task = running ?? Task { try await RunningSimulator() }
-            running = task
-            return try await task.value
+    @Test("What is wrong with a request is said")
+    func problems() async throws {
+        let simulator = try await RunningSimulator()
+        for (method, path, body, sentence) in Self.problems {
+            let answer = try await simulator.control(method, path, body)
+            #expect(answer["ok"]?.bool == false)
+            #expect(answer["error"]?.string?.contains(sentence) == true, "\(answer["error"]?.string ?? "")")
         }
     }
 }

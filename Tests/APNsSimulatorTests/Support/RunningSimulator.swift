@@ -33,7 +33,7 @@ final class RunningSimulator: Sendable {
     }
 
     deinit {
-        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+        if process.isRunning { kill(process.processIdentifier, SIGTERM) }
     }
 
     /// The program beside the tests' own bundle.

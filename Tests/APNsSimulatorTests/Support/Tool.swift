@@ -44,7 +44,7 @@ enum Tool: String {
         return Result(status: status, output: try files.text("output"), errors: try files.text("errors"))
     }
 
-    private var path: String {
+    var path: String {
         get throws {
             let path = "/usr/bin/" + rawValue
             guard FileManager.default.isExecutableFile(atPath: path) else { throw Missing(tool: self) }
