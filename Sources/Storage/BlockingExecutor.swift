@@ -23,6 +23,9 @@ package final class BlockingExecutor: SerialExecutor, @unchecked Sendable {  // 
         // A thread id of the kernel's. glibc declares pthread_self() const, so an optimiser may keep its value over a
         // suspension, after which it is another thread's.
         var runner: pid_t?
+        // This executor, while a caller's thread runs what came after the end: its actor may be let go by the job that
+        // runs, and with it the last that held the executor.
+        var kept: BlockingExecutor?
         var thread: pthread_t?
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
@@ -121,6 +124,7 @@ package final class BlockingExecutor: SerialExecutor, @unchecked Sendable {  // 
             }
             guard state.ended, state.runner == nil else { return false }
             state.runner = gettid()
+            state.kept = self
             return true
         }
         if runHere { runUntilEmpty() }
@@ -174,7 +178,8 @@ extension BlockingExecutor {
 
     private func runUntilEmpty() {
         var batch: [Work] = []
-        while takeAll(into: &batch) {
+        var last: BlockingExecutor?
+        while takeAll(into: &batch, orLetGo: &last) {
             for work in batch {
                 switch work {
                 case .job(let job): unsafe job.runSynchronously(on: asUnownedSerialExecutor())
@@ -185,12 +190,18 @@ extension BlockingExecutor {
         }
     }
 
-    private func takeAll(into batch: inout [Work]) -> Bool {
+    /// Takes what is queued; when there is nothing, `last` gets the hold that this executor had on itself, to be let go
+    /// where nothing of it is used any more.
+    private func takeAll(into batch: inout [Work], orLetGo last: inout BlockingExecutor?) -> Bool {
         locked { state in
             swap(&state.queue, &batch)
-            // After the end a thread that brought a job runs it; the next one may come from elsewhere.
-            if batch.isEmpty, state.ended { state.runner = nil }
-            return !batch.isEmpty
+            guard batch.isEmpty else { return true }
+            if state.ended {
+                // A thread that brought a job has run it; the next one may come from elsewhere.
+                state.runner = nil
+                swap(&state.kept, &last)
+            }
+            return false
         }
     }
 }

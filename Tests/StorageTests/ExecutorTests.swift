@@ -102,6 +102,33 @@ struct ExecutorTests {
         #expect(pair.withLock { $0 } == (8_000, 8_000))
     }
 
+    @Test("an executor that is let go by what came after the end outlives that")
+    func lastReference() async {
+        let executor = Guarded<BlockingExecutor?>(BlockingExecutor(label: "test.last"))
+        await executor.withLock { $0 }?.shutdown()
+        // As the runtime calls it, which knows the executor by its address: nobody but `executor` holds it.
+        let address = executor.withLock {
+            UInt(bitPattern: $0.map { Unmanaged.passUnretained($0).toOpaque() })
+        }
+        let isThereAfterwards = Guarded(false)
+        submit(to: address) {
+            let observer = Observer(executor.withLock { $0 })
+            executor.withLock { $0 = nil }
+            isThereAfterwards.withLock { $0 = observer.executor != nil }
+        }
+        #expect(isThereAfterwards.withLock { $0 })
+    }
+
+    private func submit(to address: UInt, _ work: @escaping @Sendable () -> Void) {
+        guard let pointer = UnsafeRawPointer(bitPattern: address) else { return }
+        Unmanaged<BlockingExecutor>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.submit(work) }
+    }
+
+    private final class Observer {
+        weak var executor: BlockingExecutor?
+        init(_ executor: BlockingExecutor?) { self.executor = executor }
+    }
+
     private func threadNames() -> Set<String> {
         var names: Set<String> = []
         guard let directory = opendir("/proc/self/task") else { return names }
