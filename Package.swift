@@ -35,13 +35,16 @@ let package = Package(
     ],
     targets: [
         system("CEvent", pkgConfig: "libevent_core"),
+        system("CMariaDB", pkgConfig: "libmariadb"),
         system("CNghttp2", pkgConfig: "libnghttp2"),
         system("COpenSSL", pkgConfig: "openssl"),
+        system("CPostgres", pkgConfig: "libpq"),
         system("CSQLite", pkgConfig: "sqlite3"),
 
         library("JSON", [], strict),
         library("Storage", ["COpenSSL"], cFacing),
         library("StorageSQLite", ["Storage", "CSQLite"], cFacing),
+        library("StoragePostgres", ["Storage", "CPostgres"], cFacing),
         library("Network", ["CEvent", "COpenSSL"], cFacing),
         library("HTTPServer", ["Network"], strict),
         library("HTTP2", ["Network", "CNghttp2"], cFacing),

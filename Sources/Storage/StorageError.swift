@@ -7,6 +7,9 @@ package enum StorageError: Error, Hashable, Sendable {
     case unavailable(logDetail: String)
     /// The database did not answer, or a lock in it was not free, within its time.
     case timeout(logDetail: String)
+    /// The database refuses this program: its user, its password, the database's name, a certificate. Nothing but a
+    /// change of the configuration helps.
+    case refused(logDetail: String)
     /// The database has no room left; what was asked for was not done.
     case full(logDetail: String)
     /// The database was opened for reading, or can only be read.
@@ -31,8 +34,8 @@ package enum StorageError: Error, Hashable, Sendable {
     /// The database's own words for the log; equal to `description` where there is nothing to add.
     package var logDetail: String {
         switch self {
-        case .unavailable(let detail), .timeout(let detail), .full(let detail), .readOnly(let detail),
-            .inUse(let detail), .corrupt(let detail), .foreignDatabase(let detail),
+        case .unavailable(let detail), .timeout(let detail), .refused(let detail), .full(let detail),
+            .readOnly(let detail), .inUse(let detail), .corrupt(let detail), .foreignDatabase(let detail),
             .internalFault(let detail):
             "\(description) (\(detail))"
         case .schemaTooNew, .schemaTooOld, .invalidValue, .closed:
@@ -44,8 +47,8 @@ package enum StorageError: Error, Hashable, Sendable {
     package var isTransient: Bool {
         switch self {
         case .unavailable, .timeout: true
-        case .full, .readOnly, .inUse, .corrupt, .schemaTooNew, .schemaTooOld, .foreignDatabase,
-            .invalidValue, .closed, .internalFault:
+        case .refused, .full, .readOnly, .inUse, .corrupt, .schemaTooNew, .schemaTooOld,
+            .foreignDatabase, .invalidValue, .closed, .internalFault:
             false
         }
     }
@@ -57,6 +60,7 @@ extension StorageError: CustomStringConvertible {
         switch self {
         case .unavailable: "The database is unavailable."
         case .timeout: "The database did not answer in time."
+        case .refused: "The database refuses the relay."
         case .full: "The database has no room left."
         case .readOnly: "The database is open for reading only."
         case .inUse: "Another relay process is using this database file."

@@ -1,0 +1,57 @@
+/// What differs between the servers' SQL; everything else is written once, in `ServerStorage`.
+package struct SQLDialect: Sendable {
+    /// Begins a transaction that may write, at `READ COMMITTED`.
+    package let begin: String
+    /// An expression for the schema (in MySQL's words: the database) in which tables are made: `current_schema()`.
+    package let currentSchema: String
+    /// A column's values as bytes, for `ORDER BY` and `<`: `id` becomes `id COLLATE "C"`.
+    package let bytewise: @Sendable (_ column: String) -> String
+    /// `INSERT` that leaves a row alone whose key is there and then counts no row.
+    ///
+    /// `rest` is what follows the keyword: `secret_lock (secret_hash) VALUES (?)`.
+    package let insertUnlessPresent: @Sendable (_ rest: String) -> String
+    /// `DELETE` of at most a number of rows, the last parameter, in an order.
+    package let deleteFirst: @Sendable (LimitedDeletion) -> String
+    /// The statements of a step, each of them harmless where it was run before (`alreadyExists` is no failure then).
+    ///
+    /// `adopting`: OpenCode's two tables are there and step 1 shall make the relay's of them.
+    package let statements: @Sendable (_ step: SchemaStep, _ adopting: Bool) -> [String]
+    /// Makes `relay_schema (version, summary)`, version being its key, unless it is there.
+    package let createVersionTable: String
+
+    /// A dialect of its parts.
+    package init(
+        begin: String, currentSchema: String, bytewise: @escaping @Sendable (String) -> String,
+        insertUnlessPresent: @escaping @Sendable (String) -> String,
+        deleteFirst: @escaping @Sendable (LimitedDeletion) -> String,
+        statements: @escaping @Sendable (SchemaStep, Bool) -> [String], createVersionTable: String
+    ) {
+        self.begin = begin
+        self.currentSchema = currentSchema
+        self.bytewise = bytewise
+        self.insertUnlessPresent = insertUnlessPresent
+        self.deleteFirst = deleteFirst
+        self.statements = statements
+        self.createVersionTable = createVersionTable
+    }
+}
+
+/// A `DELETE` with a limit, which Postgres writes with a subquery and MySQL without.
+package struct LimitedDeletion: Sendable {
+    /// The table.
+    package let table: String
+    /// The columns of its primary key.
+    package let key: [String]
+    /// Which rows: a condition with parameters.
+    package let condition: String
+    /// The column whose smallest values go first.
+    package let order: String
+
+    /// A deletion of its parts.
+    package init(from table: String, key: [String], where condition: String, orderedBy order: String) {
+        self.table = table
+        self.key = key
+        self.condition = condition
+        self.order = order
+    }
+}

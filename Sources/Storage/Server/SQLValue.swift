@@ -1,0 +1,75 @@
+/// A value as it goes to a database server and comes back: one parameter, or one column of a row.
+package enum SQLValue: Hashable, Sendable {
+    /// SQL's NULL.
+    case null
+    /// Any integer type, and booleans as 0 and 1.
+    case integer(Int64)
+    /// A text of UTF-8, never with a NUL.
+    case text(String)
+    /// Bytes.
+    case blob([UInt8])
+}
+
+extension SQLValue {
+    /// The text of a hash's column.
+    package static func hash(_ hash: SecretHash) -> SQLValue { .text(hash.hex) }
+
+    /// A text, or NULL.
+    package static func text(_ text: String?) -> SQLValue { text.map { .text($0) } ?? .null }
+}
+
+/// One row of a result, whose columns are read by their position in the `SELECT`.
+///
+/// What can't be read is `corrupt`: nothing that this program wrote.
+package struct SQLRow: Sendable {
+    private let columns: [SQLValue]
+
+    /// A row of its columns.
+    package init(_ columns: [SQLValue]) {
+        self.columns = columns
+    }
+
+    /// An integer that is not NULL.
+    package func integer(_ column: Int) throws(SQLFailure) -> Int64 {
+        guard case .integer(let value) = columns[column] else { throw wrong(column) }
+        return value
+    }
+
+    /// A text that is not NULL.
+    package func text(_ column: Int) throws(SQLFailure) -> String {
+        guard case .text(let value) = columns[column] else { throw wrong(column) }
+        return value
+    }
+
+    /// A text or NULL.
+    package func optionalText(_ column: Int) throws(SQLFailure) -> String? {
+        isNull(column) ? nil : try text(column)
+    }
+
+    /// An integer or NULL.
+    package func optionalInteger(_ column: Int) throws(SQLFailure) -> Int64? {
+        isNull(column) ? nil : try integer(column)
+    }
+
+    /// Bytes that are not NULL.
+    package func blob(_ column: Int) throws(SQLFailure) -> [UInt8] {
+        guard case .blob(let value) = columns[column] else { throw wrong(column) }
+        return value
+    }
+
+    /// A hash that is not NULL.
+    package func hash(_ column: Int) throws(SQLFailure) -> SecretHash {
+        guard let hash = SecretHash(hex: try text(column)) else { throw wrong(column) }
+        return hash
+    }
+
+    /// Whether a column is NULL.
+    package func isNull(_ column: Int) -> Bool {
+        columns[column] == .null
+    }
+
+    /// What to throw for a column that holds what this program never writes; its value isn't told.
+    package func wrong(_ column: Int) -> SQLFailure {
+        SQLFailure(.other, .corrupt(logDetail: "column \(column) of a result is not what it should be"))
+    }
+}

@@ -1,0 +1,8 @@
+#pragma once
+// The same view of the C library as everywhere (docs/decisions/0003).
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <mysql.h>
+#include <errmsg.h>
+#include <mysqld_error.h>

@@ -1,0 +1,6 @@
+#pragma once
+// The same view of the C library as everywhere (docs/decisions/0003).
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <libpq-fe.h>
