@@ -22,6 +22,8 @@ package struct Delivery: Hashable, Sendable {
     package let error: String?
     /// When it ended.
     package let createdAt: EpochMilliseconds
+    /// The `id` of the device that it was for; nil in rows from before this was kept.
+    package let deviceID: String?
 
     /// A delivery of its columns.
     ///
@@ -29,7 +31,7 @@ package struct Delivery: Hashable, Sendable {
     /// two characters: a strange answer of APNs must not cost the other rows of a batch.
     package init(
         id: String, secretHash: SecretHash, eventType: String, sessionID: String, status: DeliveryStatus,
-        error: String?, createdAt: EpochMilliseconds
+        error: String?, createdAt: EpochMilliseconds, deviceID: String? = nil
     ) {
         self.id = id
         self.secretHash = secretHash
@@ -38,12 +40,14 @@ package struct Delivery: Hashable, Sendable {
         self.status = status
         self.error = error.map(Self.storable)
         self.createdAt = createdAt
+        self.deviceID = deviceID
     }
 
     /// Refuses what can't be stored as it is; every driver calls it first.
     package func validate() throws(StorageError) {
         try StorageText.check(eventType, field: "eventType", bytes: StorageLimits.eventTypeBytes)
         try StorageText.check(sessionID, field: "sessionID", bytes: StorageLimits.sessionIDBytes)
+        try StorageText.check(deviceID ?? "", field: "deviceID", bytes: StorageLimits.idBytes)
     }
 
     /// Where this row stands in the log, to ask for those before it.

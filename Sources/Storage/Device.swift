@@ -30,11 +30,13 @@ package struct Device: Hashable, Sendable {
     package let createdAt: EpochMilliseconds
     /// When a registration last named it.
     package let updatedAt: EpochMilliseconds
+    /// What it told of itself.
+    package let details: DeviceDetails
 
     /// A device of its columns.
     package init(
         id: String, secretHash: SecretHash, token: String, bundleID: String, environment: DeviceEnvironment,
-        createdAt: EpochMilliseconds, updatedAt: EpochMilliseconds
+        createdAt: EpochMilliseconds, updatedAt: EpochMilliseconds, details: DeviceDetails = .none
     ) {
         self.id = id
         self.secretHash = secretHash
@@ -43,6 +45,7 @@ package struct Device: Hashable, Sendable {
         self.environment = environment
         self.createdAt = createdAt
         self.updatedAt = updatedAt
+        self.details = details
     }
 }
 
@@ -58,22 +61,27 @@ package struct Registration: Hashable, Sendable {
     package let environment: DeviceEnvironment
     /// The time of the call.
     package let at: EpochMilliseconds
+    /// What it tells of itself; on update a part that is nil leaves what is stored as it is.
+    package let details: DeviceDetails
 
     /// A registration of its parts.
     package init(
-        newID: UUIDv7, token: String, bundleID: String, environment: DeviceEnvironment, at: EpochMilliseconds
+        newID: UUIDv7, token: String, bundleID: String, environment: DeviceEnvironment, at: EpochMilliseconds,
+        details: DeviceDetails = .none
     ) {
         self.newID = newID
         self.token = token
         self.bundleID = bundleID
         self.environment = environment
         self.at = at
+        self.details = details
     }
 
     /// Refuses what can't be stored as it is; every driver calls it first.
     package func validate() throws(StorageError) {
         try StorageText.check(token, field: "deviceToken", bytes: StorageLimits.tokenBytes)
         try StorageText.check(bundleID, field: "bundleId", bytes: StorageLimits.bundleIDBytes)
+        try details.validate()
     }
 }
 

@@ -7,12 +7,20 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
     case devicesAndDeliveries = 1
     /// `event_receipt`: the answers that are given again for an `eventID`.
     case eventReceipts = 2
+    /// `pending_push`: the pushes that wait to be sent again.
+    case pendingPushes = 3
+    /// What devices tell of themselves, and `delivery_log.device_id`: nullable columns and an index to find a device's
+    /// last delivery by.
+    case deviceDetails = 4
 
     /// What the step does, for `relay migrate`.
     package var summary: String {
         switch self {
         case .devicesAndDeliveries: "device_registration and delivery_log: make, or adopt existing ones"
         case .eventReceipts: "event_receipt: answers kept for 24 hours by eventID"
+        case .pendingPushes: "pending_push: pushes that wait to be sent again"
+        case .deviceDetails:
+            "device_registration and delivery_log: columns for names, preferences and devices"
         }
     }
 

@@ -1,4 +1,4 @@
-/// Where registrations, the delivery log and event receipts are kept.
+/// Where registrations, the delivery log, event receipts and pushes that wait are kept.
 ///
 /// One contract for every driver; its meaning is tested in one place, `StorageContract`, which every driver passes.
 ///
@@ -19,13 +19,13 @@ package protocol Storage: Sendable {
     /// Inserts a device or, when the secret has its token already, updates it.
     ///
     /// On update the bundle and environment follow this call and `updatedAt` becomes the later of its own and the call's
-    /// time; `id` and `createdAt` stay. The limit counts the secret's devices in the same transaction as the insert, so
+    /// time; `id` and `createdAt` stay, and so does each of the details that the call leaves nil. The limit counts the secret's devices in the same transaction as the insert, so
     /// that concurrent calls never exceed it; it refuses new tokens only. Rows under the legacy hash move to the primary.
     func register(
         _ registration: Registration, under key: SecretKey, deviceLimit: Int
     ) async throws(StorageError) -> RegistrationResult
 
-    /// Removes a device from a secret; false when it wasn't there, which is no error.
+    /// Removes a device from a secret with the pushes that wait for it; false when it wasn't there, which is no error.
     func unregister(token: String, under key: SecretKey) async throws(StorageError) -> Bool
 
     /// The secret's devices, each token once, oldest first (by `createdAt`, then `id`); empty when it has none.
@@ -41,7 +41,8 @@ package protocol Storage: Sendable {
 
     /// Removes a device that APNs no longer knows, unless its `updatedAt` is later than `time`.
     ///
-    /// APNs tells since when a token is invalid; a registration after that is fresh and stays. True when it was removed.
+    /// APNs tells since when a token is invalid; a registration after that is fresh and stays. True when it was removed,
+    /// and with it the pushes that wait for it.
     func remove(_ device: Device, ifNotUpdatedAfter time: EpochMilliseconds) async throws(StorageError)
         -> Bool
 
@@ -54,6 +55,9 @@ package protocol Storage: Sendable {
     func deliveries(
         of key: SecretKey, before cursor: DeliveryCursor?, limit: Int
     ) async throws(StorageError) -> [Delivery]
+
+    /// The newest delivery to each of a secret's devices, in no order; none for a device that had none.
+    func lastDeliveries(to devices: [Device], under key: SecretKey) async throws(StorageError) -> [Delivery]
 
     /// Removes log rows made before `time`, oldest first, at most `limit` of them, and says how many.
     ///
@@ -78,6 +82,38 @@ package protocol Storage: Sendable {
 
     /// Removes receipts whose 24 h are over at `now`, at most `limit` of them, and says how many.
     func pruneReceipts(at now: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int
+
+    /// Stores pushes to be sent later, and says of each, in their order, what became of it.
+    ///
+    /// All of it is one transaction. `limitPerSecret` counts the waiting pushes of a secret, those of this call included.
+    /// With a lease the pushes are the caller's own for that time, as if it had claimed them: for those that are being
+    /// sent at this moment, whose rows are needed only if the process dies. An id that is stored already is left
+    /// as it is and counts as queued.
+    func enqueue(
+        _ pushes: [PendingPush], lease: PushLease?, limitPerSecret: Int
+    ) async throws(StorageError) -> [EnqueueResult]
+
+    /// Takes pushes that are due at `now`, at most `limit`, each with its device as it is registered now.
+    ///
+    /// No push is given to two callers before its lease has run out by the clock of the second. Secrets take turns
+    /// (`DueScan`): one with 10,000 due pushes doesn't keep another's one waiting. Pushes past their `expiresAt` and
+    /// those whose device is gone (or can't be read) are given out too, so that their end is written down. Fewer than are due may come, also
+    /// none, when other callers take them at the same moment.
+    func claimPushes(
+        dueAt now: EpochMilliseconds, lease: PushLease, limit: Int
+    ) async throws(StorageError) -> [ClaimedPush]
+
+    /// Ends the callers' holds on pushes, all in one transaction, and says of each, in their order, whether it was held.
+    ///
+    /// False, with nothing changed and nothing logged, when the push isn't held by that owner any more: its lease ran
+    /// out and another caller took it, its device was removed, or its secret's rows moved under the pepper.
+    func settle(_ settlements: [Settlement]) async throws(StorageError) -> [Bool]
+
+    /// When the next push is due or the next lease runs out; nil when no push waits.
+    func nextPushDue() async throws(StorageError) -> EpochMilliseconds?
+
+    /// How many pushes wait, leased ones included; no more than `limit` are counted.
+    func countPushes(limit: Int) async throws(StorageError) -> Int
 
     /// Asks the database something trivial, where the next request would ask it.
     func ping() async throws(StorageError)

@@ -14,10 +14,26 @@ package enum StorageLimits {
     package static let eventIDBytes = 128
     /// Bytes of a delivery's error text; `Delivery` shortens it.
     package static let errorBytes = 1_024
+    /// Bytes of a row's id: a UUID as text.
+    package static let idBytes = 36
+    /// Bytes of a waiting push's `apns-push-type`.
+    package static let pushTypeBytes = 16
+    /// Bytes of a waiting push's `apns-collapse-id`.
+    package static let collapseIDBytes = 64
+    /// Bytes of a waiting push's payload, which is APNs' bound for all push types but `voip`.
+    package static let payloadBytes = 4_096
+    /// Bytes of each text that a device tells of itself.
+    package static let deviceDetailBytes = 128
+    /// Bytes of a device's preferences.
+    package static let preferencesBytes = 4_096
     /// Bytes of a stored answer.
     package static let answerBytes = 65_536
     /// Milliseconds that an event's receipt is kept: the same `eventID` within 24 h gets the first answer again.
     package static let receiptLifetime: EpochMilliseconds = 24 * 60 * 60 * 1_000
+    /// Due rows that a claim looks at in one query.
+    package static let claimWindow = 256
+    /// Secrets whose rows a claim's next query can leave out.
+    package static let claimExcludedSecretsMax = 32
 }
 
 /// Milliseconds since 1970-01-01 00:00:00 UTC, as every time in the tables is kept.

@@ -3,13 +3,21 @@ internal import Storage
 /// Reads the delivery log; for a reading connection.
 struct DeliveryReads {
     private let page: SQLiteStatement
+    private let lastOfDevice: SQLiteStatement
+
+    private static let columns = "id, event_type, session_id, status, error, created_at, device_id"
 
     init(_ connection: SQLiteConnection) throws(StorageError) {
         page = try connection.prepare(
             """
-            SELECT id, event_type, session_id, status, error, created_at, secret_hash = ?1 FROM delivery_log
+            SELECT \(Self.columns), secret_hash = ?1 FROM delivery_log
             WHERE secret_hash IN (?1, ?2) AND (created_at, id) < (?3, ?4)
             ORDER BY created_at DESC, id DESC LIMIT ?5
+            """)
+        lastOfDevice = try connection.prepare(
+            """
+            SELECT \(Self.columns), secret_hash = ?1 FROM delivery_log
+            WHERE secret_hash IN (?1, ?2) AND device_id = ?3 ORDER BY created_at DESC, id DESC LIMIT 1
             """)
     }
 
@@ -25,14 +33,34 @@ struct DeliveryReads {
             $0.text(cursor?.id ?? "")
             $0.integer(max(limit, 0))
         } row: { row throws(StorageError) in
-            guard let status = DeliveryStatus(rawValue: try row.text(3)) else { throw row.wrong(3) }
-            deliveries.append(
-                Delivery(
-                    id: try row.text(0), secretHash: try row.integer(6) == 1 ? key.primary : legacy,
-                    eventType: try row.text(1), sessionID: try row.text(2), status: status,
-                    error: try row.optionalText(4), createdAt: try row.integer(5)))
+            deliveries.append(try Self.delivery(row, key))
         }
         return deliveries
+    }
+
+    func last(to devices: [Device], _ key: SecretKey) throws(StorageError) -> [Delivery] {
+        var deliveries: [Delivery] = []
+        for device in devices {
+            try lastOfDevice.query {
+                $0.hash(key.primary)
+                $0.hash(key.legacy ?? key.primary)
+                $0.text(device.id)
+            } row: { row throws(StorageError) in
+                deliveries.append(try Self.delivery(row, key))
+            }
+        }
+        return deliveries
+    }
+
+    private static func delivery(
+        _ row: borrowing SQLiteRow, _ key: SecretKey
+    ) throws(StorageError) -> Delivery {
+        guard let status = DeliveryStatus(rawValue: try row.text(3)) else { throw row.wrong(3) }
+        return Delivery(
+            id: try row.text(0),
+            secretHash: try row.integer(7) == 1 ? key.primary : key.legacy ?? key.primary,
+            eventType: try row.text(1), sessionID: try row.text(2), status: status,
+            error: try row.optionalText(4), createdAt: try row.integer(5), deviceID: try row.optionalText(6))
     }
 }
 
@@ -42,11 +70,7 @@ struct DeliveryWrites {
     private let deleteOld: SQLiteStatement
 
     init(_ connection: SQLiteConnection) throws(StorageError) {
-        insert = try connection.prepare(
-            """
-            INSERT INTO delivery_log (id, secret_hash, event_type, session_id, status, error, created_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?)
-            """)
+        insert = try connection.prepare(Self.insertion("INSERT"))
         deleteOld = try connection.prepare(
             """
             DELETE FROM delivery_log WHERE id IN
@@ -56,16 +80,17 @@ struct DeliveryWrites {
 
     func append(_ deliveries: [Delivery]) throws(StorageError) {
         for delivery in deliveries {
-            try insert.execute {
-                $0.text(delivery.id)
-                $0.hash(delivery.secretHash)
-                $0.text(delivery.eventType)
-                $0.text(delivery.sessionID)
-                $0.text(delivery.status.rawValue)
-                $0.text(delivery.error)
-                $0.integer(delivery.createdAt)
-            }
+            try insert.execute { $0.delivery(delivery) }
         }
+    }
+
+    /// The statement that stores a row, begun with `INSERT` or a kind of it; `SQLiteBinder.delivery` binds it.
+    static func insertion(_ words: String) -> String {
+        """
+        \(words) INTO delivery_log
+            (id, secret_hash, event_type, session_id, status, error, created_at, device_id)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        """
     }
 
     func prune(before time: EpochMilliseconds, limit: Int) throws(StorageError) -> Int {
@@ -73,5 +98,19 @@ struct DeliveryWrites {
             $0.integer(time)
             $0.integer(max(limit, 0))
         }
+    }
+}
+
+extension SQLiteBinder {
+    /// Binds every column of a delivery, in the order of `DeliveryWrites.insertion`.
+    mutating func delivery(_ delivery: Delivery) {
+        text(delivery.id)
+        hash(delivery.secretHash)
+        text(delivery.eventType)
+        text(delivery.sessionID)
+        text(delivery.status.rawValue)
+        text(delivery.error)
+        integer(delivery.createdAt)
+        text(delivery.deviceID)
     }
 }

@@ -5,7 +5,9 @@ struct DeviceReads {
     private let byHash: SQLiteStatement
     private let byEitherHash: SQLiteStatement
 
-    private static let columns = "id, device_token, bundle_id, apns_env, created_at, updated_at"
+    static let columns =
+        "id, device_token, bundle_id, apns_env, created_at, updated_at, \(details)"
+    private static let details = "device_name, device_model, os_version, app_version, preferences"
 
     init(_ connection: SQLiteConnection) throws(StorageError) {
         byHash = try connection.prepare(
@@ -30,7 +32,7 @@ struct DeviceReads {
             $0.hash(key.primary)
             $0.hash(legacy)
         } row: { row throws(StorageError) in
-            devices.append(try Self.device(row, row.integer(6) == 1 ? key.primary : legacy))
+            devices.append(try Self.device(row, row.integer(11) == 1 ? key.primary : legacy))
         }
         return Self.ordered(devices)
     }
@@ -41,13 +43,17 @@ struct DeviceReads {
         return devices.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
     }
 
-    private static func device(
+    static func device(
         _ row: borrowing SQLiteRow, _ hash: SecretHash
     ) throws(StorageError) -> Device {
         guard let environment = DeviceEnvironment(rawValue: try row.text(3)) else { throw row.wrong(3) }
         return Device(
             id: try row.text(0), secretHash: hash, token: try row.text(1), bundleID: try row.text(2),
-            environment: environment, createdAt: try row.integer(4), updatedAt: try row.integer(5))
+            environment: environment, createdAt: try row.integer(4), updatedAt: try row.integer(5),
+            details: DeviceDetails(
+                deviceName: try row.optionalText(6), deviceModel: try row.optionalText(7),
+                osVersion: try row.optionalText(8), appVersion: try row.optionalText(9),
+                preferences: try row.optionalText(10)))
     }
 }
 
@@ -61,6 +67,9 @@ struct DeviceWrites {
     private let deleteToken: SQLiteStatement
     private let updateEnvironment: SQLiteStatement
     private let deleteStale: SQLiteStatement
+    private let movePending: SQLiteStatement
+    private let dropPendingOfToken: SQLiteStatement
+    private let dropPending: SQLiteStatement
 
     init(_ connection: SQLiteConnection) throws(StorageError) {
         adoptLegacy = try connection.prepare(
@@ -68,15 +77,19 @@ struct DeviceWrites {
         dropLegacy = try connection.prepare("DELETE FROM device_registration WHERE secret_hash = ?")
         update = try connection.prepare(
             """
-            UPDATE device_registration SET bundle_id = ?, apns_env = ?, updated_at = max(updated_at, ?)
+            UPDATE device_registration SET bundle_id = ?, apns_env = ?, updated_at = max(updated_at, ?),
+                device_name = coalesce(?, device_name), device_model = coalesce(?, device_model),
+                os_version = coalesce(?, os_version), app_version = coalesce(?, app_version),
+                preferences = coalesce(?, preferences)
             WHERE secret_hash = ? AND device_token = ?
             """)
         count = try connection.prepare("SELECT count(*) FROM device_registration WHERE secret_hash = ?")
         insert = try connection.prepare(
             """
             INSERT INTO device_registration
-                (id, secret_hash, device_token, bundle_id, apns_env, created_at, updated_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?)
+                (id, secret_hash, device_token, bundle_id, apns_env, created_at, updated_at,
+                 device_name, device_model, os_version, app_version, preferences)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         deleteToken = try connection.prepare(
             "DELETE FROM device_registration WHERE secret_hash IN (?, ?) AND device_token = ?")
@@ -85,6 +98,14 @@ struct DeviceWrites {
         )
         deleteStale = try connection.prepare(
             "DELETE FROM device_registration WHERE secret_hash = ? AND id = ? AND updated_at <= ?")
+        movePending = try connection.prepare("UPDATE pending_push SET secret_hash = ? WHERE secret_hash = ?")
+        dropPendingOfToken = try connection.prepare(
+            """
+            DELETE FROM pending_push WHERE secret_hash IN (?1, ?2) AND device_id IN
+                (SELECT id FROM device_registration WHERE secret_hash IN (?1, ?2) AND device_token = ?3)
+            """)
+        dropPending = try connection.prepare(
+            "DELETE FROM pending_push WHERE secret_hash = ? AND device_id = ?")
     }
 
     func register(
@@ -95,6 +116,7 @@ struct DeviceWrites {
             $0.text(registration.bundleID)
             $0.text(registration.environment.rawValue)
             $0.integer(registration.at)
+            $0.details(registration.details)
             $0.hash(key.primary)
             $0.text(registration.token)
         }
@@ -110,16 +132,19 @@ struct DeviceWrites {
             $0.text(registration.environment.rawValue)
             $0.integer(registration.at)
             $0.integer(registration.at)
+            $0.details(registration.details)
         }
         return .created
     }
 
     func unregister(_ token: String, _ key: SecretKey) throws(StorageError) -> Bool {
-        try deleteToken.execute {
-            $0.hash(key.primary)
-            $0.hash(key.legacy ?? key.primary)
-            $0.text(token)
-        } > 0
+        let bind = { (binder: inout SQLiteBinder) in
+            binder.hash(key.primary)
+            binder.hash(key.legacy ?? key.primary)
+            binder.text(token)
+        }
+        try dropPendingOfToken.execute(bind)
+        return try deleteToken.execute(bind) > 0
     }
 
     func setEnvironment(_ environment: DeviceEnvironment, _ device: Device) throws(StorageError) -> Bool {
@@ -132,11 +157,17 @@ struct DeviceWrites {
     }
 
     func remove(_ device: Device, notUpdatedAfter time: EpochMilliseconds) throws(StorageError) -> Bool {
-        try deleteStale.execute {
+        let removed = try deleteStale.execute {
             $0.hash(device.secretHash)
             $0.text(device.id)
             $0.integer(time)
-        } > 0
+        }
+        guard removed > 0 else { return false }
+        try dropPending.execute {
+            $0.hash(device.secretHash)
+            $0.text(device.id)
+        }
+        return true
     }
 
     /// Moves all rows of a secret to its primary hash; where a token has both, the primary row stays.
@@ -146,5 +177,19 @@ struct DeviceWrites {
             $0.hash(legacy)
         }
         try dropLegacy.execute { $0.hash(legacy) }
+        try movePending.execute {
+            $0.hash(primary)
+            $0.hash(legacy)
+        }
+    }
+}
+
+extension SQLiteBinder {
+    fileprivate mutating func details(_ value: DeviceDetails) {
+        text(value.deviceName)
+        text(value.deviceModel)
+        text(value.osVersion)
+        text(value.appVersion)
+        text(value.preferences)
     }
 }

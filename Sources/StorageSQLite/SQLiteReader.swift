@@ -10,6 +10,7 @@ actor SQLiteReader {
         let connection: SQLiteConnection
         let devices: DeviceReads
         let deliveries: DeliveryReads
+        let queue: QueueReads
         let version: SQLiteStatement
         let begin: SQLiteStatement
         let commit: SQLiteStatement
@@ -37,6 +38,7 @@ actor SQLiteReader {
             connection: connection,
             devices: try DeviceReads(connection),
             deliveries: try DeliveryReads(connection),
+            queue: try QueueReads(connection),
             version: try connection.prepare(SQLiteSchema.versionQuery),
             begin: try connection.prepare("BEGIN"),
             commit: try connection.prepare("COMMIT"))

@@ -96,6 +96,8 @@ enum SQLiteSchema {
         switch step {
         case .devicesAndDeliveries: state == .adoptable ? adoptedIndex : devicesAndDeliveries
         case .eventReceipts: eventReceipts
+        case .pendingPushes: pendingPushes
+        case .deviceDetails: deviceDetails
         }
     }
 
@@ -177,5 +179,42 @@ extension SQLiteSchema {
         ) STRICT, WITHOUT ROWID
         """,
         "CREATE INDEX event_receipt_expires_at_idx ON event_receipt (expires_at)",
+    ]
+
+    /// A table with rowids, so that what is counted and scanned are small indices and not payloads.
+    private static let pendingPushes = [
+        """
+        CREATE TABLE pending_push (
+            secret_hash TEXT NOT NULL,
+            id TEXT NOT NULL,
+            device_id TEXT NOT NULL,
+            event_type TEXT NOT NULL,
+            session_id TEXT NOT NULL,
+            payload BLOB NOT NULL,
+            push_type TEXT NOT NULL,
+            priority INTEGER NOT NULL,
+            collapse_id TEXT,
+            attempts INTEGER NOT NULL,
+            due_at INTEGER NOT NULL,
+            lease_owner TEXT,
+            created_at INTEGER NOT NULL,
+            expires_at INTEGER NOT NULL,
+            PRIMARY KEY (secret_hash, id)
+        ) STRICT
+        """,
+        "CREATE INDEX pending_push_due_at_idx ON pending_push (due_at, secret_hash, id)",
+        "CREATE INDEX pending_push_device_idx ON pending_push (secret_hash, device_id)",
+        // Each claimed push looks its device up by id.
+        "CREATE INDEX device_registration_secret_id_idx ON device_registration (secret_hash, id)",
+    ]
+
+    private static let deviceDetails = [
+        "ALTER TABLE device_registration ADD COLUMN device_name TEXT",
+        "ALTER TABLE device_registration ADD COLUMN device_model TEXT",
+        "ALTER TABLE device_registration ADD COLUMN os_version TEXT",
+        "ALTER TABLE device_registration ADD COLUMN app_version TEXT",
+        "ALTER TABLE device_registration ADD COLUMN preferences TEXT",
+        "ALTER TABLE delivery_log ADD COLUMN device_id TEXT",
+        "CREATE INDEX delivery_log_device_idx ON delivery_log (secret_hash, device_id, created_at)",
     ]
 }

@@ -157,6 +157,13 @@ extension SQLiteStorage {
     }
 
     /// As `Storage` says.
+    package func lastDeliveries(
+        to devices: [Device], under key: SecretKey
+    ) async throws(StorageError) -> [Delivery] {
+        try await read { session throws(StorageError) in try session.deliveries.last(to: devices, key) }
+    }
+
+    /// As `Storage` says.
     package func pruneDeliveries(
         before time: EpochMilliseconds, limit: Int
     ) async throws(StorageError) -> Int {
@@ -191,6 +198,50 @@ extension SQLiteStorage {
     /// As `Storage` says.
     package func pruneReceipts(at now: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int {
         try await write { session throws(StorageError) in try session.receipts.prune(at: now, limit: limit) }
+    }
+}
+
+// MARK: - Pushes that wait
+
+extension SQLiteStorage {
+    /// As `Storage` says.
+    package func enqueue(
+        _ pushes: [PendingPush], lease: PushLease?, limitPerSecret: Int
+    ) async throws(StorageError) -> [EnqueueResult] {
+        for push in pushes { try push.validate() }
+        return try await write { session throws(StorageError) in
+            try session.queue.enqueue(pushes, lease, limitPerSecret: limitPerSecret)
+        }
+    }
+
+    /// As `Storage` says.
+    ///
+    /// A reader chooses, so that a long queue keeps no change waiting.
+    package func claimPushes(
+        dueAt now: EpochMilliseconds, lease: PushLease, limit: Int
+    ) async throws(StorageError) -> [ClaimedPush] {
+        guard writer != nil else { throw .readOnly(logDetail: "opened for reading") }
+        let chosen = try await read { session throws(StorageError) in
+            try session.queue.chosen(dueAt: now, limit: limit)
+        }
+        guard !chosen.isEmpty else { return [] }
+        return try await write { session throws(StorageError) in try session.queue.claim(chosen, lease) }
+    }
+
+    /// As `Storage` says.
+    package func settle(_ settlements: [Settlement]) async throws(StorageError) -> [Bool] {
+        for settlement in settlements { try settlement.validate() }
+        return try await write { session throws(StorageError) in try session.queue.settle(settlements) }
+    }
+
+    /// As `Storage` says.
+    package func nextPushDue() async throws(StorageError) -> EpochMilliseconds? {
+        try await read { session throws(StorageError) in try session.queue.nextDue() }
+    }
+
+    /// As `Storage` says.
+    package func countPushes(limit: Int) async throws(StorageError) -> Int {
+        try await read { session throws(StorageError) in try session.queue.count(limit: limit) }
     }
 }
 

@@ -11,6 +11,7 @@ actor SQLiteWriter {
         let devices: DeviceWrites
         let deliveries: DeliveryWrites
         let receipts: ReceiptWrites
+        let queue: QueueWrites
         fileprivate let transaction: Transaction
     }
 
@@ -39,11 +40,13 @@ actor SQLiteWriter {
         if options.access == .writeWithoutMigrating { try SQLiteSchema.requireCurrent(connection) }
         try configure(connection)
         let steps = pending.isEmpty ? [] : try SQLiteSchema.migrate(connection)
+        try QueueWrites.endLeases(connection)
         session = Session(
             connection: connection,
             devices: try DeviceWrites(connection),
             deliveries: try DeliveryWrites(connection),
             receipts: try ReceiptWrites(connection),
+            queue: try QueueWrites(connection),
             transaction: try Transaction(connection))
         self.lock = lock
         return steps

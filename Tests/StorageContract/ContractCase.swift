@@ -46,7 +46,8 @@ package struct ContractCase: Sendable, CustomTestStringConvertible {
 
     /// Every case there is.
     package static let all =
-        devices + keys + limits + guards + pepper + deliveries + receipts + lifecycle + migrations
+        devices + details + keys + limits + guards + pepper + deliveries + receipts + queue + queueClaims
+        + queueFairness + queueDevices + lifecycle + migrations
 }
 
 /// One empty database of a driver, and what the cases must be able to do to it behind the driver's back.

@@ -159,6 +159,12 @@ extension ContractCase {
         ),
         ("release", { try await $0.release(Samples.claim("event", under: Samples.key("secret"))) }),
         ("pruneReceipts", { _ = try await $0.pruneReceipts(at: .max, limit: 1) }),
+        ("enqueue", { _ = try await $0.enqueue([Samples.pending(device)], lease: nil, limitPerSecret: 9) }),
+        ("claimPushes", { _ = try await $0.claimPushes(dueAt: 0, lease: Samples.lease(), limit: 1) }),
+        (
+            "settle",
+            { _ = try await $0.settle([Samples.again(Samples.pending(device), Samples.lease().owner)]) }
+        ),
     ]
 
     private static var everyCall: [(String, Call)] { everyChange + everyRead }
@@ -166,6 +172,9 @@ extension ContractCase {
     private static let everyRead: [(String, Call)] = [
         ("devices", { _ = try await $0.devices(of: Samples.key("secret")) }),
         ("deliveries", { _ = try await $0.deliveries(of: Samples.key("secret"), before: nil, limit: 1) }),
+        ("lastDeliveries", { _ = try await $0.lastDeliveries(to: [device], under: Samples.key("secret")) }),
+        ("nextPushDue", { _ = try await $0.nextPushDue() }),
+        ("countPushes", { _ = try await $0.countPushes(limit: 1) }),
         ("ping", { try await $0.ping() }),
         ("schemaVersion", { _ = try await $0.schemaVersion() }),
     ]

@@ -1,4 +1,5 @@
 package import Storage
+import Testing
 
 /// Values for the cases, with what matters given and the rest made up.
 package enum Samples {
@@ -20,19 +21,58 @@ package enum Samples {
     /// A registration of a token.
     package static func registration(
         _ token: String, bundleID: String = "com.example.app", environment: DeviceEnvironment = .production,
-        at time: EpochMilliseconds = time
+        at time: EpochMilliseconds = time, details: DeviceDetails = .none
     ) -> Registration {
         Registration(
-            newID: id(at: time), token: token, bundleID: bundleID, environment: environment, at: time)
+            newID: id(at: time), token: token, bundleID: bundleID, environment: environment, at: time,
+            details: details)
     }
 
     static func delivery(
         _ key: SecretKey, id: String = Samples.id().text, sessionID: String = "ses_1",
-        status: DeliveryStatus = .sent, error: String? = nil, at time: EpochMilliseconds = time
+        status: DeliveryStatus = .sent, error: String? = nil, at time: EpochMilliseconds = time,
+        to device: String? = nil
     ) -> Delivery {
         Delivery(
             id: id, secretHash: key.primary, eventType: "complete", sessionID: sessionID, status: status,
-            error: error, createdAt: time)
+            error: error, createdAt: time, deviceID: device)
+    }
+
+    /// A push that waits for a device, due at once and for a day.
+    static func pending(
+        _ device: Device, id: String = Samples.id().text, attempts: Int = 1,
+        dueAt: EpochMilliseconds = time, expiresAt: EpochMilliseconds = time + 86_400_000
+    ) -> PendingPush {
+        PendingPush(
+            id: id, secretHash: device.secretHash, deviceID: device.id, eventType: "complete",
+            sessionID: "ses_1", payload: Array(#"{"aps":{}}"#.utf8), pushType: "alert", priority: 10,
+            collapseID: nil, attempts: attempts, dueAt: dueAt, createdAt: time, expiresAt: expiresAt)
+    }
+
+    /// A lease from a time on.
+    static func lease(
+        from now: EpochMilliseconds = time, lasting duration: EpochMilliseconds = 90_000
+    ) -> PushLease {
+        PushLease(owner: id(at: now), until: now + duration)
+    }
+
+    /// A push is over, with a row in the delivery log.
+    static func over(
+        _ push: PendingPush, _ owner: UUIDv7, _ status: DeliveryStatus = .sent, error: String? = nil
+    ) -> Settlement {
+        let delivery = Delivery(
+            id: push.id, secretHash: push.secretHash, eventType: push.eventType, sessionID: push.sessionID,
+            status: status, error: error, createdAt: time, deviceID: push.deviceID)
+        return Settlement(id: push.id, secretHash: push.secretHash, owner: owner, end: .over(delivery))
+    }
+
+    /// A push shall be tried again.
+    static func again(
+        _ push: PendingPush, _ owner: UUIDv7, dueAt: EpochMilliseconds = time, attempts: Int = 2
+    ) -> Settlement {
+        Settlement(
+            id: push.id, secretHash: push.secretHash, owner: owner,
+            end: .again(dueAt: dueAt, attempts: attempts))
     }
 
     static func claim(
@@ -60,6 +100,12 @@ extension Storage {
         _ registration: Registration, _ key: SecretKey
     ) async throws(StorageError) -> RegistrationResult {
         try await register(registration, under: key, deviceLimit: 1_000_000)
+    }
+
+    /// Registers a device and returns its row.
+    func registered(_ token: String, _ key: SecretKey) async throws -> Device {
+        try await register(Samples.registration(token), key)
+        return try #require(try await devices(of: key).first { $0.token == token })
     }
 
     func tokens(of key: SecretKey) async throws(StorageError) -> [String] {

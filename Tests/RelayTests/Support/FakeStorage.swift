@@ -23,6 +23,10 @@ final class FakeStorage: Storage {
         var oldDeliveries = 0
         var oldReceipts = 0
         var prunes: [(before: EpochMilliseconds, limit: Int)] = []
+        /// The pushes that wait, with who holds them.
+        var pending: [Pending] = []
+        /// Thrown by the next calls to `enqueue` and `settle`, one each.
+        var queueFailures: [StorageError] = []
     }
 
     let state = Lock(State())
@@ -42,7 +46,7 @@ final class FakeStorage: Storage {
         }
     }
 
-    private func checked<Value>(
+    func checked<Value>(
         _ body: (inout State) throws(StorageError) -> Value
     ) throws(StorageError) -> Value {
         let result: Result<Value, StorageError> = state.withLock { state in
@@ -69,7 +73,8 @@ final class FakeStorage: Storage {
             let device = Device(
                 id: old?.id ?? registration.newID.text, secretHash: key.primary, token: registration.token,
                 bundleID: registration.bundleID, environment: registration.environment,
-                createdAt: old?.createdAt ?? registration.at, updatedAt: registration.at)
+                createdAt: old?.createdAt ?? registration.at, updatedAt: registration.at,
+                details: registration.details)
             if let index { state.devices[index] = device } else { state.devices.append(device) }
             return index == nil ? .created : .updated
         }
@@ -122,6 +127,14 @@ final class FakeStorage: Storage {
         of key: SecretKey, before cursor: DeliveryCursor?, limit: Int
     ) async throws(StorageError) -> [Delivery] {
         try checked { state in Array(state.deliveries.filter { $0.secretHash == key.primary }.prefix(limit)) }
+    }
+
+    func lastDeliveries(
+        to devices: [Device], under key: SecretKey
+    ) async throws(StorageError) -> [Delivery] {
+        try checked { state in
+            devices.compactMap { device in state.deliveries.last { $0.deviceID == device.id } }
+        }
     }
 
     func pruneDeliveries(before time: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int {

@@ -1,0 +1,68 @@
+/// A due push as the scan for the next claims sees it.
+package struct DuePush: Hashable, Sendable {
+    /// The hash under which it is kept.
+    package let secretHash: SecretHash
+    /// Its `id`.
+    package let id: String
+    /// When it became due, or its last lease ended.
+    package let dueAt: EpochMilliseconds
+
+    /// A due push of its columns.
+    package init(secretHash: SecretHash, id: String, dueAt: EpochMilliseconds) {
+        self.secretHash = secretHash
+        self.id = id
+        self.dueAt = dueAt
+    }
+}
+
+/// Which due pushes a claim takes, so that no secret waits behind another's: what every driver does, without its SQL.
+///
+/// The driver reads the oldest due rows, a window at a time, adds them and goes on while `excluded` isn't nil, each time
+/// without the rows of those secrets. So a secret with one due row is seen behind any number of others' rows, as long as
+/// no more than ``StorageLimits/claimExcludedSecretsMax`` secrets have a backlog that fills windows. Then `chosen` takes
+/// from all secrets in turn, the longest waiting first.
+package struct DueScan: Sendable {
+    private let limit: Int
+    private var rows: [DuePush] = []
+    private var secrets: Set<SecretHash> = []
+    private var isComplete = false
+
+    /// A scan for at most `limit` pushes that has seen nothing yet.
+    package init(limit: Int) {
+        self.limit = max(limit, 0)
+    }
+
+    /// The secrets whose rows the next window must leave out, at most `claimExcludedSecretsMax`; nil when the scan is over.
+    package var excluded: [SecretHash]? {
+        guard !isComplete, secrets.count < limit, secrets.count <= StorageLimits.claimExcludedSecretsMax
+        else { return nil }
+        return Array(secrets)
+    }
+
+    /// Adds the next window: at most ``StorageLimits/claimWindow`` due rows, oldest first.
+    package mutating func add(_ window: [DuePush]) {
+        rows += window
+        for row in window { secrets.insert(row.secretHash) }
+        isComplete = window.count < StorageLimits.claimWindow
+    }
+
+    /// The pushes to claim: one of each secret in turn, and within a secret the one that waits longest.
+    package var chosen: [DuePush] {
+        var order: [SecretHash] = []
+        var bySecret: [SecretHash: [DuePush]] = [:]
+        for row in rows.sorted(by: { ($0.dueAt, $0.id) < ($1.dueAt, $1.id) }) {
+            if bySecret[row.secretHash] == nil { order.append(row.secretHash) }
+            bySecret[row.secretHash, default: []].append(row)
+        }
+        var chosen: [DuePush] = []
+        var place = 0
+        while chosen.count < limit, chosen.count < rows.count {
+            for secret in order {
+                guard chosen.count < limit else { break }
+                if let waiting = bySecret[secret], place < waiting.count { chosen.append(waiting[place]) }
+            }
+            place += 1
+        }
+        return chosen
+    }
+}

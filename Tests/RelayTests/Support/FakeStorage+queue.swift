@@ -1,0 +1,80 @@
+import Storage
+
+extension FakeStorage {
+    /// A push that waits, and the lease under which it is held.
+    struct Pending {
+        var push: PendingPush
+        var lease: PushLease?
+
+        var dueAt: EpochMilliseconds { lease?.until ?? push.dueAt }
+    }
+
+    func enqueue(
+        _ pushes: [PendingPush], lease: PushLease?, limitPerSecret: Int
+    ) async throws(StorageError) -> [EnqueueResult] {
+        try checked { state throws(StorageError) in
+            if !state.queueFailures.isEmpty { throw state.queueFailures.removeFirst() }
+            return pushes.map { push in
+                guard state.devices.contains(where: { $0.id == push.deviceID }) else { return .deviceGone }
+                let waiting = state.pending.count { $0.push.secretHash == push.secretHash }
+                guard waiting < limitPerSecret else { return .secretFull }
+                state.pending.append(Pending(push: push, lease: lease))
+                return .queued
+            }
+        }
+    }
+
+    func claimPushes(
+        dueAt now: EpochMilliseconds, lease: PushLease, limit: Int
+    ) async throws(StorageError) -> [ClaimedPush] {
+        try checked { state in
+            var claimed: [ClaimedPush] = []
+            for index in state.pending.indices where state.pending[index].dueAt <= now {
+                guard claimed.count < limit else { break }
+                state.pending[index].lease = lease
+                let push = state.pending[index].push
+                claimed.append(
+                    ClaimedPush(push: push, device: state.devices.first { $0.id == push.deviceID }))
+            }
+            return claimed
+        }
+    }
+
+    func settle(_ settlements: [Settlement]) async throws(StorageError) -> [Bool] {
+        try checked { state throws(StorageError) in
+            if !state.queueFailures.isEmpty { throw state.queueFailures.removeFirst() }
+            return settlements.map { settlement in
+                let held = state.pending.firstIndex {
+                    $0.push.id == settlement.id && $0.lease?.owner == settlement.owner
+                }
+                guard let index = held else { return false }
+                switch settlement.end {
+                case .over(let delivery):
+                    state.pending.remove(at: index)
+                    state.deliveries.append(delivery)
+                case .again(let dueAt, let attempts):
+                    state.pending[index] = Pending(
+                        push: state.pending[index].push.again(dueAt: dueAt, attempts: attempts))
+                }
+                return true
+            }
+        }
+    }
+
+    func nextPushDue() async throws(StorageError) -> EpochMilliseconds? {
+        try checked { state in state.pending.map(\.dueAt).min() }
+    }
+
+    func countPushes(limit: Int) async throws(StorageError) -> Int {
+        try checked { state in min(limit, state.pending.count) }
+    }
+}
+
+extension PendingPush {
+    fileprivate func again(dueAt: EpochMilliseconds, attempts: Int) -> PendingPush {
+        PendingPush(
+            id: id, secretHash: secretHash, deviceID: deviceID, eventType: eventType, sessionID: sessionID,
+            payload: payload, pushType: pushType, priority: priority, collapseID: collapseID,
+            attempts: attempts, dueAt: dueAt, createdAt: createdAt, expiresAt: expiresAt)
+    }
+}

@@ -1,0 +1,155 @@
+import Storage
+import Testing
+
+private let hour: EpochMilliseconds = 3_600_000
+
+extension ContractCase {
+    static let queue: [ContractCase] = [
+        ContractCase(open: "a push is given out with every field as it was stored, and its device") {
+            storage async throws in
+            let device = try await storage.registered("aa", Samples.key("secret"))
+            let push = PendingPush(
+                id: Samples.id().text, secretHash: device.secretHash, deviceID: device.id,
+                eventType: "permission", sessionID: "ses 🦊 ", payload: Array(0...255), pushType: "background",
+                priority: 5, collapseID: "a b", attempts: 3, dueAt: Samples.time + 7,
+                createdAt: Samples.time - 9, expiresAt: 4_000_000_000_001)
+            #expect(try await storage.enqueue([push], lease: nil, limitPerSecret: 9) == [.queued])
+            let claimed = try await storage.claimed(at: Samples.time + 7)
+            #expect(claimed == [ClaimedPush(push: push, device: device)])
+        },
+
+        ContractCase(open: "a push that isn't due is not given out, and when it is due can be asked") {
+            storage async throws in
+            let device = try await storage.registered("aa", Samples.key("secret"))
+            #expect(try await storage.nextPushDue() == nil)
+            let (soon, late) = (
+                Samples.pending(device, dueAt: Samples.time + 5),
+                Samples.pending(device, dueAt: Samples.time + hour)
+            )
+            _ = try await storage.enqueue([late, soon], lease: nil, limitPerSecret: 9)
+            #expect(try await storage.nextPushDue() == Samples.time + 5)
+            #expect(try await storage.claimed(at: Samples.time + 4) == [])
+            #expect(try await storage.claimed(at: Samples.time + 5).map(\.push.id) == [soon.id])
+            #expect(try await storage.claimed(at: Samples.time + 5) == [])
+        },
+
+        ContractCase(open: "a push that is over is gone, and its end is in the delivery log once") {
+            storage async throws in
+            let key = Samples.key("secret")
+            let device = try await storage.registered("aa", key)
+            let pushes = [Samples.pending(device), Samples.pending(device)]
+            _ = try await storage.enqueue(pushes, lease: nil, limitPerSecret: 9)
+            let lease = Samples.lease()
+            _ = try await storage.claimed(lease)
+            let ends = [
+                Samples.over(pushes[0], lease.owner),
+                Samples.over(pushes[1], lease.owner, .failed, error: "Expired"),
+            ]
+            #expect(try await storage.settle(ends) == [true, true])
+            #expect(try await storage.settle(ends) == [false, false])
+            #expect(try await storage.countPushes(limit: 9) == 0)
+            #expect(try await storage.nextPushDue() == nil)
+            let log = try await storage.deliveries(of: key, before: nil, limit: 9)
+            #expect(Set(log.map(\.id)) == Set(pushes.map(\.id)))
+            #expect(log.first { $0.id == pushes[1].id }?.error == "Expired")
+            #expect(log.allSatisfy { $0.deviceID == device.id })
+        },
+
+        ContractCase(open: "a postponed push is given out again when it is due, with its attempts") {
+            storage async throws in
+            let device = try await storage.registered("aa", Samples.key("secret"))
+            let push = Samples.pending(device)
+            _ = try await storage.enqueue([push], lease: nil, limitPerSecret: 9)
+            let lease = Samples.lease()
+            _ = try await storage.claimed(lease)
+            let later = Samples.again(push, lease.owner, dueAt: Samples.time + hour, attempts: 5)
+            #expect(try await storage.settle([later]) == [true])
+            #expect(try await storage.settle([later]) == [false])
+            #expect(try await storage.claimed(at: Samples.time + hour - 1) == [])
+            let again = try await storage.claimed(at: Samples.time + hour)
+            #expect(again.map(\.push.attempts) == [5])
+            #expect(again.map(\.push.payload) == [push.payload])
+        },
+
+        ContractCase(open: "an end that the log has already stays as it is, and the push goes") {
+            storage async throws in
+            let key = Samples.key("secret")
+            let device = try await storage.registered("aa", key)
+            let push = Samples.pending(device)
+            try await storage.append([Samples.delivery(key, id: push.id, status: .failed, error: "first")])
+            _ = try await storage.enqueue([push], lease: nil, limitPerSecret: 9)
+            let lease = Samples.lease()
+            _ = try await storage.claimed(lease)
+            #expect(try await storage.settle([Samples.over(push, lease.owner)]) == [true])
+            #expect(try await storage.deliveries(of: key, before: nil, limit: 9).map(\.error) == ["first"])
+            #expect(try await storage.countPushes(limit: 9) == 0)
+        },
+
+        ContractCase(open: "the bound of a secret refuses what is beyond it, and no other secret's") {
+            storage async throws in
+            let (mine, yours) = (Samples.key("mine"), Samples.key("yours"))
+            let devices = [
+                try await storage.registered("aa", mine), try await storage.registered("aa", yours),
+            ]
+            let pushes = (0..<5).map { _ in Samples.pending(devices[0]) } + [Samples.pending(devices[1])]
+            let results = try await storage.enqueue(pushes, lease: nil, limitPerSecret: 3)
+            #expect(results == [.queued, .queued, .queued, .secretFull, .secretFull, .queued])
+            #expect(try await storage.countPushes(limit: 9) == 4)
+            #expect(try await storage.countPushes(limit: 2) == 2)
+            // Leased ones count as well.
+            let lease = Samples.lease()
+            _ = try await storage.claimed(lease)
+            let more = Samples.pending(devices[0])
+            #expect(try await storage.enqueue([more], lease: nil, limitPerSecret: 3) == [.secretFull])
+            _ = try await storage.settle([Samples.over(pushes[0], lease.owner)])
+            #expect(try await storage.enqueue([more], lease: nil, limitPerSecret: 3) == [.queued])
+        },
+
+        ContractCase(open: "the same push stored twice waits once") { storage async throws in
+            let device = try await storage.registered("aa", Samples.key("secret"))
+            let push = Samples.pending(device)
+            for _ in 0..<2 {
+                #expect(try await storage.enqueue([push], lease: nil, limitPerSecret: 9) == [.queued])
+            }
+            #expect(try await storage.countPushes(limit: 9) == 1)
+        },
+
+        ContractCase(open: "a push that can't be kept as it is is refused with its whole batch") {
+            storage async throws in
+            let device = try await storage.registered("aa", Samples.key("secret"))
+            let good = Samples.pending(device)
+            let wrong = PendingPush(
+                id: Samples.id().text, secretHash: device.secretHash, deviceID: device.id,
+                eventType: "complete", sessionID: "ses_1",
+                payload: [UInt8](repeating: 0, count: StorageLimits.payloadBytes + 1), pushType: "alert",
+                priority: 10, collapseID: nil, attempts: 0, dueAt: 0, createdAt: 0, expiresAt: 0)
+            await #expect(throws: StorageError.invalidValue(field: "payload")) {
+                _ = try await storage.enqueue([good, wrong], lease: nil, limitPerSecret: 9)
+            }
+            #expect(try await storage.countPushes(limit: 9) == 0)
+        },
+
+        ContractCase("pushes that wait are there after closing and opening") { database async throws in
+            let storage = try await database.open()
+            let device = try await storage.registered("aa", Samples.key("secret"))
+            let push = Samples.pending(device)
+            _ = try await storage.enqueue([push], lease: nil, limitPerSecret: 9)
+            await storage.close()
+            let again = try await database.open()
+            #expect(try await again.claimed(at: Samples.time).map(\.push) == [push])
+            await again.close()
+        },
+    ]
+}
+
+extension Storage {
+    /// Claims as many as there are.
+    func claimed(_ lease: PushLease, at now: EpochMilliseconds = Samples.time) async throws -> [ClaimedPush] {
+        try await claimPushes(dueAt: now, lease: lease, limit: 1_000)
+    }
+
+    /// Claims as many as there are under a lease that is looked at no more.
+    func claimed(at now: EpochMilliseconds) async throws -> [ClaimedPush] {
+        try await claimed(Samples.lease(from: now), at: now)
+    }
+}

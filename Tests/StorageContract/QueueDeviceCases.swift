@@ -1,0 +1,155 @@
+import Storage
+import Testing
+
+extension ContractCase {
+    static let queueDevices: [ContractCase] = [
+        ContractCase(open: "a push is given out with its device as it is registered by then") {
+            storage async throws in
+            let key = Samples.key("secret")
+            let device = try await storage.registered("aa", key)
+            _ = try await storage.enqueue([Samples.pending(device)], lease: nil, limitPerSecret: 9)
+            let later = Samples.registration(
+                "aa", bundleID: "com.example.new", environment: .sandbox, at: Samples.time + 5)
+            try await storage.register(later, key)
+            let claimed = try await storage.claimed(at: Samples.time)
+            #expect(claimed.map(\.device?.bundleID) == ["com.example.new"])
+            #expect(claimed.map(\.device?.environment) == [.sandbox])
+            #expect(claimed.map(\.device?.updatedAt) == [Samples.time + 5])
+        },
+
+        ContractCase(open: "unregistering drops the device's pushes, held ones too, and no others") {
+            storage async throws in
+            let (mine, yours) = (Samples.key("mine"), Samples.key("yours"))
+            let gone = try await storage.registered("aa", mine)
+            let stays = try await storage.registered("bb", mine)
+            let other = try await storage.registered("aa", yours)
+            let pushes = [gone, gone, stays, other].map { Samples.pending($0) }
+            _ = try await storage.enqueue(pushes, lease: nil, limitPerSecret: 9)
+            let lease = Samples.lease()
+            _ = try await storage.claimPushes(dueAt: Samples.time, lease: lease, limit: 1_000)
+            #expect(try await storage.unregister(token: "aa", under: mine))
+            #expect(try await storage.countPushes(limit: 9) == 2)
+            let results = try await storage.settle(pushes.map { Samples.over($0, lease.owner) })
+            #expect(results == [false, false, true, true])
+        },
+
+        ContractCase(open: "removing a device drops its pushes, and a stale removal drops none") {
+            storage async throws in
+            let key = Samples.key("secret")
+            let device = try await storage.registered("aa", key)
+            let other = try await storage.registered("bb", key)
+            _ = try await storage.enqueue(
+                [Samples.pending(device), Samples.pending(other)], lease: nil, limitPerSecret: 9)
+            #expect(try await !storage.remove(device, ifNotUpdatedAfter: Samples.time - 1))
+            #expect(try await storage.countPushes(limit: 9) == 2)
+            #expect(try await storage.remove(device, ifNotUpdatedAfter: Samples.time))
+            #expect(try await storage.claimed(at: Samples.time).map(\.device) == [other])
+        },
+
+        ContractCase(open: "no push is stored for a device that has left") { storage async throws in
+            let key = Samples.key("secret")
+            let device = try await storage.registered("aa", key)
+            let other = try await storage.registered("bb", key)
+            #expect(try await storage.unregister(token: "aa", under: key))
+            // Under the same token it is another device.
+            _ = try await storage.registered("aa", key)
+            let results = try await storage.enqueue(
+                [Samples.pending(device), Samples.pending(other)], lease: nil, limitPerSecret: 9)
+            #expect(results == [.deviceGone, .queued])
+            #expect(try await storage.countPushes(limit: 9) == 1)
+        },
+
+        ContractCase(open: "pushes move under the pepper with their device") { storage async throws in
+            let before = Samples.key("secret")
+            let after = SecretKey(
+                primary: SecretHash(Digest256(of: Array("peppered".utf8))), legacy: before.primary)
+            let device = try await storage.registered("aa", before)
+            let push = Samples.pending(device)
+            _ = try await storage.enqueue([push], lease: nil, limitPerSecret: 9)
+            try await storage.register(Samples.registration("bb"), after)
+            let lease = Samples.lease()
+            let claimed = try #require(try await storage.claimed(lease).first)
+            #expect(claimed.push.secretHash == after.primary)
+            #expect(claimed.push.id == push.id)
+            #expect(claimed.device?.token == "aa")
+            #expect(try await storage.settle([Samples.over(push, lease.owner)]) == [false])
+            #expect(try await storage.settle([Samples.over(claimed.push, lease.owner)]) == [true])
+        },
+
+        ContractCase(open: "a push whose device was given up for its peppered row is given out without one") {
+            storage async throws in
+            let before = Samples.key("secret")
+            let after = SecretKey(
+                primary: SecretHash(Digest256(of: Array("peppered".utf8))), legacy: before.primary)
+            try await storage.register(Samples.registration("aa"), after)
+            // A process that doesn't know the pepper registers the token again and queues a push for it.
+            let device = try await storage.registered("aa", before)
+            let push = Samples.pending(device)
+            _ = try await storage.enqueue([push], lease: nil, limitPerSecret: 9)
+            try await storage.register(Samples.registration("bb"), after)
+            let claimed = try await storage.claimed(at: Samples.time)
+            #expect(claimed.map(\.push.id) == [push.id])
+            #expect(claimed.map(\.device) == [nil])
+        },
+    ]
+
+    static let details: [ContractCase] = [
+        ContractCase(open: "what a device tells of itself is kept as it was given") { storage async throws in
+            let key = Samples.key("secret")
+            let details = DeviceDetails(
+                deviceName: "Jo's 📱 ", deviceModel: "iPhone19,1", osVersion: "", appVersion: "2.0 (77)",
+                preferences: #"{"eventTypes":["complete"]}"#)
+            try await storage.register(Samples.registration("aa", details: details), key)
+            try await storage.register(Samples.registration("bb", at: Samples.time + 1), key)
+            #expect(try await storage.devices(of: key).map(\.details) == [details, .none])
+        },
+
+        ContractCase(open: "an update replaces the details it gives and leaves the others") {
+            storage async throws in
+            let key = Samples.key("secret")
+            let first = DeviceDetails(
+                deviceName: "one", deviceModel: "model", osVersion: "1", preferences: "{}")
+            try await storage.register(Samples.registration("aa", details: first), key)
+            let second = DeviceDetails(deviceName: "two", osVersion: "", appVersion: "9")
+            try await storage.register(Samples.registration("aa", details: second), key)
+            try await storage.register(Samples.registration("aa"), key)
+            let expected = DeviceDetails(
+                deviceName: "two", deviceModel: "model", osVersion: "", appVersion: "9", preferences: "{}")
+            #expect(try await storage.devices(of: key).map(\.details) == [expected])
+        },
+
+        ContractCase(open: "details with a NUL or past their bound are refused") { storage async throws in
+            let key = Samples.key("secret")
+            let long = String(repeating: "n", count: StorageLimits.deviceDetailBytes + 1)
+            for name in ["a\0b", long] {
+                await #expect(throws: StorageError.invalidValue(field: "deviceName")) {
+                    try await storage.register(
+                        Samples.registration("aa", details: DeviceDetails(deviceName: name)), key)
+                }
+            }
+            #expect(try await storage.devices(of: key) == [])
+        },
+
+        ContractCase(open: "the newest delivery to each device is found, the secret's own alone") {
+            storage async throws in
+            let (mine, yours) = (Samples.key("mine"), Samples.key("yours"))
+            var devices: [Device] = []
+            for token in ["aa", "bb", "cc"] { devices.append(try await storage.registered(token, mine)) }
+            let rows = [
+                Samples.delivery(mine, at: Samples.time, to: devices[0].id),
+                Samples.delivery(
+                    mine, status: .failed, error: "Expired", at: Samples.time + 2, to: devices[0].id),
+                Samples.delivery(mine, at: Samples.time + 1, to: devices[0].id),
+                Samples.delivery(mine, at: Samples.time, to: devices[1].id),
+                Samples.delivery(mine, at: Samples.time + 9),
+                Samples.delivery(yours, at: Samples.time + 9, to: devices[0].id),
+            ]
+            try await storage.append(rows)
+            let last = try await storage.lastDeliveries(to: devices, under: mine)
+            #expect(Set(last) == [rows[1], rows[3]])
+            #expect(try await storage.lastDeliveries(to: [], under: mine) == [])
+            let log = try await storage.deliveries(of: mine, before: nil, limit: 9)
+            #expect(Set(log) == Set(rows.prefix(5)))
+        },
+    ]
+}
