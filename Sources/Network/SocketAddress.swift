@@ -4,15 +4,15 @@ import Glibc
 /// An IPv4 or IPv6 address with its port, as a value.
 package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     /// The 16 bytes of an IPv6 address; an IPv4 address stands in its IPv4-mapped form (RFC 4291 2.5.5.2).
-    private let high: UInt64
-    private let low: UInt64
+    let high: UInt64
+    let low: UInt64
     private let scope: UInt32
     /// The TCP port, 0 for any.
     package let port: UInt16
 
     private static let mappedPrefix: UInt64 = 0x0000_FFFF_0000_0000
 
-    private init(high: UInt64, low: UInt64, scope: UInt32, port: UInt16) {
+    init(high: UInt64, low: UInt64, scope: UInt32, port: UInt16) {
         self.high = high
         self.low = low
         self.scope = scope

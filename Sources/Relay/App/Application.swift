@@ -142,6 +142,12 @@ struct Application {
                 devicesPerSecretMax: delivery.devicesPerSecretMax, eventDeadline: delivery.eventDeadline,
                 pushesPerEventMax: delivery.pushesPerEventMax,
                 pushesPerLoopMax: max(1, delivery.pushesMax / loopCount)),
+            rates: RateLimits(
+                RateLimitConfiguration(
+                    eventsPerMinute: delivery.eventsPerMinute,
+                    registrationsPerMinute: delivery.registrationsPerMinute,
+                    unknownSecretsPerMinute: delivery.unknownSecretsPerMinute,
+                    trustedProxies: configuration.server.trustedProxies)),
             push: PushSettings(
                 sound: configuration.apns.sound, timeToLive: configuration.apns.timeToLive),
             clock: .system,

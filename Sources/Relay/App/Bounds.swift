@@ -15,6 +15,9 @@ enum Bounds {
     /// Characters of an `X-Request-ID` that is taken over.
     static let requestIDCountMax = 128
 
+    /// Addresses of `X-Forwarded-For` and `Forwarded` that are looked at, from the right.
+    static let forwardedAddressesMax = 32
+
     // MARK: Events
 
     /// Devices that an event's answer lists one by one; the counts include all.

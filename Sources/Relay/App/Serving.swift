@@ -35,7 +35,7 @@ struct Serving {
     ) async throws(StartFailure) {
         var options = Self.options(configuration, wanted, tls: tls, log: services.log)
         options.isShared = loops.count > 1
-        let ledger = ConnectionLedger(limits: options.limits)
+        let ledger = ConnectionLedger(limits: options.limits, isExempt: configuration.trustedProxies.contains)
         for loop in loops {
             do throws(NetworkError) {
                 let pushesMax = services.limits.pushesPerLoopMax

@@ -16,6 +16,7 @@ enum ErrorCode: String, CaseIterable, Sendable {
     case bodyTooLarge = "body_too_large"
     case uriTooLong = "uri_too_long"
     case expectationFailed = "expectation_failed"
+    case rateLimited = "rate_limited"
     case headersTooLarge = "headers_too_large"
     case internalError = "internal"
     case notImplemented = "not_implemented"
@@ -34,6 +35,8 @@ enum ErrorCode: String, CaseIterable, Sendable {
     var sentence: String { entry.sentence }
 
     /// Seconds after which a caller may try again, for the answers that say so in `Retry-After`.
+    ///
+    /// `rate_limited` says so too, but each time it is another number.
     var retryAfterSeconds: Int? { entry.retryAfter }
 
     private struct Entry {
@@ -64,6 +67,7 @@ enum ErrorCode: String, CaseIterable, Sendable {
         case .bodyTooLarge: Entry(413, "The body is too large.")
         case .uriTooLong: Entry(414, "The request line is too long.")
         case .expectationFailed: Entry(417, "Only the expectation 100-continue is known.")
+        case .rateLimited: Entry(429, "Too many requests.")
         case .headersTooLarge: Entry(431, "The headers are too large.")
         case .internalError: Entry(500, "The relay failed.")
         case .notImplemented: Entry(501, "The request asks for something that this server does not do.")
@@ -85,6 +89,8 @@ struct APIError: Error, Sendable, Equatable {
     var hint: String?
     /// More about it for the log, never for the caller.
     var logDetail: String?
+    /// Seconds after which the caller may try again; `nil` for the code's own.
+    var retryAfterSeconds: Int?
 
     /// A refusal.
     init(_ code: ErrorCode, field: RequestField? = nil, hint: String? = nil, logDetail: String? = nil) {

@@ -13,20 +13,24 @@ struct EventRoute: AnsweringRoute {
         let event = try EventRequest(body: request.body, rules: shared.rules)
         let key = shared.hasher.key(of: event.secret)
         trace.add(.secretHash(key.primary))
+        try shared.rates.countEvent(key, at: started)
+        let devices = try await devices(of: key)
+        if devices.isEmpty { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
         guard let eventID = event.eventID else {
-            return Reply(body: try await deliver(event, key, started, &trace))
+            return Reply(body: try await deliver(event, key, to: devices, started, &trace))
         }
-        return Reply(body: try await once(eventID, event, key, started, &trace))
+        return Reply(body: try await once(eventID, event, key, to: devices, started, &trace))
     }
 
     // MARK: Once per eventID
 
     /// Delivers the event unless another request does or did; then that one's answer is this one's.
     private func once(
-        _ eventID: String, _ event: EventRequest, _ key: SecretKey, _ started: MonotonicTime,
-        _ trace: inout RequestTrace
+        _ eventID: String, _ event: EventRequest, _ key: SecretKey, to devices: [Device],
+        _ started: MonotonicTime, _ trace: inout RequestTrace
     ) async throws(APIError) -> [UInt8] {
         var interval = Bounds.claimPollIntervalMin
+        var devices = devices
         while true {
             // Made anew each time: a claim won late is as long as one won at once.
             let now = shared.clock.now
@@ -36,7 +40,7 @@ struct EventRoute: AnsweringRoute {
                 leaseUntil: now + lease.inMilliseconds)
             switch try await self.claim(claim) {
             case .claimed:
-                return try await deliverClaimed(claim, event, started, &trace)
+                return try await deliverClaimed(claim, event, to: devices, started, &trace)
             case .answered(let answer):
                 trace.add(.count("repeated", 1))
                 return answer
@@ -49,6 +53,7 @@ struct EventRoute: AnsweringRoute {
                 }
                 await services.loop.pause(interval)
                 interval = min(interval * 2, Bounds.claimPollIntervalMax)
+                devices = try await self.devices(of: key)
             }
         }
     }
@@ -62,11 +67,12 @@ struct EventRoute: AnsweringRoute {
     }
 
     private func deliverClaimed(
-        _ claim: EventClaim, _ event: EventRequest, _ started: MonotonicTime, _ trace: inout RequestTrace
+        _ claim: EventClaim, _ event: EventRequest, to devices: [Device], _ started: MonotonicTime,
+        _ trace: inout RequestTrace
     ) async throws(APIError) -> [UInt8] {
         let answer: [UInt8]
         do throws(APIError) {
-            answer = try await deliver(event, claim.key, started, &trace)
+            answer = try await deliver(event, claim.key, to: devices, started, &trace)
         } catch {
             // Nothing was sent: the caller's next attempt shall find the event unclaimed.
             do throws(StorageError) {
@@ -106,19 +112,23 @@ struct EventRoute: AnsweringRoute {
 
     private var shared: Services { services.shared }
 
+    /// The secret's devices, unless there is too much to do already.
+    private func devices(of key: SecretKey) async throws(APIError) -> [Device] {
+        guard !services.slots.refuses(1) else { throw APIError(.overloaded) }
+        do throws(StorageError) {
+            return try await shared.storage.devices(of: key)
+        } catch {
+            throw APIError(error)
+        }
+    }
+
     /// Pushes to every device and returns the answer's body.
     ///
     /// Throws only while nothing has been sent.
     private func deliver(
-        _ event: EventRequest, _ key: SecretKey, _ started: MonotonicTime, _ trace: inout RequestTrace
+        _ event: EventRequest, _ key: SecretKey, to devices: [Device], _ started: MonotonicTime,
+        _ trace: inout RequestTrace
     ) async throws(APIError) -> [UInt8] {
-        guard !services.slots.refuses(1) else { throw APIError(.overloaded) }
-        let devices: [Device]
-        do throws(StorageError) {
-            devices = try await shared.storage.devices(of: key)
-        } catch {
-            throw APIError(error)
-        }
         trace.add(.count("devices", devices.count))
         guard !devices.isEmpty else { return EventAnswer(results: []).body }
         let left = shared.limits.eventDeadline - services.loop.now.since(started)

@@ -1,5 +1,6 @@
 import APNs
 import HTTPServer
+import Network
 import Storage
 
 /// `POST /v1/device/register`: puts a device under a secret.
@@ -13,6 +14,8 @@ struct RegisterRoute: AnsweringRoute {
         let key = shared.hasher.key(of: wanted.secret)
         trace.add(.secretHash(key.primary))
         trace.add(.device(wanted.deviceToken))
+        try shared.rates.countRegistration(key, at: services.loop.now)
+        try await countIfUnknown(key, request)
         let registration = Registration(
             newID: services.makeID(), token: wanted.deviceToken.text, bundleID: wanted.bundleID.text,
             environment: wanted.environment, at: shared.clock.now)
@@ -28,6 +31,19 @@ struct RegisterRoute: AnsweringRoute {
         case .limitReached: throw APIError(.deviceLimit)
         }
     }
+
+    /// Counts a secret's first registration for the address that it comes from.
+    private func countIfUnknown(_ key: SecretKey, _ request: Request) async throws(APIError) {
+        let shared = services.shared
+        guard shared.rates.countsUnknownSecrets else { return }
+        let devices: [Device]
+        do throws(StorageError) {
+            devices = try await shared.storage.devices(of: key)
+        } catch {
+            throw APIError(error)
+        }
+        if devices.isEmpty { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
+    }
 }
 
 /// `POST /v1/device/unregister`: takes a device away from a secret.
@@ -41,12 +57,15 @@ struct UnregisterRoute: AnsweringRoute {
         let key = shared.hasher.key(of: wanted.secret)
         trace.add(.secretHash(key.primary))
         trace.add(.device(wanted.deviceToken))
+        try shared.rates.countRegistration(key, at: services.loop.now)
+        let wasThere: Bool
         do throws(StorageError) {
-            let wasThere = try await shared.storage.unregister(token: wanted.deviceToken.text, under: key)
-            trace.add(.count("removed", wasThere ? 1 : 0))
+            wasThere = try await shared.storage.unregister(token: wanted.deviceToken.text, under: key)
         } catch {
             throw APIError(error)
         }
+        trace.add(.count("removed", wasThere ? 1 : 0))
+        if !wasThere { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
         return .ok
     }
 }

@@ -19,7 +19,7 @@ struct Reply: Sendable, Equatable {
     /// The answer to a refusal.
     init(_ error: APIError) {
         status = error.code.status
-        retryAfterSeconds = error.code.retryAfterSeconds
+        retryAfterSeconds = error.retryAfterSeconds ?? error.code.retryAfterSeconds
         var writer = JSON.Writer()
         writer.beginObject()
         writer.member("ok", false)

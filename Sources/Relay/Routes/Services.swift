@@ -8,6 +8,7 @@ struct Services: Sendable {
     let hasher: SecretHasher
     let rules: RequestRules
     let limits: DeliveryLimits
+    let rates: RateLimits
     let push: PushSettings
     let clock: WallClock
     let log: Log

@@ -82,6 +82,8 @@ final class Stack: Sendable {
         )
         let environment = [
             "PORT": "0", "DATABASE_URL": "sqlite:" + directory.file("relay.db"), "RELAY_LOOPS": "2",
+            "RELAY_EVENTS_PER_MINUTE": "1000000", "RELAY_REGISTRATIONS_PER_MINUTE": "1000000",
+            "RELAY_UNKNOWN_SECRETS_PER_MINUTE": "1000000",
             "APNS_TEAM_ID": teamID, "APNS_KEY_ID": keyID, "APNS_PRIVATE_KEY_FILE": key,
             "APNS_DEFAULT_BUNDLE_ID": bundleID, "APNS_CA_FILE": directory.file("simulator.pem"),
             "APNS_PRODUCTION_URL": "https://localhost:\(try port("productionPort"))",

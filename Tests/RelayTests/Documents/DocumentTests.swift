@@ -51,7 +51,7 @@ struct DocumentTests {
         let rows = ErrorCode.allCases.map { code in
             [
                 "\(code.status)", "`\(code.rawValue)`", code.sentence,
-                code.retryAfterSeconds.map { "\($0) s" } ?? "",
+                code == .rateLimited ? "as long as it takes" : code.retryAfterSeconds.map { "\($0) s" } ?? "",
             ]
         }
         return Documents.table(["status", "code", "sentence", "`Retry-After`"], rows)

@@ -24,6 +24,7 @@ struct RelayFixture: Sendable {
     struct Options: Sendable {
         var rules = RequestRules(defaultBundleID: Topic("org.example.default"))
         var limits = DeliveryLimits()
+        var rates = RateLimitConfiguration()
         var push = PushSettings()
         var credentialsFault: String?
         var logLevel = LogLevel.debug
@@ -52,7 +53,8 @@ struct RelayFixture: Sendable {
         let credentialsFault = options.credentialsFault
         let shared = Services(
             storage: storage, hasher: SecretHasher(), rules: options.rules, limits: options.limits,
-            push: options.push, clock: WallClock { time.withLock { $0 } }, log: lines.log,
+            rates: RateLimits(options.rates), push: options.push, clock: WallClock { time.withLock { $0 } },
+            log: lines.log,
             deliveryLog: DeliveryLog(storage: storage, log: lines.log), apnsHealth: APNsHealth(),
             checkCredentials: { credentialsFault })
         let (production, sandbox, services) = await loop.run { loop in

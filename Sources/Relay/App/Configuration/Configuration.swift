@@ -70,6 +70,7 @@ struct ServerConfiguration: Sendable {
     var loops: Int?
     var connectionsMax: Int
     var connectionsPerAddressMax: Int
+    var trustedProxies: TrustedProxies
     var headDeadline: Duration
     var bodyDeadline: Duration
     var idleTimeout: Duration
@@ -83,6 +84,7 @@ struct ServerConfiguration: Sendable {
         loops = reader.read(Settings.loops)
         connectionsMax = reader.read(Settings.connectionsMax)
         connectionsPerAddressMax = reader.read(Settings.connectionsPerAddressMax)
+        trustedProxies = TrustedProxies(reader.read(Settings.trustedProxies) ?? [])
         headDeadline = reader.read(Settings.headDeadline)
         bodyDeadline = reader.read(Settings.bodyDeadline)
         idleTimeout = reader.read(Settings.idleTimeout)
@@ -186,6 +188,9 @@ struct DeliveryConfiguration: Sendable {
     var pushesPerEventMax: Int
     var pushesMax: Int
     var logRetention: Duration
+    var eventsPerMinute: Int
+    var registrationsPerMinute: Int
+    var unknownSecretsPerMinute: Int
 
     init(_ reader: inout SettingReader) {
         secretBytesMin = reader.read(Settings.secretBytesMin)
@@ -195,6 +200,9 @@ struct DeliveryConfiguration: Sendable {
         pushesPerEventMax = reader.read(Settings.pushesPerEventMax)
         pushesMax = reader.read(Settings.pushesMax)
         logRetention = reader.read(Settings.logRetention)
+        eventsPerMinute = reader.read(Settings.eventsPerMinute)
+        registrationsPerMinute = reader.read(Settings.registrationsPerMinute)
+        unknownSecretsPerMinute = reader.read(Settings.unknownSecretsPerMinute)
     }
 }
 

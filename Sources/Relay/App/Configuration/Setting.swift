@@ -25,6 +25,7 @@ enum SettingGroup: String, CaseIterable, Sendable {
     case database = "Database"
     case apns = "APNs"
     case delivery = "Registrations and delivery"
+    case limits = "Limits"
     case log = "Logs"
 }
 

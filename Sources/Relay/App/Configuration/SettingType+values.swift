@@ -1,4 +1,5 @@
 import Glibc
+import Network
 import Storage
 
 extension SettingType where Value == Int {
@@ -62,6 +63,25 @@ extension SettingType where Value == String {
             return isAddress ? .success(text) : .failure(.notAccepted)
         },
         render: { $0 })
+}
+
+extension SettingType where Value == [AddressRange] {
+    /// Ranges of IP addresses, separated by commas.
+    static let addressRanges = SettingType(
+        accepts: "IP addresses and ranges such as 10.0.0.0/8 or fd00::/8, separated by commas",
+        parse: { text in
+            var ranges: [AddressRange] = []
+            for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+                let name = String(part.drop { $0 == " " })
+                guard let range = AddressRange(name) else {
+                    let rule = "is no IP address or range without bits after its prefix"
+                    return .failure(.because("\(Quoted.value(name)) \(rule)"))
+                }
+                ranges.append(range)
+            }
+            return .success(ranges)
+        },
+        render: { $0.map(\.description).joined(separator: ",") })
 }
 
 extension SettingType where Value: RawRepresentable & CaseIterable, Value.RawValue == String {

@@ -14,6 +14,7 @@ enum Settings {
         secretBytesMin.row, secretPepper.row, devicesPerSecretMax.row, eventDeadline.row,
         pushesPerEventMax.row, pushesMax.row,
         logRetention.row,
+        eventsPerMinute.row, registrationsPerMinute.row, unknownSecretsPerMinute.row, trustedProxies.row,
         logLevel.row, logFormat.row,
     ]
 
@@ -38,7 +39,7 @@ enum Settings {
         "Open client connections in all. Further ones are answered 503 and closed.")
     static let connectionsPerAddressMax = Setting(
         "RELAY_CONNECTIONS_PER_ADDRESS_MAX", .server, .integer(1...1_000_000), default: 1024,
-        "Open client connections from one address (an IPv6 /64 counts as one). A proxy in front is one address."
+        "Open client connections from one address (an IPv6 /64 counts as one). Trusted proxies have no such cap."
     )
     static let headDeadline = Setting(
         "RELAY_HEAD_DEADLINE", .server, .duration(.milliseconds(100)...(.seconds(600))),
@@ -148,6 +149,23 @@ enum Settings {
         "RELAY_LOG_RETENTION", .delivery, .duration(.seconds(3600)...(.seconds(3650 * 86400))),
         default: .seconds(30 * 86400),
         "How long the rows of the delivery log are kept.")
+
+    // MARK: Limits
+
+    static let eventsPerMinute = Setting(
+        "RELAY_EVENTS_PER_MINUTE", .limits, .integer(0...10_000_000), default: 600,
+        "Events of one secret; as many may come at once after a quiet minute. 0: no limit.")
+    static let registrationsPerMinute = Setting(
+        "RELAY_REGISTRATIONS_PER_MINUTE", .limits, .integer(0...10_000_000), default: 120,
+        "Registrations and unregistrations of one secret, counted together in the same way. 0: no limit.")
+    static let unknownSecretsPerMinute = Setting(
+        "RELAY_UNKNOWN_SECRETS_PER_MINUTE", .limits, .integer(0...10_000_000), default: 600,
+        "Requests of one client address (an IPv6 /64 counts as one) for secrets without devices: events, first "
+            + "registrations, unregistrations of what isn't there. 0: no limit.")
+    static let trustedProxies = Setting(
+        "RELAY_TRUSTED_PROXIES", .limits, optional: .addressRanges, unset: "nobody",
+        "Proxies whose `X-Forwarded-For` or `Forwarded` says who the client is. Without it a proxy in front is "
+            + "one client, and what it forwards shares one limit.")
 
     // MARK: Logs
 

@@ -1,0 +1,65 @@
+/// A range of IP addresses in CIDR notation: `10.0.0.0/8`, `2001:db8::/32`, or one address alone.
+///
+/// IPv4 clients of a socket that speaks both kinds are IPv4 here, and a range written in IPv4-mapped form
+/// (`::ffff:10.0.0.0/104`) is an IPv4 range. An IPv6 range never holds an IPv4 address, not even `::/0`.
+package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
+    private let high: UInt64
+    private let low: UInt64
+    /// Bits that count, of 128; IPv4 has 96 before its own.
+    private let prefix: Int
+    private let isIPv4: Bool
+
+    private static let mappedBits = 96
+
+    /// The range of a text; `nil` for anything else, and where bits are set that the length leaves out.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let first = parts.first, let address = SocketAddress(ip: String(first), port: 0) else {
+            return nil
+        }
+        // A mapped address has its length counted as IPv6 has it.
+        let before = first.utf8.contains(UInt8(ascii: ":")) ? 0 : Self.mappedBits
+        var prefix = 128
+        if parts.count == 2 {
+            guard let length = Self.number(parts[1]), (0...(128 - before)).contains(length) else {
+                return nil
+            }
+            prefix = before + length
+        }
+        high = address.high
+        low = address.low
+        self.prefix = prefix
+        isIPv4 = address.isIPv4 && prefix >= Self.mappedBits
+        guard high & ~Self.mask(prefix) == 0, low & ~Self.mask(prefix - 64) == 0 else { return nil }
+    }
+
+    /// Whether an address lies in the range; its port doesn't matter.
+    package func contains(_ address: SocketAddress) -> Bool {
+        isIPv4 == address.isIPv4 && address.high & Self.mask(prefix) == high
+            && address.low & Self.mask(prefix - 64) == low
+    }
+
+    /// The range as it is written, `10.0.0.0/8`; a single address has its full length.
+    package var description: String {
+        "\(SocketAddress(high: high, low: low).host)/\(isIPv4 ? prefix - Self.mappedBits : prefix)"
+    }
+
+    /// A word whose first bits are set; a count beyond 0 and 64 is none or all.
+    private static func mask(_ bits: Int) -> UInt64 {
+        bits <= 0 ? 0 : UInt64.max << UInt64(64 - min(bits, 64))
+    }
+
+    private static func number(_ text: Substring) -> Int? {
+        guard (1...3).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return nil
+        }
+        return Int(text)
+    }
+}
+
+extension SocketAddress {
+    /// An address of its 16 bytes, without port.
+    fileprivate init(high: UInt64, low: UInt64) {
+        self.init(high: high, low: low, scope: 0, port: 0)
+    }
+}

@@ -1,0 +1,132 @@
+import HTTPServer
+import Network
+
+/// The proxies whose word on a client's address counts.
+struct TrustedProxies: Sendable, Equatable {
+    private let ranges: [AddressRange]
+
+    /// Proxies in some ranges; without one nobody's word counts.
+    init(_ ranges: [AddressRange] = []) {
+        self.ranges = ranges
+    }
+
+    /// Whether an address is a trusted proxy's.
+    func contains(_ address: SocketAddress) -> Bool {
+        ranges.contains { $0.contains(address) }
+    }
+
+    /// Who sent a request: the socket's other end, or whom a trusted one names.
+    func client(of request: Request) -> SocketAddress? {
+        guard let peer = request.remoteAddress, contains(peer) else { return request.remoteAddress }
+        return client(
+            of: peer, forwarded: request.headers.values(of: "Forwarded"),
+            xForwardedFor: request.headers.values(of: "X-Forwarded-For"))
+    }
+
+    /// The client behind a socket's other end, by the values of the two headers in their order.
+    ///
+    /// Each proxy appends whom it heard, so the headers are read from the right, and only as far as each word is a
+    /// trusted proxy's. A proxy writes one of the two and passes on what a client wrote into the other: where both
+    /// are there and disagree, neither is believed.
+    func client(of peer: SocketAddress, forwarded: [String], xForwardedFor: [String]) -> SocketAddress {
+        guard contains(peer) else { return peer }
+        let first = walk(from: peer, ForwardedAddresses.forwarded(forwarded))
+        let second = walk(from: peer, ForwardedAddresses.xForwardedFor(xForwardedFor))
+        if forwarded.isEmpty { return second }
+        if xForwardedFor.isEmpty { return first }
+        return first.clientKey == second.clientKey ? first : peer
+    }
+
+    private func walk(from peer: SocketAddress, _ named: [SocketAddress?]) -> SocketAddress {
+        var client = peer
+        for address in named.reversed().prefix(Bounds.forwardedAddressesMax) {
+            // What names no address hides who was heard: the proxy that wrote it is the last that is known.
+            guard contains(client), let address else { return client }
+            client = address
+        }
+        return client
+    }
+}
+
+/// Reads the addresses out of the headers that proxies write, from left to right; `nil` for an entry without one.
+enum ForwardedAddresses {
+    /// The entries of `X-Forwarded-For`: addresses, some with a port, separated by commas.
+    static func xForwardedFor(_ values: [String]) -> [SocketAddress?] {
+        values.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map {
+            address(trimmed($0[...]))
+        }
+    }
+
+    /// The `for` of each element of `Forwarded` (RFC 7239, section 4).
+    ///
+    /// A value with a quotation mark that isn't closed can't be cut into elements: it counts as one without address.
+    static func forwarded(_ values: [String]) -> [SocketAddress?] {
+        values.flatMap { value -> [SocketAddress?] in
+            guard let elements = elements(value) else { return [nil] }
+            return elements.map { pairs in
+                let mine = pairs.filter { $0.name == "for" }
+                return mine.count == 1 ? address(mine[0].value[...]) : nil
+            }
+        }
+    }
+
+    /// The address of `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:80`.
+    private static func address(_ text: Substring) -> SocketAddress? {
+        var host = text
+        if text.hasPrefix("[") {
+            guard let end = text.firstIndex(of: "]") else { return nil }
+            host = text[text.index(after: text.startIndex)..<end]
+            let rest = text[text.index(after: end)...]
+            guard host.contains(":"), rest.isEmpty || rest.hasPrefix(":") else { return nil }
+        } else if let colon = text.firstIndex(of: ":"), text.lastIndex(of: ":") == colon {
+            host = text[..<colon]
+        }
+        return SocketAddress(ip: String(host), port: 0)
+    }
+
+    private struct Pair {
+        var name: String
+        var value: String
+    }
+
+    /// Cuts at the commas and semicolons that stand in no quoted string.
+    private static func elements(_ text: String) -> [[Pair]]? {
+        var elements: [[Pair]] = [[]]
+        var name: String?
+        var token = ""
+        var isQuoted = false
+        var isEscaped = false
+        func finish() {
+            if let name { elements[elements.count - 1].append(Pair(name: name, value: token)) }
+            name = nil
+            token = ""
+        }
+        for character in text {
+            switch character {
+            case _ where isEscaped:
+                token.append(character)
+                isEscaped = false
+            case "\\" where isQuoted: isEscaped = true
+            case "\"": isQuoted.toggle()
+            case _ where isQuoted: token.append(character)
+            case " ", "\t": continue
+            case "=" where name == nil:
+                name = token.lowercased()
+                token = ""
+            case ";": finish()
+            case ",":
+                finish()
+                elements.append([])
+            default: token.append(character)
+            }
+        }
+        finish()
+        return isQuoted ? nil : elements
+    }
+
+    private static func trimmed(_ text: Substring) -> Substring {
+        let start = text.drop { $0 == " " || $0 == "\t" }
+        guard let end = start.lastIndex(where: { $0 != " " && $0 != "\t" }) else { return "" }
+        return start[...end]
+    }
+}

@@ -1,0 +1,103 @@
+import JSON
+import Network
+import Testing
+
+@Suite(.timeLimit(.minutes(2)))
+struct LimitTests {
+    private static let secret = "a secret of the test"
+    private static let event =
+        #"{"secret":"a secret of the test","eventType":"complete","sessionID":"ses_1"}"#
+
+    @Test("An event too many is 429 with Retry-After, whichever loop it comes to; another secret goes on")
+    func events() async throws {
+        try await Stack.run(["RELAY_EVENTS_PER_MINUTE": "5", "RELAY_LOOPS": "2"]) { stack in
+            try await stack.register(Self.secret, token(1))
+            var statuses: [Int: Int] = [:]
+            for _ in 0..<20 {
+                let answer = try await stack.http.post("/v1/event", Self.event)
+                statuses[answer.status, default: 0] += 1
+                guard answer.status == 429 else { continue }
+                #expect(try answer.json()["code"] == "rate_limited")
+                let wait = answer.headers["retry-after"].flatMap { Int($0) } ?? 0
+                #expect((1...12).contains(wait))
+            }
+            // One more may have come to be while the test was at it, on a slow machine.
+            let sent = statuses[200] ?? 0
+            #expect((5...8).contains(sent) && statuses[429] == 20 - sent)
+            #expect(try await stack.control.pushes().count == sent)
+            #expect(try await stack.event("another secret of the test").failed == 0)
+        }
+    }
+
+    @Test("Strangers are told apart by what a trusted proxy says, and by nothing else")
+    func strangers() async throws {
+        let limit = ["RELAY_UNKNOWN_SECRETS_PER_MINUTE": "1"]
+        func statuses(_ stack: Stack) async throws -> [Int] {
+            var statuses: [Int] = []
+            for client in ["198.51.100.1", "198.51.100.2", "198.51.100.2"] {
+                let answer = try await stack.http.send(
+                    "POST", "/v1/event", body: Self.event,
+                    headers: ["X-Forwarded-For: 203.0.113.9, \(client)"])
+                statuses.append(answer.status)
+            }
+            return statuses
+        }
+        try await Stack.run(limit.merging(["RELAY_TRUSTED_PROXIES": "127.0.0.0/8"]) { $1 }) { stack in
+            let found = try await statuses(stack)
+            #expect(found == [200, 200, 429])
+        }
+        try await Stack.run(limit) { stack in
+            let found = try await statuses(stack)
+            #expect(found == [200, 429, 429])
+        }
+    }
+
+    @Test("A trusted proxy may have more connections than one address")
+    func connections() async throws {
+        let cap = ["RELAY_CONNECTIONS_PER_ADDRESS_MAX": "2", "RELAY_CONNECTIONS_MAX": "8"]
+        func answers(_ stack: Stack, _ count: Int) async throws -> [Bool] {
+            var held: [HeldConnection] = []
+            var answers: [Bool] = []
+            for _ in 0..<count {
+                let connection = try await HeldConnection(stack.http)
+                answers.append(try await connection.get("/health").hasPrefix("HTTP/1.1 200"))
+                held.append(connection)
+            }
+            for connection in held { await connection.close() }
+            return answers
+        }
+        try await Stack.run(cap) { stack in
+            let found = try await answers(stack, 3)
+            #expect(found == [true, true, false])
+        }
+        try await Stack.run(cap.merging(["RELAY_TRUSTED_PROXIES": "127.0.0.1,::1"]) { $1 }) { stack in
+            // The cap over all addresses holds for proxies too.
+            let found = try await answers(stack, 9)
+            #expect(found == Array(repeating: true, count: 8) + [false])
+        }
+    }
+
+    @Test(
+        "Beyond RELAY_PUSHES_MAX events are refused before anything is sent, and below it they pass at once")
+    func overload() async throws {
+        let settings = ["RELAY_PUSHES_MAX": "20", "RELAY_LOOPS": "2"]
+        try await Stack.run(settings, simulator: ["--latency", "400ms"]) { stack in
+            for number in 0..<5 { try await stack.register(Self.secret, token(number)) }
+            let answers = try await withThrowingTaskGroup(of: HTTPClient.Answer.self) { group in
+                for _ in 0..<60 { group.addTask { try await stack.http.post("/v1/event", Self.event) } }
+                return try await group.reduce(into: [HTTPClient.Answer]()) { $0.append($1) }
+            }
+            let refused = answers.filter { $0.status == 503 }
+            for answer in refused {
+                #expect(try answer.json()["code"] == "overloaded")
+                #expect(answer.headers["retry-after"] == "1")
+            }
+            let results = try answers.filter { $0.status == 200 }.map { try EventResult($0.json()) }
+            #expect(!refused.isEmpty && !results.isEmpty && refused.count + results.count == 60)
+            #expect(results.allSatisfy { $0.sent == 5 && $0.deliveries.count == 5 })
+            #expect(try await stack.control.pushes().count == 5 * results.count)
+            // All is answered: there is room again, for as much as before.
+            #expect(try await stack.event(Self.secret).sent == 5)
+        }
+    }
+}
