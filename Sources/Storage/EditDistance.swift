@@ -1,8 +1,8 @@
 /// How far apart two names are, to suggest the one that was meant.
-enum EditDistance {
+package enum EditDistance {
     /// The number of insertions, deletions, replacements and swaps of neighbours that turn one into the other
     /// (optimal string alignment).
-    static func between(_ left: String, _ right: String) -> Int {
+    package static func between(_ left: String, _ right: String) -> Int {
         let left = Array(left.utf8)
         let right = Array(right.utf8)
         var beforePrevious: [Int] = []
@@ -24,7 +24,7 @@ enum EditDistance {
     }
 
     /// The name nearest to one that is unknown, when it is near enough to be what was meant.
-    static func nearest(to name: String, among names: [String]) -> String? {
+    package static func nearest(to name: String, among names: [String]) -> String? {
         let ranked = names.map { (name: $0, distance: between(name, $0)) }
         guard let best = ranked.min(by: { $0.distance < $1.distance }) else { return nil }
         return best.distance <= max(2, name.utf8.count / 3) ? best.name : nil

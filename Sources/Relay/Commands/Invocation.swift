@@ -1,3 +1,5 @@
+import Storage
+
 /// What the command line asks for.
 enum Invocation: Equatable, Sendable {
     /// Run a command with what its flags say, by setting name.

@@ -76,7 +76,8 @@ extension APIError {
     /// The log keeps the rest.
     init(_ error: StorageError) {
         switch error {
-        case .unavailable, .timeout, .full, .readOnly, .inUse, .corrupt, .schemaTooNew, .schemaTooOld,
+        case .unavailable, .timeout, .refused, .full, .readOnly, .inUse, .corrupt, .schemaTooNew,
+            .schemaTooOld,
             .foreignDatabase:
             self.init(.storageUnavailable, logDetail: error.logDetail)
         case .closed:

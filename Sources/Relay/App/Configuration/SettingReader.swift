@@ -1,3 +1,5 @@
+import Storage
+
 /// Where settings come from.
 ///
 /// Names are those of environment variables in both.
