@@ -5,6 +5,14 @@ package enum DeviceEnvironment: String, Hashable, Sendable, CaseIterable {
     /// `api.push.apple.com`: TestFlight and the App Store.
     case production
 
+    /// The environment that a column's text stands for.
+    ///
+    /// Another program's row may have any text there. It counts as the column's default, so that one strange row
+    /// doesn't keep its secret's devices from being read; if that is wrong, APNs' answer corrects it.
+    package init(column text: String) {
+        self = DeviceEnvironment(rawValue: text) ?? .production
+    }
+
     /// The other one.
     package var other: DeviceEnvironment {
         switch self {

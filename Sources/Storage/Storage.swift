@@ -7,7 +7,8 @@
 /// token has both, the primary row counts. No call reaches another secret's rows, whatever they have in common.
 ///
 /// **Texts** are kept exactly; one with a NUL or past its bound in `StorageLimits` is refused as `invalidValue` and
-/// nothing is changed. Empty texts are texts.
+/// nothing is changed. Empty texts are texts. What another program left in an adopted row is read as well as it can be,
+/// row by row: an unknown environment counts as production.
 ///
 /// **Atomicity**: a call that throws has changed nothing, save that after `unavailable` or `timeout` it may not be known.
 /// When a changing call has returned, its change survives the death of the process and of the machine.

@@ -46,10 +46,10 @@ struct DeviceReads {
     static func device(
         _ row: borrowing SQLiteRow, _ hash: SecretHash
     ) throws(StorageError) -> Device {
-        guard let environment = DeviceEnvironment(rawValue: try row.text(3)) else { throw row.wrong(3) }
-        return Device(
-            id: try row.text(0), secretHash: hash, token: try row.text(1), bundleID: try row.text(2),
-            environment: environment, createdAt: try row.integer(4), updatedAt: try row.integer(5),
+        Device(
+            id: try row.text(0), secretHash: hash, token: row.repairedText(1), bundleID: row.repairedText(2),
+            environment: DeviceEnvironment(column: row.repairedText(3)), createdAt: try row.integer(4),
+            updatedAt: try row.integer(5),
             details: DeviceDetails(
                 deviceName: try row.optionalText(6), deviceModel: try row.optionalText(7),
                 osVersion: try row.optionalText(8), appVersion: try row.optionalText(9),

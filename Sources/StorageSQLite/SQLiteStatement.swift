@@ -149,6 +149,15 @@ struct SQLiteRow: ~Copyable {
         return text
     }
 
+    /// The column as text whatever it holds, with U+FFFD where its bytes are no UTF-8.
+    ///
+    /// For rows that another program may have written, each of which must be readable for itself.
+    func repairedText(_ column: Int32) -> String {
+        guard let bytes = unsafe sqlite3_column_text(handle, column) else { return "" }
+        let count = unsafe Int(sqlite3_column_bytes(handle, column))
+        return unsafe String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
+    }
+
     func optionalText(_ column: Int32) throws(StorageError) -> String? {
         isNull(column) ? nil : try text(column)
     }

@@ -70,6 +70,17 @@ struct LifecycleTests {
         }
     }
 
+    @Test("relay migrate beside a running relay finds nothing to do and ends with 0")
+    func migrateBeside() async throws {
+        try await Stack.run { stack in
+            let database = try #require(stack.environment["DATABASE_URL"])
+            let migrate = try Program("relay", ["migrate"], environment: ["DATABASE_URL": database])
+            #expect(try await migrate.ended() == 0)
+            #expect(migrate.output.contains("up to date"))
+            #expect(try await stack.http.get("/health").status == 200)
+        }
+    }
+
     @Test("A start that can't work names every problem and ends with 78, or 69 for the database")
     func badStarts() async throws {
         let directory = try TemporaryDirectory()

@@ -30,6 +30,14 @@ enum OpenStorage {
         }
     }
 
+    /// The steps that opening a database would apply, found out without changing it; also beside a relay that runs.
+    static func pendingSteps(of database: DatabaseURL) async throws(StorageError) -> [SchemaStep] {
+        switch database.engine {
+        case .sqlite: try await SQLiteStorage.pendingSteps(at: try sqliteLocation(database))
+        case .postgres, .mysql: throw .unavailable(logDetail: "no driver for \(database.engine.rawValue)")
+        }
+    }
+
     /// Where a database is, for a person: never a user or a password.
     static func description(of database: DatabaseURL) -> String {
         switch database.engine {

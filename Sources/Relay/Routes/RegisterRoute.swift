@@ -21,8 +21,7 @@ struct RegisterRoute: AnsweringRoute {
             environment: wanted.environment, at: shared.clock.now)
         let result: RegistrationResult
         do throws(StorageError) {
-            result = try await shared.storage.register(
-                registration, under: key, deviceLimit: shared.limits.devicesPerSecretMax)
+            result = try await register(registration, under: key, replacing: wanted.unfoldedToken)
         } catch {
             throw APIError(error)
         }
@@ -44,6 +43,20 @@ struct RegisterRoute: AnsweringRoute {
         }
         if devices.isEmpty { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
     }
+
+    /// Registers the device, and removes the row that it has under its unfolded token, which would get a second push.
+    private func register(
+        _ registration: Registration, under key: SecretKey, replacing unfolded: String?
+    ) async throws(StorageError) -> RegistrationResult {
+        let storage = services.shared.storage
+        let limit = services.shared.limits.devicesPerSecretMax
+        let result = try await storage.register(registration, under: key, deviceLimit: limit)
+        guard let unfolded else { return result }
+        let wasThere = try await storage.unregister(token: unfolded, under: key)
+        // The old row was one of those that left no room.
+        guard wasThere, result == .limitReached else { return result }
+        return try await storage.register(registration, under: key, deviceLimit: limit)
+    }
 }
 
 /// `POST /v1/device/unregister`: takes a device away from a secret.
@@ -58,14 +71,16 @@ struct UnregisterRoute: AnsweringRoute {
         trace.add(.secretHash(key.primary))
         trace.add(.device(wanted.deviceToken))
         try shared.rates.countRegistration(key, at: services.loop.now)
-        let wasThere: Bool
+        var removed = 0
         do throws(StorageError) {
-            wasThere = try await shared.storage.unregister(token: wanted.deviceToken.text, under: key)
+            for token in [wanted.deviceToken.text, wanted.unfoldedToken].compactMap(\.self) {
+                if try await shared.storage.unregister(token: token, under: key) { removed += 1 }
+            }
         } catch {
             throw APIError(error)
         }
-        trace.add(.count("removed", wasThere ? 1 : 0))
-        if !wasThere { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
+        trace.add(.count("removed", removed))
+        if removed == 0 { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
         return .ok
     }
 }

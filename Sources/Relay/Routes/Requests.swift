@@ -15,6 +15,8 @@ struct RequestRules: Sendable {
 struct RegisterRequest: Sendable {
     let secret: Secret
     let deviceToken: DeviceToken
+    /// The token as it was sent, where that is not the folded one.
+    let unfoldedToken: String?
     let bundleID: Topic
     let environment: DeviceEnvironment
 
@@ -22,7 +24,7 @@ struct RegisterRequest: Sendable {
     init(body: [UInt8], rules: RequestRules) throws(APIError) {
         let fields = try RequestFields(body: body)
         secret = try fields.secret(rules)
-        deviceToken = try fields.deviceToken()
+        (deviceToken, unfoldedToken) = try fields.deviceToken()
         guard let bundleID = try fields.bundleID() ?? rules.defaultBundleID else {
             throw APIError(.missingField, field: .bundleID)
         }
@@ -42,12 +44,14 @@ struct RegisterRequest: Sendable {
 struct UnregisterRequest: Sendable {
     let secret: Secret
     let deviceToken: DeviceToken
+    /// The token as it was sent, where that is not the folded one.
+    let unfoldedToken: String?
 
     /// Checks a body; fields are looked at in the order of docs/API.md.
     init(body: [UInt8], rules: RequestRules) throws(APIError) {
         let fields = try RequestFields(body: body)
         secret = try fields.secret(rules)
-        deviceToken = try fields.deviceToken()
+        (deviceToken, unfoldedToken) = try fields.deviceToken()
     }
 }
 
@@ -137,11 +141,13 @@ extension RequestFields {
         return Secret(text)
     }
 
-    fileprivate func deviceToken() throws(APIError) -> DeviceToken {
-        guard let token = DeviceToken(try required(.deviceToken)) else {
-            throw APIError(.invalidField, field: .deviceToken)
-        }
-        return token
+    /// The token, and the text that was sent where it isn't the token's own.
+    ///
+    /// OpenCode's relay kept tokens as they were sent, so a row that it left may have the unfolded one.
+    fileprivate func deviceToken() throws(APIError) -> (DeviceToken, unfolded: String?) {
+        let text = try required(.deviceToken)
+        guard let token = DeviceToken(text) else { throw APIError(.invalidField, field: .deviceToken) }
+        return (token, token.text == text ? nil : text)
     }
 
     fileprivate func bundleID() throws(APIError) -> Topic? {

@@ -143,6 +143,25 @@ struct APITests {
         }
     }
 
+    @Test("A device that OpenCode's relay kept with capitals is one device from its next registration on")
+    func unfoldedToken() async throws {
+        var options = RelayFixture.Options()
+        options.limits.devicesPerSecretMax = 1
+        try await RelayFixture.with(options) { relay in
+            let body: JSON.Value = ["secret": .string(RelayFixture.secret), "deviceToken": "AAbb"]
+            relay.storage.add("AAbb", under: RelayFixture.key)
+            // Also where the old row leaves no room for another.
+            #expect(await relay.post("/v1/device/register", body).status == 200)
+            #expect(relay.storage.state.withLock { $0.devices.map(\.token) } == ["aabb"])
+            relay.storage.add("AAbb", under: RelayFixture.key)
+            #expect(await relay.post("/v1/device/register", body).status == 200)
+            #expect(relay.storage.state.withLock { $0.devices.map(\.token) } == ["aabb"])
+            relay.storage.add("AAbb", under: RelayFixture.key)
+            #expect(await relay.post("/v1/device/unregister", body).status == 200)
+            #expect(relay.storage.state.withLock { $0.devices.isEmpty })
+        }
+    }
+
     @Test("Each answer is one line with route, status, duration and the secret's prefix, and nothing secret")
     func logLines() async throws {
         let lines = try await RelayFixture.with { relay in
