@@ -57,9 +57,6 @@ package protocol Storage: Sendable {
         of key: SecretKey, before cursor: DeliveryCursor?, limit: Int
     ) async throws(StorageError) -> [Delivery]
 
-    /// The newest delivery to each of a secret's devices, in no order; none for a device that had none.
-    func lastDeliveries(to devices: [Device], under key: SecretKey) async throws(StorageError) -> [Delivery]
-
     /// Removes log rows made before `time`, oldest first, at most `limit` of them, and says how many.
     ///
     /// Small steps keep the writer free for others: call again while it returns `limit`.
@@ -126,4 +123,19 @@ package protocol Storage: Sendable {
     ///
     /// Calls that come later throw `closed`. Closing twice is allowed; both return when all is closed.
     func close() async
+}
+
+extension Storage {
+    /// The newest delivery to each of a secret's devices, newest first; none for a device that had none among the
+    /// secret's newest `StorageLimits.lastDeliveriesWindow`.
+    ///
+    /// From the log's newest rows, because an index by device would make every push dearer.
+    package func lastDeliveries(
+        to devices: [Device], under key: SecretKey
+    ) async throws(StorageError) -> [Delivery] {
+        var missing = Set(devices.map(\.id))
+        guard !missing.isEmpty else { return [] }
+        return try await deliveries(of: key, before: nil, limit: StorageLimits.lastDeliveriesWindow)
+            .filter { delivery in delivery.deviceID.map { missing.remove($0) != nil } ?? false }
+    }
 }

@@ -28,6 +28,8 @@ package enum StorageLimits {
     package static let preferencesBytes = 4_096
     /// Bytes of a stored answer.
     package static let answerBytes = 65_536
+    /// Rows of a secret's log among which the last delivery to a device is looked for.
+    package static let lastDeliveriesWindow = 1_000
     /// Milliseconds that an event's receipt is kept: the same `eventID` within 24 h gets the first answer again.
     package static let receiptLifetime: EpochMilliseconds = 24 * 60 * 60 * 1_000
     /// Due rows that a claim looks at in one query.

@@ -3,7 +3,6 @@ internal import Storage
 /// Reads the delivery log; for a reading connection.
 struct DeliveryReads {
     private let page: SQLiteStatement
-    private let lastOfDevice: SQLiteStatement
 
     private static let columns = "id, event_type, session_id, status, error, created_at, device_id"
 
@@ -13,11 +12,6 @@ struct DeliveryReads {
             SELECT \(Self.columns), secret_hash = ?1 FROM delivery_log
             WHERE secret_hash IN (?1, ?2) AND (created_at, id) < (?3, ?4)
             ORDER BY created_at DESC, id DESC LIMIT ?5
-            """)
-        lastOfDevice = try connection.prepare(
-            """
-            SELECT \(Self.columns), secret_hash = ?1 FROM delivery_log
-            WHERE secret_hash IN (?1, ?2) AND device_id = ?3 ORDER BY created_at DESC, id DESC LIMIT 1
             """)
     }
 
@@ -38,20 +32,6 @@ struct DeliveryReads {
         return deliveries
     }
 
-    func last(to devices: [Device], _ key: SecretKey) throws(StorageError) -> [Delivery] {
-        var deliveries: [Delivery] = []
-        for device in devices {
-            try lastOfDevice.query {
-                $0.hash(key.primary)
-                $0.hash(key.legacy ?? key.primary)
-                $0.text(device.id)
-            } row: { row throws(StorageError) in
-                deliveries.append(try Self.delivery(row, key))
-            }
-        }
-        return deliveries
-    }
-
     private static func delivery(
         _ row: borrowing SQLiteRow, _ key: SecretKey
     ) throws(StorageError) -> Delivery {
@@ -66,30 +46,41 @@ struct DeliveryReads {
 
 /// Changes the delivery log; for the writing connection, within a transaction.
 struct DeliveryWrites {
+    /// Rows of one statement: it costs about as much to begin one as to insert a row.
+    private static let rowsPerStatement = 32
+
     private let insert: SQLiteStatement
+    private let insertMany: SQLiteStatement
     private let deleteOld: SQLiteStatement
 
     init(_ connection: SQLiteConnection) throws(StorageError) {
         insert = try connection.prepare(Self.insertion("INSERT"))
+        insertMany = try connection.prepare(Self.insertion("INSERT", rows: Self.rowsPerStatement))
         deleteOld = try connection.prepare(
             """
-            DELETE FROM delivery_log WHERE id IN
-                (SELECT id FROM delivery_log WHERE created_at < ? ORDER BY created_at LIMIT ?)
+            DELETE FROM delivery_log WHERE (created_at, id) IN
+                (SELECT created_at, id FROM delivery_log WHERE created_at < ? ORDER BY created_at, id LIMIT ?)
             """)
     }
 
     func append(_ deliveries: [Delivery]) throws(StorageError) {
-        for delivery in deliveries {
-            try insert.execute { $0.delivery(delivery) }
+        // In the table's order each row goes behind the one before it, where SQLite need not look for its place.
+        var rest = deliveries.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }[...]
+        while !rest.isEmpty {
+            let count = rest.count < Self.rowsPerStatement ? 1 : Self.rowsPerStatement
+            try (count == 1 ? insert : insertMany).execute {
+                for delivery in rest.prefix(count) { $0.delivery(delivery) }
+            }
+            rest = rest.dropFirst(count)
         }
     }
 
-    /// The statement that stores a row, begun with `INSERT` or a kind of it; `SQLiteBinder.delivery` binds it.
-    static func insertion(_ words: String) -> String {
+    /// The statement that stores rows, begun with `INSERT` or a kind of it; `SQLiteBinder.delivery` binds each.
+    static func insertion(_ words: String, rows: Int = 1) -> String {
         """
         \(words) INTO delivery_log
             (id, secret_hash, event_type, session_id, status, error, created_at, device_id)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        VALUES \(Array(repeating: "(?, ?, ?, ?, ?, ?, ?, ?)", count: rows).joined(separator: ", "))
         """
     }
 

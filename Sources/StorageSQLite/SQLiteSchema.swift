@@ -135,8 +135,11 @@ extension SQLiteSchema {
         """
     ]
 
-    /// A new file keeps a secret's devices side by side, in the order of the key they are looked up by: half the size,
-    /// and half the time of a look-up, of OpenCode's table with its primary key on `id`.
+    /// A new file keeps rows in the order in which they are used.
+    ///
+    /// A secret's devices lie side by side, by the key they are looked up by: half the size, and half the time of a
+    /// look-up, of OpenCode's table with its primary key on `id`. The log grows at its end and is pruned at its beginning,
+    /// with one index instead of three.
     private static let devicesAndDeliveries = [
         """
         CREATE TABLE device_registration (
@@ -152,17 +155,17 @@ extension SQLiteSchema {
         """,
         """
         CREATE TABLE delivery_log (
-            id TEXT NOT NULL PRIMARY KEY,
+            id TEXT NOT NULL,
             secret_hash TEXT NOT NULL,
             event_type TEXT NOT NULL,
             session_id TEXT NOT NULL,
             status TEXT NOT NULL,
             error TEXT,
-            created_at INTEGER NOT NULL
-        ) STRICT
+            created_at INTEGER NOT NULL,
+            PRIMARY KEY (created_at, id)
+        ) STRICT, WITHOUT ROWID
         """,
-        "CREATE INDEX delivery_log_secret_hash_idx ON delivery_log (secret_hash)",
-        "CREATE INDEX delivery_log_created_at_idx ON delivery_log (created_at)",
+        "CREATE INDEX delivery_log_secret_hash_idx ON delivery_log (secret_hash, created_at, id)",
     ]
 
     private static let eventReceipts = [
@@ -215,6 +218,5 @@ extension SQLiteSchema {
         "ALTER TABLE device_registration ADD COLUMN app_version TEXT",
         "ALTER TABLE device_registration ADD COLUMN preferences TEXT",
         "ALTER TABLE delivery_log ADD COLUMN device_id TEXT",
-        "CREATE INDEX delivery_log_device_idx ON delivery_log (secret_hash, device_id, created_at)",
     ]
 }

@@ -157,13 +157,6 @@ extension SQLiteStorage {
     }
 
     /// As `Storage` says.
-    package func lastDeliveries(
-        to devices: [Device], under key: SecretKey
-    ) async throws(StorageError) -> [Delivery] {
-        try await read { session throws(StorageError) in try session.deliveries.last(to: devices, key) }
-    }
-
-    /// As `Storage` says.
     package func pruneDeliveries(
         before time: EpochMilliseconds, limit: Int
     ) async throws(StorageError) -> Int {

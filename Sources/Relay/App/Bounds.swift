@@ -42,7 +42,7 @@ enum Bounds {
     /// Rows of the delivery log that wait to be written; further ones are dropped and counted.
     static let deliveriesWaitingMax = 50_000
     /// Rows of the delivery log in one transaction.
-    static let deliveriesPerBatchMax = 500
+    static let deliveriesPerBatchMax = 2_000
     /// Attempts to write a batch of the delivery log while the database is unavailable.
     static let deliveriesAttemptsMax = 6
     /// Before the second attempt; each further wait is twice as long.

@@ -129,14 +129,6 @@ final class FakeStorage: Storage {
         try checked { state in Array(state.deliveries.filter { $0.secretHash == key.primary }.prefix(limit)) }
     }
 
-    func lastDeliveries(
-        to devices: [Device], under key: SecretKey
-    ) async throws(StorageError) -> [Delivery] {
-        try checked { state in
-            devices.compactMap { device in state.deliveries.last { $0.deviceID == device.id } }
-        }
-    }
-
     func pruneDeliveries(before time: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int {
         try checked { state in
             state.prunes.append((time, limit))
