@@ -28,7 +28,7 @@ package struct SQLiteLocation: Hashable, Sendable {
                 throw DatabaseURLError("sqlite:// takes an absolute path: sqlite:///path/to/relay.db.")
             }
         }
-        guard let path = Self.decode(rest.utf8) else {
+        guard let path = PercentEscapes.decode(rest) else {
             throw DatabaseURLError("The path of the SQLite database has a wrong percent escape.")
         }
         guard !path.isEmpty, !path.hasSuffix("/") else {
@@ -39,25 +39,5 @@ package struct SQLiteLocation: Hashable, Sendable {
                 "The SQLite database must be a file: each connection to :memory: has its own.")
         }
         self.path = path
-    }
-
-    private static func decode(_ text: Substring.UTF8View) -> String? {
-        var bytes: [UInt8] = []
-        var rest = text[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let high = rest.popFirst().flatMap(hexValue), let low = rest.popFirst().flatMap(hexValue),
-                high != 0 || low != 0
-            else { return nil }
-            bytes.append(high << 4 | low)
-        }
-        return String(validating: bytes, as: UTF8.self)
-    }
-
-    private static func hexValue(_ byte: UInt8) -> UInt8? {
-        Character(UnicodeScalar(byte)).hexDigitValue.map(UInt8.init)
     }
 }

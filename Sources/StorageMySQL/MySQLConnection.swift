@@ -1,0 +1,203 @@
+internal import CMariaDB
+package import Storage
+
+/// One connection to a MySQL or MariaDB server, and the only owner of its handle.
+@safe
+package final class MySQLConnection: SQLConnection {
+    /// Where the database is.
+    package typealias Location = MySQLLocation
+
+    private let handle: UnsafeMutablePointer<MYSQL>
+    private let wait: MySQLWait
+    private var statements: [String: MySQLStatement] = [:]
+    /// Session variables that a schema change needs otherwise.
+    private let limits: SessionLimits
+
+    /// False after a failure that ended the connection.
+    package private(set) var isUsable = true
+
+    /// Statements that are kept prepared; the program has fewer.
+    private static let statementsMax = 256
+    /// How long taking leave of a server may take.
+    private static let closingTime: Duration = .milliseconds(100)
+
+    private init(_ handle: UnsafeMutablePointer<MYSQL>, _ wait: MySQLWait, _ options: ServerOptions) {
+        unsafe self.handle = handle
+        self.wait = wait
+        limits = SessionLimits(
+            isMariaDB: unsafe mariadb_connection(handle) != 0, callTimeout: options.callTimeout)
+    }
+
+    deinit {
+        wait.deadline = .now + Self.closingTime
+        wait.during { unsafe mysql_close(handle) }
+        // Their handles are freed after the connection's, so that nothing is sent for them.
+        statements = [:]
+    }
+
+    /// As `SQLConnection` says; each host gets the whole `connectTimeout`.
+    package static func open(
+        _ location: MySQLLocation, options: ServerOptions
+    ) throws(SQLFailure) -> MySQLConnection {
+        var failure = SQLFailure(.connectionLost, .unavailable(logDetail: "no host"), mayBeDone: false)
+        let hosts: [MySQLLocation.Host?] = location.hosts.isEmpty ? [nil] : location.hosts
+        for (index, host) in hosts.enumerated() {
+            do throws(SQLFailure) {
+                let wait = MySQLWait()
+                wait.deadline = .now + options.connectTimeout
+                let handle = try unsafe MySQLConnector(location, wait, options).connect(to: host)
+                let connection = unsafe MySQLConnection(handle, wait, options)
+                try connection.prepareSession(options, isOneOfSeveral: hosts.count > 1)
+                return connection
+            } catch {
+                // What may be better later counts more than a host that refuses.
+                if index == 0 || error.kind == .connectionLost { failure = error }
+            }
+        }
+        failure.mayBeDone = false
+        throw failure
+    }
+
+    /// When the statements that are run now must have ended.
+    package var deadline: ContinuousClock.Instant {
+        get { wait.deadline }
+        set { wait.deadline = newValue }
+    }
+
+    /// Whether a transaction is open.
+    package var isInTransaction: Bool {
+        unsafe handle.pointee.server_status & UInt32(SERVER_STATUS_IN_TRANS) != 0
+    }
+
+    /// Runs a statement and says how many rows it inserted, deleted, or found to update.
+    package func execute(_ sql: String, _ parameters: [SQLValue]) throws(SQLFailure) -> Int {
+        let statement = try run(sql, parameters)
+        defer { statement.reset() }
+        return statement.matchedRows
+    }
+
+    /// Runs a statement and gives its rows to `row`.
+    package func query(
+        _ sql: String, _ parameters: [SQLValue], row: (SQLRow) throws(SQLFailure) -> Void
+    ) throws(SQLFailure) {
+        let statement = try run(sql, parameters)
+        defer { statement.reset() }
+        while let values = try checked(
+            "reading", { () throws(MySQLStatement.Fault) in try statement.nextRow() })
+        {
+            let known = values.compactMap(\.self)
+            guard known.count == values.count else {
+                throw SQLFailure(.other, .corrupt(logDetail: "a text in the database is no UTF-8"))
+            }
+            try row(SQLRow(known))
+        }
+    }
+
+    /// Runs text as it is.
+    package func run(_ sql: String) throws(SQLFailure) {
+        try checked("running a statement") { () throws(MySQLStatement.Fault) in
+            guard unsafe mysql_real_query(handle, sql, UInt(sql.utf8.count)) == 0 else {
+                throw unsafe MySQLStatement.Fault(
+                    code: mysql_errno(handle), message: String(cString: mysql_error(handle)))
+            }
+            guard unsafe mysql_field_count(handle) > 0 else { return }
+            unsafe mysql_free_result(mysql_store_result(handle))
+        }
+    }
+
+    /// As `SQLConnection` says, with a lock of this name that the server keeps for this database.
+    ///
+    /// MySQL's DDL commits by itself, so what `body` did before it threw stays. The lock is the connection's: it goes with
+    /// it. On Galera it is one node's; the steps are statements that do no harm when two processes run them.
+    package func withSchemaLock<Result>(
+        _ body: () throws(SQLFailure) -> Result
+    ) throws(SQLFailure) -> Result {
+        while try integer("SELECT get_lock(\(Self.lockName), 1)") != 1 {
+            guard !wait.isOver else {
+                throw SQLFailure(.other, .timeout(logDetail: "another process is changing the schema"))
+            }
+        }
+        defer { try? run("DO release_lock(\(Self.lockName))") }
+        // Rebuilding a large table takes its time.
+        try run(limits.forSchemaChange)
+        defer { try? run(limits.forCalls) }
+        return try body()
+    }
+
+    private static let lockName = "concat('relay_schema:', sha1(database()))"
+}
+
+// MARK: - Parts
+
+extension MySQLConnection {
+    /// Runs a statement that is prepared at its first use; its result, if any, is on this side then.
+    private func run(_ sql: String, _ parameters: [SQLValue]) throws(SQLFailure) -> MySQLStatement {
+        let statement = try prepared(sql)
+        try checked("running a statement") { () throws(MySQLStatement.Fault) in
+            try statement.execute(parameters)
+        }
+        return statement
+    }
+
+    private func prepared(_ sql: String) throws(SQLFailure) -> MySQLStatement {
+        if let statement = statements[sql] { return statement }
+        if statements.count >= Self.statementsMax { wait.during { statements = [:] } }
+        let statement = try checked("preparing") { () throws(MySQLStatement.Fault) in
+            try unsafe MySQLStatement(sql, on: handle)
+        }
+        statements[sql] = statement
+        return statement
+    }
+
+    /// Calls into libmariadb until the deadline, and maps its error.
+    private func checked<Result>(
+        _ action: String, _ body: () throws(MySQLStatement.Fault) -> Result
+    ) throws(SQLFailure) -> Result {
+        guard isUsable else {
+            throw SQLFailure(
+                .connectionLost, .unavailable(logDetail: "the connection had ended"), mayBeDone: false)
+        }
+        let outcome = wait.during { () -> Swift.Result<Result, MySQLStatement.Fault> in
+            do throws(MySQLStatement.Fault) { return .success(try body()) } catch { return .failure(error) }
+        }
+        switch outcome {
+        case .success(let result): return result
+        case .failure(let fault):
+            let failure = MySQLError.failure(fault.code, fault.message, doing: action, isTimeUp: wait.isOver)
+            if failure.kind == .connectionLost { isUsable = false }
+            throw failure
+        }
+    }
+
+    /// Makes the session what `SQLConnection` promises.
+    private func prepareSession(_ options: ServerOptions, isOneOfSeveral: Bool) throws(SQLFailure) {
+        // Strict: what doesn't fit is an error. The isolation level has a statement of its own on every server.
+        try run("SET SESSION autocommit = 1, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'")
+        let access = options.access == .readOnly ? ", READ ONLY" : ""
+        try run("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED\(access)")
+        try run(limits.forCalls)
+        guard isOneOfSeveral, options.access != .readOnly else { return }
+        // A replica, or a node outside its cluster, which refuses even this question.
+        guard try integer("SELECT @@global.read_only") == 0 else {
+            throw SQLFailure(
+                .connectionLost, .unavailable(logDetail: "the host is read-only"), mayBeDone: false)
+        }
+    }
+}
+
+/// The session variables with which a server itself gives up what its client no longer waits for.
+private struct SessionLimits {
+    let forCalls: String
+    let forSchemaChange: String
+
+    init(isMariaDB: Bool, callTimeout: Duration) {
+        let seconds = max(1, Int((callTimeout / .seconds(1)).rounded(.up)))
+        // Metadata locks, too: whoever waits for one keeps all others from the table.
+        let locks = "innodb_lock_wait_timeout = \(seconds), lock_wait_timeout = \(seconds)"
+        func statement(_ seconds: Int) -> String {
+            isMariaDB ? "max_statement_time = \(seconds)" : "max_execution_time = \(seconds * 1_000)"
+        }
+        forCalls = "SET SESSION \(locks), \(statement(seconds))"
+        forSchemaChange = "SET SESSION \(statement(0))"
+    }
+}

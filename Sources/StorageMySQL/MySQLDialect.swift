@@ -1,0 +1,17 @@
+package import Storage
+
+extension MySQLConnection {
+    /// MySQL's own words, as MariaDB, Vitess and TiDB understand them too.
+    package static let dialect = SQLDialect(
+        begin: "START TRANSACTION",
+        currentSchema: "database()",
+        // Keys and ids are in columns that compare bytes.
+        bytewise: { $0 },
+        insertUnlessPresent: { "INSERT IGNORE \($0)" },
+        deleteFirst: { "DELETE FROM \($0.table) WHERE \($0.condition) ORDER BY \($0.order) LIMIT ?" },
+        statements: { step, adopting in MySQLSchema.statements(of: step, adopting: adopting) },
+        createVersionTable: """
+            CREATE TABLE IF NOT EXISTS relay_schema (
+                version int NOT NULL PRIMARY KEY, summary varchar(255) NOT NULL)
+            """ + MySQLSchema.options)
+}

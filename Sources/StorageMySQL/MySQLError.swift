@@ -1,0 +1,102 @@
+internal import CMariaDB
+internal import Storage
+
+/// Maps the error codes of MySQL, MariaDB and their client library to `SQLFailure`, in this one place.
+enum MySQLError {
+    /// The failure of a code.
+    ///
+    /// - Parameters:
+    ///   - message: The server's or the library's words. They are left out where they repeat a value.
+    ///   - isTimeUp: Whether the connection's deadline has passed: the library calls that a lost connection.
+    static func failure(
+        _ code: UInt32, _ message: String, doing action: String, isTimeUp: Bool
+    ) -> SQLFailure {
+        let kind = kind(Int32(bitPattern: code), message)
+        let isQuiet = kind == .value || kind == .duplicateKey
+        let detail = "MySQL \(code) while \(action)" + (isQuiet ? "" : ": \(message)")
+        return switch kind {
+        case .lost where isTimeUp:
+            SQLFailure(.connectionLost, .timeout(logDetail: "no answer in time while \(action)"))
+        case .lost: SQLFailure(.connectionLost, .unavailable(logDetail: detail))
+        case .ending: SQLFailure(.connectionLost, .unavailable(logDetail: detail), mayBeDone: false)
+        case .conflict: SQLFailure(.conflict, .unavailable(logDetail: detail))
+        case .lockTimeout: SQLFailure(.conflict, .timeout(logDetail: detail))
+        case .timeout: SQLFailure(.other, .timeout(logDetail: detail))
+        case .duplicateKey: SQLFailure(.duplicateKey, .internalFault(logDetail: detail))
+        case .alreadyExists: SQLFailure(.alreadyExists, .internalFault(logDetail: detail))
+        case .refused: SQLFailure(.other, .refused(logDetail: detail))
+        case .full: SQLFailure(.other, .full(logDetail: detail))
+        case .readOnly: SQLFailure(.other, .readOnly(logDetail: detail))
+        case .corrupt: SQLFailure(.other, .corrupt(logDetail: detail))
+        case .fault, .value: SQLFailure(.other, .internalFault(logDetail: detail))
+        }
+    }
+
+    /// What a code means.
+    private enum Kind {
+        case lost, ending, conflict, lockTimeout, timeout, duplicateKey, alreadyExists, refused, full,
+            readOnly
+        case corrupt, fault, value
+    }
+
+    private static func kind(_ code: Int32, _ message: String) -> Kind {
+        if let kind = kinds[code] { return kind }
+        // One code for a certificate that nobody trusts and for a handshake that the network ended.
+        if code == CR_SSL_CONNECTION_ERROR, ["certificate", "required"].contains(where: message.contains) {
+            return .refused
+        }
+        // The client library's own numbers: whatever it is, the connection's state isn't known any more.
+        if (CR_MIN_ERROR...CR_MAX_ERROR).contains(code) || (5_000...5_999).contains(code) { return .lost }
+        // Any other message may repeat a value out of a row.
+        return .value
+    }
+
+    private static let kinds: [Int32: Kind] = {
+        var kinds: [Int32: Kind] = [:]
+        for (kind, codes) in groups { for code in codes { kinds[code] = kind } }
+        return kinds
+    }()
+
+    private static let groups: [(Kind, [Int32])] = [
+        // The server goes, ends this connection, has no room for it, or isn't in its cluster (1047, Galera's).
+        (
+            .ending,
+            [
+                ER_SERVER_SHUTDOWN, ER_NORMAL_SHUTDOWN, ER_CON_COUNT_ERROR, ER_TOO_MANY_USER_CONNECTIONS,
+                ER_USER_LIMIT_REACHED, ER_HOST_IS_BLOCKED, ER_UNKNOWN_COM_ERROR, ER_OUT_OF_RESOURCES,
+                ER_CANT_CREATE_THREAD,
+                // A server that became a replica: another of the hosts is to be asked.
+                ER_OPTION_PREVENTS_STATEMENT, ER_READ_ONLY_MODE,
+                // A statement of this connection that the server has forgotten, or whose columns changed.
+                ER_UNKNOWN_STMT_HANDLER, ER_NEED_REPREPARE, CR_NEW_STMT_METADATA, CR_STMT_CLOSED,
+            ]
+        ),
+        (.lost, [ER_CONNECTION_KILLED, ER_NEW_ABORTING_CONNECTION, ER_ABORTING_CONNECTION]),
+        (.conflict, [ER_LOCK_DEADLOCK, ER_CHECKREAD]),
+        (.lockTimeout, [ER_LOCK_WAIT_TIMEOUT]),
+        // 3024: MySQL's max_execution_time.
+        (.timeout, [ER_STATEMENT_TIMEOUT, ER_QUERY_INTERRUPTED, 3_024]),
+        (.duplicateKey, [ER_DUP_ENTRY, ER_DUP_ENTRY_WITH_KEY_NAME]),
+        (.alreadyExists, [ER_TABLE_EXISTS_ERROR, ER_DUP_FIELDNAME, ER_DUP_KEYNAME, ER_MULTIPLE_PRI_KEY]),
+        (
+            .refused,
+            [
+                ER_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR, ER_DBACCESS_DENIED_ERROR,
+                ER_BAD_DB_ERROR, ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR,
+                ER_SPECIFIC_ACCESS_DENIED_ERROR, ER_HOST_NOT_PRIVILEGED, ER_NOT_SUPPORTED_AUTH_MODE,
+                ER_MUST_CHANGE_PASSWORD, ER_MUST_CHANGE_PASSWORD_LOGIN, ER_ACCOUNT_HAS_BEEN_LOCKED,
+                CR_AUTH_PLUGIN_CANNOT_LOAD, CR_AUTH_PLUGIN_ERR, CR_SECURE_AUTH, CR_PLUGIN_NOT_ALLOWED,
+            ]
+        ),
+        (.full, [ER_DISK_FULL, ER_RECORD_FILE_FULL, ER_ERROR_ON_WRITE]),
+        (.readOnly, [ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, ER_OPEN_AS_READONLY]),
+        (.corrupt, [ER_NOT_KEYFILE, ER_CRASHED_ON_USAGE, ER_CRASHED_ON_REPAIR]),
+        (
+            .fault,
+            [
+                ER_PARSE_ERROR, ER_BAD_FIELD_ERROR, ER_NO_SUCH_TABLE, ER_UNKNOWN_SYSTEM_VARIABLE,
+                ER_WRONG_FIELD_SPEC, ER_TOO_LONG_KEY, ER_NOT_SUPPORTED_YET,
+            ]
+        ),
+    ]
+}

@@ -1,0 +1,140 @@
+internal import Storage
+
+/// The schema in MySQL's dialect: each statement commits by itself and does no harm when it is run again.
+///
+/// Keys are hexadecimal texts and ids in `ascii_bin`, or bytes: of the collations that every engine has, those for
+/// Unicode either take `a` and `a ` for the same or don't exist on all of them.
+enum MySQLSchema {
+    /// What stands behind each table's columns.
+    static let options =
+        " ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin ROW_FORMAT = DYNAMIC"
+
+    /// The statements of a step.
+    static func statements(of step: SchemaStep, adopting: Bool) -> [String] {
+        switch step {
+        case .devicesAndDeliveries: (adopting ? adopted : devicesAndDeliveries) + [secretLock]
+        case .eventReceipts: [eventReceipt]
+        case .pendingPushes: pendingPushes
+        case .deviceDetails: deviceDetails
+        }
+    }
+
+    private static func ascii(_ type: String) -> String {
+        "\(type) CHARACTER SET ascii COLLATE ascii_bin"
+    }
+
+    /// A secret's devices and its log stand side by side, in the order in which they are asked for.
+    private static let devicesAndDeliveries = [
+        """
+        CREATE TABLE IF NOT EXISTS device_registration (
+            id \(ascii("char(36)")) NOT NULL,
+            secret_hash \(ascii("char(64)")) NOT NULL,
+            device_token varbinary(400) NOT NULL,
+            bundle_id varchar(255) NOT NULL,
+            apns_env \(ascii("varchar(16)")) NOT NULL DEFAULT 'production',
+            created_at bigint NOT NULL,
+            updated_at bigint NOT NULL,
+            PRIMARY KEY (secret_hash, device_token))
+        """ + options,
+        """
+        CREATE TABLE IF NOT EXISTS delivery_log (
+            id \(ascii("char(36)")) NOT NULL,
+            secret_hash \(ascii("char(64)")) NOT NULL,
+            event_type varchar(32) NOT NULL,
+            session_id varchar(255) NOT NULL,
+            status \(ascii("varchar(16)")) NOT NULL,
+            error varchar(1024) NULL,
+            created_at bigint NOT NULL,
+            PRIMARY KEY (secret_hash, created_at, id),
+            INDEX delivery_log_created_at_idx (created_at))
+        """ + options,
+    ]
+
+    /// Makes the columns of OpenCode's tables hold what the new ones hold; its own relay can still use them.
+    ///
+    /// Their collation was the server's default, under which keys are the same that aren't.
+    private static let adopted = [
+        """
+        ALTER TABLE device_registration
+            MODIFY id \(ascii("char(36)")) NOT NULL,
+            MODIFY secret_hash \(ascii("char(64)")) NOT NULL,
+            MODIFY device_token varbinary(400) NOT NULL,
+            MODIFY bundle_id varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+            MODIFY apns_env \(ascii("varchar(16)")) NOT NULL DEFAULT 'production'
+        """,
+        // Without it two processes could have registered one device twice.
+        """
+        CREATE UNIQUE INDEX device_registration_secret_token_idx
+            ON device_registration (secret_hash, device_token)
+        """,
+        """
+        ALTER TABLE delivery_log
+            MODIFY id \(ascii("char(36)")) NOT NULL,
+            MODIFY secret_hash \(ascii("char(64)")) NOT NULL,
+            MODIFY event_type varchar(32) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+            MODIFY session_id varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+            MODIFY status \(ascii("varchar(16)")) NOT NULL,
+            MODIFY error varchar(1024) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL
+        """,
+        "CREATE INDEX delivery_log_secret_time_idx ON delivery_log (secret_hash, created_at, id)",
+        "CREATE INDEX delivery_log_created_at_idx ON delivery_log (created_at)",
+    ]
+
+    private static let secretLock = """
+        CREATE TABLE IF NOT EXISTS secret_lock (
+            secret_hash \(ascii("char(64)")) NOT NULL PRIMARY KEY,
+            registrations bigint NOT NULL)
+        """ + options
+
+    private static let eventReceipt = """
+        CREATE TABLE IF NOT EXISTS event_receipt (
+            secret_hash \(ascii("char(64)")) NOT NULL,
+            event_id varbinary(128) NOT NULL,
+            content_digest \(ascii("char(64)")) NOT NULL,
+            claim_id \(ascii("char(36)")) NOT NULL,
+            lease_until bigint NOT NULL,
+            answer mediumblob NULL,
+            expires_at bigint NOT NULL,
+            PRIMARY KEY (secret_hash, event_id),
+            INDEX event_receipt_expires_at_idx (expires_at))
+        """ + options
+
+    private static let pendingPushes = [
+        """
+        CREATE TABLE IF NOT EXISTS pending_push (
+            secret_hash \(ascii("char(64)")) NOT NULL,
+            id \(ascii("char(36)")) NOT NULL,
+            device_id \(ascii("char(36)")) NOT NULL,
+            event_type varchar(32) NOT NULL,
+            session_id varchar(255) NOT NULL,
+            payload blob NOT NULL,
+            push_type varchar(16) NOT NULL,
+            priority int NOT NULL,
+            collapse_id varchar(64) NULL,
+            attempts int NOT NULL,
+            due_at bigint NOT NULL,
+            lease_owner \(ascii("char(36)")) NULL,
+            created_at bigint NOT NULL,
+            expires_at bigint NOT NULL,
+            PRIMARY KEY (secret_hash, id),
+            INDEX pending_push_due_at_idx (due_at, secret_hash, id),
+            INDEX pending_push_device_idx (secret_hash, device_id))
+        """ + options,
+        // Each claimed push looks its device up by id.
+        "CREATE INDEX device_registration_secret_id_idx ON device_registration (secret_hash, id)",
+    ]
+
+    /// Each `ALTER TABLE` adds all its columns or none, so that one there means all are.
+    private static let deviceDetails = [
+        """
+        ALTER TABLE device_registration
+            ADD COLUMN device_name varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL,
+            ADD COLUMN device_model varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL,
+            ADD COLUMN os_version varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL,
+            ADD COLUMN app_version varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL,
+            ADD COLUMN preferences text CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL
+        """,
+        "ALTER TABLE delivery_log ADD COLUMN device_id \(ascii("char(36)")) NULL",
+        "CREATE INDEX delivery_log_device_idx ON delivery_log (secret_hash, device_id, created_at)",
+    ]
+}
