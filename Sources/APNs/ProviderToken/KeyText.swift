@@ -62,3 +62,10 @@ extension [UInt8] {
         return (0...(count - part.count)).contains { self[$0...].starts(with: part) }
     }
 }
+
+extension KeyText: Equatable {
+    /// Whether two texts are the same key, in whichever form each was configured.
+    package static func == (left: KeyText, right: KeyText) -> Bool {
+        (left.pem ?? left.bytes) == (right.pem ?? right.bytes)
+    }
+}

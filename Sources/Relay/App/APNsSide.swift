@@ -1,18 +1,18 @@
 import APNs
 import Network
 
-/// What the process has of APNs: credentials, trusted certificates, and clients on each loop.
-struct APNsSide: Sendable {
+/// What the process has of APNs: the apps with their keys, trusted certificates, and clients on each loop.
+final class APNsSide: Sendable {
     private let configuration: APNsConfiguration
-    private let tokens: ProviderTokenSource
     private let tls: TLSClientContext
     private let log: Log
+    private let current: Lock<Apps>
 
-    /// Signs a first token and loads the certificates; connects to nobody yet.
+    /// Signs a first token with each key and loads the certificates; connects to nobody yet.
     init(_ configuration: APNsConfiguration, log: Log) throws(StartFailure) {
         self.configuration = configuration
         self.log = log
-        tokens = ProviderTokenSource(configuration.credentials)
+        current = Lock(configuration.apps)
         do throws(NetworkError) {
             tls = try TLSClientContext(caFile: configuration.caFile, alpn: ["h2"])
         } catch {
@@ -24,10 +24,16 @@ struct APNsSide: Sendable {
         }
     }
 
-    /// Signs with the key if it is time for a new token; what is wrong when it can't, in one word.
+    /// The apps that are pushed to now.
+    var apps: Apps { current.withLock { $0 } }
+
+    /// Goes on with other apps.
+    func use(_ apps: Apps) { current.withLock { $0 = apps } }
+
+    /// Signs with each key if it is time for a new token; what is wrong when one can't, in one word.
     func checkCredentials() -> String? {
         let now = TokenTime(epochSeconds: WallClock.system.now / 1000, monotonic: MonotonicTime.current)
-        return (try? tokens.token(at: now)) == nil ? "SigningFailed" : nil
+        return apps.keys.allSatisfy { (try? $0.tokens.token(at: now)) != nil } ? nil : "SigningFailed"
     }
 
     /// The clients of one loop, on that loop: its share of the connections to each server.
@@ -37,48 +43,81 @@ struct APNsSide: Sendable {
         settings.queuedPushesMax = pushesMax
         settings.pushTimeout = configuration.pushTimeout
         settings.connectTimeout = configuration.connectTimeout
-        func client(_ origin: APNsOrigin, _ environment: Environment) -> Client {
+        return LoopClients { [configuration, tls, log] key, environment in
+            let origin =
+                switch environment {
+                case .production: configuration.production
+                case .sandbox: configuration.sandbox
+                }
             let client = Client(
-                endpoint: Endpoint(host: origin.host, port: origin.port), tls: tls, tokens: tokens, on: loop,
-                settings: settings)
-            client.onEvent = { [log] event in log.note(event, environment) }
+                endpoint: Endpoint(host: origin.host, port: origin.port), tls: tls, tokens: key.tokens,
+                on: loop, settings: settings)
+            client.onEvent = { [log] event in log.note(event, environment, keyID: key.keyID) }
             return client
         }
-        return LoopClients(
-            production: client(configuration.production, .production),
-            sandbox: client(configuration.sandbox, .sandbox))
     }
 }
 
-/// The clients of one loop.
+/// The clients of one loop: one for each key and environment, made when it is first needed.
 ///
-/// Confined to it.
-struct LoopClients {
-    let production: Client
-    let sandbox: Client
+/// APNs binds a connection to team and key at its first push. Confined to the loop.
+final class LoopClients: PushSenders {
+    private let make: (AppKey, Environment) -> Client
+    private var clients: [APNsHealth.Place: Client] = [:]
+    /// Clients of keys that are no longer used, until they have answered what they had.
+    private var leaving: [ObjectIdentifier: Client] = [:]
 
-    /// The clients as the routes see them.
-    var senders: PushSenders { PushSenders(production: production, sandbox: sandbox) }
+    /// No clients yet.
+    init(_ make: @escaping (AppKey, Environment) -> Client) {
+        self.make = make
+    }
+
+    func sender(of app: PushApp, to environment: Environment) -> any PushSender {
+        let place = APNsHealth.Place(key: app.key, environment: environment)
+        if let client = clients[place] { return client }
+        let client = make(app.key, environment)
+        clients[place] = client
+        return client
+    }
+
+    /// Lets the clients of all keys but these finish what they have, and end.
+    func keep(_ keys: [AppKey], on loop: EventLoop) {
+        for (place, client) in clients where !keys.contains(where: { $0 === place.key }) {
+            clients[place] = nil
+            leaving[ObjectIdentifier(client)] = client
+            nonisolated(unsafe) let clients = self  // why: confined to the loop that runs the task
+            nonisolated(unsafe) let client = client
+            loop.spawn { _ in
+                await client.stop(deadline: Bounds.apnsLeavingDeadline)
+                clients.leaving[ObjectIdentifier(client)] = nil
+            }
+        }
+    }
+
+    /// Ends all clients: none takes another push.
+    func stop(deadline: Duration) async {
+        for client in Array(clients.values) + leaving.values { await client.stop(deadline: deadline) }
+    }
 }
 
 extension Client: PushSender {}
 
 extension Log {
     /// Notes what happened to a connection to APNs.
-    fileprivate func note(_ event: ClientConnectionEvent, _ environment: Environment) {
-        let place = LogField.note("environment", environment.rawValue)
+    fileprivate func note(_ event: ClientConnectionEvent, _ environment: Environment, keyID: String) {
+        let place = [LogField.note("environment", environment.rawValue), .note("key", keyID)]
         switch event {
         case .connected(let address):
-            self(.info, "apns.connected", [place, .note("address", address)])
+            self(.info, "apns.connected", place + [.note("address", address)])
         case .closed(let end, let unanswered):
             let level: LogLevel = unanswered > 0 ? .warning : .info
-            self(level, "apns.closed", [place, .reason("\(end)"), .count("unanswered", unanswered)])
+            self(level, "apns.closed", place + [.reason("\(end)"), .count("unanswered", unanswered)])
         case .goAway(let code, let reason):
-            self(.warning, "apns.goaway", [place, .reason(reason?.rawValue ?? "\(code)")])
+            self(.warning, "apns.goaway", place + [.reason(reason?.rawValue ?? "\(code)")])
         case .replacedSilent(let unanswered):
-            self(.warning, "apns.silent", [place, .count("unanswered", unanswered)])
+            self(.warning, "apns.silent", place + [.count("unanswered", unanswered)])
         case .replacedExpired:
-            self(.info, "apns.token_renewed", [place])
+            self(.info, "apns.token_renewed", place)
         }
     }
 }

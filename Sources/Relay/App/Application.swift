@@ -63,7 +63,7 @@ struct Application {
         await withTaskGroup { group in
             group.addTask { await deliveryLog.run() }
             group.addTask { await upkeep.run() }
-            await untilStop(requests, tls)
+            await untilStop(requests, tls, apns, serving, services)
             log(
                 .info, "stopping",
                 [.note("deadline", DurationText.render(configuration.server.shutdownDeadline))])
@@ -76,12 +76,35 @@ struct Application {
     }
 
     /// Waits for the request to stop, and obeys the others on the way.
-    private func untilStop(_ requests: AsyncStream<SignalRequest>, _ tls: TLSServerContext?) async {
+    private func untilStop(
+        _ requests: AsyncStream<SignalRequest>, _ tls: TLSServerContext?, _ apns: APNsSide,
+        _ serving: Serving, _ services: Services
+    ) async {
         for await request in requests {
             switch request {
             case .stop: return
-            case .reload: reload(tls)
+            case .reload:
+                reload(tls)
+                await reloadApps(apns, serving, services)
             }
+        }
+    }
+
+    /// Reads the apps file again; one that has a problem changes nothing.
+    private func reloadApps(_ apns: APNsSide, _ serving: Serving, _ services: Services) async {
+        guard let path = configuration.apns.appsFile else { return }
+        switch AppsFile.read(path, keeping: apns.apps.keys) {
+        case .success(let apps):
+            apns.use(apps)
+            await serving.use(apps)
+            services.apnsHealth.keep(apps.keys)
+            log(.info, "reload", [.count("apps", apps.count ?? 1), .count("keys", apps.keys.count)])
+        case .failure(let problems):
+            for problem in problems.all.prefix(Bounds.problemsLoggedMax) {
+                log(.error, "reload.failed", [.note("file", "APNS_APPS_FILE"), .note("error", problem)])
+            }
+            log(
+                .error, "reload.failed", [.count("problems", problems.all.count), .note("apps", "unchanged")])
         }
     }
 
@@ -135,9 +158,7 @@ struct Application {
         return Services(
             storage: storage,
             hasher: delivery.hasher,
-            rules: RequestRules(
-                secretBytesMin: delivery.secretBytesMin, defaultBundleID: configuration.apns.defaultBundleID,
-                bundleIDs: configuration.apns.bundleIDs),
+            secretBytesMin: delivery.secretBytesMin,
             limits: DeliveryLimits(
                 devicesPerSecretMax: delivery.devicesPerSecretMax, eventDeadline: delivery.eventDeadline,
                 pushesPerEventMax: delivery.pushesPerEventMax,
@@ -148,8 +169,6 @@ struct Application {
                     registrationsPerMinute: delivery.registrationsPerMinute,
                     unknownSecretsPerMinute: delivery.unknownSecretsPerMinute,
                     trustedProxies: configuration.server.trustedProxies)),
-            push: PushSettings(
-                sound: configuration.apns.sound, timeToLive: configuration.apns.timeToLive),
             clock: .system,
             log: log,
             deliveryLog: deliveryLog,
@@ -162,7 +181,9 @@ struct Application {
     private func logStart(_ address: SocketAddress?) {
         let apns = configuration.apns
         let scheme = configuration.server.tls == nil ? "http" : "https"
-        let bundle = apns.defaultBundleID?.text ?? "named by each registration"
+        let bundle = apns.apps.defaultBundleID?.text ?? "named by each registration"
+        let keys = apns.apps.keys.map(\.keyID).joined(separator: " ")
+        let teams = Set(apns.apps.keys.map(\.teamID)).sorted().joined(separator: " ")
         log(
             .info, "start",
             [
@@ -172,7 +193,7 @@ struct Application {
                 .note("database", OpenStorage.description(of: configuration.database)),
                 .note("production", apns.production.description),
                 .note("sandbox", apns.sandbox.description),
-                .note("team", apns.credentials.teamID), .note("key", apns.credentials.keyID),
+                .note("team", teams), .note("key", keys),
                 .note("bundle", bundle),
             ])
         for origin in [apns.production, apns.sandbox] where !origin.isApple {

@@ -61,16 +61,22 @@ enum Bounds {
 
     // MARK: Start and end
 
+    /// Problems of an apps file that are logged one by one when it is read again.
+    static let problemsLoggedMax = 20
+
     /// After `RELAY_SHUTDOWN_DEADLINE`: for flushing the delivery log and closing the database; then the process
     /// ends whatever is left.
     static let closingDeadline: Duration = .seconds(5)
     /// For each connection to APNs, once all is answered, to be closed in order.
     static let apnsClosingDeadline: Duration = .milliseconds(500)
 
+    /// For pushes of a key that is no longer used, once the apps file was read again, to be answered.
+    static let apnsLeavingDeadline: Duration = .seconds(3)
+
     /// Loops unless `RELAY_LOOPS` says otherwise.
     static let loopsDefaultMax = 8
     /// Bytes of a file that a `…_FILE` setting names.
-    static let settingFileBytesMax = 64 * 1024
+    static let settingFileBytesMax = 256 * 1024
     /// File descriptors that are not client connections: databases, connections to APNs, event loops.
     static let fileDescriptorsReserved = 256
     /// How long `/ready` gives the same answer without asking again.

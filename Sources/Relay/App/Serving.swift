@@ -7,6 +7,7 @@ struct Serving {
     private var loops: [EventLoop] = []
     private var servers: [HTTPServer] = []
     private var clients: [LoopBound<LoopClients>] = []
+    private var services: [LoopBound<LoopServices>] = []
     /// Where the servers listen; port 0 has become the one that the system chose.
     private(set) var address: SocketAddress?
 
@@ -45,9 +46,11 @@ struct Serving {
                 }
                 self.clients.append(clients)
                 let bound = await loop.run { loop in
-                    let senders = clients.value.senders
-                    return LoopBound(LoopServices(loop: loop, shared: services, senders: senders), on: loop)
+                    LoopBound(
+                        LoopServices(loop: loop, shared: services, apps: apns.apps, senders: clients.value),
+                        on: loop)
                 }
+                self.services.append(bound)
                 let server = try await HTTPServer.start(API(bound).service, options, ledger: ledger, on: loop)
                 servers.append(server)
                 // The loops after the first share the port that the first was given.
@@ -55,6 +58,16 @@ struct Serving {
                 address = server.address
             } catch {
                 throw StartFailure(.unavailable, error.description)
+            }
+        }
+    }
+
+    /// Goes on with other apps on every loop; keys that are gone finish what they have.
+    func use(_ apps: Apps) async {
+        for (clients, services) in zip(clients, services) {
+            await clients.loop.run { loop in
+                services.value.use(apps)
+                clients.value.keep(apps.keys, on: loop)
             }
         }
     }
@@ -69,14 +82,14 @@ struct Serving {
             for clients in clients {
                 group.addTask {
                     await clients.loop.run { _ in
-                        await clients.value.production.stop(deadline: Bounds.apnsClosingDeadline)
-                        await clients.value.sandbox.stop(deadline: Bounds.apnsClosingDeadline)
+                        await clients.value.stop(deadline: Bounds.apnsClosingDeadline)
                     }
                 }
             }
         }
         servers = []
         clients = []
+        services = []
         for loop in loops { await loop.stop() }
         loops = []
     }

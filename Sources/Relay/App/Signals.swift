@@ -4,7 +4,7 @@ import Glibc
 enum SignalRequest: Sendable {
     /// `SIGTERM`, `SIGINT`: finish what is in flight and end.
     case stop
-    /// `SIGHUP`: read the certificate again.
+    /// `SIGHUP`: read the certificate and the apps again.
     case reload
 }
 

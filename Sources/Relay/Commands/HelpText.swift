@@ -34,7 +34,8 @@ enum HelpText {
     private static let serve = """
         Usage: relay serve [--SETTING VALUE]...
 
-        Serves the HTTP API until SIGTERM or SIGINT; SIGHUP reads the TLS certificate again.
+        Serves the HTTP API until SIGTERM or SIGINT; SIGHUP reads the TLS certificate
+        and the apps file again.
         """
 
     private static let migrate = """

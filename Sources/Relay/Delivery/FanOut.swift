@@ -10,9 +10,17 @@ final class FanOut {
     /// One device's push on its way.
     private struct Item {
         let device: Device
-        /// `nil` for a row whose token or bundle is none that APNs could have given out.
-        let push: Push?
+        /// The push, or why there is none.
+        let push: Preparation
         var result: DeviceResult?
+    }
+
+    /// What a device's push is before it is sent.
+    private enum Preparation {
+        case ready(Push)
+        case impossible(reason: String)
+
+        var push: Push? { if case .ready(let push) = self { push } else { nil } }
     }
 
     private let services: LoopServices
@@ -33,21 +41,37 @@ final class FanOut {
     private let begunAt: EpochMilliseconds
 
     /// Prepares a push to each device; the caller has taken a slot for each.
-    ///
-    /// - Parameter expiration: Seconds since 1970 until which APNs keeps the pushes.
-    init(_ devices: [Device], payload: [UInt8], expiration: UInt64, on services: LoopServices) {
+    init(_ devices: [Device], _ content: any PushContent, on services: LoopServices) {
         self.services = services
-        items = devices.map { device in
-            guard let token = DeviceToken(device.token), let topic = Topic(device.bundleID) else {
-                return Item(device: device, push: nil)
-            }
-            let push = Push(
-                deviceToken: token, topic: topic, expiration: expiration, id: services.makeID().text,
-                payload: payload)
-            return Item(device: device, push: push)
-        }
-        open = devices.count
         begunAt = services.shared.clock.now
+        open = devices.count
+        var payloads = PayloadCache(content)
+        items = devices.map { device in
+            Item(device: device, push: Self.prepare(device, content, &payloads, services))
+        }
+    }
+
+    private static func prepare(
+        _ device: Device, _ content: any PushContent, _ payloads: inout PayloadCache, _ services: LoopServices
+    ) -> Preparation {
+        guard let token = DeviceToken(device.token), let topic = Topic(device.bundleID) else {
+            return .impossible(reason: invalidRegistration)
+        }
+        guard let app = services.apps[device.bundleID] else { return .impossible(reason: unknownBundle) }
+        guard app.environments.contains(Environment(device.environment)) else {
+            return .impossible(reason: environmentNotAllowed)
+        }
+        let timeToLive = content.timeToLive ?? app.push.timeToLive
+        return .ready(
+            Push(
+                deviceToken: token, topic: topic, pushType: content.pushType, priority: content.priority,
+                expiration: expiration(timeToLive, at: services.shared.clock.now), id: services.makeID().text,
+                collapseID: content.collapseID, payload: payloads.payload(PushStyle(sound: app.push.sound))))
+    }
+
+    /// `apns-expiration` of a push that is made now: seconds since 1970; 0 is one attempt.
+    private static func expiration(_ timeToLive: Duration, at now: EpochMilliseconds) -> UInt64 {
+        timeToLive == .zero ? 0 : UInt64(max(0, now + timeToLive.inMilliseconds) / 1000)
     }
 
     /// Sends, and returns a result for each device, in their order, when all have one or the deadline has passed.
@@ -71,10 +95,9 @@ final class FanOut {
             let index = next
             next += 1
             inFlight += 1
-            if let push = items[index].push {
-                send(push, index, firstAttempt(items[index].device))
-            } else {
-                settle(index, .failed(reason: Self.invalidRegistration))
+            switch items[index].push {
+            case .ready(let push): send(push, index, firstAttempt(items[index].device))
+            case .impossible(let reason): settle(index, .failed(reason: reason))
             }
         }
         isStarting = false
@@ -83,20 +106,27 @@ final class FanOut {
 
     private func firstAttempt(_ device: Device) -> DeliveryAttempt {
         DeliveryAttempt(
-            registeredEnvironment: Environment(device.environment), mayChangeEnvironment: true,
-            isTopicDefault: device.bundleID == services.shared.rules.defaultBundleID?.text,
+            registeredEnvironment: Environment(device.environment),
+            mayChangeEnvironment: services.apps[device.bundleID]?.environments.count == 2,
+            isTopicDefault: device.bundleID == services.rules.defaultBundleID?.text,
             firstSentAt: begunAt)
     }
 
     private func send(_ push: Push, _ index: Int, _ attempt: DeliveryAttempt) {
-        services.senders[attempt.environment].send(push) { [self] outcome in
-            decide(outcome, push, index, attempt)
+        // Looked up again for each attempt: the apps may have been replaced since the last.
+        guard let app = services.apps[push.topic.text] else {
+            return settle(index, .failed(reason: Self.unknownBundle))
+        }
+        services.senders.sender(of: app, to: attempt.environment).send(push) { [self] outcome in
+            decide(outcome, push, index, attempt, app.key)
         }
     }
 
-    private func decide(_ outcome: Outcome, _ push: Push, _ index: Int, _ attempt: DeliveryAttempt) {
+    private func decide(
+        _ outcome: Outcome, _ push: Push, _ index: Int, _ attempt: DeliveryAttempt, _ key: AppKey
+    ) {
         let step = OutcomePolicy.step(after: outcome, of: attempt)
-        report.note(outcome, step, attempt.environment)
+        report.note(outcome, step, attempt.environment, key)
         let device = items[index].device
         switch step {
         case .sent(let environment):
@@ -134,7 +164,7 @@ final class FanOut {
             return
         }
         items[index].result = DeviceResult(
-            device: items[index].device, pushID: items[index].push?.id, status: status)
+            device: items[index].device, pushID: items[index].push.push?.id, status: status)
         open -= 1
     }
 
@@ -185,7 +215,8 @@ final class FanOut {
         let results = items.map { item in
             item.result
                 ?? DeviceResult(
-                    device: item.device, pushID: item.push?.id, status: .failed(reason: Self.deadlineExceeded)
+                    device: item.device, pushID: item.push.push?.id,
+                    status: .failed(reason: Self.deadlineExceeded)
                 )
         }
         continuation?.resume(returning: results)
@@ -196,6 +227,28 @@ final class FanOut {
     static let deadlineExceeded = "DeadlineExceeded"
     /// The reason of a device whose stored token or bundle can't be one of APNs'.
     static let invalidRegistration = "InvalidRegistration"
+    /// The reason of a device whose app the relay doesn't push to any more.
+    static let unknownBundle = "UnknownBundle"
+    /// The reason of a device in an environment that its app isn't in any more.
+    static let environmentNotAllowed = "EnvironmentNotAllowed"
+}
+
+/// The payloads of one fan-out, each made once.
+private struct PayloadCache {
+    private let content: any PushContent
+    private var made: [(style: PushStyle, payload: [UInt8])] = []
+
+    init(_ content: any PushContent) {
+        self.content = content
+    }
+
+    /// The payload of a style; there are few of them.
+    mutating func payload(_ style: PushStyle) -> [UInt8] {
+        if let found = made.first(where: { $0.style == style }) { return found.payload }
+        let payload = content.payload(style)
+        made.append((style, payload))
+        return payload
+    }
 }
 
 extension Outcome {

@@ -4,25 +4,28 @@ import APNs
 struct FanOutReport {
     private struct Trouble: Hashable {
         let reason: String
-        let environment: Environment
+        let place: APNsHealth.Place
     }
 
     /// Refusals that go on until a person does something.
     private var faults: [Trouble: (count: Int, whose: OutcomePolicy.Fault)] = [:]
     private var unreachable: [Trouble: (count: Int, detail: String)] = [:]
-    private var accepted: Set<Environment> = []
+    private var accepted: Set<APNsHealth.Place> = []
 
     /// Notes an outcome and what follows from it.
-    mutating func note(_ outcome: Outcome, _ step: OutcomePolicy.Step, _ environment: Environment) {
+    mutating func note(
+        _ outcome: Outcome, _ step: OutcomePolicy.Step, _ environment: Environment, _ key: AppKey
+    ) {
+        let place = APNsHealth.Place(key: key, environment: environment)
         switch (outcome, step) {
         case (.accepted, _):
-            accepted.insert(environment)
+            accepted.insert(place)
         case (.unreachable(let lack), _):
-            let trouble = Trouble(reason: lack.cause.rawValue, environment: environment)
+            let trouble = Trouble(reason: lack.cause.rawValue, place: place)
             unreachable[trouble, default: (0, lack.detail)].count += 1
         case (.rejected, .failed(let failure)):
             guard let fault = failure.fault else { return }
-            let trouble = Trouble(reason: failure.reason, environment: environment)
+            let trouble = Trouble(reason: failure.reason, place: place)
             faults[trouble, default: (0, fault)].count += 1
         case (.rejected, _):
             break
@@ -31,22 +34,22 @@ struct FanOutReport {
 
     /// Writes the lines, and tells `/ready` of faults and of their end.
     func log(to services: Services) {
-        for environment in accepted { services.apnsHealth.accepted(in: environment) }
+        for place in accepted { services.apnsHealth.accepted(in: place) }
         for (trouble, fault) in faults {
             if fault.whose == .configuration {
-                services.apnsHealth.fault(trouble.reason, in: trouble.environment)
+                services.apnsHealth.fault(trouble.reason, in: trouble.place)
             }
             services.log(
                 .error, fault.whose == .configuration ? "apns.configuration" : "apns.defect",
                 [
-                    .reason(trouble.reason), .note("environment", trouble.environment.rawValue),
-                    .count("pushes", fault.count),
+                    .reason(trouble.reason), .note("environment", trouble.place.environment.rawValue),
+                    .note("key", trouble.place.key.keyID), .count("pushes", fault.count),
                 ])
         }
         for (trouble, lack) in unreachable {
             var fields: [LogField] = [
-                .reason(trouble.reason), .note("environment", trouble.environment.rawValue),
-                .count("pushes", lack.count),
+                .reason(trouble.reason), .note("environment", trouble.place.environment.rawValue),
+                .note("key", trouble.place.key.keyID), .count("pushes", lack.count),
             ]
             if !lack.detail.isEmpty { fields.append(.note("detail", lack.detail)) }
             services.log(.warning, "apns.unreachable", fields)

@@ -11,20 +11,12 @@ protocol PushSender: AnyObject {
     func send(_ push: Push, completion: @escaping (Outcome) -> Void)
 }
 
-/// A sender for each environment.
+/// A sender for each key and environment.
 ///
 /// Confined to its loop.
-struct PushSenders {
-    let production: any PushSender
-    let sandbox: any PushSender
-
-    /// The sender of an environment.
-    subscript(_ environment: Environment) -> any PushSender {
-        switch environment {
-        case .production: production
-        case .sandbox: sandbox
-        }
-    }
+protocol PushSenders: AnyObject {
+    /// The sender of an app's pushes to an environment: the same for all apps of a key.
+    func sender(of app: PushApp, to environment: Environment) -> any PushSender
 }
 
 extension Environment {

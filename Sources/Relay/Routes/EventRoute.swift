@@ -10,7 +10,7 @@ struct EventRoute: AnsweringRoute {
     func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
         let started = services.loop.now
         let shared = services.shared
-        let event = try EventRequest(body: request.body, rules: shared.rules)
+        let event = try EventRequest(body: request.body, rules: services.rules)
         let key = shared.hasher.key(of: event.secret)
         trace.add(.secretHash(key.primary))
         try shared.rates.countEvent(key, at: started)
@@ -138,8 +138,7 @@ struct EventRoute: AnsweringRoute {
         }
         guard services.slots.take(devices.count) else { throw APIError(.overloaded) }
         let fanOut = FanOut(
-            devices, payload: event.payload(sound: shared.push.sound),
-            expiration: shared.push.expiration(at: shared.clock.now), on: services)
+            devices, event, on: services)
         let results = await fanOut.run(deadline: left)
         let answer = EventAnswer(results: results)
         trace.add(.count("sent", answer.sent))

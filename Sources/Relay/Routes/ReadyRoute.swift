@@ -18,7 +18,8 @@ struct ReadyRoute: AnsweringRoute {
 
     private func check() async -> Readiness {
         var readiness = Readiness(
-            apns: services.shared.checkCredentials() ?? services.shared.apnsHealth.fault())
+            apns: services.shared.checkCredentials()
+                ?? services.shared.apnsHealth.fault(of: services.apps.keys))
         do throws(StorageError) {
             try await services.shared.storage.ping()
         } catch {

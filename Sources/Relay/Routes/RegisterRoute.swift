@@ -10,7 +10,7 @@ struct RegisterRoute: AnsweringRoute {
     /// Inserts or updates the device.
     func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
         let shared = services.shared
-        let wanted = try RegisterRequest(body: request.body, rules: shared.rules)
+        let wanted = try RegisterRequest(body: request.body, rules: services.rules)
         let key = shared.hasher.key(of: wanted.secret)
         trace.add(.secretHash(key.primary))
         trace.add(.device(wanted.deviceToken))
@@ -66,7 +66,7 @@ struct UnregisterRoute: AnsweringRoute {
     /// Removes the device, whether or not it was there.
     func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
         let shared = services.shared
-        let wanted = try UnregisterRequest(body: request.body, rules: shared.rules)
+        let wanted = try UnregisterRequest(body: request.body, rules: services.rules)
         let key = shared.hasher.key(of: wanted.secret)
         trace.add(.secretHash(key.primary))
         trace.add(.device(wanted.deviceToken))

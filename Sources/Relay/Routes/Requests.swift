@@ -9,6 +9,22 @@ struct RequestRules: Sendable {
     var defaultBundleID: Topic?
     /// The apps that may be registered for; `nil` is any.
     var bundleIDs: Set<Topic>?
+    /// Of apps that are not in both environments, the one that they are in.
+    var onlyEnvironment: [Topic: DeviceEnvironment] = [:]
+}
+
+extension RequestRules {
+    /// The rules that follow from the apps.
+    init(_ apps: Apps, secretBytesMin: Int) {
+        self.init(
+            secretBytesMin: secretBytesMin, defaultBundleID: apps.defaultBundleID, bundleIDs: apps.bundleIDs)
+        for bundleID in apps.bundleIDs ?? [] {
+            guard let environments = apps[bundleID.text]?.environments, environments.count == 1 else {
+                continue
+            }
+            onlyEnvironment[bundleID] = environments.first.map(DeviceEnvironment.init)
+        }
+    }
 }
 
 /// `POST /v1/device/register`, checked.
@@ -35,6 +51,10 @@ struct RegisterRequest: Sendable {
         let environment = try fields.optional(.apnsEnvironment) ?? DeviceEnvironment.production.rawValue
         guard let environment = DeviceEnvironment(rawValue: environment) else {
             throw APIError(.invalidField, field: .apnsEnvironment)
+        }
+        if let only = rules.onlyEnvironment[bundleID], only != environment {
+            throw APIError(
+                .invalidField, field: .apnsEnvironment, hint: "This app is in \(only.rawValue) only here.")
         }
         self.environment = environment
     }
@@ -107,14 +127,6 @@ struct EventRequest: Sendable {
         }
     }
 
-    /// What each device receives, fitted into APNs' bound.
-    func payload(sound: String?) -> [UInt8] {
-        AlertPayload(
-            title: title ?? type.defaultTitle, body: body ?? type.defaultBody, eventType: type.rawValue,
-            sessionID: sessionID, serverID: serverID
-        ).encoded(sound: sound)
-    }
-
     /// A digest of everything but the secret and `eventID`: two events under one `eventID` must agree in it.
     var content: Digest256 {
         var bytes: [UInt8] = []
@@ -127,6 +139,22 @@ struct EventRequest: Sendable {
             if let part { bytes += part.utf8 }
         }
         return Digest256(of: bytes)
+    }
+}
+
+extension EventRequest: PushContent {
+    var pushType: PushType { .alert }
+    var priority: Priority { .immediate }
+    var collapseID: CollapseID? { nil }
+    var timeToLive: Duration? { nil }
+    var logType: String { type.rawValue }
+
+    /// What each device receives, fitted into APNs' bound.
+    func payload(_ style: PushStyle) -> [UInt8] {
+        AlertPayload(
+            title: title ?? type.defaultTitle, body: body ?? type.defaultBody, eventType: type.rawValue,
+            sessionID: sessionID, serverID: serverID
+        ).encoded(sound: style.sound)
     }
 }
 

@@ -6,10 +6,10 @@ import Storage
 struct Services: Sendable {
     let storage: any Storage
     let hasher: SecretHasher
-    let rules: RequestRules
+    /// The fewest bytes of a secret.
+    let secretBytesMin: Int
     let limits: DeliveryLimits
     let rates: RateLimits
-    let push: PushSettings
     let clock: WallClock
     let log: Log
     let deliveryLog: DeliveryLog
@@ -30,37 +30,36 @@ struct DeliveryLimits: Sendable {
     var pushesPerLoopMax = 10_000
 }
 
-/// What is the same in every push of the app.
-struct PushSettings: Sendable {
-    /// The payload's `sound`; `nil` leaves it out.
-    var sound: String? = "default"
-    /// How long APNs keeps a push; zero is one attempt.
-    var timeToLive: Duration = .seconds(86_400)
-
-    /// `apns-expiration` of a push that is made now: seconds since 1970; 0 is one attempt.
-    func expiration(at now: EpochMilliseconds) -> UInt64 {
-        timeToLive == .zero ? 0 : UInt64(max(0, now + timeToLive.inMilliseconds) / 1000)
-    }
-}
-
 /// What the routes on one loop work with.
 ///
 /// Confined to that loop.
 final class LoopServices {
     let loop: EventLoop
     let shared: Services
-    let senders: PushSenders
+    let senders: any PushSenders
+    /// The apps that are pushed to; replaced as a whole with ``use(_:)``.
+    private(set) var apps: Apps
+    /// What requests are checked against.
+    private(set) var rules: RequestRules
     var slots: PushSlots
     var generator = IDGenerator()
     /// The last answer of `/ready` and its time.
     var readiness: (at: MonotonicTime, reply: Reply)?
 
     /// The services of a loop; on that loop.
-    init(loop: EventLoop, shared: Services, senders: PushSenders) {
+    init(loop: EventLoop, shared: Services, apps: Apps, senders: any PushSenders) {
         self.loop = loop
         self.shared = shared
         self.senders = senders
+        self.apps = apps
+        rules = RequestRules(apps, secretBytesMin: shared.secretBytesMin)
         slots = PushSlots(capacity: shared.limits.pushesPerLoopMax)
+    }
+
+    /// Goes on with other apps; requests that are being handled see them too.
+    func use(_ apps: Apps) {
+        self.apps = apps
+        rules = RequestRules(apps, secretBytesMin: shared.secretBytesMin)
     }
 
     /// A new identifier for a row or a push.

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Network
 
 /// A program of this package that runs as a process of its own, with what it prints.
@@ -26,7 +27,6 @@ final class Program: Sendable {
 
     let name: String
     private let process: Process
-    private let reading: FileHandle
     private let state = Lock(State())
 
     /// Starts the built product `name`; its environment holds what is given and `PATH`, nothing else.
@@ -51,23 +51,38 @@ final class Program: Sendable {
         // Closed on exec, or a program started meanwhile would hold this one's output open.
         var ends: [Int32] = [0, 0]
         guard pipe2(&ends, O_CLOEXEC) == 0 else { throw Failure(description: "pipe2: \(errno)") }
-        reading = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
+        let reading = ends[0]
         let writing = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
         process.standardOutput = writing
         process.standardError = writing
         process.standardInput = FileHandle.nullDevice
-        reading.readabilityHandler = { [weak self] handle in
-            let data = handle.availableData
-            if data.isEmpty { handle.readabilityHandler = nil }
-            self?.printed(data)
-        }
         process.terminationHandler = { [weak self] process in
             let status =
                 process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
             self?.change { $0.status = status }
         }
-        try process.run()
+        do {
+            try process.run()
+        } catch {
+            close(reading)
+            throw error
+        }
         try writing.close()
+        // A thread, not a FileHandle's handler: with programs that end at once those crash in libdispatch now and then.
+        Thread.detachNewThread { [weak self] in Self.read(reading) { self?.printed($0) } }
+    }
+
+    /// Hands on what comes, then nothing once, at the end.
+    private static func read(_ descriptor: Int32, _ take: (ArraySlice<UInt8>) -> Void) {
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = Glibc.read(descriptor, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            take(chunk[..<count])
+        }
+        close(descriptor)
+        take([])
     }
 
     deinit {
@@ -113,7 +128,7 @@ final class Program: Sendable {
 
     var output: String { lines.joined(separator: "\n") }
 
-    private func printed(_ data: Data) {
+    private func printed(_ data: ArraySlice<UInt8>) {
         change { state in
             state.isOutputOver = data.isEmpty
             state.partial.append(contentsOf: data)

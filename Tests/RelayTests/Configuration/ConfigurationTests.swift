@@ -4,17 +4,9 @@ import Testing
 
 @testable import Relay
 
-/// A PKCS#8 P-256 key in the form of Apple's .p8 files, made for these tests alone.
-private let pem = """
-    -----BEGIN PRIVATE KEY-----
-    MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgLo6hW2mJlyX095Vn
-    UOZeIWsEXV+m8Sy+VTc6fImnnCGhRANCAATUUAeSQH2gcJ5euR+NMiMiftxKf9BO
-    4rW4n6WyRwaK6yxUdy5cA37lh7NHAeY1NScEhd0fZhyVnCmwva4j3PF4
-    -----END PRIVATE KEY-----
-
-    """
-
-private let key = ["APNS_TEAM_ID": "ABCDE12345", "APNS_KEY_ID": "KEY1234567", "APNS_PRIVATE_KEY": pem]
+private let key = [
+    "APNS_TEAM_ID": "ABCDE12345", "APNS_KEY_ID": "KEY1234567", "APNS_PRIVATE_KEY": TestKey.pem,
+]
 
 private func serve(
     _ environment: [String: String] = [:], flags: [String: String] = [:], files: [String: String] = [:],
@@ -53,8 +45,8 @@ struct ConfigurationTests {
         #expect(configuration.database == .sqlite(path: "relay.db"))
         #expect(configuration.apns.production.description == "https://api.push.apple.com")
         #expect(configuration.apns.sandbox.description == "https://api.sandbox.push.apple.com")
-        #expect(configuration.apns.sound == "default")
-        #expect(configuration.apns.timeToLive == .seconds(86400))
+        #expect(configuration.apns.apps["any.app.at.all"]?.push == PushSettings())
+        #expect(configuration.apns.apps["any.app.at.all"]?.environments == [.production, .sandbox])
         #expect(configuration.delivery.secretBytesMin == 16)
         #expect(configuration.delivery.devicesPerSecretMax == 50)
         #expect(configuration.delivery.eventDeadline == .seconds(10))
@@ -73,7 +65,7 @@ struct ConfigurationTests {
     func empty() throws {
         let configuration = try serve(["PORT": "", "APNS_DEFAULT_BUNDLE_ID": "", "RELAY_TLS_CERT_FILE": ""])
         #expect(configuration.server.port == 8787)
-        #expect(configuration.apns.defaultBundleID == nil)
+        #expect(configuration.apns.apps.defaultBundleID == nil)
         #expect(configuration.server.tls == nil)
     }
 
@@ -228,7 +220,8 @@ struct ConfigurationTests {
             "APNS_BUNDLE_IDS": "org.example.a, org.example.b", "APNS_DEFAULT_BUNDLE_ID": "org.example.b",
         ])
         #expect(
-            configuration.apns.bundleIDs == Set(["org.example.a", "org.example.b"].compactMap(Topic.init)))
+            configuration.apns.apps.bundleIDs
+                == Set(["org.example.a", "org.example.b"].compactMap(Topic.init)))
         #expect(
             problems(["APNS_BUNDLE_IDS": "org.example.a", "APNS_DEFAULT_BUNDLE_ID": "org.example.b"]) == [
                 "APNS_DEFAULT_BUNDLE_ID is not among APNS_BUNDLE_IDS"

@@ -10,7 +10,7 @@ enum ConfigurationDocument {
                 rows.contains { $0.users.contains(.migrate) } ? "\nAlso read by `relay migrate`.\n" : ""
             return "## \(group.rawValue)\n\(users)\n" + Documents.table(head, rows.map(cells))
         }
-        return introduction + "\n" + chapters.joined(separator: "\n")
+        return introduction + "\n" + chapters.joined(separator: "\n") + "\n" + appsFile
     }
 
     private static let head = ["setting", "default", "accepts", "meaning"]
@@ -45,8 +45,39 @@ enum ConfigurationDocument {
           makes no sense, 69 when the database or the port can't be had.
         - Settings that belong together are set together: the certificate and its key; APNs' team, key identifier and key.
 
-        The least that a relay needs is `APNS_TEAM_ID`, `APNS_KEY_ID` and `APNS_PRIVATE_KEY` or `APNS_PRIVATE_KEY_FILE`. `./dev run` tries one
-        without them, against a simulator.
+        The least that a relay needs is `APNS_TEAM_ID`, `APNS_KEY_ID` and `APNS_PRIVATE_KEY` or `APNS_PRIVATE_KEY_FILE`, or `APNS_APPS_FILE`
+        instead of them. `./dev run` tries one without, against a simulator.
+
+        """
+
+    private static let appsFile = """
+        ## The apps file
+
+        `APNS_APPS_FILE` names a JSON file with several apps, each with its own key:
+
+            {"defaultBundleID": "com.example.app",
+             "apps": [
+               {"bundleIDs": ["com.example.app", "com.example.app.beta"],
+                "teamID": "ABCDE12345", "keyID": "KEY1234567", "privateKeyFile": "AuthKey_KEY1234567.p8"},
+               {"bundleIDs": ["org.example.other"],
+                "teamID": "ZYXWV98765", "keyID": "KEY7654321", "privateKeyFile": "/etc/relay/other.p8",
+                "environments": ["production"], "sound": "ping.caf", "ttl": "1h"}]}
+
+        | member | must be | when absent |
+        |---|---|---|
+        | `defaultBundleID` | one of the apps' bundle identifiers: the app of registrations that name none | a registration must name it |
+        | `bundleIDs` | a list of bundle identifiers, each in one app only | a problem |
+        | `teamID`, `keyID` | 10 characters of A-Z and 0-9 | a problem |
+        | `privateKey` or `privateKeyFile` | the key's text, or the path of its file, from the apps file's folder on | a problem |
+        | `environments` | a list of "production", "sandbox" or both | both |
+        | `sound`, `ttl` | as `APNS_SOUND` and `APNS_TTL` | as these |
+
+        - The settings that describe one app (`APNS_TEAM_ID`, `APNS_KEY_ID`, `APNS_PRIVATE_KEY`, `APNS_DEFAULT_BUNDLE_ID`, `APNS_BUNDLE_IDS`,
+          `APNS_SOUND`, `APNS_TTL`) must not be set beside it.
+        - A registration for another bundle is refused as `unknown_bundle`, one for an environment that its app isn't in as `invalid_field`.
+        - Apps with the same team and key share their connections to APNs; each team and key has its own `APNS_CONNECTIONS_MAX`.
+        - SIGHUP reads the file and the keys again. A file with a problem is not taken: the problems are logged, and the relay goes on with what
+          it had. Devices of an app that is gone keep their registration; their pushes fail with `UnknownBundle` until it is back.
 
         """
 }

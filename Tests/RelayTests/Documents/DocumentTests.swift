@@ -31,7 +31,10 @@ struct DocumentTests {
             #expect(text.contains("## `\(route.rawValue)`"))
         }
         #expect(text.contains("first \(Bounds.deliveriesListedMax) where there are more"))
-        for reason in [FanOut.deadlineExceeded, FanOut.invalidRegistration] {
+        for reason in [
+            FanOut.deadlineExceeded, FanOut.invalidRegistration, FanOut.unknownBundle,
+            FanOut.environmentNotAllowed,
+        ] {
             #expect(text.contains("`\(reason)`"))
         }
     }

@@ -184,7 +184,7 @@ struct RequestTests {
     func payloads(type: EventType) throws {
         let request = try EventRequest(
             body: Self.base(["eventType": .string(type.rawValue)]).encoded(), rules: rules)
-        let payload = try JSON.parse(request.payload(sound: nil), maxBytes: 4096)
+        let payload = try JSON.parse(request.payload(PushStyle()), maxBytes: 4096)
         #expect(payload["aps"]?["alert"]?["title"] == .string(type.defaultTitle))
         #expect(payload["aps"]?["alert"]?["body"] == .string(type.defaultBody))
         #expect(payload["aps"]?["sound"] == nil)

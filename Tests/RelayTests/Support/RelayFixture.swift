@@ -26,6 +26,8 @@ struct RelayFixture: Sendable {
         var limits = DeliveryLimits()
         var rates = RateLimitConfiguration()
         var push = PushSettings()
+        /// Instead of one app of rules and push.
+        var apps: Apps?
         var credentialsFault: String?
         var logLevel = LogLevel.debug
     }
@@ -51,17 +53,23 @@ struct RelayFixture: Sendable {
         let lines = LogLines(level: options.logLevel)
         let time = Lock<EpochMilliseconds>(1_800_000_000_000)
         let credentialsFault = options.credentialsFault
+        let apps =
+            options.apps
+            ?? Apps(
+                single: PushApp(key: TestKey.first, push: options.push),
+                defaultBundleID: options.rules.defaultBundleID, bundleIDs: options.rules.bundleIDs)
         let shared = Services(
-            storage: storage, hasher: SecretHasher(), rules: options.rules, limits: options.limits,
-            rates: RateLimits(options.rates), push: options.push, clock: WallClock { time.withLock { $0 } },
+            storage: storage, hasher: SecretHasher(), secretBytesMin: options.rules.secretBytesMin,
+            limits: options.limits, rates: RateLimits(options.rates),
+            clock: WallClock { time.withLock { $0 } },
             log: lines.log,
             deliveryLog: DeliveryLog(storage: storage, log: lines.log), apnsHealth: APNsHealth(),
             checkCredentials: { credentialsFault })
         let (production, sandbox, services) = await loop.run { loop in
             let production = ScriptedSender()
             let sandbox = ScriptedSender()
-            let services = LoopServices(
-                loop: loop, shared: shared, senders: PushSenders(production: production, sandbox: sandbox))
+            let senders = ScriptedSenders(production: production, sandbox: sandbox)
+            let services = LoopServices(loop: loop, shared: shared, apps: apps, senders: senders)
             return (
                 LoopBound(production, on: loop), LoopBound(sandbox, on: loop), LoopBound(services, on: loop)
             )

@@ -30,6 +30,26 @@ final class ScriptedSender: PushSender {
     }
 }
 
+/// A scripted sender for each environment, whatever the app.
+///
+/// Confined to its loop.
+final class ScriptedSenders: PushSenders {
+    let production: ScriptedSender
+    let sandbox: ScriptedSender
+    /// The keys that pushes were sent with, in the order in which they were asked for.
+    private(set) var keys: [AppKey] = []
+
+    init(production: ScriptedSender, sandbox: ScriptedSender) {
+        self.production = production
+        self.sandbox = sandbox
+    }
+
+    func sender(of app: PushApp, to environment: Environment) -> any PushSender {
+        keys.append(app.key)
+        return environment == .production ? production : sandbox
+    }
+}
+
 extension Outcome {
     /// APNs took a push under its own identifier.
     static func accepted(_ push: Push) -> Outcome { .accepted(apnsID: push.id, uniqueID: nil) }

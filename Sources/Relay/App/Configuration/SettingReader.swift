@@ -57,6 +57,9 @@ struct SettingReader {
         problems.append(problem)
     }
 
+    /// Reads a file that a setting or a configuration file names.
+    func readFile(_ path: String) -> Result<[UInt8], FileFault> { sources.readFile(path) }
+
     /// Whether a setting was given at all, even with a bad value.
     func isGiven(_ row: SettingRow) -> Bool {
         let names = row.isSecret ? [row.name, row.fileName] : [row.name]

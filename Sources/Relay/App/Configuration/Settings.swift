@@ -9,7 +9,8 @@ enum Settings {
         tlsCertFile.row, tlsKeyFile.row, tlsHandshakeDeadline.row,
         databaseURL.row,
         teamID.row, keyID.row, privateKey.row, defaultBundleID.row, bundleIDs.row,
-        productionURL.row, sandboxURL.row, caFile.row, sound.row, timeToLive.row, apnsConnectionsMax.row,
+        appsFile.row, productionURL.row, sandboxURL.row, caFile.row, sound.row, timeToLive.row,
+        apnsConnectionsMax.row,
         connectTimeout.row, pushTimeout.row,
         secretBytesMin.row, secretPepper.row, devicesPerSecretMax.row, eventDeadline.row,
         pushesPerEventMax.row, pushesMax.row,
@@ -96,6 +97,10 @@ enum Settings {
     static let bundleIDs = Setting(
         "APNS_BUNDLE_IDS", .apns, optional: .bundleIDs, unset: "any app of the team",
         "The apps that devices may be registered for. A registration for another one is refused.")
+    static let appsFile = Setting(
+        "APNS_APPS_FILE", .apns, optional: .path, unset: "one app, of the settings around",
+        "A JSON file with several apps, each with its team, key and settings; see below. SIGHUP reads it again."
+    )
     static let productionURL = Setting(
         "APNS_PRODUCTION_URL", .apns, .apnsOrigin, default: .production,
         "The server for `apnsEnv` \"production\". Another one than Apple's is for tests.")

@@ -1,0 +1,41 @@
+import APNs
+import Storage
+
+/// The apps that the relay pushes to: made whole from the configuration, then only replaced as a whole.
+struct Apps: Sendable {
+    private let byBundleID: [String: PushApp]
+    /// The app of every other bundle identifier.
+    private let other: PushApp?
+    /// The app of registrations that name none.
+    let defaultBundleID: Topic?
+    /// The bundle identifiers that may be registered; `nil` is any.
+    let bundleIDs: Set<Topic>?
+    /// The keys of all apps, each once.
+    let keys: [AppKey]
+
+    /// One app under any of its team's bundle identifiers, of which only some may be registered.
+    init(single app: PushApp, defaultBundleID: Topic? = nil, bundleIDs: Set<Topic>? = nil) {
+        byBundleID = [:]
+        other = app
+        self.defaultBundleID = defaultBundleID
+        self.bundleIDs = bundleIDs
+        keys = [app.key]
+    }
+
+    /// Several apps by their bundle identifiers, and none beside them.
+    init(_ apps: [Topic: PushApp], defaultBundleID: Topic? = nil) {
+        byBundleID = Dictionary(uniqueKeysWithValues: apps.map { ($0.key.text, $0.value) })
+        other = nil
+        self.defaultBundleID = defaultBundleID
+        bundleIDs = Set(apps.keys)
+        var keys: [AppKey] = []
+        for app in apps.values where !keys.contains(where: { $0 === app.key }) { keys.append(app.key) }
+        self.keys = keys
+    }
+
+    /// The app of a bundle identifier; `nil` where it isn't pushed to.
+    subscript(bundleID: String) -> PushApp? { byBundleID[bundleID] ?? other }
+
+    /// How many apps there are; `nil` where any bundle identifier is one.
+    var count: Int? { other == nil ? byBundleID.count : nil }
+}

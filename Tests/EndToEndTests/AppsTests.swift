@@ -1,0 +1,135 @@
+import Foundation
+import JSON
+import Network
+import Testing
+
+@Suite(.timeLimit(.minutes(2)))
+struct AppsTests {
+    private static let secret = "a secret of the test"
+
+    /// Keys of two teams, and the file with their apps.
+    private struct Files {
+        static let teams = [
+            (team: "AAAAA11111", key: "KEYAAAAAAA"), (team: "BBBBB22222", key: "KEYBBBBBBB"),
+        ]
+        let directory: TemporaryDirectory
+
+        init() async throws {
+            directory = try TemporaryDirectory()
+            for (_, key) in Self.teams {
+                _ = try await Program("apns-simulator", ["key", "--out", directory.file(key)]).ended()
+            }
+        }
+
+        var path: String { directory.file("apps.json") }
+
+        /// What makes the simulator take tokens of these keys.
+        var simulatorFlags: [String] {
+            Self.teams.flatMap { team, key in
+                ["--public-key", directory.file("\(key).pub"), "--key-id", key, "--team-id", team]
+            }
+        }
+
+        /// The relay's settings: the file and nothing that describes one app.
+        var settings: [String: String] {
+            [
+                "APNS_APPS_FILE": path, "APNS_TEAM_ID": "", "APNS_KEY_ID": "", "APNS_PRIVATE_KEY_FILE": "",
+                "APNS_DEFAULT_BUNDLE_ID": "",
+            ]
+        }
+
+        /// Writes the apps, by bundle identifier and the team's number.
+        func write(_ apps: [(bundleID: String, team: Int)]) throws {
+            let entries = apps.map { bundleID, team -> JSON.Value in
+                [
+                    "bundleIDs": [.string(bundleID)], "teamID": .string(Self.teams[team].team),
+                    "keyID": .string(Self.teams[team].key), "privateKeyFile": .string(Self.teams[team].key),
+                    "environments": ["production"], "sound": .string("\(bundleID).caf"),
+                ]
+            }
+            try write(["apps": .array(entries)])
+        }
+
+        func write(_ value: JSON.Value) throws {
+            try Data(value.encoded()).write(to: URL(fileURLWithPath: path))
+        }
+    }
+
+    private func register(_ stack: Stack, _ token: String, _ bundleID: String) async throws -> JSON.Value {
+        var body = JSON.Object()
+        body["secret"] = .string(Self.secret)
+        body["deviceToken"] = .string(token)
+        body["bundleId"] = .string(bundleID)
+        return try await stack.http.post("/v1/device/register", body).json()
+    }
+
+    @Test("Apps of two teams get their pushes over connections of their own; apps of one key share them")
+    func teams() async throws {
+        let files = try await Files()
+        try files.write([("com.example.a", 0), ("com.example.b", 1), ("com.example.c", 0)])
+        let settings = files.settings.merging(["RELAY_LOOPS": "1"]) { $1 }
+        try await Stack.run(settings, simulator: files.simulatorFlags) { stack in
+            for (number, bundleID) in ["com.example.a", "com.example.b", "com.example.c"].enumerated() {
+                #expect(try await register(stack, token(number), bundleID)["ok"] == true)
+            }
+            #expect(try await register(stack, token(9), "com.example.d")["code"] == "unknown_bundle")
+            for _ in 0..<3 { #expect(try await stack.event(Self.secret).sent == 3) }
+            let pushes = try await stack.control.pushes()
+            #expect(pushes.count == 9 && pushes.allSatisfy { $0["status"] == 200 })
+            for push in pushes {
+                let topic = push["topic"]?.string ?? ""
+                #expect(push["payload"]?["aps"]?["sound"] == .string("\(topic).caf"))
+            }
+            func connections(_ topics: Set<String>) -> Set<Int> {
+                Set(
+                    pushes.filter { topics.contains($0["topic"]?.string ?? "") }
+                        .compactMap { $0["connection"]?.int })
+            }
+            #expect(connections(["com.example.a", "com.example.c"]).count == 1)
+            #expect(connections(["com.example.a"]).isDisjoint(with: connections(["com.example.b"])))
+        }
+    }
+
+    @Test("SIGHUP reads the file again: new apps come, old ones go, and a bad file changes nothing")
+    func reload() async throws {
+        let files = try await Files()
+        try files.write([("com.example.a", 0)])
+        try await Stack.run(files.settings, simulator: files.simulatorFlags) { stack in
+            #expect(try await register(stack, token(1), "com.example.a")["ok"] == true)
+            #expect(try await stack.event(Self.secret).sent == 1)
+
+            try files.write(["apps": [["bundleIDs": ["com.example.b"], "teamID": "no team"]]])
+            stack.relay.signal(SIGHUP)
+            _ = try await stack.relay.line("the problems") { $0.contains("unchanged") }
+            let output = stack.relay.output
+            #expect(output.contains("apps[0].teamID is") && output.contains("apps[0].keyID is missing"))
+            #expect(try await stack.event(Self.secret).sent == 1)
+            #expect(try await register(stack, token(2), "com.example.b")["code"] == "unknown_bundle")
+
+            try files.write([("com.example.b", 1)])
+            stack.relay.signal(SIGHUP)
+            _ = try await stack.relay.line("the reload") { $0.contains("reload") && $0.contains("keys") }
+            #expect(try await register(stack, token(2), "com.example.b")["ok"] == true)
+            let result = try await stack.event(Self.secret)
+            #expect(result.sent == 1 && result.reason(token(1)) == "UnknownBundle")
+            #expect(try await register(stack, token(3), "com.example.a")["code"] == "unknown_bundle")
+        }
+    }
+
+    @Test("A bad file at the start ends the relay with 78 and every problem by name")
+    func start() async throws {
+        let files = try await Files()
+        try files.write(["apps": [["bundleIDs": ["com.example.b", "com.example.b"], "keyID": "KEYAAAAAAA"]]])
+        let settings = files.settings.merging(["APNS_SOUND": "ping.caf"]) { $1 }
+        let relay = try Program("relay", ["serve"], environment: settings)
+        #expect(try await relay.ended() == 78)
+        for problem in [
+            "APNS_APPS_FILE describes the apps and APNS_SOUND describes one; unset either",
+            "APNS_APPS_FILE: apps[0].bundleIDs[1] is \"com.example.b\", which apps[0] has already",
+            "APNS_APPS_FILE: apps[0].teamID is missing",
+            "APNS_APPS_FILE: apps[0].privateKey or apps[0].privateKeyFile is missing",
+        ] {
+            #expect(relay.output.contains(problem), "\(relay.output)")
+        }
+    }
+}
