@@ -31,6 +31,13 @@ package struct SQLiteOptions: Sendable {
     package var journalBytesMax = 64 * 1_024 * 1_024
     /// Page cache of one connection in KiB.
     package var cacheKiB = 8_192
+    /// Devices that the writing process remembers, so that a busy secret is not looked up for each event.
+    ///
+    /// Each takes about 500 bytes; 0 remembers none.
+    package var cachedDevicesMax = 20_000
+    /// How long it believes them without looking again, in milliseconds: until then it doesn't see what another program
+    /// did to the file.
+    package var cachedDevicesLifetimeMilliseconds: Int64 = 10_000
     /// Pages that the database may have; nil for what the disk holds.
     package var databasePagesMax: Int?
 

@@ -1,3 +1,4 @@
+internal import Glibc
 package import Storage
 
 /// The `Storage` contract over one SQLite file: one writing thread and a few reading ones.
@@ -10,11 +11,19 @@ package final class SQLiteStorage: Storage {
 
     private let writer: SQLiteWriter?
     private let readers: [SQLiteReader]
+    /// Remembers nothing in a process that only reads: it doesn't see the changes.
+    private let cache: Guarded<DeviceCache>
 
-    private init(writer: SQLiteWriter?, readers: [SQLiteReader], appliedSteps: [SchemaStep]) {
+    private init(
+        writer: SQLiteWriter?, readers: [SQLiteReader], appliedSteps: [SchemaStep], options: SQLiteOptions
+    ) {
         self.writer = writer
         self.readers = readers
         self.appliedSteps = appliedSteps
+        cache = Guarded(
+            DeviceCache(
+                capacity: writer == nil ? 0 : options.cachedDevicesMax,
+                lifetime: options.cachedDevicesLifetimeMilliseconds))
     }
 
     /// Opens a database, making the file and bringing its schema up to date as `options.access` allows.
@@ -42,7 +51,7 @@ package final class SQLiteStorage: Storage {
                 readers.append(reader)
                 try await reader.open(path, options: options)
             }
-            return SQLiteStorage(writer: writer, readers: readers, appliedSteps: steps)
+            return SQLiteStorage(writer: writer, readers: readers, appliedSteps: steps, options: options)
         } catch {
             for reader in readers { await reader.close() }
             await writer?.close()
@@ -68,8 +77,16 @@ package final class SQLiteStorage: Storage {
     ///
     /// The writer is last: only it may copy the log into the database.
     package func close() async {
+        cache.withLock { $0.end() }
         for reader in readers { await reader.close() }
         await writer?.close()
+    }
+
+    /// A clock that never goes back, to a few milliseconds.
+    private static var milliseconds: Int64 {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
+        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
     }
 
     /// How many changes wait for the writer; for tests and measurements.
@@ -104,6 +121,8 @@ extension SQLiteStorage {
         _ registration: Registration, under key: SecretKey, deviceLimit: Int
     ) async throws(StorageError) -> RegistrationResult {
         try registration.validate()
+        // Also after a failure, of which it may not be known what it changed.
+        defer { cache.withLock { $0.forget(key) } }
         return try await write { session throws(StorageError) in
             try session.devices.register(registration, key, limit: deviceLimit)
         }
@@ -111,19 +130,25 @@ extension SQLiteStorage {
 
     /// As `Storage` says.
     package func unregister(token: String, under key: SecretKey) async throws(StorageError) -> Bool {
-        try await write { session throws(StorageError) in try session.devices.unregister(token, key) }
+        defer { cache.withLock { $0.forget(key) } }
+        return try await write { session throws(StorageError) in try session.devices.unregister(token, key) }
     }
 
     /// As `Storage` says.
     package func devices(of key: SecretKey) async throws(StorageError) -> [Device] {
-        try await read { session throws(StorageError) in try session.devices.devices(of: key) }
+        let (known, epoch) = cache.withLock { ($0.devices(of: key, at: Self.milliseconds), $0.epoch) }
+        if let known { return known }
+        let devices = try await read { session throws(StorageError) in try session.devices.devices(of: key) }
+        cache.withLock { $0.keep(devices, of: key, since: epoch, at: Self.milliseconds) }
+        return devices
     }
 
     /// As `Storage` says.
     package func setEnvironment(
         _ environment: DeviceEnvironment, of device: Device
     ) async throws(StorageError) -> Bool {
-        try await write { session throws(StorageError) in
+        defer { cache.withLock { $0.forget(device.secretHash) } }
+        return try await write { session throws(StorageError) in
             try session.devices.setEnvironment(environment, device)
         }
     }
@@ -132,7 +157,8 @@ extension SQLiteStorage {
     package func remove(
         _ device: Device, ifNotUpdatedAfter time: EpochMilliseconds
     ) async throws(StorageError) -> Bool {
-        try await write { session throws(StorageError) in
+        defer { cache.withLock { $0.forget(device.secretHash) } }
+        return try await write { session throws(StorageError) in
             try session.devices.remove(device, notUpdatedAfter: time)
         }
     }
