@@ -69,10 +69,11 @@ let package = Package(
         tests("JSONTests", ["JSON"]),
         // A library, because the tests of every storage driver run its cases.
         .target(
-            name: "StorageContract", dependencies: ["Storage"], path: "Tests/StorageContract",
+            name: "StorageContract", dependencies: ["CEvent", "Storage"], path: "Tests/StorageContract",
             swiftSettings: strict),
         tests("StorageTests", ["Storage", "StorageContract", "StorageSQLite"]),
         tests("StorageMySQLTests", ["CEvent", "Storage", "StorageContract", "StorageMySQL"]),
+        tests("StoragePostgresTests", ["Storage", "StorageContract", "StoragePostgres"]),
         tests("NetworkTests", ["Network"]),
         tests("HTTPServerTests", ["HTTPServer", "Network"], exclude: ["node-parser.mjs"]),
         tests("HTTP2Tests", ["CNghttp2", "HTTP2", "HTTP2Testing", "Network"]),

@@ -8,7 +8,7 @@
 ///
 /// Every wait ends at `deadline`, and opening at the options' `connectTimeout` for each host: a server that is silent
 /// gives `timeout` or `unavailable`, not a thread that hangs.
-package protocol SQLConnection: AnyObject {
+package protocol SQLConnection: AnyObject, SendableMetatype {
     /// Where the database is: the URL, read and checked. Its description shows neither user nor password.
     associatedtype Location: Sendable
 

@@ -1,0 +1,194 @@
+/// A bounded number of connections, each on a thread of its own, and the calls that wait for one.
+///
+/// What is decided is decided by `PoolState`; this class does it. Callers wait without a thread, and no longer than their
+/// call's deadline.
+final class ConnectionPool<Connection: SQLConnection>: Sendable {
+    private struct Shared {
+        var state: PoolState
+        var calls: [PoolState.CallID: any PoolCall<Connection>] = [:]
+        var lastCall: PoolState.CallID = 0
+    }
+
+    private typealias Event = (inout PoolState, PoolState.Time) -> [PoolState.Action]
+
+    private let location: Connection.Location
+    private let options: ServerOptions
+    private let origin = ContinuousClock.now
+    private let shared: Guarded<Shared>
+    private let lanes: [Lane<Connection>]
+    private let timer = Guarded<PoolTimer?>(nil)
+
+    init(_ location: Connection.Location, options: ServerOptions) {
+        self.location = location
+        self.options = options
+        let state = PoolState(options: options)
+        shared = Guarded(Shared(state: state))
+        lanes = state.slots.indices.map { Lane(label: "relay.db.\($0)") }
+        let started = PoolTimer { [weak self] in self?.tick() }
+        timer.withLock { $0 = started }
+    }
+
+    deinit {
+        timer.withLock { $0?.end() }
+    }
+
+    /// Runs `body` on a connection's thread and returns to the caller's executor.
+    ///
+    /// `body` is run again after a conflict, and once more on another connection after one was lost: it must then
+    /// come to what it would have come to, which `session.isRepeated` helps it with.
+    func perform<Output: Sendable>(
+        within timeout: Duration,
+        _ body: @escaping @Sendable (ServerSession<Connection>) throws(SQLFailure) -> Output
+    ) async throws(StorageError) -> Output {
+        let outcome = await withCheckedContinuation { continuation in
+            let call = PendingPoolCall<Connection, Output>(
+                continuation, deadline: .now + timeout, options: options, body)
+            add(call)
+        }
+        return try outcome.get()
+    }
+
+    /// Finishes the calls that have a connection, fails those that wait, and ends every thread.
+    func close() async {
+        react { state, _ in state.close() }
+        for lane in lanes { await lane.shutdown() }
+        timer.withLock { $0?.end() }
+    }
+
+    /// How many connections there are, those that are being opened included; for tests.
+    var connectionCount: Int {
+        shared.withLock { $0.state.slots.count { $0 != .empty } }
+    }
+
+    /// How many calls wait for a connection; for tests.
+    var waitingCount: Int {
+        shared.withLock { $0.state.waiting.count }
+    }
+}
+
+// MARK: - Doing what the state says
+
+extension ConnectionPool {
+    private func add(_ call: any PoolCall<Connection>) {
+        let identifier = shared.withLock { shared in
+            shared.lastCall += 1
+            shared.calls[shared.lastCall] = call
+            return shared.lastCall
+        }
+        let deadline = time(call.deadline)
+        react { state, now in state.add(identifier, deadline: deadline, now: now) }
+    }
+
+    private func tick() -> ContinuousClock.Instant? {
+        react { state, now in state.tick(now: now) }
+        return shared.withLock { $0.state.nextTick }.map { origin + $0 }
+    }
+
+    private func time(_ instant: ContinuousClock.Instant) -> PoolState.Time {
+        origin.duration(to: instant)
+    }
+
+    /// Tells the state what has happened and does what it answers.
+    ///
+    /// Work is handed to the lanes while the state is locked, so that it reaches each in the order of the decisions.
+    private func react(_ event: Event) {
+        let (failed, nextTick) = shared.withLock { shared in
+            var failed: [(any PoolCall<Connection>, StorageError)] = []
+            for action in event(&shared.state, time(.now)) {
+                switch action {
+                case .run(let identifier, let slot, let checking):
+                    guard let call = shared.calls.removeValue(forKey: identifier) else { continue }
+                    lanes[slot].submit { self.run(call, identifier, on: slot, checking: checking) }
+                case .open(let slot):
+                    lanes[slot].submit { self.open(slot) }
+                case .close(let slot):
+                    let lane = lanes[slot]
+                    lane.submit { lane.connection = nil }
+                case .fail(let identifier, let error):
+                    guard let call = shared.calls.removeValue(forKey: identifier) else { continue }
+                    failed.append((call, error))
+                }
+            }
+            return (failed, shared.state.nextTick)
+        }
+        for (call, error) in failed { call.fail(error) }
+        if let nextTick { timer.withLock { $0 }?.wake(by: origin + nextTick) }
+    }
+
+    private func open(_ slot: Int) {
+        let chance = Double.random(in: 0..<1)
+        do throws(SQLFailure) {
+            lanes[slot].connection = try Connection.open(location, options: options)
+            react { state, now in state.opened(slot: slot, now: now, youth: chance) }
+        } catch {
+            react { state, now in
+                state.openFailed(slot: slot, error: error.error, now: now, chance: chance)
+            }
+        }
+    }
+
+    private func run(
+        _ call: any PoolCall<Connection>, _ identifier: PoolState.CallID, on slot: Int, checking: Bool
+    ) {
+        let lane = lanes[slot]
+        guard let connection = lane.connection, !checking || isAlive(connection, call.deadline) else {
+            let detail = "the connection was lost while it was idle"
+            return repeatElsewhere(call, identifier, .unavailable(logDetail: detail), after: slot)
+        }
+        switch call.run(connection) {
+        case .again(let error):
+            repeatElsewhere(call, identifier, error, after: slot)
+        case .done where connection.isUsable && !connection.isInTransaction:
+            react { state, now in state.released(slot: slot, now: now) }
+            call.finish()
+        case .done:
+            lane.connection = nil
+            react { state, now in state.lost(slot: slot, now: now) }
+            call.finish()
+        }
+    }
+
+    private func isAlive(_ connection: Connection, _ deadline: ContinuousClock.Instant) -> Bool {
+        connection.deadline = min(deadline, .now + options.checkTimeout)
+        return (try? connection.integer("SELECT 1")) != nil && connection.isUsable
+    }
+
+    private func repeatElsewhere(
+        _ call: any PoolCall<Connection>, _ identifier: PoolState.CallID, _ error: StorageError,
+        after slot: Int
+    ) {
+        lanes[slot].connection = nil
+        shared.withLock { $0.calls[identifier] = call }
+        let deadline = time(call.deadline)
+        react { state, now in
+            state.lost(slot: slot, now: now)
+                + state.addAgain(identifier, deadline: deadline, error: error, now: now)
+        }
+    }
+}
+
+/// A place for one connection: its thread, and the connection while there is one.
+private final class Lane<Connection: SQLConnection>: @unchecked Sendable {
+    // why: the connection is touched on the executor's thread only
+    var connection: Connection?
+    private let label: String
+    private let executor = Guarded<BlockingExecutor?>(nil)
+
+    init(label: String) {
+        self.label = label
+    }
+
+    func submit(_ work: @escaping @Sendable () -> Void) {
+        let started = executor.withLock { executor in
+            let started = executor ?? BlockingExecutor(label: label)
+            executor = started
+            return started
+        }
+        started.submit(work)
+    }
+
+    /// Runs what was submitted and ends the thread, if it ever began.
+    func shutdown() async {
+        await executor.withLock { $0 }?.shutdown()
+    }
+}

@@ -1,0 +1,222 @@
+/// Which connection serves which call: the decisions of a pool, without connections, threads and time.
+///
+/// Events go in, each with the time since some origin; what to do comes out. A pool has a bounded number of slots, each a
+/// place for one connection. Calls are served in the order in which they came. While no connection lives and the last
+/// attempt to connect failed, the server counts as down: calls fail at once, and the pool tries to connect by itself,
+/// each wait twice as long as the one before up to a bound.
+package struct PoolState: Sendable {
+    /// A call, as the pool numbers it.
+    package typealias CallID = UInt64
+    /// A point in time, counted from an origin that the pool chooses.
+    package typealias Time = Duration
+
+    /// What the pool has to do now.
+    package enum Action: Hashable, Sendable {
+        /// Run the call on the slot's connection; first ask the server whether it lives, if `checking`.
+        case run(CallID, slot: Int, checking: Bool)
+        /// Connect, and then say `opened` or `openFailed`.
+        case open(slot: Int)
+        /// Close the slot's connection; nothing needs to be said of it.
+        case close(slot: Int)
+        /// Answer the call with an error.
+        case fail(CallID, StorageError)
+    }
+
+    enum Slot: Hashable, Sendable {
+        case empty
+        case opening
+        case idle(since: Time, retireAt: Time)
+        case busy(retireAt: Time)
+
+        var isLive: Bool {
+            switch self {
+            case .idle, .busy: true
+            case .empty, .opening: false
+            }
+        }
+    }
+
+    struct Waiter: Sendable {
+        let call: CallID
+        let deadline: Time
+    }
+
+    struct Outage: Sendable {
+        var failures: Int
+        var retryAt: Time
+        var error: StorageError
+    }
+
+    let options: ServerOptions
+    private(set) var slots: [Slot]
+    private(set) var waiting: ArraySlice<Waiter> = []
+    private(set) var outage: Outage?
+    private(set) var isClosed = false
+    // Connections that were last used before a loss may have been lost with it.
+    private var suspectBefore: Time = .zero
+
+    /// A pool without connections.
+    package init(options: ServerOptions) {
+        self.options = options
+        slots = Array(repeating: .empty, count: max(options.connectionsMax, 1))
+    }
+
+    /// When `tick` wants to be called next; nil when nothing is to be waited for.
+    package var nextTick: Time? {
+        var next = waiting.first?.deadline
+        func consider(_ time: Time) { next = next.map { min($0, time) } ?? time }
+        if let outage, !slots.contains(.opening), wantsConnections { consider(outage.retryAt) }
+        for case .idle(_, let retireAt) in slots { consider(retireAt) }
+        return next
+    }
+
+    /// Whether a connection that was lost is to be replaced, although nobody may be waiting for it.
+    private var wantsConnections: Bool { !waiting.isEmpty || !slots.contains(where: \.isLive) }
+
+    private var isDown: Bool {
+        outage != nil && !slots.contains(where: \.isLive)
+    }
+}
+
+// MARK: - Events
+
+extension PoolState {
+    /// A call wants a connection by `deadline`.
+    package mutating func add(_ call: CallID, deadline: Time, now: Time) -> [Action] {
+        guard !isClosed else { return [.fail(call, .closed)] }
+        if let outage, isDown { return [.fail(call, outage.error)] }
+        guard waiting.count < options.waitingCallsMax else {
+            let detail = "\(options.waitingCallsMax) calls are waiting for a connection already"
+            return [.fail(call, .unavailable(logDetail: detail))]
+        }
+        waiting.append(Waiter(call: call, deadline: deadline))
+        return serve(now: now)
+    }
+
+    /// A call whose connection was lost before it did anything comes back, ahead of all others.
+    package mutating func addAgain(
+        _ call: CallID, deadline: Time, error: StorageError, now: Time
+    ) -> [Action] {
+        guard !isClosed, !isDown, deadline > now else { return [.fail(call, error)] }
+        waiting.insert(Waiter(call: call, deadline: deadline), at: waiting.startIndex)
+        return serve(now: now)
+    }
+
+    /// A slot has its connection; `youth` in 0..<1 is how much of the random part of its lifetime it gets.
+    package mutating func opened(slot: Int, now: Time, youth: Double) -> [Action] {
+        guard !isClosed else { return [.close(slot: slot)] }
+        outage = nil
+        slots[slot] = .idle(since: now, retireAt: now + options.lifetime * (0.9 + 0.1 * youth))
+        return serve(now: now)
+    }
+
+    /// A slot got no connection; `chance` in 0..<1 chooses the random part of the wait.
+    package mutating func openFailed(
+        slot: Int, error: StorageError, now: Time, chance: Double
+    ) -> [Action] {
+        slots[slot] = .empty
+        guard !isClosed else { return [] }
+        let failures = (outage?.failures ?? 0) + 1
+        let doubled = options.reconnectDelayMin * (1 << min(failures - 1, 20))
+        let delay = min(doubled, options.reconnectDelayMax) * (0.5 + 0.5 * chance)
+        outage = Outage(failures: failures, retryAt: now + delay, error: error)
+        // Others may still get through, or have.
+        guard isDown, !slots.contains(.opening) else { return serve(now: now) }
+        defer { waiting = [] }
+        return waiting.map { .fail($0.call, error) }
+    }
+
+    /// A call has ended, and its connection can be used again.
+    package mutating func released(slot: Int, now: Time) -> [Action] {
+        guard !isClosed, case .busy(let retireAt) = slots[slot], now < retireAt else {
+            slots[slot] = .empty
+            return [.close(slot: slot)] + serve(now: now)
+        }
+        slots[slot] = .idle(since: now, retireAt: retireAt)
+        return serve(now: now)
+    }
+
+    /// A connection was lost, with whatever call it had; the pool has closed it.
+    package mutating func lost(slot: Int, now: Time) -> [Action] {
+        slots[slot] = .empty
+        suspectBefore = now
+        return serve(now: now)
+    }
+
+    /// Time has passed: waits end, old connections are closed, a server that was down is tried again.
+    package mutating func tick(now: Time) -> [Action] {
+        guard !isClosed else { return [] }
+        var actions: [Action] = []
+        for index in slots.indices {
+            guard case .idle(_, let retireAt) = slots[index], now >= retireAt else { continue }
+            slots[index] = .empty
+            actions.append(.close(slot: index))
+        }
+        if waiting.contains(where: { $0.deadline <= now }) {
+            let error = StorageError.timeout(logDetail: "no connection to the database was free in time")
+            for waiter in waiting where waiter.deadline <= now { actions.append(.fail(waiter.call, error)) }
+            waiting.removeAll { $0.deadline <= now }
+        }
+        return actions + serve(now: now)
+    }
+
+    /// No call is taken any more, those that wait fail, and connections are closed as soon as they are free.
+    package mutating func close() -> [Action] {
+        isClosed = true
+        var actions: [Action] = waiting.map { .fail($0.call, .closed) }
+        waiting = []
+        for index in slots.indices {
+            guard case .idle = slots[index] else { continue }
+            slots[index] = .empty
+            actions.append(.close(slot: index))
+        }
+        return actions
+    }
+}
+
+// MARK: - Decisions
+
+extension PoolState {
+    /// Gives connections to those who wait, and opens as many as they still need.
+    private mutating func serve(now: Time) -> [Action] {
+        guard !isClosed else { return [] }
+        var actions: [Action] = []
+        var served = 0
+        while served < waiting.count, let (slot, since, retireAt) = freshestIdle() {
+            slots[slot] = .busy(retireAt: retireAt)
+            let doubtful = since <= suspectBefore || now - since >= options.checkAfterIdle
+            actions.append(.run(waiting[waiting.startIndex + served].call, slot: slot, checking: doubtful))
+            served += 1
+        }
+        waiting.removeFirst(served)
+        return actions + open(now: now)
+    }
+
+    /// The one used last: it is warm, and the others may grow old.
+    private func freshestIdle() -> (slot: Int, since: Time, retireAt: Time)? {
+        var found: (slot: Int, since: Time, retireAt: Time)?
+        for (index, slot) in slots.enumerated() {
+            guard case .idle(let since, let retireAt) = slot else { continue }
+            if let best = found, best.since >= since { continue }
+            found = (index, since, retireAt)
+        }
+        return found
+    }
+
+    private mutating func open(now: Time) -> [Action] {
+        var opening = slots.count { $0 == .opening }
+        var wanted = waiting.count
+        if let outage {
+            // One at a time after a failure, and one even if nobody waits: that is how the server's return is seen.
+            guard now >= outage.retryAt, opening == 0, wantsConnections else { return [] }
+            wanted = 1
+        }
+        var actions: [Action] = []
+        while opening < wanted, let free = slots.firstIndex(of: .empty) {
+            slots[free] = .opening
+            opening += 1
+            actions.append(.open(slot: free))
+        }
+        return actions
+    }
+}

@@ -1,0 +1,198 @@
+/// Registrations on a database server.
+struct ServerDevices<Connection: SQLConnection> {
+    let session: ServerSession<Connection>
+    let statements: ServerStatements
+
+    /// The columns in the order in which `device` reads them.
+    static func columns(of table: String = "") -> String {
+        [
+            "id", "secret_hash", "device_token", "bundle_id", "apns_env", "created_at", "updated_at",
+            "device_name", "device_model", "os_version", "app_version", "preferences",
+        ].map { table + $0 }.joined(separator: ", ")
+    }
+
+    func devices(of key: SecretKey) throws(SQLFailure) -> [Device] {
+        var devices: [Device] = []
+        if let legacy = key.legacy {
+            let sql = "SELECT \(Self.columns()) FROM device_registration WHERE secret_hash IN (?, ?)"
+            try session.query(sql, [.hash(key.primary), .hash(legacy)]) { row throws(SQLFailure) in
+                devices.append(try Self.device(row))
+            }
+            // By bytes: Swift takes canonically equal texts for equal.
+            let current = devices.filter { $0.secretHash == key.primary }.map { Array($0.token.utf8) }
+            let tokens = Set(current)
+            devices.removeAll { $0.secretHash == legacy && tokens.contains(Array($0.token.utf8)) }
+        } else {
+            let sql = "SELECT \(Self.columns()) FROM device_registration WHERE secret_hash = ?"
+            try session.query(sql, [.hash(key.primary)]) { row throws(SQLFailure) in
+                devices.append(try Self.device(row))
+            }
+        }
+        guard devices.count > 1 else { return devices }
+        return devices.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
+    }
+
+    /// One statement where the device is known; a new one is counted and inserted while its secret is locked.
+    func register(
+        _ registration: Registration, _ key: SecretKey, limit: Int
+    ) throws(SQLFailure) -> RegistrationResult {
+        let legacy = try hashWithRows(key.legacy)
+        if legacy == nil, try update(registration, key) { return try updatedResult(registration, key) }
+        return try session.transaction { () throws(SQLFailure) in
+            try lock(key.primary)
+            if let legacy { try move(from: legacy, to: key.primary) }
+            if try update(registration, key) { return try updatedResult(registration, key) }
+            let sql = "SELECT count(*) FROM device_registration WHERE secret_hash = ?"
+            guard try integer(sql, [.hash(key.primary)]) ?? 0 < limit else { return .limitReached }
+            try insert(
+                Device(
+                    id: registration.newID.text, secretHash: key.primary, token: registration.token,
+                    bundleID: registration.bundleID, environment: registration.environment,
+                    createdAt: registration.at, updatedAt: registration.at, details: registration.details))
+            return .created
+        }
+    }
+
+    func unregister(_ token: String, _ key: SecretKey) throws(SQLFailure) -> Bool {
+        var rows: [(hash: SecretHash, id: String)] = []
+        try session.query(
+            "SELECT secret_hash, id FROM device_registration WHERE secret_hash IN (?, ?) AND device_token = ?",
+            [.hash(key.primary), .hash(key.legacy ?? key.primary), .text(token)]
+        ) { row throws(SQLFailure) in rows.append((try row.hash(0), try row.text(1))) }
+        guard !rows.isEmpty else { return false }
+        return try session.transaction { () throws(SQLFailure) in
+            var deleted = 0
+            for row in rows {
+                deleted += try session.execute(
+                    "DELETE FROM device_registration WHERE secret_hash = ? AND id = ?",
+                    [.hash(row.hash), .text(row.id)])
+                try dropPushes(for: row.id, row.hash)
+            }
+            return deleted > 0
+        }
+    }
+
+    func setEnvironment(_ environment: DeviceEnvironment, _ device: Device) throws(SQLFailure) -> Bool {
+        try session.execute(
+            "UPDATE device_registration SET apns_env = ? WHERE secret_hash = ? AND id = ? AND updated_at <= ?",
+            [
+                .text(environment.rawValue), .hash(device.secretHash), .text(device.id),
+                .integer(device.updatedAt),
+            ]) > 0
+    }
+
+    func remove(_ device: Device, notUpdatedAfter time: EpochMilliseconds) throws(SQLFailure) -> Bool {
+        try session.transaction { () throws(SQLFailure) in
+            let removed = try session.execute(
+                "DELETE FROM device_registration WHERE secret_hash = ? AND id = ? AND updated_at <= ?",
+                [.hash(device.secretHash), .text(device.id), .integer(time)])
+            guard removed > 0 else { return false }
+            try dropPushes(for: device.id, device.secretHash)
+            return true
+        }
+    }
+}
+
+// MARK: - Parts
+
+extension ServerDevices {
+    /// The device whose columns begin at one.
+    static func device(_ row: SQLRow, from first: Int = 0) throws(SQLFailure) -> Device {
+        Device(
+            id: try row.text(first), secretHash: try row.hash(first + 1), token: try row.text(first + 2),
+            bundleID: try row.text(first + 3),
+            environment: DeviceEnvironment(column: try row.text(first + 4)),
+            createdAt: try row.integer(first + 5), updatedAt: try row.integer(first + 6),
+            details: DeviceDetails(
+                deviceName: try row.optionalText(first + 7), deviceModel: try row.optionalText(first + 8),
+                osVersion: try row.optionalText(first + 9), appVersion: try row.optionalText(first + 10),
+                preferences: try row.optionalText(first + 11)))
+    }
+
+    private static func details(_ details: DeviceDetails) -> [SQLValue] {
+        [
+            .text(details.deviceName), .text(details.deviceModel), .text(details.osVersion),
+            .text(details.appVersion), .text(details.preferences),
+        ]
+    }
+
+    private func dropPushes(for device: String, _ hash: SecretHash) throws(SQLFailure) {
+        _ = try session.execute(
+            "DELETE FROM pending_push WHERE secret_hash = ? AND device_id = ?", [.hash(hash), .text(device)])
+    }
+
+    private func integer(_ sql: String, _ parameters: [SQLValue]) throws(SQLFailure) -> Int64? {
+        var value: Int64?
+        try session.query(sql, parameters) { row throws(SQLFailure) in value = try row.integer(0) }
+        return value
+    }
+
+    private func update(_ registration: Registration, _ key: SecretKey) throws(SQLFailure) -> Bool {
+        var values: [SQLValue] = [
+            .text(registration.bundleID), .text(registration.environment.rawValue), .integer(registration.at),
+        ]
+        values += Self.details(registration.details)
+        values += [.hash(key.primary), .text(registration.token)]
+        return try session.execute(
+            """
+            UPDATE device_registration SET bundle_id = ?, apns_env = ?, updated_at = greatest(updated_at, ?),
+                device_name = coalesce(?, device_name), device_model = coalesce(?, device_model),
+                os_version = coalesce(?, os_version), app_version = coalesce(?, app_version),
+                preferences = coalesce(?, preferences)
+            WHERE secret_hash = ? AND device_token = ?
+            """, values) > 0
+    }
+
+    /// `updated`, unless it is this very call that made the row before its connection was lost.
+    private func updatedResult(
+        _ registration: Registration, _ key: SecretKey
+    ) throws(SQLFailure) -> RegistrationResult {
+        guard session.isRepeated else { return .updated }
+        let mine = try integer(
+            "SELECT count(*) FROM device_registration WHERE secret_hash = ? AND device_token = ? AND id = ?",
+            [.hash(key.primary), .text(registration.token), .text(registration.newID.text)])
+        return mine == 1 ? .created : .updated
+    }
+
+    private func insert(_ device: Device) throws(SQLFailure) {
+        let values: [SQLValue] = [
+            .text(device.id), .hash(device.secretHash), .text(device.token), .text(device.bundleID),
+            .text(device.environment.rawValue), .integer(device.createdAt), .integer(device.updatedAt),
+        ]
+        _ = try session.execute(
+            "INSERT INTO device_registration (\(Self.columns())) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            values + Self.details(device.details))
+    }
+
+    private func lock(_ hash: SecretHash) throws(SQLFailure) {
+        _ = try session.execute(statements.makeLock, [.hash(hash)])
+        _ = try session.execute(statements.takeLock, [.hash(hash)])
+    }
+
+    /// The hash, if it has rows.
+    private func hashWithRows(_ hash: SecretHash?) throws(SQLFailure) -> SecretHash? {
+        guard let hash else { return nil }
+        let sql = "SELECT created_at FROM device_registration WHERE secret_hash = ? LIMIT 1"
+        return try integer(sql, [.hash(hash)]) == nil ? nil : hash
+    }
+
+    /// Moves all rows of a secret to its primary hash; where a token has both, the primary row stays.
+    ///
+    /// As delete and insert: engines that shard by `secret_hash` refuse to change it.
+    private func move(from legacy: SecretHash, to primary: SecretHash) throws(SQLFailure) {
+        let kept = try devices(of: SecretKey(primary: primary, legacy: legacy))
+        for device in kept where device.secretHash == legacy {
+            let deleted = try session.execute(
+                "DELETE FROM device_registration WHERE secret_hash = ? AND id = ?",
+                [.hash(legacy), .text(device.id)])
+            guard deleted > 0 else { continue }
+            try insert(
+                Device(
+                    id: device.id, secretHash: primary, token: device.token, bundleID: device.bundleID,
+                    environment: device.environment, createdAt: device.createdAt,
+                    updatedAt: device.updatedAt, details: device.details))
+        }
+        _ = try session.execute("DELETE FROM device_registration WHERE secret_hash = ?", [.hash(legacy)])
+        try ServerQueue(session: session, statements: statements).move(from: legacy, to: primary)
+    }
+}

@@ -1,0 +1,123 @@
+/// Event receipts on a database server: every change is one statement that says what it expects to find.
+struct ServerReceipts<Connection: SQLConnection> {
+    let session: ServerSession<Connection>
+    let statements: ServerStatements
+
+    /// How often a claim looks again after another caller was faster; each time that one has got somewhere.
+    private static var claimAttemptsMax: Int { 16 }
+
+    private struct Receipt {
+        let hash: SecretHash
+        let content: String
+        let claimID: String
+        let leaseUntil: EpochMilliseconds
+        let answer: [UInt8]?
+        let expiresAt: EpochMilliseconds
+    }
+
+    func claim(_ event: EventClaim) throws(SQLFailure) -> EventClaimResult {
+        if event.key.legacy == nil, try insert(event) { return .claimed }
+        for _ in 0..<Self.claimAttemptsMax {
+            let receipts = try receipts(of: event)
+            if let standing = receipts.first(where: { $0.expiresAt > event.at }),
+                let result = result(of: event, standing)
+            {
+                return result
+            }
+            if try take(event, from: receipts) { return .claimed }
+        }
+        throw SQLFailure(.other, .unavailable(logDetail: "an event's receipt changed too often"))
+    }
+
+    func complete(_ event: EventClaim, answer: [UInt8]) throws(SQLFailure) -> Bool {
+        try session.execute(
+            "UPDATE event_receipt SET answer = ? WHERE secret_hash = ? AND event_id = ? AND claim_id = ?",
+            [.blob(answer), .hash(event.key.primary), .text(event.eventID), .text(event.id.text)]) > 0
+    }
+
+    func release(_ event: EventClaim) throws(SQLFailure) {
+        _ = try session.execute(
+            """
+            DELETE FROM event_receipt
+            WHERE secret_hash = ? AND event_id = ? AND claim_id = ? AND answer IS NULL
+            """,
+            [.hash(event.key.primary), .text(event.eventID), .text(event.id.text)])
+    }
+
+    func prune(at now: EpochMilliseconds, limit: Int) throws(SQLFailure) -> Int {
+        try session.execute(
+            statements.deleteOldReceipts, [.integer(now), .integer(Int64(max(limit, 0)))])
+    }
+}
+
+// MARK: - Parts
+
+extension ServerReceipts {
+    private func insert(_ event: EventClaim) throws(SQLFailure) -> Bool {
+        try session.execute(
+            statements.insertReceipt,
+            [
+                .hash(event.key.primary), .text(event.eventID), .text(event.content.hex),
+                .text(event.id.text), .integer(event.leaseUntil),
+                .integer(event.at + StorageLimits.receiptLifetime),
+            ]) > 0
+    }
+
+    /// The event's receipts, the primary hash's first, those included that are over.
+    private func receipts(of event: EventClaim) throws(SQLFailure) -> [Receipt] {
+        var receipts: [Receipt] = []
+        try session.query(
+            """
+            SELECT secret_hash, content_digest, claim_id, lease_until, answer, expires_at FROM event_receipt
+            WHERE secret_hash IN (?, ?) AND event_id = ?
+            """,
+            [.hash(event.key.primary), .hash(event.key.legacy ?? event.key.primary), .text(event.eventID)]
+        ) { row throws(SQLFailure) in
+            receipts.append(
+                Receipt(
+                    hash: try row.hash(0), content: try row.text(1), claimID: try row.text(2),
+                    leaseUntil: try row.integer(3), answer: row.isNull(4) ? nil : try row.blob(4),
+                    expiresAt: try row.integer(5)))
+        }
+        return receipts.sorted { $0.hash == event.key.primary && $1.hash != event.key.primary }
+    }
+
+    /// What a receipt that counts makes of a claim; nil when its lease is over and the claim may take it.
+    private func result(of event: EventClaim, _ receipt: Receipt) -> EventClaimResult? {
+        guard receipt.content == event.content.hex else { return .conflict }
+        if let answer = receipt.answer { return .answered(answer) }
+        // The call itself, on a connection whose answer was lost.
+        if receipt.claimID == event.id.text { return .claimed }
+        return receipt.leaseUntil > event.at ? .inProgress : nil
+    }
+
+    /// Takes the event over, unless another caller has changed a receipt since it was read.
+    private func take(_ event: EventClaim, from receipts: [Receipt]) throws(SQLFailure) -> Bool {
+        if let legacy = receipts.first(where: { $0.hash != event.key.primary }) {
+            guard try delete(legacy, event) else { return false }
+        }
+        guard let primary = receipts.first(where: { $0.hash == event.key.primary }) else {
+            return try insert(event)
+        }
+        return try session.execute(
+            """
+            UPDATE event_receipt
+            SET content_digest = ?, claim_id = ?, lease_until = ?, answer = NULL, expires_at = ?
+            WHERE secret_hash = ? AND event_id = ? AND claim_id = ? AND (answer IS NULL OR expires_at <= ?)
+            """,
+            [
+                .text(event.content.hex), .text(event.id.text), .integer(event.leaseUntil),
+                .integer(event.at + StorageLimits.receiptLifetime), .hash(primary.hash),
+                .text(event.eventID), .text(primary.claimID), .integer(event.at),
+            ]) > 0
+    }
+
+    private func delete(_ receipt: Receipt, _ event: EventClaim) throws(SQLFailure) -> Bool {
+        try session.execute(
+            """
+            DELETE FROM event_receipt
+            WHERE secret_hash = ? AND event_id = ? AND claim_id = ? AND (answer IS NULL OR expires_at <= ?)
+            """,
+            [.hash(receipt.hash), .text(event.eventID), .text(receipt.claimID), .integer(event.at)]) > 0
+    }
+}

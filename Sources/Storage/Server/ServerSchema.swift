@@ -1,0 +1,123 @@
+/// A step that a database lacks, and the statements that make it.
+package struct PendingStep: Hashable, Sendable {
+    /// The step.
+    package let step: SchemaStep
+    /// Its statements in their order, without a semicolon at the end.
+    package let statements: [String]
+
+    /// A step of its parts.
+    package init(step: SchemaStep, statements: [String]) {
+        self.step = step
+        self.statements = statements
+    }
+}
+
+/// The schema on a database server: which steps it has had, and how those that it lacks are applied.
+struct ServerSchema<Connection: SQLConnection> {
+    let connection: Connection
+
+    /// What the tables were found to be.
+    enum State: Equatable {
+        /// None of the relay's tables is there; others don't matter.
+        case empty
+        /// The two tables of OpenCode's relay are there, and not yet ours.
+        case adoptable
+        /// It is a relay's, at a version.
+        case relay(version: Int)
+
+        /// The version from which the steps go on; adopting begins at the first.
+        var version: Int {
+            switch self {
+            case .empty, .adoptable: 0
+            case .relay(let version): version
+            }
+        }
+    }
+
+    /// Says what is there, changing nothing; `foreignDatabase` when a table of ours is another program's.
+    func inspect() throws(SQLFailure) -> State {
+        let tables = Set(
+            try connection.texts(
+                """
+                SELECT table_name FROM information_schema.tables
+                WHERE table_schema = \(Connection.dialect.currentSchema)
+                AND table_name IN ('relay_schema', 'device_registration', 'delivery_log')
+                """))
+        if tables.contains("relay_schema") { return .relay(version: try version()) }
+        if tables.isEmpty { return .empty }
+        for (table, columns) in adoptedColumns {
+            let found = try connection.texts(
+                """
+                SELECT column_name FROM information_schema.columns
+                WHERE table_schema = \(Connection.dialect.currentSchema) AND table_name = ?
+                """, [.text(table)])
+            guard Set(found) == columns else {
+                let detail = "its table \(table) has other columns than a relay's"
+                throw SQLFailure(.other, .foreignDatabase(logDetail: detail))
+            }
+        }
+        return .adoptable
+    }
+
+    /// The version that the steps have reached; only where `relay_schema` is.
+    func version() throws(SQLFailure) -> Int {
+        Int(try connection.integer(versionQuery) ?? 0)
+    }
+
+    /// The steps that are missing, with their statements.
+    func pending(after state: State) throws(SQLFailure) -> [PendingStep] {
+        let steps: [SchemaStep]
+        do throws(StorageError) {
+            steps = try SchemaStep.pending(after: state.version)
+        } catch {
+            throw SQLFailure(.other, error)
+        }
+        return steps.map { step in
+            var statements = Connection.dialect.statements(step, state == .adoptable)
+            if step == SchemaStep.allCases.first {
+                statements.insert(Connection.dialect.createVersionTable, at: 0)
+            }
+            return PendingStep(step: step, statements: statements)
+        }
+    }
+
+    /// Applies the steps that are missing while no other process does, and says which they were.
+    func migrate() throws(SQLFailure) -> [SchemaStep] {
+        guard try !pending(after: try inspect()).isEmpty else { return [] }
+        return try connection.withSchemaLock { () throws(SQLFailure) in
+            // Another process may have been faster.
+            let missing = try pending(after: try inspect())
+            for pending in missing { try apply(pending) }
+            return missing.map(\.step)
+        }
+    }
+
+    private func apply(_ pending: PendingStep) throws(SQLFailure) {
+        for statement in pending.statements {
+            do throws(SQLFailure) {
+                try connection.run(statement)
+            } catch  where error.kind == .alreadyExists {
+                // An earlier attempt came this far: where DDL commits by itself, a step can end in its middle.
+            }
+        }
+        _ = try connection.execute(
+            "INSERT INTO relay_schema (version, summary) VALUES (?, ?)",
+            [.integer(Int64(pending.step.rawValue)), .text(pending.step.summary)])
+    }
+
+    private var versionQuery: String { "SELECT coalesce(max(version), 0) FROM relay_schema" }
+
+    /// What OpenCode's relay made, and what is therefore adopted.
+    private var adoptedColumns: [(table: String, columns: Set<String>)] {
+        [
+            (
+                "device_registration",
+                ["id", "secret_hash", "device_token", "bundle_id", "apns_env", "created_at", "updated_at"]
+            ),
+            (
+                "delivery_log",
+                ["id", "secret_hash", "event_type", "session_id", "status", "error", "created_at"]
+            ),
+        ]
+    }
+}

@@ -1,0 +1,267 @@
+internal import CPostgres
+internal import Glibc
+package import Storage
+
+/// One libpq connection and its only owner: opened by `open`, closed by `deinit`, used on one thread at a time.
+///
+/// Statements are sent and their results awaited with `poll`, so that a server which says nothing holds a call no longer
+/// than its deadline; libpq's own waits know none.
+@safe
+package final class PostgresConnection: SQLConnection {
+    /// What differs in Postgres' SQL.
+    package static var dialect: SQLDialect { PostgresSchema.dialect }
+
+    /// When the statements that are run now must have ended.
+    package var deadline = ContinuousClock.now
+    /// False after a failure that ended the connection.
+    package private(set) var isUsable = true
+
+    private let handle: OpaquePointer
+    private let prepares: Bool
+    private var statements: [String: Statement] = [:]
+
+    /// A statement as Postgres writes it, and its name once it was prepared.
+    private struct Statement {
+        let text: String
+        let name: String
+        var isPrepared: Bool
+    }
+
+    private init(_ handle: OpaquePointer, prepares: Bool) {
+        unsafe self.handle = handle
+        self.prepares = prepares
+    }
+
+    deinit {
+        unsafe PQfinish(handle)
+    }
+
+    /// As `SQLConnection` says.
+    ///
+    /// Blocks, for each host and address at most `connect_timeout` of the URL or the options' `connectTimeout` (at least
+    /// 2 s, libpq's least), and while the system's resolver looks a name up.
+    package static func open(
+        _ location: PostgresLocation, options: ServerOptions
+    ) throws(SQLFailure) -> PostgresConnection {
+        guard let handle = unsafe connect(location, options) else {
+            throw SQLFailure(.other, .unavailable(logDetail: "no memory for a connection"))
+        }
+        guard unsafe PQstatus(handle) == CONNECTION_OK else {
+            let words = unsafe String(cString: PQerrorMessage(handle))
+            unsafe PQfinish(handle)
+            throw PostgresError.connecting(words)
+        }
+        let connection = unsafe PostgresConnection(handle, prepares: location.preparesStatements)
+        try connection.setUp(options)
+        return connection
+    }
+
+    private static func connect(
+        _ location: PostgresLocation, _ options: ServerOptions
+    ) -> OpaquePointer? {
+        let seconds = max(options.connectTimeout.components.seconds, 2)
+        // What stands before the URL is a default, what stands behind it is final.
+        let pairs: [(String, String)] = [
+            ("connect_timeout", String(seconds)), ("keepalives_idle", "30"), ("keepalives_interval", "10"),
+            ("tcp_user_timeout", "20000"), ("fallback_application_name", "relay"),
+            ("dbname", String(decoding: location.parameters.bytes, as: UTF8.self)),
+            ("client_encoding", "UTF8"),
+        ]
+        let keys = unsafe pairs.map { unsafe strdup($0.0) }
+        let values = unsafe pairs.map { unsafe strdup($0.1) }
+        defer {
+            unsafe (keys + values).forEach { unsafe free($0) }
+        }
+        return unsafe PQconnectdbParams(
+            keys.map { unsafe UnsafePointer($0) } + [nil], values.map { unsafe UnsafePointer($0) } + [nil],
+            1)
+    }
+
+    private func setUp(_ options: ServerOptions) throws(SQLFailure) {
+        unsafe PQsetnonblocking(handle, 1)
+        // libpq would print notices to standard error.
+        unsafe _ = PQsetNoticeReceiver(handle, { _, _ in }, nil)
+        let encoding = unsafe PQparameterStatus(handle, "server_encoding")
+            .map { unsafe String(cString: $0) }
+        guard encoding == nil || encoding == "UTF8" else {
+            let detail = "its encoding is \(encoding ?? ""), and only UTF8 holds every text"
+            throw SQLFailure(.other, .refused(logDetail: detail))
+        }
+        // A pooler would give the setting to whoever gets the connection next.
+        guard prepares else { return }
+        deadline = .now + options.callTimeout
+        // A little less than a call has, so that the server says it and the connection lives.
+        let milliseconds = max((options.callTimeout * 0.8) / .milliseconds(1), 1)
+        try run("SET statement_timeout = \(Int(milliseconds))")
+    }
+}
+
+// MARK: - Statements
+
+extension PostgresConnection {
+    /// Whether a transaction is open, be it one that failed.
+    package var isInTransaction: Bool {
+        switch unsafe PQtransactionStatus(handle) {
+        case PQTRANS_IDLE: false
+        default: true
+        }
+    }
+
+    /// As `SQLConnection` says.
+    package func execute(_ sql: String, _ parameters: [SQLValue]) throws(SQLFailure) -> Int {
+        try perform(sql, parameters).matchedCount
+    }
+
+    /// As `SQLConnection` says.
+    package func query(
+        _ sql: String, _ parameters: [SQLValue], row: (SQLRow) throws(SQLFailure) -> Void
+    ) throws(SQLFailure) {
+        let result = try perform(sql, parameters)
+        for index in 0..<result.rowCount { try row(try result.row(index)) }
+    }
+
+    /// As `SQLConnection` says.
+    package func run(_ sql: String) throws(SQLFailure) {
+        let action = Self.action(of: sql)
+        try check(unsafe PQsendQuery(handle, sql), action)
+        let result = try finish(action)
+        // The answer to the COMMIT of a transaction that had failed before.
+        if sql == "COMMIT", result.command == "ROLLBACK" {
+            throw SQLFailure(.other, .internalFault(logDetail: "a transaction that had failed was committed"))
+        }
+    }
+
+    /// As `SQLConnection` says: under a lock of the transaction in which all is done, so poolers do no harm.
+    package func withSchemaLock<Result>(
+        _ body: () throws(SQLFailure) -> Result
+    ) throws(SQLFailure) -> Result {
+        try run(Self.dialect.begin)
+        do throws(SQLFailure) {
+            // Building an index takes as long as it takes, up to the deadline.
+            try run("SET LOCAL statement_timeout = 0")
+            try run("SELECT pg_advisory_xact_lock(\(Self.schemaLock))")
+            let result = try body()
+            try run("COMMIT")
+            return result
+        } catch {
+            if isUsable, isInTransaction { try? run("ROLLBACK") }
+            throw error
+        }
+    }
+
+    /// `APNR`, as in SQLite's application_id.
+    private static let schemaLock = 0x4150_4E52
+
+    private func perform(
+        _ sql: String, _ parameters: [SQLValue]
+    ) throws(SQLFailure) -> PostgresResult {
+        let values = try PostgresParameters(parameters)
+        let statement = try statement(sql)
+        let action = Self.action(of: sql)
+        let sent = unsafe values.withPointers { count, values, lengths, formats in
+            unsafe statement.isPrepared
+                ? PQsendQueryPrepared(handle, statement.name, count, values, lengths, formats, 1)
+                : PQsendQueryParams(handle, statement.text, count, nil, values, lengths, formats, 1)
+        }
+        try check(sent, action)
+        return try finish(action)
+    }
+
+    private func statement(_ sql: String) throws(SQLFailure) -> Statement {
+        if let known = statements[sql] { return known }
+        var statement = Statement(
+            text: Self.numbered(sql), name: "relay_\(statements.count)", isPrepared: false)
+        if prepares {
+            let action = "preparing " + Self.action(of: sql)
+            try check(unsafe PQsendPrepare(handle, statement.name, statement.text, 0, nil), action)
+            _ = try finish(action)
+            statement.isPrepared = true
+        }
+        statements[sql] = statement
+        return statement
+    }
+
+    /// `?` becomes `$1`, `$2` and so on.
+    static func numbered(_ sql: String) -> String {
+        var text = ""
+        var count = 0
+        for character in sql {
+            guard character == "?" else {
+                text.append(character)
+                continue
+            }
+            count += 1
+            text += "$\(count)"
+        }
+        return text
+    }
+
+    /// The statement's first words, for the log: `UPDATE device_registration`.
+    private static func action(of sql: String) -> String {
+        sql.split(whereSeparator: \.isWhitespace).prefix(3).joined(separator: " ")
+    }
+}
+
+// MARK: - Waiting
+
+extension PostgresConnection {
+    private func check(_ sent: Int32, _ action: String) throws(SQLFailure) {
+        guard sent == 1 else { throw ended(action) }
+    }
+
+    /// Sends what is left to send and waits for the result; of several, the first that failed or the last.
+    private func finish(_ action: String) throws(SQLFailure) -> PostgresResult {
+        try flush(action)
+        var last: PostgresResult?
+        while true {
+            while unsafe PQisBusy(handle) == 1 {
+                try wait(for: POLLIN, action)
+                guard unsafe PQconsumeInput(handle) == 1 else { throw ended(action) }
+            }
+            guard let pointer = unsafe PQgetResult(handle) else { break }
+            let result = unsafe PostgresResult(pointer)
+            if last?.isFailure != true { last = result }
+        }
+        guard let last else { throw ended(action) }
+        guard last.isFailure else { return last }
+        let failure = unsafe PostgresError.from(result: last.pointer, doing: action)
+        let isOver = unsafe PQstatus(handle) == CONNECTION_BAD
+        if isOver || failure.kind == .connectionLost { isUsable = false }
+        throw failure
+    }
+
+    private func flush(_ action: String) throws(SQLFailure) {
+        while true {
+            switch unsafe PQflush(handle) {
+            case 0: return
+            case 1:
+                let events = try wait(for: POLLIN | POLLOUT, action)
+                // A server may want to be read before it reads on.
+                if events & Int16(POLLIN) != 0, unsafe PQconsumeInput(handle) != 1 { throw ended(action) }
+            default: throw ended(action)
+            }
+        }
+    }
+
+    /// Waits until the socket is ready or has failed, at most until the deadline.
+    @discardableResult
+    private func wait(for events: Int32, _ action: String) throws(SQLFailure) -> Int16 {
+        while true {
+            let left = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
+            var descriptor = pollfd(fd: unsafe PQsocket(handle), events: Int16(events), revents: 0)
+            let count = unsafe poll(&descriptor, 1, Int32(min(max(left.rounded(.up), 0), 1e9)))
+            if count > 0 { return descriptor.revents }
+            if count < 0, errno == EINTR { continue }
+            isUsable = false
+            guard count == 0 else { throw PostgresError.lost("poll failed while \(action): \(errno)") }
+            throw SQLFailure(.other, .timeout(logDetail: "no answer in time while \(action)"))
+        }
+    }
+
+    private func ended(_ action: String) -> SQLFailure {
+        isUsable = false
+        let words = unsafe String(cString: PQerrorMessage(handle))
+            .split(whereSeparator: \.isNewline).joined(separator: "; ")
+        return PostgresError.lost("while \(action): \(words)")
+    }
+}

@@ -1,0 +1,82 @@
+internal import CPostgres
+internal import Storage
+
+/// Maps SQLSTATEs and what libpq says to failures, in this one place (PostgreSQL's manual, appendix A).
+enum PostgresError {
+    /// The failure of a statement whose result says so; details are left out, because they repeat the rows' values.
+    static func from(result: OpaquePointer?, doing action: String) -> SQLFailure {
+        let state = unsafe PQresultErrorField(result, Int32(UInt8(ascii: "C")))
+            .map { unsafe String(cString: $0) }
+        guard let state else {
+            return lost("the connection ended while \(action)")
+        }
+        // Texts of data exceptions have the data in them.
+        let hasData = state.hasPrefix("22")
+        let text = unsafe PQresultErrorField(result, Int32(UInt8(ascii: "M")))
+            .map { unsafe String(cString: $0) }
+        let message = hasData ? "a value was not accepted" : text ?? "no message"
+        return from(state: state, detail: "Postgres \(state) while \(action): \(message)")
+    }
+
+    /// The failure of an SQLSTATE.
+    static func from(state: String, detail: String) -> SQLFailure {
+        switch state {
+        case "40001", "40P01": SQLFailure(.conflict, .unavailable(logDetail: detail))
+        case "23505": SQLFailure(.duplicateKey, .internalFault(logDetail: detail))
+        case "42P07", "42701", "42710": SQLFailure(.alreadyExists, .internalFault(logDetail: detail))
+        case "57014", "55P03": SQLFailure(.other, .timeout(logDetail: detail))
+        // Was the primary until a moment ago: another host may be it now.
+        case "25006": SQLFailure(.connectionLost, .readOnly(logDetail: detail), mayBeDone: false)
+        // A plan of before a migration; a new connection makes new ones.
+        case "0A000" where detail.contains("cached plan"):
+            SQLFailure(.connectionLost, .unavailable(logDetail: detail), mayBeDone: false)
+        case "53100": SQLFailure(.other, .full(logDetail: detail))
+        case "28000", "28P01", "3D000": SQLFailure(.other, .refused(logDetail: detail))
+        case "26000", "42P05":
+            SQLFailure(
+                .connectionLost,
+                .unavailable(
+                    logDetail: detail + "; behind a pooler in transaction mode set prepared_statements=off"),
+                mayBeDone: false)
+        default: fromClass(of: state, detail: detail)
+        }
+    }
+
+    private static func fromClass(of state: String, detail: String) -> SQLFailure {
+        switch state.prefix(2) {
+        case "08", "57": SQLFailure(.connectionLost, .unavailable(logDetail: detail))
+        case "53", "58": SQLFailure(.other, .unavailable(logDetail: detail))
+        case "XX" where state != "XX000": SQLFailure(.other, .corrupt(logDetail: detail))
+        default: SQLFailure(.other, .internalFault(logDetail: detail))
+        }
+    }
+
+    /// The failure of a connection that ended.
+    static func lost(_ detail: String) -> SQLFailure {
+        SQLFailure(.connectionLost, .unavailable(logDetail: detail))
+    }
+
+    /// The failure of connecting, which libpq tells in words only.
+    ///
+    /// They decide no more than whether waiting may help; words that aren't known count as if it may.
+    static func connecting(_ words: String) -> SQLFailure {
+        let detail = words.split(whereSeparator: \.isNewline).joined(separator: "; ")
+        let passing = [
+            "Connection refused", "timeout expired", "could not translate host name", "starting up",
+            "shutting down", "in recovery", "read-only", "No such file or directory", "too many clients",
+            "server closed the connection", "No route to host", "Network is unreachable", "reset by peer",
+        ]
+        let lasting = [
+            "authentication failed", "does not exist", "no pg_hba.conf entry", "certificate", "SSL",
+            "no password supplied", "invalid ", "permission denied for database",
+            "is not permitted to log in",
+        ]
+        if lasting.contains(where: detail.contains), !passing.contains(where: detail.contains) {
+            return SQLFailure(.other, .refused(logDetail: detail))
+        }
+        let error =
+            detail.contains("timeout expired")
+            ? StorageError.timeout(logDetail: detail) : .unavailable(logDetail: detail)
+        return SQLFailure(.connectionLost, error, mayBeDone: false)
+    }
+}

@@ -1,0 +1,240 @@
+import CEvent
+import Glibc
+import Storage
+
+/// A TCP proxy on loopback that does to connections what networks and dying servers do.
+///
+/// One thread moves the bytes; what it is told takes effect before its next byte.
+package final class CuttingProxy: @unchecked Sendable {
+    // why: sockets belong to the thread, orders are guarded
+
+    /// Which way bytes go.
+    package enum Direction: String, Sendable, CaseIterable {
+        /// Requests.
+        case toServer
+        /// Answers.
+        case toClient
+    }
+
+    private enum Mode {
+        case pass, hold, refuse
+    }
+
+    private struct Orders {
+        var mode = Mode.pass
+        var cut: (direction: Direction, chunksLeft: Int)?
+        var hasCut = false
+        var isEnded = false
+        var isObeyed = true
+    }
+
+    private struct Pair {
+        let client: Int32
+        let server: Int32
+    }
+
+    /// Where it listens on 127.0.0.1.
+    package let port: UInt16
+    private let serverPort: UInt16
+    private var listener: Int32
+    private var pairs: [Pair] = []
+    private let orders = Guarded(Orders())
+    private let wakeUp: (read: Int32, write: Int32)
+
+    /// Starts a proxy before a server on 127.0.0.1.
+    package init(before serverPort: UInt16) throws {
+        self.serverPort = serverPort
+        (listener, port) = try Self.listen(on: 0)
+        var ends: [Int32] = [0, 0]
+        guard pipe2(&ends, O_CLOEXEC | O_NONBLOCK) == 0 else { throw ProxyError(call: "pipe2", code: errno) }
+        wakeUp = (ends[0], ends[1])
+        var thread = pthread_t()
+        let context = Unmanaged.passRetained(self).toOpaque()
+        let status = pthread_create(
+            &thread, nil,
+            { context in
+                if let context { Unmanaged<CuttingProxy>.fromOpaque(context).takeRetainedValue().run() }
+                return nil
+            }, context)
+        guard status == 0 else { throw ProxyError(call: "pthread_create", code: status) }
+        pthread_detach(thread)
+    }
+
+    /// Lets bytes pass and connections in, as in the beginning.
+    package func pass() { order { $0.mode = .pass } }
+
+    /// Lets no byte pass and keeps connections open: a server that hangs.
+    package func hold() { order { $0.mode = .hold } }
+
+    /// Closes every connection and refuses new ones: a server that is down.
+    package func refuse() { order { $0.mode = .refuse } }
+
+    /// Closes the connection that brings the chunk after `chunks` others in a direction, which is lost.
+    package func cut(_ direction: Direction, after chunks: Int) {
+        order {
+            $0.cut = (direction, chunks)
+            $0.hasCut = false
+        }
+    }
+
+    /// Takes the last `cut` back, and says whether it had happened.
+    package func wasCut() -> Bool {
+        let hasCut = orders.withLock { orders in
+            defer { orders.hasCut = false }
+            return orders.hasCut
+        }
+        order { $0.cut = nil }
+        return hasCut
+    }
+
+    /// Closes everything.
+    package func end() { order { $0.isEnded = true } }
+
+    /// Gives an order and returns when the thread has heard of it.
+    private func order(_ change: (inout Orders) -> Void) {
+        orders.withLock { orders in
+            change(&orders)
+            orders.isObeyed = false
+        }
+        _ = write(wakeUp.write, "!", 1)
+        while !orders.withLock({ $0.isObeyed }) { sched_yield() }
+    }
+}
+
+/// A system call that failed.
+package struct ProxyError: Error {
+    let call: String
+    let code: Int32
+}
+
+// MARK: - The thread
+
+extension CuttingProxy {
+    private func run() {
+        while true {
+            var descriptors = [pollfd(fd: wakeUp.read, events: Int16(POLLIN), revents: 0)]
+            descriptors.append(pollfd(fd: listener, events: Int16(POLLIN), revents: 0))
+            let isHeld = orders.withLock { $0.mode == .hold }
+            if !isHeld {
+                for pair in pairs {
+                    descriptors.append(pollfd(fd: pair.client, events: Int16(POLLIN), revents: 0))
+                    descriptors.append(pollfd(fd: pair.server, events: Int16(POLLIN), revents: 0))
+                }
+            }
+            guard poll(&descriptors, nfds_t(descriptors.count), -1) >= 0 || errno == EINTR else { return }
+            if descriptors[0].revents != 0 {
+                guard obey() else { return }
+                continue
+            }
+            if descriptors[1].revents != 0 { acceptClient() }
+            let ready = Set(descriptors.dropFirst(2).filter { $0.revents != 0 }.map(\.fd))
+            for pair in pairs {
+                if ready.contains(pair.client) { move(pair, .toServer) }
+                if ready.contains(pair.server), isOpen(pair) { move(pair, .toClient) }
+            }
+        }
+    }
+
+    /// Does what was ordered; false when it was to end.
+    private func obey() -> Bool {
+        var drain = [UInt8](repeating: 0, count: 64)
+        while read(wakeUp.read, &drain, drain.count) > 0 {}
+        let (mode, isEnded) = orders.withLock { ($0.mode, $0.isEnded) }
+        if isEnded || mode == .refuse {
+            for pair in pairs { close(pair) }
+            if listener >= 0 { Glibc.close(listener) }
+            listener = -1
+        } else if listener < 0 {
+            listener = (try? Self.listen(on: port).0) ?? -1
+        }
+        if isEnded {
+            Glibc.close(wakeUp.read)
+            Glibc.close(wakeUp.write)
+        }
+        orders.withLock { $0.isObeyed = true }
+        return !isEnded
+    }
+
+    private func acceptClient() {
+        let client = relay_accept(listener, nil, nil)
+        guard client >= 0 else { return }
+        // What is sent to it may wait: the test's bytes are few.
+        _ = fcntl(client, F_SETFL, 0)
+        let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = Self.loopback(serverPort)
+        let status = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                relay_connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        let pair = Pair(client: client, server: server)
+        pairs.append(pair)
+        if status != 0 { close(pair) }
+    }
+
+    private func move(_ pair: Pair, _ direction: Direction) {
+        let (from, to) =
+            direction == .toServer ? (pair.client, pair.server) : (pair.server, pair.client)
+        var bytes = [UInt8](repeating: 0, count: 65_536)
+        let count = recv(from, &bytes, bytes.count, 0)
+        guard count > 0, !isToCut(direction) else { return close(pair) }
+        var sent = 0
+        while sent < count {
+            let more = bytes[sent..<count].withUnsafeBytes {
+                send(to, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard more > 0 else { return close(pair) }
+            sent += more
+        }
+    }
+
+    private func isToCut(_ direction: Direction) -> Bool {
+        orders.withLock { orders in
+            guard let cut = orders.cut, cut.direction == direction else { return false }
+            guard cut.chunksLeft == 0 else {
+                orders.cut?.chunksLeft -= 1
+                return false
+            }
+            orders.cut = nil
+            orders.hasCut = true
+            return true
+        }
+    }
+
+    private func isOpen(_ pair: Pair) -> Bool {
+        pairs.contains { $0.client == pair.client }
+    }
+
+    private func close(_ pair: Pair) {
+        guard isOpen(pair) else { return }
+        pairs.removeAll { $0.client == pair.client }
+        Glibc.close(pair.client)
+        Glibc.close(pair.server)
+    }
+
+    private static func loopback(_ port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return address
+    }
+
+    private static func listen(on port: UInt16) throws -> (Int32, UInt16) {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var yes: Int32 = 1
+        setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+        var address = loopback(port)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let status = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                guard relay_bind(listener, $0, length) == 0, Glibc.listen(listener, 64) == 0 else {
+                    return errno
+                }
+                return relay_getsockname(listener, $0, &length)
+            }
+        }
+        guard status == 0 else { throw ProxyError(call: "listen", code: status) }
+        return (listener, UInt16(bigEndian: address.sin_port))
+    }
+}

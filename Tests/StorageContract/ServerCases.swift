@@ -1,0 +1,219 @@
+import Storage
+import Testing
+
+/// One thing that every driver for a database server must do when the server or the network doesn't do its part.
+package struct ServerCase: Sendable, CustomTestStringConvertible {
+    private let sentence: String
+    private let body: @Sendable (any ServerDatabase, CuttingProxy) async throws -> Void
+
+    init(
+        _ sentence: String,
+        _ body: @escaping @Sendable (any ServerDatabase, CuttingProxy) async throws -> Void
+    ) {
+        self.sentence = sentence
+        self.body = body
+    }
+
+    /// Runs the case on a database that has never been opened, and removes it.
+    package func run(on database: some ServerDatabase) async throws {
+        let proxy: CuttingProxy
+        do {
+            proxy = try CuttingProxy(before: database.port)
+        } catch {
+            await database.destroy()
+            throw error
+        }
+        let outcome: Result<Void, any Error>
+        do {
+            outcome = .success(try await body(database, proxy))
+        } catch {
+            outcome = .failure(error)
+        }
+        proxy.end()
+        await database.destroy()
+        try outcome.get()
+    }
+
+    /// The sentence that names the case.
+    package var testDescription: String { sentence }
+
+    /// Every case there is.
+    package static let all: [ServerCase] = calls + outages
+}
+
+/// What a call may take on a machine that is busy with other things, when it should fail at once or in its deadline.
+private let patience: Duration = .seconds(10)
+
+extension ServerCase {
+    /// Few connections and short waits.
+    private static func options(_ callTimeout: Duration = .seconds(5)) -> ServerOptions {
+        var options = ServerOptions()
+        options.connectionsMax = 3
+        options.callTimeout = callTimeout
+        return options
+    }
+
+    fileprivate static let outages: [ServerCase] = [
+        ServerCase("a server that says nothing costs a call its deadline and no more") {
+            database, proxy async throws in
+            let storage = try await database.open(options(.seconds(1)), through: proxy.port)
+            try await storage.ping()
+            proxy.hold()
+            let began = ContinuousClock.now
+            let errors = try await concurrently(8) { _ in await failure { try await storage.ping() } }
+            #expect(errors.allSatisfy { $0.isOutage }, "\(errors)")
+            #expect(ContinuousClock.now - began < patience)
+            proxy.pass()
+            try await untilAnswered(storage)
+            await storage.close()
+        },
+
+        ServerCase("a server that is down is told of at once, and found again without a restart") {
+            database, proxy async throws in
+            let storage = try await database.open(options(), through: proxy.port)
+            let key = Samples.key("secret")
+            try await storage.register(Samples.registration("aa"), key)
+            proxy.refuse()
+            let began = ContinuousClock.now
+            for _ in 0..<50 {
+                let error = await failure { try await storage.register(Samples.registration("bb"), key) }
+                #expect(error.isOutage, "\(String(describing: error))")
+            }
+            // Fifty calls in less than one call's deadline: they don't wait for what can't come.
+            #expect(ContinuousClock.now - began < .seconds(4))
+            proxy.pass()
+            try await untilAnswered(storage)
+            #expect(try await storage.tokens(of: key) == ["aa"])
+            #expect(storage.connectionCount <= 3)
+            #expect(try database.countSessions() <= 3)
+            await storage.close()
+            #expect(try await untilNoSession(database))
+        },
+
+        ServerCase("a server that isn't there can't be opened, and says so soon") {
+            database, proxy async throws in
+            proxy.refuse()
+            let began = ContinuousClock.now
+            let error = await failure { _ = try await database.open(options(), through: proxy.port) }
+            #expect(error.isOutage)
+            #expect(ContinuousClock.now - began < patience)
+        },
+
+        ServerCase("sessions that the server ends under load lose nothing that was answered") {
+            database, proxy async throws in
+            let storage = try await database.open(options(), through: proxy.port)
+            let key = Samples.key("secret")
+            let killer = Task {
+                while !Task.isCancelled {
+                    try database.endSessions()
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+            }
+            let answered = try await concurrently(8) { lane -> [String] in
+                var answered: [String] = []
+                for index in 0..<40 {
+                    let token = "token \(lane) \(index)"
+                    do throws(StorageError) {
+                        // One more attempt than the storage makes by itself, as a client of the relay would.
+                        try await storage.register(Samples.registration(token), key)
+                        answered.append(token)
+                    } catch {
+                        #expect(error.isTransient, "\(error)")
+                    }
+                }
+                return answered
+            }
+            killer.cancel()
+            _ = await killer.result
+            try await untilAnswered(storage)
+            let kept = Set(try await storage.tokens(of: key))
+            #expect(kept.isSuperset(of: answered.flatMap(\.self)))
+            #expect(storage.connectionCount <= 3)
+            #expect(try database.countSessions() <= 3)
+            await storage.close()
+            #expect(try await untilNoSession(database))
+        },
+
+        ServerCase("a table that somebody else holds costs a call its deadline, and then all is well") {
+            database, _ async throws in
+            let storage = try await database.open(options(.seconds(1)))
+            let key = Samples.key("secret")
+            try await storage.register(Samples.registration("aa"), key)
+            let unlock = try database.lock("device_registration")
+            let began = ContinuousClock.now
+            let error = await failure { _ = try await storage.devices(of: key) }
+            guard case .timeout = error else {
+                Issue.record("a held table gave \(String(describing: error))")
+                try unlock()
+                return await storage.close()
+            }
+            #expect(ContinuousClock.now - began < patience)
+            try unlock()
+            #expect(try await storage.tokens(of: key) == ["aa"])
+            await storage.close()
+        },
+
+        ServerCase("there are never more connections than allowed, and everybody's turn comes") {
+            database, _ async throws in
+            let storage = try await database.open(options())
+            let sessions = try await concurrently(100) { index in
+                try await storage.register(Samples.registration("aa"), Samples.key("secret \(index)"))
+                return index.isMultiple(of: 25) ? try database.countSessions() : 0
+            }
+            // The questions themselves are connections too.
+            #expect(sessions.allSatisfy { $0 <= 3 + 4 })
+            #expect(storage.connectionCount <= 3)
+            await storage.close()
+            #expect(try await untilNoSession(database))
+        },
+
+        ServerCase("closing while the server says nothing ends with the calls' deadline") {
+            database, proxy async throws in
+            let storage = try await database.open(options(.seconds(1)), through: proxy.port)
+            try await storage.ping()
+            proxy.hold()
+            async let calls = concurrently(6) { _ in await failure { try await storage.ping() } }
+            let began = ContinuousClock.now
+            await storage.close()
+            #expect(ContinuousClock.now - began < patience)
+            #expect(try await calls.allSatisfy { $0.isOutage || $0 == .closed })
+            proxy.pass()
+        },
+    ]
+
+    /// The error that a call throws.
+    private static func failure(_ call: () async throws -> Void) async -> StorageError? {
+        do {
+            try await call()
+            return nil
+        } catch {
+            return error as? StorageError
+        }
+    }
+
+    /// Asks until the storage answers again, for half a minute at most.
+    fileprivate static func untilAnswered(_ storage: any PooledStorage) async throws {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while let error = await failure({ try await storage.ping() }) {
+            guard ContinuousClock.now < deadline else { throw error }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    /// Whether the server has no connection to the database any more, soon after the storage was closed.
+    private static func untilNoSession(_ database: any ServerDatabase) async throws -> Bool {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while try database.countSessions() > 0 {
+            guard ContinuousClock.now < deadline else { return false }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        return true
+    }
+}
+
+extension StorageError? {
+    /// Whether a call failed, and in a way that says that it may be tried again.
+    fileprivate var isOutage: Bool {
+        self?.isTransient == true
+    }
+}

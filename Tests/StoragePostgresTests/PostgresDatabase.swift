@@ -1,0 +1,160 @@
+import Glibc
+import Storage
+import StorageContract
+import Testing
+
+@testable import StoragePostgres
+
+/// The server that the tests use: the one whose administrator's URL is in `RELAY_TEST_POSTGRES_URL`.
+enum PostgresServer {
+    /// The administrator's URL; nil when there is no server.
+    static let url: String? = getenv("RELAY_TEST_POSTGRES_URL").map { String(cString: $0) }
+
+    /// What a suite that is left out says.
+    static let leftOut: Comment =
+        "left out: RELAY_TEST_POSTGRES_URL names no server; Tests/Support/databases run swift test starts one"
+
+    /// The administrator's URL with another database, further keys, and another port if need be.
+    static func url(database: String, query: String = "", port: UInt16? = nil) throws -> String {
+        let url = try #require(url)
+        let slash = try #require(url.lastIndex(of: "/"))
+        let colon = try #require(url[..<slash].lastIndex(of: ":"))
+        let place = port.map { url[...colon] + String($0) } ?? url[..<slash]
+        return place + "/" + database + query
+    }
+
+    /// The port on 127.0.0.1.
+    static func port() throws -> UInt16 {
+        let url = try #require(url)
+        let place = try #require(url.split(separator: "/").dropLast().last)
+        return try #require(place.split(separator: ":").last.flatMap { UInt16($0) })
+    }
+
+    /// Runs statements on a connection of the administrator's.
+    static func administer(_ statements: String...) throws {
+        let connection = try connect(try PostgresLocation(url: try #require(url)))
+        for statement in statements { try connection.run(statement) }
+    }
+
+    /// A connection past the storage, for what it would never do itself.
+    static func connect(_ location: PostgresLocation) throws(SQLFailure) -> PostgresConnection {
+        let connection = try PostgresConnection.open(location, options: ServerOptions())
+        connection.deadline = .now + .seconds(30)
+        return connection
+    }
+}
+
+/// A Postgres database for the contract: one of its own in the tests' server.
+struct PostgresDatabase: ServerDatabase {
+    typealias Connection = PostgresConnection
+
+    let name: String
+    let port: UInt16
+    let location: PostgresLocation
+    private let isAdopted: Bool
+    private let query: String
+
+    init(adopted: Bool = false, query: String = "") throws {
+        name = "relay_\(UInt64.random(in: .min ... .max))"
+        isAdopted = adopted
+        self.query = query
+        port = try PostgresServer.port()
+        location = try PostgresLocation(url: try PostgresServer.url(database: name, query: query))
+        try PostgresServer.administer("CREATE DATABASE \(name)")
+        if adopted { try makeOpenCodeTables() }
+    }
+
+    func location(port: UInt16) throws -> PostgresLocation {
+        try PostgresLocation(url: try PostgresServer.url(database: name, query: query, port: port))
+    }
+
+    func countSessions() throws -> Int {
+        let sql = """
+            SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid()
+            """
+        return Int(try connect().integer(sql) ?? -1)
+    }
+
+    func endSessions() throws {
+        _ = try connect().integer(
+            """
+            SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid()
+            """)
+    }
+
+    func lock(_ table: String) throws -> @Sendable () throws -> Void {
+        let connection = try connect()
+        try connection.run("BEGIN")
+        try connection.run("LOCK TABLE \(table) IN ACCESS EXCLUSIVE MODE")
+        let held = Held(connection: connection)
+        return { try held.connection.run("ROLLBACK") }
+    }
+
+    /// A connection that one test hands from thread to thread.
+    private final class Held: @unchecked Sendable {  // why: used by one at a time
+        let connection: PostgresConnection
+
+        init(connection: PostgresConnection) {
+            self.connection = connection
+        }
+    }
+
+    func makeOpenCodeTables(devices: [Device], deliveries: [Delivery]) async throws {
+        let connection = try connect()
+        if !isAdopted { try makeOpenCodeTables() }
+        for device in devices {
+            _ = try connection.execute(
+                "INSERT INTO device_registration VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [
+                    .text(device.id), .hash(device.secretHash), .text(device.token), .text(device.bundleID),
+                    .text(device.environment.rawValue), .integer(device.createdAt),
+                    .integer(device.updatedAt),
+                ])
+        }
+        for delivery in deliveries {
+            _ = try connection.execute(
+                "INSERT INTO delivery_log VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [
+                    .text(delivery.id), .hash(delivery.secretHash), .text(delivery.eventType),
+                    .text(delivery.sessionID), .text(delivery.status.rawValue), .text(delivery.error),
+                    .integer(delivery.createdAt),
+                ])
+        }
+    }
+
+    func destroy() async {
+        // What a test that failed left open goes with it.
+        try? PostgresServer.administer("DROP DATABASE \(name) WITH (FORCE)")
+    }
+
+    private func makeOpenCodeTables() throws {
+        let connection = try connect()
+        for statement in Self.openCodeTables { try connection.run(statement) }
+    }
+
+    /// The tables with the names, types and indices that OpenCode's relay gave them, in Postgres' words.
+    static let openCodeTables = [
+        """
+        CREATE TABLE device_registration (
+            id varchar(36) PRIMARY KEY NOT NULL, secret_hash varchar(64) NOT NULL,
+            device_token varchar(255) NOT NULL, bundle_id varchar(255) NOT NULL,
+            apns_env varchar(16) NOT NULL DEFAULT 'production', created_at bigint NOT NULL,
+            updated_at bigint NOT NULL)
+        """,
+        """
+        CREATE UNIQUE INDEX device_registration_secret_token_idx
+            ON device_registration (secret_hash, device_token)
+        """,
+        "CREATE INDEX device_registration_secret_hash_idx ON device_registration (secret_hash)",
+        """
+        CREATE TABLE delivery_log (
+            id varchar(36) PRIMARY KEY NOT NULL, secret_hash varchar(64) NOT NULL,
+            event_type varchar(32) NOT NULL, session_id varchar(255) NOT NULL, status varchar(16) NOT NULL,
+            error varchar(1024), created_at bigint NOT NULL)
+        """,
+        "CREATE INDEX delivery_log_secret_hash_idx ON delivery_log (secret_hash)",
+        "CREATE INDEX delivery_log_created_at_idx ON delivery_log (created_at)",
+    ]
+}
