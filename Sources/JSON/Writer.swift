@@ -33,7 +33,20 @@ extension JSON {
         /// Closes an array.
         package mutating func endArray() { end(ASCII.closeBracket) }
 
-        /// The name of the member whose value comes next.
+        /// The name of the member whose value comes next, known when the program is written: it has nothing to escape.
+        package mutating func name(_ name: StaticString) {
+            separate()
+            let utf8 = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+            assert(utf8.firstToEscape(from: 0) == utf8.count, "a name that must be escaped")
+            bytes.append(ASCII.quote)
+            bytes.append(contentsOf: utf8)
+            bytes.append(ASCII.quote)
+            bytes.append(ASCII.colon)
+            needsComma = false
+        }
+
+        /// The name of the member whose value comes next, from outside.
+        @_disfavoredOverload
         package mutating func name(_ name: String) {
             separate()
             escape(name)
@@ -121,25 +134,25 @@ extension JSON {
 
 extension JSON.Writer {
     /// A member with a string.
-    package mutating func member(_ name: String, _ value: String) {
+    package mutating func member(_ name: StaticString, _ value: String) {
         self.name(name)
         string(value)
     }
 
     /// A member with an integer.
-    package mutating func member(_ name: String, _ value: Int) {
+    package mutating func member(_ name: StaticString, _ value: Int) {
         self.name(name)
         int(value)
     }
 
     /// A member with an integer.
-    package mutating func member(_ name: String, _ value: Int64) {
+    package mutating func member(_ name: StaticString, _ value: Int64) {
         self.name(name)
         int(value)
     }
 
     /// A member with a truth value.
-    package mutating func member(_ name: String, _ value: Bool) {
+    package mutating func member(_ name: StaticString, _ value: Bool) {
         self.name(name)
         bool(value)
     }
@@ -152,8 +165,12 @@ extension JSON.Writer {
         text.withUTF8 { utf8 in
             let utf8 = UnsafeRawBufferPointer(utf8)
             bytes.append(ASCII.quote)
-            var start = 0
             var end = utf8.firstToEscape(from: 0)
+            guard end < utf8.count else {
+                bytes.append(contentsOf: utf8)
+                return bytes.append(ASCII.quote)
+            }
+            var start = 0
             while end < utf8.count {
                 bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: utf8[start..<end]))
                 escape(utf8[end])

@@ -45,7 +45,9 @@ package typealias EpochMilliseconds = Int64
 enum StorageText {
     /// Refuses an over-long text and one with a NUL, which Postgres can't store and C interfaces cut at.
     static func check(_ text: String, field: String, bytes limit: Int) throws(StorageError) {
-        let utf8 = text.utf8
-        guard utf8.count <= limit, !utf8.contains(0) else { throw .invalidValue(field: field) }
+        let utf8 = text.utf8Span.span
+        guard utf8.count <= limit, !utf8.indices.contains(where: { utf8[$0] == 0 }) else {
+            throw .invalidValue(field: field)
+        }
     }
 }

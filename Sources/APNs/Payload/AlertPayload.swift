@@ -90,7 +90,7 @@ package struct AlertPayload: Sendable {
         return writer.finish()
     }
 
-    private func writeFacts(_ writer: inout JSON.Writer, under name: String) {
+    private func writeFacts(_ writer: inout JSON.Writer, under name: StaticString) {
         writer.name(name)
         writer.beginObject()
         writeFacts(&writer)

@@ -27,7 +27,7 @@ package struct DeviceToken: Hashable, Sendable {
     }
 
     /// The last 8 characters: what logs and answers may show.
-    package var suffix: String { String(text.suffix(Self.suffixCount)) }
+    package var suffix: String { String(decoding: text.utf8.suffix(Self.suffixCount), as: UTF8.self) }
 }
 
 extension DeviceToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

@@ -8,9 +8,10 @@ package struct Topic: Hashable, Sendable, CustomStringConvertible {
 
     /// Takes 1 to 155 of `A-Z a-z 0-9 . -`; `nil` for anything else.
     package init?(_ text: String) {
-        guard !text.isEmpty, text.utf8.count <= Self.countMax, text.utf8.allSatisfy(Self.isAllowed) else {
-            return nil
-        }
+        let characters = text.utf8Span.span
+        guard (1...Self.countMax).contains(characters.count),
+            characters.indices.allSatisfy({ Self.isAllowed(characters[$0]) })
+        else { return nil }
         self.text = text
     }
 
@@ -18,11 +19,7 @@ package struct Topic: Hashable, Sendable, CustomStringConvertible {
     package var description: String { text }
 
     private static func isAllowed(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"):
-            true
-        default: false
-        }
+        (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10
+            || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-")
     }
 }

@@ -26,7 +26,7 @@ struct LogFormatter: Sendable {
         writer.member("level", event.level.rawValue)
         writer.member("event", event.name.description)
         for field in event.fields {
-            writer.name(field.key.description)
+            writer.name(field.key)
             switch field.value {
             case .text(let text): writer.string(text)
             case .integer(let number): writer.int(number)
