@@ -111,7 +111,7 @@ package struct Settlement: Hashable, Sendable {
     package enum End: Hashable, Sendable {
         /// It is over: the row goes, and its end is written to the delivery log in the same transaction.
         ///
-        /// A log row that has the id already stays as it is.
+        /// A log row that has the same time and id already stays as it is.
         case over(Delivery)
         /// It shall be tried again, or given back; it has been tried so often by then.
         case again(dueAt: EpochMilliseconds, attempts: Int)

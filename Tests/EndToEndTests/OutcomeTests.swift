@@ -1,3 +1,4 @@
+import Glibc
 import JSON
 import Testing
 
@@ -129,11 +130,98 @@ struct OutcomeTests {
     }
 
     @Test(
-        "What APNs can't take now fails with its reason and keeps the registration",
+        "What APNs can't take now waits with its reason, and arrives under the same apns-id",
         arguments: [
             "TooManyRequests", "TooManyProviderTokenUpdates", "InternalServerError", "ServiceUnavailable",
-            "PayloadTooLarge", "BadPriority",
         ])
+    func waits(reason: String) async throws {
+        try await Stack.run(["RELAY_RETRY_DELAY_MAX": "300ms"]) { stack in
+            try await registered(stack)
+            try await stack.control.put("/rules", ["reason": .string(reason), "count": 3])
+            let result = try await stack.event(Self.secret)
+            #expect(result.queued == 1 && result.failed == 0 && result.reason(token(1)) == reason)
+            let id = try #require(result.deliveries.values.first?["apnsID"]?.string)
+            let pushes = try await eventually {
+                try await stack.control.pushes()
+            } until: {
+                $0.last?["status"]?.int == 200
+            }
+            #expect(pushes.map { $0["status"]?.int == 200 } == [false, false, false, true])
+            #expect(pushes.allSatisfy { $0["apnsID"]?.string == id })
+            // Its end is written down once.
+            _ = try await eventually {
+                try deliveryRows(stack.directory.file("relay.db"))
+            } until: {
+                $0 == 1
+            }
+        }
+    }
+
+    @Test("Retry-After is obeyed")
+    func retryAfter() async throws {
+        try await Stack.run(["RELAY_RETRY_DELAY_MAX": "100ms"]) { stack in
+            try await registered(stack)
+            try await stack.control.put(
+                "/rules", ["reason": "TooManyRequests", "retryAfter": 2, "count": 1])
+            #expect(try await stack.event(Self.secret).queued == 1)
+            let pushes = try await eventually {
+                try await stack.control.pushes()
+            } until: {
+                $0.count == 2
+            }
+            let times = pushes.compactMap { $0["receivedAt"]?.int }
+            #expect(times.count == 2 && times[1] - times[0] >= 1_990)
+        }
+    }
+
+    @Test("A push that waits is dropped with its device")
+    func unregisteredMeanwhile() async throws {
+        try await Stack.run(["RELAY_RETRY_DELAY_MAX": "100ms"]) { stack in
+            try await registered(stack)
+            try await stack.register(Self.secret, token(2))
+            try await stack.control.put(
+                "/rules", ["reason": "ServiceUnavailable", "retryAfter": 1, "count": 2])
+            #expect(try await stack.event(Self.secret).queued == 2)
+            var body = JSON.Object()
+            body["secret"] = .string(Self.secret)
+            body["deviceToken"] = .string(token(1))
+            #expect(try await stack.http.post("/v1/device/unregister", body).status == 200)
+            _ = try await eventually {
+                try await stack.control.pushes(token: token(2))
+            } until: {
+                $0.count == 2
+            }
+            #expect(try await stack.control.pushes(token: token(1)).count == 1)
+        }
+    }
+
+    @Test("A push that waits survives kill -9, and is sent once")
+    func crash() async throws {
+        try await Stack.run(["RELAY_RETRY_DELAY_MAX": "100ms"]) { stack in
+            try await registered(stack)
+            try await stack.control.put("/limits", ["acceptConnections": false])
+            #expect(try await stack.event(Self.secret).queued == 1)
+            stack.relay.signal(SIGKILL)
+            _ = try await stack.relay.ended()
+            try await stack.control.put("/limits", ["acceptConnections": true])
+            try await stack.restartRelay()
+            _ = try await eventually {
+                try await stack.control.pushes()
+            } until: {
+                $0.count == 1
+            }
+            _ = try await eventually {
+                try deliveryRows(stack.directory.file("relay.db"))
+            } until: {
+                $0 == 1
+            }
+            #expect(try await stack.control.pushes().count == 1)
+        }
+    }
+
+    @Test(
+        "What only a defect brings fails with its reason and keeps the registration",
+        arguments: ["PayloadTooLarge", "BadPriority"])
     func kept(reason: String) async throws {
         try await Stack.run { stack in
             try await registered(stack)
@@ -145,7 +233,7 @@ struct OutcomeTests {
         }
     }
 
-    @Test("A proxy's 502 without a reason fails with its status")
+    @Test("A proxy's 502 without a reason waits with its status")
     func proxyError() async throws {
         try await Stack.run { stack in
             try await registered(stack)
@@ -155,13 +243,13 @@ struct OutcomeTests {
         }
     }
 
-    @Test("An APNs that can't be reached fails the push in time and heals by itself")
+    @Test("An APNs that can't be reached has pushes waiting, is answered in time and heals by itself")
     func unreachable() async throws {
         try await Stack.run(["RELAY_EVENT_DEADLINE": "3s"]) { stack in
             try await registered(stack)
             try await stack.control.put("/limits", ["acceptConnections": false])
             let result = try await stack.event(Self.secret)
-            #expect(result.failed == 1 && !result.isRemoved(token(1)))
+            #expect(result.queued == 1 && !result.isRemoved(token(1)))
             try await stack.control.put("/limits", ["acceptConnections": true])
             _ = try await eventually {
                 try await stack.event(Self.secret)

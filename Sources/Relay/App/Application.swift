@@ -47,7 +47,8 @@ struct Application {
             throw error
         }
         let deliveryLog = DeliveryLog(storage: storage, log: log)
-        let services = makeServices(storage, deliveryLog, apns)
+        let queue = PushQueue(storage: storage, log: log, options: queueOptions)
+        let services = makeServices(storage, deliveryLog, queue, apns)
         var server = configuration.server
         server.connectionsMax = connectionsMax(of: server)
         do throws(StartFailure) {
@@ -62,12 +63,14 @@ struct Application {
             storage: storage, log: log, clock: services.clock, retention: configuration.delivery.logRetention)
         await withTaskGroup { group in
             group.addTask { await deliveryLog.run() }
+            group.addTask { await queue.run() }
             group.addTask { await upkeep.run() }
             await untilStop(requests, tls, apns, serving, services)
             log(
                 .info, "stopping",
                 [.note("deadline", DurationText.render(configuration.server.shutdownDeadline))])
             await serving.stop(within: configuration.server.shutdownDeadline)
+            queue.finish()
             deliveryLog.finish()
             group.cancelAll()
         }
@@ -152,7 +155,7 @@ struct Application {
     }
 
     private func makeServices(
-        _ storage: any Storage, _ deliveryLog: DeliveryLog, _ apns: APNsSide
+        _ storage: any Storage, _ deliveryLog: DeliveryLog, _ queue: PushQueue, _ apns: APNsSide
     ) -> Services {
         let delivery = configuration.delivery
         return Services(
@@ -172,8 +175,20 @@ struct Application {
             clock: .system,
             log: log,
             deliveryLog: deliveryLog,
+            queue: queue,
             apnsHealth: APNsHealth(),
             checkCredentials: apns.checkCredentials)
+    }
+
+    private var queueOptions: PushQueue.Options {
+        let delivery = configuration.delivery
+        var options = PushQueue.Options()
+        options.perSecretMax = delivery.queuePerSecretMax
+        options.totalMax = delivery.queueMax
+        options.schedule = RetrySchedule(delayMax: delivery.retryDelayMax)
+        options.workMax =
+            configuration.apns.pushTimeout * OutcomePolicy.attemptsAtOnceMax + Bounds.retryWorkMargin
+        return options
     }
 
     // MARK: What the first lines say

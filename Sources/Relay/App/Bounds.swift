@@ -23,7 +23,7 @@ enum Bounds {
     /// Devices that an event's answer lists one by one; the counts include all.
     ///
     /// Such an answer fits `StorageLimits.answerBytes`.
-    static let deliveriesListedMax = 400
+    static let deliveriesListedMax = 380
     /// Bytes of a reason in an answer.
     static let reasonBytesMax = 64
     /// How much longer than `RELAY_EVENT_DEADLINE` an event's receipt is leased, for the storage calls around it.
@@ -32,6 +32,35 @@ enum Bounds {
     static let claimPollIntervalMin: Duration = .milliseconds(50)
     /// The longest of these waits.
     static let claimPollIntervalMax: Duration = .seconds(1)
+
+    // MARK: Pushes that wait
+
+    /// How far the clocks of relays that share a database may be apart.
+    static let clockSkewMax: Duration = .seconds(60)
+    /// Of an event's time, kept for storing the pushes that have no outcome; at most a tenth of it.
+    static let enqueueReserve: Duration = .milliseconds(500)
+    /// Stored pushes in flight at once while there is nothing else to send.
+    static let retriesInFlightMax = 128
+    /// What sending a stored push may take beside APNs' answers: storage calls and a busy machine.
+    static let retryWorkMargin: Duration = .seconds(5)
+    /// How long a claimed push may wait for its turn.
+    static let retryWaitMax: Duration = .seconds(15)
+    /// How often the queue is looked at when nothing is known to become due: for what other processes leave.
+    static let retryPollInterval: Duration = .seconds(5)
+    /// Between two looks at the queue, so that what becomes due together is claimed together.
+    static let retryLookPause: Duration = .milliseconds(20)
+    /// Ends of stored pushes that wait to be written; further ones are lost, and those pushes are sent again.
+    static let settlementsWaitingMax = 50_000
+    /// Ends of stored pushes in one transaction.
+    static let settlementsPerBatchMax = 256
+    /// How long ends of stored pushes are gathered before they are written together.
+    static let settlementsGatherTime: Duration = .milliseconds(20)
+    /// Before the second attempt to write ends; each further wait is twice as long.
+    static let settlementsRetryDelayMin: Duration = .milliseconds(250)
+    /// The longest of these waits.
+    static let settlementsRetryDelayMax: Duration = .seconds(2)
+    /// Attempts to write a batch of ends when the process is ending.
+    static let settlementsAttemptsAtEnd = 3
 
     // MARK: Logs
 
@@ -43,10 +72,13 @@ enum Bounds {
     static let deliveriesWaitingMax = 50_000
     /// Rows of the delivery log in one transaction.
     static let deliveriesPerBatchMax = 2_000
-    /// Attempts to write a batch of the delivery log while the database is unavailable.
-    static let deliveriesAttemptsMax = 6
+    /// Attempts to write a batch of the delivery log while the database is unavailable: with the waits between them,
+    /// more than two minutes.
+    static let deliveriesAttemptsMax = 30
     /// Before the second attempt; each further wait is twice as long.
     static let deliveriesRetryDelayMin: Duration = .milliseconds(500)
+    /// The longest of these waits.
+    static let deliveriesRetryDelayMax: Duration = .seconds(5)
     /// How long rows of the delivery log are gathered before they are written together.
     static let deliveriesGatherTime: Duration = .milliseconds(200)
 

@@ -8,6 +8,8 @@ struct Serving {
     private var servers: [HTTPServer] = []
     private var clients: [LoopBound<LoopClients>] = []
     private var services: [LoopBound<LoopServices>] = []
+    /// Sends what waits, on the first loop.
+    private var worker: LoopBound<RetryWorker>?
     /// Where the servers listen; port 0 has become the one that the system chose.
     private(set) var address: SocketAddress?
 
@@ -51,6 +53,13 @@ struct Serving {
                         on: loop)
                 }
                 self.services.append(bound)
+                if worker == nil {
+                    worker = await loop.run { loop in
+                        let worker = RetryWorker(on: bound.value)
+                        worker.start()
+                        return LoopBound(worker, on: loop)
+                    }
+                }
                 let server = try await HTTPServer.start(API(bound).service, options, ledger: ledger, on: loop)
                 servers.append(server)
                 // The loops after the first share the port that the first was given.
@@ -76,6 +85,9 @@ struct Serving {
     mutating func stop(within deadline: Duration) async {
         await withTaskGroup { group in
             for server in servers { group.addTask { await server.stop(within: deadline) } }
+            if let worker {
+                group.addTask { await worker.loop.run { _ in await worker.value.stop(within: deadline) } }
+            }
         }
         // Pushes that are still out belong to events whose answer went out without them.
         await withTaskGroup { group in
@@ -88,6 +100,7 @@ struct Serving {
             }
         }
         servers = []
+        worker = nil
         clients = []
         services = []
         for loop in loops { await loop.stop() }

@@ -88,7 +88,7 @@ final class DeliveryLog: Sendable {
 
     /// Writes one batch.
     ///
-    /// A failure that may pass is tried again while there is time.
+    /// A failure that may pass is tried again while there is time; meanwhile further rows wait within their bound.
     private func write(_ batch: [Delivery]) async {
         var delay = Bounds.deliveriesRetryDelayMin
         for attempt in 1...Bounds.deliveriesAttemptsMax {
@@ -103,7 +103,7 @@ final class DeliveryLog: Sendable {
                 guard goesOn else { return }
             }
             await options.pause(delay)
-            delay = delay * 2
+            delay = min(delay * 2, Bounds.deliveriesRetryDelayMax)
         }
     }
 }

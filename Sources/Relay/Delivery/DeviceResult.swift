@@ -8,6 +8,8 @@ struct DeviceResult: Sendable, Equatable {
     enum Status: Sendable, Equatable {
         /// APNs took the push under this identifier.
         case sent(apnsID: String)
+        /// It is stored and will be sent later, because of a reason as that of a failure.
+        case queued(reason: String)
         /// It was given up: APNs' reason or one of ours, at most ``Bounds/reasonBytesMax`` bytes.
         case failed(reason: String)
     }
@@ -39,8 +41,13 @@ struct EventAnswer: Sendable, Equatable {
         results.count { if case .sent = $0.status { true } else { false } }
     }
 
+    /// Pushes that are stored to be sent later.
+    var queued: Int {
+        results.count { if case .queued = $0.status { true } else { false } }
+    }
+
     /// Pushes that were given up.
-    var failed: Int { results.count - sent }
+    var failed: Int { results.count - sent - queued }
 
     /// The answer's body.
     ///
@@ -52,7 +59,7 @@ struct EventAnswer: Sendable, Equatable {
         writer.member("ok", true)
         writer.member("sent", sent)
         writer.member("failed", failed)
-        writer.member("queued", 0)
+        writer.member("queued", queued)
         writer.name("deliveries")
         writer.beginArray()
         for result in results.prefix(Bounds.deliveriesListedMax) { append(result, to: &writer) }
@@ -68,6 +75,10 @@ struct EventAnswer: Sendable, Equatable {
         case .sent(let apnsID):
             writer.member("status", "sent")
             writer.member("apnsID", apnsID)
+        case .queued(let reason):
+            writer.member("status", "queued")
+            if let id = result.pushID { writer.member("apnsID", id) }
+            writer.member("reason", reason)
         case .failed(let reason):
             writer.member("status", "failed")
             writer.member("reason", reason)

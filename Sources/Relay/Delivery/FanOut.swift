@@ -4,38 +4,48 @@ import Storage
 
 /// The pushes of one event: sends them to every device at once, within bounds, and gathers what they come to.
 ///
-/// Confined to its loop, and without a task of its own: outcomes come as calls on the loop. An outcome that comes
-/// after the deadline still has its effect on the registration, but no longer on the answer.
+/// Confined to its loop, and without a task of its own: outcomes come as calls on the loop. What APNs can't take now,
+/// and what has no outcome when the event's time is over, is stored in the queue. A push that is in flight then is
+/// stored under a lease of this process: when its outcome comes, that settles the row; if the process dies, the row
+/// is sent when the lease has run out.
 final class FanOut {
     /// One device's push on its way.
     private struct Item {
         let device: Device
-        /// The push, or why there is none.
-        let push: Preparation
-        var result: DeviceResult?
+        /// `nil` where there can be none; then ``phase`` says why.
+        let push: Push?
+        var phase = Phase.notBegun
+        var removed = false
     }
 
-    /// What a device's push is before it is sent.
-    private enum Preparation {
-        case ready(Push)
-        case impossible(reason: String)
-
-        var push: Push? { if case .ready(let push) = self { push } else { nil } }
+    fileprivate enum Phase {
+        case notBegun
+        case inFlight
+        /// It has its result.
+        case ended(DeviceResult.Status)
+        /// APNs could not take it.
+        case later(OutcomePolicy.RetryLater)
+        /// It was in flight at the end of the event's time and is being stored; `step` if it had an outcome since.
+        case storing(step: OutcomePolicy.Step?)
+        /// It is in flight and in the queue, leased by this process.
+        case held(HeldPush)
     }
 
     private let services: LoopServices
+    private let content: any PushContent
     private var items: [Item]
     /// The first device whose push has not been begun.
     private var next = 0
     private var inFlight = 0
-    /// Devices without a result.
+    /// Devices without an outcome.
     private var open: Int
     /// Changes of registrations that are being stored.
     private var changes = 0
     private var isStarting = false
-    private var isAnswered = false
+    /// The time is over or all have an outcome: nothing is begun any more.
+    private var isClosed = false
     private var timer: Timer?
-    private var continuation: CheckedContinuation<[DeviceResult], Never>?
+    private var continuation: CheckedContinuation<Void, Never>?
     private var report = FanOutReport()
     /// The devices were read before, the pushes are sent after: what registers from now on is fresh.
     private let begunAt: EpochMilliseconds
@@ -43,30 +53,28 @@ final class FanOut {
     /// Prepares a push to each device; the caller has taken a slot for each.
     init(_ devices: [Device], _ content: any PushContent, on services: LoopServices) {
         self.services = services
+        self.content = content
         begunAt = services.shared.clock.now
         open = devices.count
         var payloads = PayloadCache(content)
-        items = devices.map { device in
-            Item(device: device, push: Self.prepare(device, content, &payloads, services))
-        }
+        items = devices.map { device in Self.prepare(device, content, &payloads, services) }
     }
 
     private static func prepare(
         _ device: Device, _ content: any PushContent, _ payloads: inout PayloadCache, _ services: LoopServices
-    ) -> Preparation {
-        guard let token = DeviceToken(device.token), let topic = Topic(device.bundleID) else {
-            return .impossible(reason: invalidRegistration)
+    ) -> Item {
+        if let reason = services.obstacle(to: device) {
+            return Item(device: device, push: nil, phase: .ended(.failed(reason: reason)))
         }
-        guard let app = services.apps[device.bundleID] else { return .impossible(reason: unknownBundle) }
-        guard app.environments.contains(Environment(device.environment)) else {
-            return .impossible(reason: environmentNotAllowed)
-        }
+        guard let token = DeviceToken(device.token), let topic = Topic(device.bundleID),
+            let app = services.apps[device.bundleID]
+        else { return Item(device: device, push: nil, phase: .ended(.failed(reason: invalidRegistration))) }
         let timeToLive = content.timeToLive ?? app.push.timeToLive
-        return .ready(
-            Push(
-                deviceToken: token, topic: topic, pushType: content.pushType, priority: content.priority,
-                expiration: expiration(timeToLive, at: services.shared.clock.now), id: services.makeID().text,
-                collapseID: content.collapseID, payload: payloads.payload(PushStyle(sound: app.push.sound))))
+        let push = Push(
+            deviceToken: token, topic: topic, pushType: content.pushType, priority: content.priority,
+            expiration: expiration(timeToLive, at: services.shared.clock.now), id: services.makeID().text,
+            collapseID: content.collapseID, payload: payloads.payload(PushStyle(sound: app.push.sound)))
+        return Item(device: device, push: push)
     }
 
     /// `apns-expiration` of a push that is made now: seconds since 1970; 0 is one attempt.
@@ -75,12 +83,22 @@ final class FanOut {
     }
 
     /// Sends, and returns a result for each device, in their order, when all have one or the deadline has passed.
+    ///
+    /// A little of the time is kept for storing what has no outcome.
     func run(deadline: Duration) async -> [DeviceResult] {
+        let reserve = min(Bounds.enqueueReserve, deadline / 10)
         await withCheckedContinuation { continuation in
             self.continuation = continuation
-            timer = Timer(on: services.loop) { [unowned self] in answer() }
-            timer?.schedule(after: max(deadline, .zero))
+            timer = Timer(on: services.loop) { [unowned self] in close() }
+            timer?.schedule(after: max(deadline - reserve, .zero))
             start()
+        }
+        await storeUnsent()
+        return items.map { item in
+            var result = DeviceResult(
+                device: item.device, pushID: item.push?.id, status: item.phase.result)
+            result.removed = item.removed
+            return result
         }
     }
 
@@ -89,37 +107,30 @@ final class FanOut {
     /// Begins pushes as far as the bound of one event allows.
     private func start() {
         // An outcome may come within `send`: then the loop below goes on, rather than one call inside the other.
-        guard !isStarting, !isAnswered else { return }
+        guard !isStarting, !isClosed else { return }
         isStarting = true
         while next < items.count, inFlight < services.shared.limits.pushesPerEventMax {
             let index = next
             next += 1
             inFlight += 1
-            switch items[index].push {
-            case .ready(let push): send(push, index, firstAttempt(items[index].device))
-            case .impossible(let reason): settle(index, .failed(reason: reason))
+            guard let push = items[index].push else {
+                settle(index, items[index].phase)
+                continue
             }
+            items[index].phase = .inFlight
+            send(push, index, services.firstAttempt(to: items[index].device, at: begunAt))
         }
         isStarting = false
-        answerIfDone()
-    }
-
-    private func firstAttempt(_ device: Device) -> DeliveryAttempt {
-        DeliveryAttempt(
-            registeredEnvironment: Environment(device.environment),
-            mayChangeEnvironment: services.apps[device.bundleID]?.environments.count == 2,
-            isTopicDefault: device.bundleID == services.rules.defaultBundleID?.text,
-            firstSentAt: begunAt)
+        closeIfDone()
     }
 
     private func send(_ push: Push, _ index: Int, _ attempt: DeliveryAttempt) {
-        // Looked up again for each attempt: the apps may have been replaced since the last.
-        guard let app = services.apps[push.topic.text] else {
-            return settle(index, .failed(reason: Self.unknownBundle))
+        let isSent = services.send(push, attempt) { [self] outcome, key in
+            decide(outcome, push, index, attempt, key)
         }
-        services.senders.sender(of: app, to: attempt.environment).send(push) { [self] outcome in
-            decide(outcome, push, index, attempt, app.key)
-        }
+        guard !isSent else { return }
+        settle(index, .ended(.failed(reason: Self.unknownBundle)))
+        start()
     }
 
     private func decide(
@@ -127,6 +138,7 @@ final class FanOut {
     ) {
         let step = OutcomePolicy.step(after: outcome, of: attempt)
         report.note(outcome, step, attempt.environment, key)
+        guard !isClosed else { return decideLate(step, index) }
         let device = items[index].device
         switch step {
         case .sent(let environment):
@@ -136,39 +148,34 @@ final class FanOut {
                     return false
                 }
             }
-            settle(index, .sent(apnsID: outcome.apnsID ?? push.id))
-        case .sendAgain(let next) where !isAnswered:
-            send(push, index, next)
-            return
-        case .sendAgain:
-            settle(index, .failed(reason: Self.deadlineExceeded))
+            settle(index, .ended(.sent(apnsID: outcome.apnsID ?? push.id)))
+        case .sendAgain(let next):
+            return send(push, index, next)
         case .retryLater(let retry):
-            settle(index, .failed(reason: retry.reason))
+            settle(index, push.mayWait ? .later(retry) : .ended(.failed(reason: retry.reason)))
         case .failed(let failure):
-            if let time = failure.removeIfNotUpdatedAfter {
-                change(index) { storage throws(StorageError) in
-                    try await storage.remove(device, ifNotUpdatedAfter: time)
-                }
-            }
-            settle(index, .failed(reason: failure.reason))
+            if let time = failure.removeIfNotUpdatedAfter { remove(index, ifNotUpdatedAfter: time) }
+            settle(index, .ended(.failed(reason: failure.reason)))
         }
         start()
     }
 
-    /// A push has come to its end: its slot is free, and so is its place among the event's pushes.
-    private func settle(_ index: Int, _ status: DeviceResult.Status) {
+    /// An outcome has come: the push's slot is free, and so is its place among the event's pushes.
+    private func settle(_ index: Int, _ phase: Phase) {
         inFlight -= 1
         services.slots.giveBack()
-        guard !isAnswered else {
-            if inFlight == 0 { report.log(to: services.shared) }
-            return
-        }
-        items[index].result = DeviceResult(
-            device: items[index].device, pushID: items[index].push.push?.id, status: status)
+        items[index].phase = phase
         open -= 1
     }
 
     // MARK: Effects
+
+    private func remove(_ index: Int, ifNotUpdatedAfter time: EpochMilliseconds) {
+        let device = items[index].device
+        change(index) { storage throws(StorageError) in
+            try await storage.remove(device, ifNotUpdatedAfter: time)
+        }
+    }
 
     /// Stores what an outcome says about a registration; `store` says whether it removed it.
     ///
@@ -192,35 +199,140 @@ final class FanOut {
 
     private func changed(_ index: Int, isRemoved: Bool) {
         changes -= 1
-        if isRemoved { items[index].result?.removed = true }
-        answerIfDone()
+        if isRemoved { items[index].removed = true }
+        closeIfDone()
     }
 
-    // MARK: Answering
+    // MARK: The end of the event's time
 
-    private func answerIfDone() {
-        if open == 0, changes == 0 { answer() }
+    private func closeIfDone() {
+        if open == 0, changes == 0 { close() }
     }
 
     /// Ends the wait; pushes that were not begun are not going to be.
-    private func answer() {
-        guard !isAnswered else { return }
-        isAnswered = true
+    private func close() {
+        guard !isClosed else { return }
+        isClosed = true
         timer?.cancel()
         timer = nil
         services.slots.giveBack(items.count - next)
         next = items.count
+        logReport()
+        continuation?.resume()
+        continuation = nil
+    }
+
+    private func logReport() {
         report.log(to: services.shared)
         report = FanOutReport()
-        let results = items.map { item in
-            item.result
-                ?? DeviceResult(
-                    device: item.device, pushID: item.push.push?.id,
-                    status: .failed(reason: Self.deadlineExceeded)
-                )
+    }
+
+    /// Stores what APNs could not take and what has no outcome; from then on each device has a result.
+    private func storeUnsent() async {
+        let now = services.shared.clock.now
+        let queue = services.shared.queue
+        let lease = queue.lease(owner: services.makeID(), at: now)
+        var held: [(index: Int, push: PendingPush)] = []
+        var unsent: [(index: Int, push: PendingPush, reason: String)] = []
+        for (index, item) in items.enumerated() {
+            guard let push = item.push else { continue }
+            switch item.phase {
+            case .ended, .storing, .held:
+                break
+            case .notBegun where push.mayWait:
+                unsent.append((index, row(push, item.device, attempts: 0, dueAt: now), Self.deadlineExceeded))
+            case .inFlight where push.mayWait:
+                items[index].phase = .storing(step: nil)
+                held.append((index, row(push, item.device, attempts: 0, dueAt: now)))
+            case .notBegun, .inFlight:
+                items[index].phase = .ended(.failed(reason: Self.deadlineExceeded))
+            case .later(let retry):
+                let random = Double.random(in: 0..<1, using: &services.generator)
+                let due = queue.options.schedule.due(
+                    after: retry, attempts: 1, at: now, expiresAt: push.expiresAt, random: random)
+                unsent.append((index, row(push, item.device, attempts: 1, dueAt: due), retry.reason))
+            }
         }
-        continuation?.resume(returning: results)
-        continuation = nil
+        // Those in flight first: their outcome may come at any moment.
+        let heldResults = await queue.store(held.map(\.push), lease: lease)
+        for (held, result) in zip(held, heldResults) { stored(held.push, held.index, result, lease) }
+        let results = await queue.store(unsent.map(\.push), lease: nil)
+        for (unsent, result) in zip(unsent, results) {
+            items[unsent.index].phase = .ended(DeviceResult.Status(result, reason: unsent.reason))
+        }
+    }
+
+    private func row(
+        _ push: Push, _ device: Device, attempts: Int, dueAt: EpochMilliseconds
+    ) -> PendingPush {
+        PendingPush(
+            push, to: device, eventType: content.logType, sessionID: content.sessionID, attempts: attempts,
+            dueAt: dueAt, createdAt: begunAt)
+    }
+
+    /// A push that was in flight is in the queue, or could not be stored.
+    private func stored(
+        _ push: PendingPush, _ index: Int, _ result: PushQueue.Result, _ lease: PushLease
+    ) {
+        guard case .storing(let step) = items[index].phase else { return }
+        if case .refused(let reason) = result {
+            items[index].phase = .ended(.failed(reason: reason))
+            if let step { applyAlone(step, index) }
+            return
+        }
+        let held = HeldPush(push, to: items[index].device, owner: lease.owner)
+        items[index].phase = .held(held)
+        if let step { end(held, step) }
+    }
+
+    // MARK: Outcomes after the event's time
+
+    private func decideLate(_ step: OutcomePolicy.Step, _ index: Int) {
+        inFlight -= 1
+        services.slots.giveBack()
+        switch items[index].phase {
+        case .storing:
+            items[index].phase = .storing(step: step)
+        case .held(let held):
+            end(held, step)
+        case .inFlight:
+            // The time is over this very moment, and the results are looked at next.
+            items[index].phase = Self.phase(after: step, of: items[index].push)
+            applyAlone(step, index)
+        case .notBegun, .ended, .later:
+            applyAlone(step, index)
+        }
+        if inFlight == 0 { logReport() }
+    }
+
+    private static func phase(after step: OutcomePolicy.Step, of push: Push?) -> Phase {
+        switch step {
+        case .sent: .ended(.sent(apnsID: push?.id ?? ""))
+        case .sendAgain: .notBegun
+        case .retryLater(let retry):
+            push?.mayWait == true ? .later(retry) : .ended(.failed(reason: retry.reason))
+        case .failed(let failure): .ended(.failed(reason: failure.reason))
+        }
+    }
+
+    /// Settles the row of a push that had its outcome.
+    private func end(_ held: HeldPush, _ step: OutcomePolicy.Step) {
+        if case .sent(let environment?) = step { services.store(environment, of: held.device) }
+        let queue = services.shared.queue
+        let random = Double.random(in: 0..<1, using: &services.generator)
+        queue.end(
+            held.end(
+                after: step, queue.options.schedule, at: services.shared.clock.now, random: random))
+    }
+
+    /// Does what an outcome says of the registration, where the push has no row.
+    private func applyAlone(_ step: OutcomePolicy.Step, _ index: Int) {
+        switch step {
+        case .sent(let environment?): services.store(environment, of: items[index].device)
+        case .failed(let failure):
+            if let time = failure.removeIfNotUpdatedAfter { remove(index, ifNotUpdatedAfter: time) }
+        case .sent, .sendAgain, .retryLater: break
+        }
     }
 
     /// The reason of a device that had no outcome by the event's deadline.
@@ -248,6 +360,28 @@ private struct PayloadCache {
         let payload = content.payload(style)
         made.append((style, payload))
         return payload
+    }
+}
+
+extension FanOut.Phase {
+    /// What the answer says; by then every device has a result.
+    fileprivate var result: DeviceResult.Status {
+        switch self {
+        case .ended(let status): status
+        case .held: .queued(reason: FanOut.deadlineExceeded)
+        case .notBegun, .inFlight, .later, .storing: .failed(reason: FanOut.deadlineExceeded)
+        }
+    }
+}
+
+extension DeviceResult.Status {
+    /// The result of a push that was to be stored because of a reason.
+    fileprivate init(_ result: PushQueue.Result, reason: String) {
+        self =
+            switch result {
+            case .queued: .queued(reason: reason)
+            case .refused(let refusal): .failed(reason: refusal)
+            }
     }
 }
 

@@ -19,8 +19,20 @@ enum OutcomePolicy {
     struct RetryLater: Hashable, Sendable {
         /// Why, for the answer and the log.
         var reason: String
+        /// What kind of trouble it is: how soon it may be over.
+        var trouble: Trouble
         /// The shortest wait that APNs asked for, in seconds.
         var after: Int?
+
+        /// What kept APNs from taking the push.
+        enum Trouble: Hashable, Sendable {
+            /// There was no answer.
+            case unreachable
+            /// 5xx: APNs' own.
+            case server
+            /// 429: it had too much.
+            case tooMany
+        }
     }
 
     /// A push that came to nothing.
@@ -41,6 +53,9 @@ enum OutcomePolicy {
         case program
     }
 
+    /// How often a push is sent at once: to each environment, and once more with a new provider token.
+    static let attemptsAtOnceMax = 3
+
     /// The step after an outcome.
     static func step(after outcome: Outcome, of attempt: DeliveryAttempt) -> Step {
         switch outcome {
@@ -48,7 +63,7 @@ enum OutcomePolicy {
             let isRegistered = attempt.environment == attempt.registeredEnvironment
             return .sent(storeEnvironment: isRegistered ? nil : attempt.environment)
         case .unreachable(let unreachable):
-            return .retryLater(RetryLater(reason: unreachable.cause.rawValue))
+            return .retryLater(RetryLater(reason: unreachable.cause.rawValue, trouble: .unreachable))
         case .rejected(let rejection):
             return step(after: rejection, of: attempt)
         }
@@ -57,7 +72,10 @@ enum OutcomePolicy {
     private static func step(after rejection: Rejection, of attempt: DeliveryAttempt) -> Step {
         // The status alone is enough here: whatever answers 429 or 5xx may take the push later.
         if rejection.status == 429 || 500...599 ~= rejection.status {
-            return .retryLater(RetryLater(reason: rejection.name, after: rejection.retryAfter))
+            return .retryLater(
+                RetryLater(
+                    reason: rejection.name, trouble: rejection.status == 429 ? .tooMany : .server,
+                    after: rejection.retryAfter))
         }
         var failure = Failure(reason: rejection.name)
         switch rejection.reason?.documented {

@@ -137,30 +137,32 @@ struct EventRoute: AnsweringRoute {
             throw APIError(.storageUnavailable, logDetail: "the look-up took longer than the event may")
         }
         guard services.slots.take(devices.count) else { throw APIError(.overloaded) }
-        let fanOut = FanOut(
-            devices, event, on: services)
+        let fanOut = FanOut(devices, event, on: services)
         let results = await fanOut.run(deadline: left)
         let answer = EventAnswer(results: results)
         trace.add(.count("sent", answer.sent))
         trace.add(.count("failed", answer.failed))
+        if answer.queued > 0 { trace.add(.count("queued", answer.queued)) }
         record(event, key, results)
         return answer.body
     }
 
-    /// Hands the results to the delivery log.
+    /// Hands the results to the delivery log; what is queued comes there when it has ended.
     private func record(_ event: EventRequest, _ key: SecretKey, _ results: [DeviceResult]) {
         let now = shared.clock.now
         shared.deliveryLog.append(
-            results.map { result in
-                let (status, error): (DeliveryStatus, String?) =
-                    switch result.status {
-                    case .sent: (.sent, nil)
-                    case .failed(let reason): (.failed, reason)
-                    }
+            results.compactMap { result in
+                let (status, error): (DeliveryStatus, String?)
+                switch result.status {
+                case .sent: (status, error) = (.sent, nil)
+                case .failed(let reason): (status, error) = (.failed, reason)
+                case .queued: return nil
+                }
                 return Delivery(
                     id: result.pushID ?? services.makeID().text, secretHash: key.primary,
                     eventType: event.type.rawValue,
-                    sessionID: event.sessionID, status: status, error: error, createdAt: now)
+                    sessionID: event.sessionID, status: status, error: error, createdAt: now,
+                    deviceID: result.device.id)
             })
     }
 }

@@ -1,3 +1,4 @@
+import APNs
 import HTTPServer
 import Network
 import Storage
@@ -13,6 +14,7 @@ struct Services: Sendable {
     let clock: WallClock
     let log: Log
     let deliveryLog: DeliveryLog
+    let queue: PushQueue
     let apnsHealth: APNsHealth
     /// Signs with APNs' key; what is wrong when it can't, in one word.
     let checkCredentials: @Sendable () -> String?

@@ -82,6 +82,33 @@ struct DeliveryLogTests {
         #expect(try await lines.closed().map { $0["event"] } == ["delivery.delayed", "delivery.delayed"])
     }
 
+    @Test("A database that is away for a minute costs no row that fits, and the others are counted")
+    func minute() async throws {
+        let storage = FakeStorage()
+        storage.state.withLock { $0.failure = .unavailable(logDetail: "x") }
+        let lines = LogLines()
+        let waited = Lock(Duration.zero)
+        var options = options(waiting: 50)
+        options.pause = { duration in
+            let sum = waited.withLock { waited in
+                waited += duration
+                return waited
+            }
+            if sum > .seconds(60) { storage.state.withLock { $0.failure = nil } }
+            await Task.yield()
+        }
+        let log = DeliveryLog(storage: storage, log: lines.log, options: options)
+        for _ in 0..<6 { log.append(rows(10)) }
+        async let run: Void = log.run()
+        while storage.state.withLock({ $0.deliveries.count }) < 50 { await Task.yield() }
+        log.finish()
+        await run
+        #expect(storage.state.withLock { $0.deliveries.count } == 50)
+        let written = try await lines.closed()
+        #expect(written.first { $0["event"] == "delivery.dropped" }?["rows"] == 10)
+        #expect(!written.contains { $0["event"] == "delivery.lost" })
+    }
+
     @Test("A batch that can never be written is lost, and the next one goes on")
     func lost() async throws {
         let storage = FakeStorage()

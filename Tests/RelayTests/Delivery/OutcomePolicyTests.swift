@@ -144,7 +144,7 @@ struct OutcomePolicyTests {
         let bad = rejected(.badDeviceToken)
         let gone = rejected(.unregistered, timestamp: 5)
         #expect(try step(bad, then: gone) == failed("Unregistered", removeIfNotUpdatedAfter: 5))
-        let later = OutcomePolicy.RetryLater(reason: "ServiceUnavailable", after: 3)
+        let later = OutcomePolicy.RetryLater(reason: "ServiceUnavailable", trouble: .server, after: 3)
         #expect(try step(bad, then: rejected(.serviceUnavailable, retryAfter: 3)) == .retryLater(later))
         let topic = failed("DeviceTokenNotForTopic", removeIfNotUpdatedAfter: sentAt - 1)
         #expect(try step(bad, then: rejected(.deviceTokenNotForTopic)) == topic)
@@ -216,24 +216,27 @@ struct OutcomePolicyTests {
 
     @Test("429 and 5xx are to be sent later, no sooner than APNs asks for", arguments: laterReasons)
     func later(reason: Reason.Documented) {
-        #expect(
-            step(rejected(reason)) == .retryLater(OutcomePolicy.RetryLater(reason: reason.name, after: nil)))
-        let waiting = OutcomePolicy.RetryLater(reason: reason.name, after: 120)
+        let trouble: OutcomePolicy.RetryLater.Trouble = reason.status == 429 ? .tooMany : .server
+        let soon = OutcomePolicy.RetryLater(reason: reason.name, trouble: trouble)
+        #expect(step(rejected(reason)) == .retryLater(soon))
+        let waiting = OutcomePolicy.RetryLater(reason: reason.name, trouble: trouble, after: 120)
         #expect(step(rejected(reason, retryAfter: 120)) == .retryLater(waiting))
     }
 
     @Test("429 and 5xx need no reason", arguments: [429, 500, 502, 503, 504, 599])
     func laterWithoutReason(status: Int) {
         let outcome = Outcome.rejected(Rejection(status: status, reason: nil, retryAfter: 1))
-        #expect(step(outcome) == .retryLater(OutcomePolicy.RetryLater(reason: "Status \(status)", after: 1)))
+        let later = OutcomePolicy.RetryLater(
+            reason: "Status \(status)", trouble: status == 429 ? .tooMany : .server, after: 1)
+        #expect(step(outcome) == .retryLater(later))
     }
 
     @Test("a push without an answer is to be sent later", arguments: Unreachable.Cause.allCases)
     func unreachable(cause: Unreachable.Cause) {
         for processed in [Unreachable.Processed.notSent, .unknown] {
             let outcome = Outcome.unreachable(Unreachable(processed: processed, cause: cause, detail: "x"))
-            #expect(
-                step(outcome) == .retryLater(OutcomePolicy.RetryLater(reason: cause.rawValue, after: nil)))
+            let later = OutcomePolicy.RetryLater(reason: cause.rawValue, trouble: .unreachable)
+            #expect(step(outcome) == .retryLater(later))
         }
     }
 

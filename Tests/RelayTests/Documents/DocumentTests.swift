@@ -33,7 +33,8 @@ struct DocumentTests {
         #expect(text.contains("first \(Bounds.deliveriesListedMax) where there are more"))
         for reason in [
             FanOut.deadlineExceeded, FanOut.invalidRegistration, FanOut.unknownBundle,
-            FanOut.environmentNotAllowed,
+            FanOut.environmentNotAllowed, PushQueue.queueFull,
+            PushQueue.queueUnavailable, PushQueue.deviceRemoved,
         ] {
             #expect(text.contains("`\(reason)`"))
         }

@@ -28,6 +28,7 @@ struct RelayFixture: Sendable {
         var push = PushSettings()
         /// Instead of one app of rules and push.
         var apps: Apps?
+        var queue = PushQueue.Options()
         var credentialsFault: String?
         var logLevel = LogLevel.debug
     }
@@ -63,7 +64,9 @@ struct RelayFixture: Sendable {
             limits: options.limits, rates: RateLimits(options.rates),
             clock: WallClock { time.withLock { $0 } },
             log: lines.log,
-            deliveryLog: DeliveryLog(storage: storage, log: lines.log), apnsHealth: APNsHealth(),
+            deliveryLog: DeliveryLog(storage: storage, log: lines.log),
+            queue: PushQueue(storage: storage, log: lines.log, options: options.queue),
+            apnsHealth: APNsHealth(),
             checkCredentials: { credentialsFault })
         let (production, sandbox, services) = await loop.run { loop in
             let production = ScriptedSender()
@@ -133,8 +136,8 @@ struct RelayFixture: Sendable {
     }
 
     /// Waits, turn by turn of the loop, until something holds; gives up after many turns.
-    func until(_ condition: @Sendable (Confined) -> Bool) async -> Bool {
-        for _ in 0..<10_000 {
+    func until(turns: Int = 10_000, _ condition: @Sendable (Confined) -> Bool) async -> Bool {
+        for _ in 0..<turns {
             if await onLoop(condition) { return true }
             await Task.yield()
         }
@@ -169,4 +172,21 @@ final class LogLines: Sendable {
         await log.close()
         return try text.split(separator: "\n").map { try JSON.parse(Array($0.utf8), maxBytes: 100_000) }
     }
+}
+
+extension RelayFixture {
+    /// The queue of the fixture's services.
+    var queue: PushQueue {
+        get async { await onLoop { $0.services.shared.queue } }
+    }
+
+    /// Has what was ended written; nothing can be ended after it.
+    func writeEnds() async {
+        let queue = await queue
+        queue.finish()
+        await queue.run()
+    }
+
+    /// The rows of the queue.
+    var pending: [FakeStorage.Pending] { storage.state.withLock(\.pending) }
 }

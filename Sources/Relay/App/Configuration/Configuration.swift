@@ -216,6 +216,9 @@ struct DeliveryConfiguration: Sendable {
     var eventDeadline: Duration
     var pushesPerEventMax: Int
     var pushesMax: Int
+    var queueMax: Int
+    var queuePerSecretMax: Int
+    var retryDelayMax: Duration
     var logRetention: Duration
     var eventsPerMinute: Int
     var registrationsPerMinute: Int
@@ -228,6 +231,9 @@ struct DeliveryConfiguration: Sendable {
         eventDeadline = reader.read(Settings.eventDeadline)
         pushesPerEventMax = reader.read(Settings.pushesPerEventMax)
         pushesMax = reader.read(Settings.pushesMax)
+        queueMax = reader.read(Settings.queueMax)
+        queuePerSecretMax = reader.read(Settings.queuePerSecretMax)
+        retryDelayMax = reader.read(Settings.retryDelayMax)
         logRetention = reader.read(Settings.logRetention)
         eventsPerMinute = reader.read(Settings.eventsPerMinute)
         registrationsPerMinute = reader.read(Settings.registrationsPerMinute)

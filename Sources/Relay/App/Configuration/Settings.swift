@@ -13,7 +13,7 @@ enum Settings {
         apnsConnectionsMax.row,
         connectTimeout.row, pushTimeout.row,
         secretBytesMin.row, secretPepper.row, devicesPerSecretMax.row, eventDeadline.row,
-        pushesPerEventMax.row, pushesMax.row,
+        pushesPerEventMax.row, pushesMax.row, queueMax.row, queuePerSecretMax.row, retryDelayMax.row,
         logRetention.row,
         eventsPerMinute.row, registrationsPerMinute.row, unknownSecretsPerMinute.row, trustedProxies.row,
         logLevel.row, logFormat.row,
@@ -141,7 +141,7 @@ enum Settings {
     static let eventDeadline = Setting(
         "RELAY_EVENT_DEADLINE", .delivery, .duration(.milliseconds(100)...(.seconds(300))),
         default: .seconds(10),
-        "After this time an event is answered; a device without outcome counts as failed.")
+        "After this time an event is answered; a push without outcome is queued.")
     static let pushesPerEventMax = Setting(
         "RELAY_PUSHES_PER_EVENT_MAX", .delivery, .integer(1...10_000), default: 500,
         "Pushes of one event that are in flight at once; the others of the same event follow.")
@@ -150,6 +150,17 @@ enum Settings {
         "Pushes of all events that may wait for an outcome, shared out over the loops. Events beyond are answered "
             + "503 `overloaded` before anything is sent.")
 
+    static let queueMax = Setting(
+        "RELAY_QUEUE_MAX", .delivery, .integer(0...10_000_000), default: 200_000,
+        "Pushes that may wait in the database to be sent again. Beyond, and with 0, what APNs can't take has failed."
+    )
+    static let queuePerSecretMax = Setting(
+        "RELAY_QUEUE_PER_SECRET_MAX", .delivery, .integer(1...10_000_000), default: 20_000,
+        "Pushes of one secret that may wait to be sent again.")
+    static let retryDelayMax = Setting(
+        "RELAY_RETRY_DELAY_MAX", .delivery, .duration(.milliseconds(100)...(.seconds(86_400))),
+        default: .seconds(600),
+        "The longest wait between two attempts to send a push, unless APNs asks for more.")
     static let logRetention = Setting(
         "RELAY_LOG_RETENTION", .delivery, .duration(.seconds(3600)...(.seconds(3650 * 86400))),
         default: .seconds(30 * 86400),

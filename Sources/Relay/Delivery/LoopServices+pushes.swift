@@ -1,0 +1,87 @@
+import APNs
+import Network
+import Storage
+
+/// What sending a push takes, for new events and for the queue alike.
+extension LoopServices {
+    /// Why a device can't be pushed to, in a word for the answer and the log; `nil` when it can.
+    func obstacle(to device: Device) -> String? {
+        guard DeviceToken(device.token) != nil, Topic(device.bundleID) != nil else {
+            return FanOut.invalidRegistration
+        }
+        guard let app = apps[device.bundleID] else { return FanOut.unknownBundle }
+        guard app.environments.contains(Environment(device.environment)) else {
+            return FanOut.environmentNotAllowed
+        }
+        return nil
+    }
+
+    /// The first attempt of a push to a device that was read at or after a time.
+    func firstAttempt(to device: Device, at time: EpochMilliseconds) -> DeliveryAttempt {
+        DeliveryAttempt(
+            registeredEnvironment: Environment(device.environment),
+            mayChangeEnvironment: apps[device.bundleID]?.environments.count == 2,
+            isTopicDefault: device.bundleID == rules.defaultBundleID?.text, firstSentAt: time)
+    }
+
+    /// Sends a push with the key of its app; false when the relay doesn't push to the app.
+    ///
+    /// The app is looked up for each attempt: the apps may have been replaced since the last.
+    func send(
+        _ push: Push, _ attempt: DeliveryAttempt, completion: @escaping (Outcome, AppKey) -> Void
+    ) -> Bool {
+        guard let app = apps[push.topic.text] else { return false }
+        let key = app.key
+        senders.sender(of: app, to: attempt.environment).send(push) { outcome in completion(outcome, key) }
+        return true
+    }
+
+    /// Stores which environment accepted a device's token, without waiting for it.
+    func store(_ environment: Environment, of device: Device) {
+        let shared = shared
+        loop.spawn { _ in
+            do throws(StorageError) {
+                _ = try await shared.storage.setEnvironment(DeviceEnvironment(environment), of: device)
+            } catch {
+                shared.log(.warning, "registration.unchanged", [.storageError(error)])
+            }
+        }
+    }
+}
+
+extension PendingPush {
+    /// The row of a push that is to be sent later.
+    init(
+        _ push: Push, to device: Device, eventType: String, sessionID: String, attempts: Int,
+        dueAt: EpochMilliseconds, createdAt: EpochMilliseconds
+    ) {
+        self.init(
+            id: push.id, secretHash: device.secretHash, deviceID: device.id, eventType: eventType,
+            sessionID: sessionID, payload: push.payload, pushType: push.pushType.rawValue,
+            priority: push.priority.rawValue, collapseID: push.collapseID?.text, attempts: attempts,
+            dueAt: dueAt, createdAt: createdAt, expiresAt: push.expiresAt)
+    }
+
+    /// The push to its device as that is registered now; `nil` when this program didn't write the row.
+    func push(to device: Device) -> Push? {
+        guard let token = DeviceToken(device.token), let topic = Topic(device.bundleID),
+            let pushType = PushType(rawValue: pushType), let priority = Priority(rawValue: priority)
+        else { return nil }
+        var push = Push(
+            deviceToken: token, topic: topic, pushType: pushType, priority: priority,
+            expiration: UInt64(clamping: expiresAt / 1000), id: id, payload: payload)
+        if let text = collapseID {
+            guard let collapseID = CollapseID(text) else { return nil }
+            push.collapseID = collapseID
+        }
+        return push
+    }
+}
+
+extension Push {
+    /// When it is given up, in milliseconds since 1970.
+    var expiresAt: EpochMilliseconds { EpochMilliseconds(clamping: expiration) * 1000 }
+
+    /// Whether it may be sent later if it can't be sent now.
+    var mayWait: Bool { expiration > 0 }
+}

@@ -1,0 +1,168 @@
+import APNs
+import JSON
+import Network
+import Storage
+import Testing
+
+@testable import Relay
+
+@Suite("The queue of an event")
+struct PushQueueTests {
+    private static let busy = Outcome.rejected(503, "ServiceUnavailable")
+
+    private func answerBusy(_ relay: RelayFixture) async {
+        await relay.loop.run { _ in relay.production.value.script = { _ in Self.busy } }
+    }
+
+    @Test("What can't be stored has failed, and the answer says why")
+    func notStored() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            await answerBusy(relay)
+            relay.storage.state.withLock { $0.queueFailures = [.unavailable(logDetail: "gone")] }
+            let json = await relay.event().json
+            #expect(json["failed"] == 1 && json["queued"] == 0)
+            #expect(json["deliveries"]?.array?.first?["reason"] == "QueueUnavailable")
+            #expect(relay.pending.isEmpty)
+        }
+    }
+
+    @Test("Beyond a bound of the queue a push has failed")
+    func full() async throws {
+        for (perSecret, total, queued) in [(1, 9, 1), (9, 1, 0), (9, 0, 0), (9, 2, 2)] {
+            var options = RelayFixture.Options()
+            options.queue.perSecretMax = perSecret
+            options.queue.totalMax = total
+            try await RelayFixture.with(options) { relay in
+                relay.storage.add("aa00", under: RelayFixture.key)
+                relay.storage.add("bb00", under: RelayFixture.key)
+                await answerBusy(relay)
+                let json = await relay.event().json
+                #expect(json["queued"]?.int == queued && json["failed"]?.int == 2 - queued)
+                let reasons = json["deliveries"]?.array?.compactMap { $0["reason"]?.string } ?? []
+                #expect(reasons.count { $0 == "QueueFull" } == 2 - queued)
+                #expect(relay.pending.count == queued)
+            }
+        }
+    }
+
+    @Test("A device that left meanwhile has failed")
+    func gone() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            await relay.loop.run { _ in
+                relay.production.value.script = { _ in
+                    relay.storage.state.withLock { $0.devices = [] }
+                    return Self.busy
+                }
+            }
+            let json = await relay.event().json
+            #expect(json["deliveries"]?.array?.first?["reason"] == "DeviceRemoved")
+        }
+    }
+
+    @Test("A push whose time to live is zero is never stored")
+    func oneAttempt() async throws {
+        var options = RelayFixture.Options()
+        options.push.timeToLive = .zero
+        options.limits.eventDeadline = .milliseconds(20)
+        try await RelayFixture.with(options) { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            relay.storage.add("bb00", under: RelayFixture.key)
+            await relay.loop.run { _ in
+                relay.production.value.script = { $0.deviceToken.text == "aa00" ? Self.busy : nil }
+            }
+            let json = await relay.event().json
+            #expect(
+                json["deliveries"]?.array?.map { $0["reason"] } == ["ServiceUnavailable", "DeadlineExceeded"])
+            #expect(json["failed"] == 2 && relay.pending.isEmpty)
+        }
+    }
+
+    @Test("What was never begun waits too, due at once")
+    func notBegun() async throws {
+        var options = RelayFixture.Options()
+        options.limits.eventDeadline = .milliseconds(20)
+        options.limits.pushesPerEventMax = 1
+        try await RelayFixture.with(options) { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            relay.storage.add("bb00", under: RelayFixture.key)
+            await relay.loop.run { _ in relay.production.value.script = { _ in nil } }
+            #expect(await relay.event().json["queued"] == 2)
+            let rows = relay.pending
+            #expect(rows.count == 2)
+            #expect(rows.count { $0.lease == nil && $0.dueAt == 1_800_000_000_000 } == 1)
+            // The one in flight comes back if this process dies, and not before clocks may differ.
+            let held = try #require(rows.first { $0.lease != nil })
+            #expect(held.dueAt > 1_800_000_000_000 + Bounds.clockSkewMax.inMilliseconds)
+            #expect(rows.allSatisfy { $0.push.expiresAt == 1_800_086_400_000 && $0.push.attempts == 0 })
+        }
+    }
+
+    @Test("A push that ends well after its event was answered is over, and its end is written down once")
+    func late() async throws {
+        var options = RelayFixture.Options()
+        options.limits.eventDeadline = .milliseconds(20)
+        try await RelayFixture.with(options) { relay in
+            for token in ["aa00", "bb00"] { relay.storage.add(token, under: RelayFixture.key) }
+            await relay.loop.run { _ in relay.production.value.script = { _ in nil } }
+            #expect(await relay.event().json["queued"] == 2)
+            await relay.loop.run { _ in
+                relay.production.value.answerHeld { .accepted($0) }
+                relay.production.value.answerHeld { _ in Self.busy }
+            }
+            await relay.writeEnds()
+            let rows = relay.storage.state.withLock(\.deliveries)
+            #expect(rows.map(\.status) == [.sent])
+            #expect(rows.map(\.id) == [await relay.onLoop { $0.production.pushes[0].id }])
+            #expect(relay.pending.map(\.push.attempts) == [1])
+            #expect(relay.pending.allSatisfy { $0.lease == nil })
+            #expect(await relay.onLoop { $0.services.slots.taken } == 0)
+        }
+    }
+
+    @Test("Ends are written again while the database is away, and are not lost")
+    func endsRetried() async throws {
+        var options = RelayFixture.Options()
+        options.limits.eventDeadline = .milliseconds(20)
+        options.queue.pause = { _ in await Task.yield() }
+        try await RelayFixture.with(options) { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            await relay.loop.run { _ in relay.production.value.script = { _ in nil } }
+            _ = await relay.event()
+            relay.storage.state.withLock {
+                $0.queueFailures = Array(repeating: .unavailable(logDetail: "gone"), count: 20)
+            }
+            let queue = await relay.queue
+            async let run: Void = queue.run()
+            await relay.loop.run { _ in relay.production.value.answerHeld { .accepted($0) } }
+            while !relay.pending.isEmpty { await Task.yield() }
+            queue.finish()
+            await run
+            #expect(relay.storage.state.withLock(\.deliveries).map(\.status) == [.sent])
+        }
+    }
+
+    @Test("An end that the database refuses for good is given up, also at the end of the process")
+    func endsLost() async throws {
+        for failure in [StorageError.corrupt(logDetail: "x"), .unavailable(logDetail: "x")] {
+            var options = RelayFixture.Options()
+            options.limits.eventDeadline = .milliseconds(20)
+            options.queue.pause = { _ in }
+            try await RelayFixture.with(options) { relay in
+                relay.storage.add("aa00", under: RelayFixture.key)
+                await relay.loop.run { _ in relay.production.value.script = { _ in nil } }
+                _ = await relay.event()
+                relay.storage.state.withLock {
+                    $0.queueFailures = Array(repeating: failure, count: 100)
+                }
+                await relay.loop.run { _ in relay.production.value.answerHeld { .accepted($0) } }
+                await relay.writeEnds()
+                #expect(relay.pending.count == 1)
+                #expect(relay.storage.state.withLock(\.queueFailures).count >= 95)
+                let lines = try await relay.lines.closed()
+                #expect(lines.contains { $0["event"] == "queue.end_lost" })
+            }
+        }
+    }
+}

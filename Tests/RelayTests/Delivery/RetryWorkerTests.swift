@@ -1,0 +1,264 @@
+import APNs
+import JSON
+import Network
+import Storage
+import Testing
+
+@testable import Relay
+
+@Suite("Pushes that wait")
+struct RetryWorkerTests {
+    private static let start: EpochMilliseconds = 1_800_000_000_000
+
+    /// A worker on the fixture's loop; `body` stops it, or this does.
+    private func withWorker(
+        _ relay: RelayFixture, inFlight: Int = 100, _ body: (LoopBound<RetryWorker>) async throws -> Void
+    ) async throws {
+        let worker = await relay.loop.run { loop in
+            LoopBound(
+                RetryWorker(on: relay.services.value, budget: RetryBudget(inFlightMax: inFlight)), on: loop)
+        }
+        await relay.loop.run { _ in worker.value.start() }
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(worker)) } catch { result = .failure(error) }
+        await stop(worker)
+        try result.get()
+    }
+
+    private func stop(_ worker: LoopBound<RetryWorker>) async {
+        await worker.loop.run { _ in await worker.value.stop(within: .seconds(30)) }
+    }
+
+    /// Puts pushes for devices into the queue, due now.
+    private func fill(
+        _ relay: RelayFixture, _ tokens: [String], attempts: Int = 1, expiresIn: EpochMilliseconds = 60_000
+    ) {
+        relay.storage.state.withLock { state in
+            for token in tokens {
+                guard let device = state.devices.first(where: { $0.token == token }) else { continue }
+                let push = PendingPush(
+                    id: "push-\(token)", secretHash: device.secretHash, deviceID: device.id,
+                    eventType: "error", sessionID: "ses_9", payload: Array(#"{"aps":{}}"#.utf8),
+                    pushType: "background", priority: 5, collapseID: "c", attempts: attempts,
+                    dueAt: Self.start, createdAt: Self.start, expiresAt: Self.start + expiresIn)
+                state.pending.append(FakeStorage.Pending(push: push))
+            }
+        }
+    }
+
+    private func eventually(_ condition: () -> Bool) async -> Bool {
+        for _ in 0..<100_000 {
+            if condition() { return true }
+            await Task.yield()
+        }
+        return false
+    }
+
+    @Test("A due push is sent as it was stored, and its end is written down")
+    func sent() async throws {
+        try await RelayFixture.with { relay in
+            let device = relay.storage.add("aa00", under: RelayFixture.key, bundle: "org.example.a")
+            fill(relay, ["aa00"])
+            try await withWorker(relay) { _ in
+                #expect(await relay.until { $0.production.pushes.count == 1 })
+            }
+            let push = try #require(await relay.onLoop { $0.production.pushes.first })
+            #expect(push.id == "push-aa00" && push.deviceToken.text == "aa00")
+            #expect(push.pushType == .background && push.priority == .considerate)
+            #expect(push.collapseID?.text == "c" && push.topic.text == "org.example.a")
+            #expect(push.expiration == 1_800_000_060)
+            await relay.writeEnds()
+            #expect(relay.pending.isEmpty)
+            let row = try #require(relay.storage.state.withLock(\.deliveries).first)
+            #expect(row.id == "push-aa00" && row.status == .sent && row.deviceID == device.id)
+            #expect(row.eventType == "error" && row.sessionID == "ses_9")
+        }
+    }
+
+    @Test("A push that APNs still can't take waits again, longer, no sooner than asked for")
+    func again() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            await relay.loop.run { _ in
+                relay.production.value.script = { _ in .rejected(429, "TooManyRequests", retryAfter: 7) }
+            }
+            fill(relay, ["aa00"], attempts: 4)
+            try await withWorker(relay) { _ in
+                #expect(await relay.until { $0.production.pushes.count == 1 })
+            }
+            await relay.writeEnds()
+            let row = try #require(relay.pending.first)
+            #expect(row.lease == nil && row.push.attempts == 5)
+            #expect(row.dueAt >= Self.start + 7_000)
+            #expect(relay.storage.state.withLock(\.deliveries).isEmpty)
+        }
+    }
+
+    @Test("A token that APNs no longer knows ends its push and then goes, with what else waits for it")
+    func removed() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            relay.storage.add("bb00", under: RelayFixture.key, at: Self.start)
+            await relay.loop.run { _ in
+                relay.production.value.script = { _ in .rejected(410, "Unregistered", timestamp: 5_000) }
+            }
+            fill(relay, ["aa00", "bb00"])
+            try await withWorker(relay) { _ in
+                #expect(await relay.until { $0.production.pushes.count == 2 })
+            }
+            await relay.writeEnds()
+            // The second registered after the moment since which APNs doesn't know it.
+            #expect(relay.storage.state.withLock(\.devices).map(\.token) == ["bb00"])
+            let rows = relay.storage.state.withLock(\.deliveries)
+            #expect(rows.map(\.error) == ["Unregistered", "Unregistered"])
+        }
+    }
+
+    @Test("A token of the other environment is sent there, and the environment is stored")
+    func flip() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            await relay.loop.run { _ in
+                relay.production.value.script = { _ in .rejected(400, "BadDeviceToken") }
+            }
+            fill(relay, ["aa00"])
+            try await withWorker(relay) { _ in
+                #expect(await relay.until { $0.sandbox.pushes.count == 1 })
+                #expect(
+                    await eventually {
+                        relay.storage.state.withLock { $0.devices.first?.environment } == .sandbox
+                    })
+            }
+            await relay.writeEnds()
+            #expect(relay.storage.state.withLock(\.deliveries).map(\.status) == [.sent])
+        }
+    }
+
+    @Test("A push past its time, one without a device and one that can't be are ended and not sent")
+    func ended() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            relay.storage.add("bb00", under: RelayFixture.key)
+            relay.storage.add("not a token", under: RelayFixture.key)
+            fill(relay, ["aa00"], expiresIn: -1_000)
+            fill(relay, ["bb00", "not a token"])
+            relay.storage.state.withLock { $0.devices.removeAll { $0.token == "bb00" } }
+            try await withWorker(relay) { _ in
+                #expect(await eventually { relay.pending.allSatisfy { $0.lease != nil } })
+            }
+            await relay.writeEnds()
+            let rows = relay.storage.state.withLock(\.deliveries)
+            #expect(Set(rows.map(\.id)) == ["push-aa00", "push-bb00", "push-not a token"])
+            #expect(
+                Set(rows.map { "\($0.id) \($0.error ?? "")" }) == [
+                    "push-aa00 Expired", "push-bb00 DeviceRemoved", "push-not a token InvalidRegistration",
+                ])
+            #expect(await relay.onLoop { $0.production.pushes.isEmpty })
+        }
+    }
+
+    @Test("No more are in flight than the budget allows beside new events, and all are sent in the end")
+    func budget() async throws {
+        try await RelayFixture.with { relay in
+            let tokens = (0..<40).map { "aa\($0 + 10)" }
+            for token in tokens { relay.storage.add(token, under: RelayFixture.key) }
+            await relay.loop.run { _ in
+                relay.production.value.script = { _ in nil }
+                // New events have seven pushes on their way.
+                _ = relay.services.value.slots.take(7)
+            }
+            fill(relay, tokens)
+            try await withWorker(relay, inFlight: 10) { _ in
+                #expect(await relay.until { $0.production.held.count == 3 })
+                await relay.loop.run { _ in relay.services.value.slots.giveBack(7) }
+                var most = 0
+                while await relay.onLoop({ $0.production.pushes.count }) < 40 {
+                    most = max(most, await relay.onLoop { $0.production.held.count })
+                    await relay.loop.run { _ in
+                        if !relay.production.value.held.isEmpty {
+                            relay.production.value.answerHeld { .accepted($0) }
+                        }
+                    }
+                }
+                #expect(most == 10)
+                await relay.loop.run { _ in
+                    relay.production.value.answerHeld(10) { .accepted($0) }
+                }
+            }
+            await relay.writeEnds()
+            #expect(relay.pending.isEmpty)
+            #expect(relay.storage.state.withLock(\.deliveries).count == 40)
+        }
+    }
+
+    @Test("What is stored while the worker sleeps wakes it")
+    func woken() async throws {
+        var options = RelayFixture.Options()
+        options.queue.schedule = RetrySchedule(delayMax: .zero)
+        try await RelayFixture.with(options) { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            await relay.loop.run { _ in
+                relay.production.value.script = { _ in
+                    relay.production.value.pushes.count == 1
+                        ? .unreachable(Unreachable(processed: .notSent, cause: .connectFailed))
+                        : nil
+                }
+            }
+            var response: JSON.Value = nil
+            try await withWorker(relay) { _ in
+                response = await relay.event().json
+                #expect(await relay.until(turns: 1_000_000) { $0.production.pushes.count == 2 })
+                await relay.loop.run { _ in relay.production.value.answerHeld { .accepted($0) } }
+            }
+            #expect(response["queued"] == 1)
+            let ids = await relay.onLoop { $0.production.pushes.map(\.id) }
+            #expect(ids.count == 2 && Set(ids).count == 1)
+            #expect(response["deliveries"]?.array?.first?["apnsID"]?.string == ids.first)
+        }
+    }
+
+    @Test("Stopping gives back what was not sent and waits for what is in flight")
+    func stopping() async throws {
+        var options = RelayFixture.Options()
+        options.queue.pause = { _ in await Task.yield() }
+        try await RelayFixture.with(options) { relay in
+            let tokens = (0..<10).map { "aa\($0 + 10)" }
+            for token in tokens { relay.storage.add(token, under: RelayFixture.key) }
+            await relay.loop.run { _ in relay.production.value.script = { _ in nil } }
+            fill(relay, tokens, attempts: 3)
+            let queue = await relay.queue
+            async let run: Void = queue.run()
+            try await withWorker(relay, inFlight: 4) { worker in
+                #expect(await relay.until { $0.production.held.count == 4 })
+                async let stopped: Void = stop(worker)
+                while relay.pending.count(where: { $0.lease == nil }) < 6 { await Task.yield() }
+                await relay.loop.run { _ in
+                    relay.production.value.answerHeld(4) { .accepted($0) }
+                }
+                await stopped
+            }
+            queue.finish()
+            await run
+            #expect(relay.storage.state.withLock(\.deliveries).count == 4)
+            #expect(relay.pending.count == 6)
+            #expect(
+                relay.pending.allSatisfy {
+                    $0.lease == nil && $0.dueAt == Self.start && $0.push.attempts == 3
+                })
+        }
+    }
+
+    @Test("A database that can't be read is asked again")
+    func storageFails() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            fill(relay, ["aa00"])
+            relay.storage.state.withLock { $0.failure = .unavailable(logDetail: "gone") }
+            try await withWorker(relay) { _ in
+                #expect(await eventually { relay.lines.text.contains("queue.unreadable") })
+                relay.storage.state.withLock { $0.failure = nil }
+                #expect(await relay.until(turns: 1_000_000) { $0.production.pushes.count == 1 })
+            }
+        }
+    }
+}
