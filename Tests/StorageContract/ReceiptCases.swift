@@ -47,6 +47,44 @@ extension ContractCase {
             }
         },
 
+        ContractCase("relays that get one event at the same moment handle it once and answer the same") {
+            database async throws in
+            try await withWriters(of: database) { storages async throws in
+                let key = Samples.key("secret")
+                let handled = Guarded(0)
+                let answers = try await concurrently(12) { index -> [UInt8] in
+                    let storage = storages[index % storages.count]
+                    while true {
+                        let claim = Samples.claim("event", under: key)
+                        switch try await storage.claim(claim) {
+                        case .claimed:
+                            handled.withLock { $0 += 1 }
+                            #expect(try await storage.complete(claim, answer: [UInt8(index)]))
+                            return [UInt8(index)]
+                        case .inProgress: await Task.yield()
+                        case .answered(let answer): return answer
+                        case .conflict: return []
+                        }
+                    }
+                }
+                #expect(handled.withLock { $0 } == 1)
+                #expect(Set(answers).count == 1 && answers.allSatisfy { !$0.isEmpty })
+            }
+        },
+
+        ContractCase(open: "a relay whose clock is a minute ahead can't take an event that another handles") {
+            storage async throws in
+            let key = Samples.key("secret")
+            // As relays make them: the event takes 10 s at most, and clocks may differ by a minute.
+            let first = Samples.claim("event", under: key, lease: 10_000 + 60_000)
+            #expect(try await storage.claim(first) == .claimed)
+            for elapsed: EpochMilliseconds in [0, 9_999] {
+                let ahead = Samples.claim("event", under: key, at: Samples.time + elapsed + 60_000)
+                #expect(try await storage.claim(ahead) == .inProgress)
+            }
+            #expect(try await storage.complete(first, answer: [1]))
+        },
+
         ContractCase(open: "event ids compare byte for byte and belong to one secret") {
             storage async throws in
             let (mine, yours) = (Samples.key("mine"), Samples.key("yours"))

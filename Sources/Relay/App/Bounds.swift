@@ -26,8 +26,9 @@ enum Bounds {
     static let deliveriesListedMax = 380
     /// Bytes of a reason in an answer.
     static let reasonBytesMax = 64
-    /// How much longer than `RELAY_EVENT_DEADLINE` an event's receipt is leased, for the storage calls around it.
-    static let claimLeaseMargin: Duration = .seconds(60)
+    /// How much longer than `RELAY_EVENT_DEADLINE` an event's receipt is leased: for the storage calls around it, beyond
+    /// how far clocks may differ.
+    static let claimLeaseMargin: Duration = clockSkewMax + .seconds(30)
     /// Between the first two looks at an event that another request handles; each further wait is twice as long.
     static let claimPollIntervalMin: Duration = .milliseconds(50)
     /// The longest of these waits.
@@ -44,7 +45,7 @@ enum Bounds {
     /// What sending a stored push may take beside APNs' answers: storage calls and a busy machine.
     static let retryWorkMargin: Duration = .seconds(5)
     /// How long a claimed push may wait for its turn.
-    static let retryWaitMax: Duration = .seconds(15)
+    static let retryWaitMax: Duration = .seconds(5)
     /// How often the queue is looked at when nothing is known to become due: for what other processes leave.
     static let retryPollInterval: Duration = .seconds(5)
     /// Between two looks at the queue, so that what becomes due together is claimed together.

@@ -60,6 +60,38 @@ struct EventOnceTests {
         }
     }
 
+    @Test("Of two at once at two relays one sends, and both get its answer")
+    func twoRelays() async throws {
+        try await RelayFixture.with { first in
+            first.storage.add("aa00", under: RelayFixture.key)
+            var options = RelayFixture.Options()
+            options.storage = first.storage
+            try await RelayFixture.with(options) { second in
+                for relay in [first, second] {
+                    await relay.loop.run { _ in relay.production.value.script = { _ in nil } }
+                }
+                async let here = first.event(["eventID": "e-1"])
+                async let there = second.event(["eventID": "e-1"])
+                var sending: RelayFixture?
+                while sending == nil {
+                    for relay in [first, second] where await relay.onLoop({ $0.production.held.count }) == 1 {
+                        sending = relay
+                    }
+                }
+                let sender = try #require(sending)
+                await sender.loop.run { _ in sender.production.value.answerHeld { .accepted($0) } }
+                let answers = await (here, there)
+                #expect(answers.0.body == answers.1.body)
+                #expect(answers.0.json["sent"] == 1)
+                var pushes = 0
+                for relay in [first, second] {
+                    pushes += await relay.onLoop { $0.production.pushes.count }
+                }
+                #expect(pushes == 1)
+            }
+        }
+    }
+
     @Test("Waiting for the other one ends at the event's deadline")
     func waiting() async throws {
         var options = RelayFixture.Options()

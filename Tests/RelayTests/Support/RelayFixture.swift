@@ -29,6 +29,8 @@ struct RelayFixture: Sendable {
         /// Instead of one app of rules and push.
         var apps: Apps?
         var queue = PushQueue.Options()
+        /// Instead of one of its own: what another relay works with.
+        var storage: FakeStorage?
         var credentialsFault: String?
         var logLevel = LogLevel.debug
     }
@@ -50,7 +52,7 @@ struct RelayFixture: Sendable {
 
     private init(_ options: Options) async {
         let loop = EventLoop(label: "test")
-        let storage = FakeStorage()
+        let storage = options.storage ?? FakeStorage()
         let lines = LogLines(level: options.logLevel)
         let time = Lock<EpochMilliseconds>(1_800_000_000_000)
         let credentialsFault = options.credentialsFault

@@ -1,0 +1,213 @@
+"""What every push came to: the relays' answers, what the simulated APNs received, and the delivery log."""
+
+import contextlib
+import sys
+import threading
+import time
+from collections import Counter
+
+from .stack import EVENT_DEADLINE, LEASE, PUSH_TIMEOUT
+
+# After a device's removal was answered, what was under way may still arrive: an event until its deadline or a claimed
+# push after its wait, and then the time of the push itself in either environment.
+REMOVAL_GRACE = max(EVENT_DEADLINE, 5) + 2 * PUSH_TIMEOUT + 1
+# Faults after which an answer may be lost, so that a push is sent again although it arrived.
+LOSING = {"kill_relay", "restart_relay", "kill_database", "goaway", "black_hole", "resets", "cuts",
+          "refused_connections"}
+# Seconds after such a fault in which what it lost comes again: a lease, and the longest back-off with what is before it.
+LOSS_MEMORY = LEASE + 20
+
+
+class Account:
+    def __init__(self, stack):
+        self.stack = stack
+        self.lock = threading.Lock()
+        self.answers = {}  # session -> {masked token: delivery}
+        self.attempts = {}  # session -> how often it was posted
+        self.refusals = {}  # session -> statuses
+        self.arrivals = {}  # (session, masked token) -> times in milliseconds
+        self.attempted = Counter()
+        self.removals = {}  # masked token -> when its removal was answered, in milliseconds
+        self.doomed = set()  # masked tokens that APNs doesn't know any more
+        self.strays = []  # pushes to devices that had been removed
+        self.faults = []  # (name, from, to) in milliseconds
+        self.differences = []
+        self.counts = Counter()
+        self.always_busy = None
+        self.cursor = 0
+        self.is_over = threading.Event()
+
+    # While it runs
+
+    def start(self):
+        self.collector = threading.Thread(target=self._collect, daemon=True)
+        self.collector.start()
+
+    @contextlib.contextmanager
+    def fault(self, name):
+        began = milliseconds()
+        yield
+        self.faults.append((name, began, milliseconds()))
+
+    def answered(self, session, answer, attempts):
+        if isinstance(answer, bytes):
+            import json
+            answer = json.loads(answer)
+        with self.lock:
+            deliveries = {delivery["device"]: delivery for delivery in answer["deliveries"]}
+            if len(deliveries) != answer["sent"] + answer["failed"] + answer["queued"]:
+                self.differences.append(f"{session}: the counts are not those of its deliveries: {answer}")
+            self.answers[session] = deliveries
+            self.attempts[session] = max(attempts, self.attempts.get(session, 0))
+            for device, delivery in deliveries.items():
+                if delivery.get("removed"):
+                    self.removals.setdefault(device, milliseconds())
+
+    def compared(self, session, answers):
+        self.counts["events posted twice at once, answered both times"] += 1
+        if answers[0] != answers[1]:
+            self.differences.append(f"{session}: two answers to one eventID: {answers}")
+
+    def refused(self, session, status):
+        with self.lock:
+            self.refusals.setdefault(session, []).append(status)
+            self.counts[f"events answered {status}" if status else "events without an answer"] += 1
+
+    def removed(self, token):
+        with self.lock:
+            self.removals.setdefault(masked(token), milliseconds())
+
+    def given_up(self, token):
+        with self.lock:
+            self.doomed.add(masked(token))
+
+    def _collect(self):
+        while not self.is_over.is_set():
+            try:
+                self._collect_page()
+            except OSError as error:
+                if not self.is_over.is_set():
+                    print(f"the simulator doesn't answer: {error}", file=sys.stderr)
+                    time.sleep(0.5)
+
+    def _collect_page(self, wait=1):
+        page = self.stack.control("GET", f"/pushes?since={self.cursor}&limit=5000&wait={wait}")
+        if page.get("missed"):
+            self.differences.append(f"{page['missed']} pushes were not looked at in time")
+        for push in page["pushes"]:
+            self._received(push)
+        self.cursor = page["next"]
+        return page.get("more", False)
+
+    def _received(self, push):
+        device = "…" + push["deviceToken"][-8:]
+        session = push.get("payload", {}).get("sessionID", "")
+        with self.lock:
+            self.attempted[device] += 1
+            if push.get("status") == 200:
+                self.arrivals.setdefault((session, device), []).append(push["receivedAt"])
+            removed = self.removals.get(device)
+            if removed is not None and push["receivedAt"] > removed + REMOVAL_GRACE * 1000:
+                self.strays.append((session, device, push["receivedAt"] - removed))
+
+    # At the end
+
+    def wait_for_ends(self):
+        """Until no push waits any more; the device that APNs is always busy for has its pushes expire."""
+        end = time.monotonic() + self.stack.time_to_live + LEASE + 60
+        self.stack.control("PUT", "/rules", {
+            "id": "busy", "match": {"token": self.always_busy}, "reason": "TooManyRequests"})
+        while True:
+            waiting = self.stack.database.waiting()
+            print(f"  {waiting} pushes wait", file=sys.stderr, flush=True)
+            if waiting == 0:
+                break
+            if time.monotonic() > end:
+                self.differences.append(f"{waiting} pushes still wait, all past their time")
+                break
+            time.sleep(2)
+        for index in range(len(self.stack.relays)):
+            self.stack.stop_relay(index)
+        self.is_over.set()
+        self.collector.join()
+        while self._collect_page(wait=0):
+            pass
+
+    def settle(self, load):
+        ends = self.stack.database.ends()
+        for session, deliveries in self.answers.items():
+            for device, delivery in deliveries.items():
+                self.counts[f"pushes answered {delivery['status']}"] += 1
+                self._settle_push(session, device, delivery, ends)
+        self._settle_duplicates()
+        for session, device, late in self.strays:
+            self.differences.append(f"{session} {device}: sent {late} ms after the device's removal was answered")
+        if not self.answers:
+            self.differences.append("no event was answered")
+        self._print()
+        return 1 if self.differences else 0
+
+    def _settle_push(self, session, device, delivery, ends):
+        arrived = (session, device) in self.arrivals
+        status = delivery["status"]
+        if status == "sent" and not arrived:
+            self.differences.append(f"{session} {device}: answered as sent, and did not arrive")
+        if status == "failed" and arrived and delivery["reason"] != "QueueUnavailable":
+            self.differences.append(f"{session} {device}: answered as failed ({delivery['reason']}), and arrived")
+        if status != "queued":
+            return
+        rows = ends.get(delivery["apnsID"], [])
+        isGone = device in self.removals or device in self.doomed
+        if len(rows) > 1:
+            self.differences.append(f"{session} {device}: queued, and its end is written down {len(rows)} times")
+        if rows:
+            state, error = rows[0]
+            self.counts[f"queued pushes that ended as {error or state}"] += 1
+            if state == "sent" and not arrived:
+                self.differences.append(f"{session} {device}: written down as sent, and did not arrive")
+        elif isGone:
+            self.counts["queued pushes dropped with their device"] += 1
+        elif arrived:
+            self.differences.append(f"{session} {device}: queued and arrived, and no end is written down")
+        else:
+            self.differences.append(f"{session} {device}: queued, and neither arrived nor ended")
+
+    def _settle_duplicates(self):
+        for (session, device), times in self.arrivals.items():
+            if len(times) < 2:
+                continue
+            self.counts["pushes that arrived again after a lost answer"] += len(times) - 1
+            posted_again = session in self.refusals or self.attempts.get(session, 1) > 1
+            if not posted_again and not self._answer_may_be_lost(min(times), max(times)):
+                self.differences.append(f"{session} {device}: arrived {len(times)} times, and no answer was lost: {times}")
+        for session, device in self.arrivals:
+            if session not in self.answers:
+                self.counts["pushes of events without an answer that arrived"] += 1
+
+    def _answer_may_be_lost(self, first, second):
+        """Whether a fault that loses answers was between the two, or just before and still being got over."""
+        return any(
+            name in LOSING and began - 1000 <= second and ended + LOSS_MEMORY * 1000 >= first
+            for name, began, ended in self.faults)
+
+    def _print(self):
+        faults = Counter(name for name, _, _ in self.faults)
+        print("Faults: " + ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in sorted(faults.items())))
+        print(f"Events answered: {len(self.answers)}; devices removed: {len(self.removals)}; "
+              f"pushes received: {sum(self.attempted.values())}, accepted: {sum(map(len, self.arrivals.values()))}")
+        for what, count in sorted(self.counts.items()):
+            print(f"{count:8} {what}")
+        for difference in self.differences[:20]:
+            print(f"DIFFERENCE {difference}")
+        if len(self.differences) > 20:
+            print(f"DIFFERENCE and {len(self.differences) - 20} more")
+        print("The account " + ("does not add up" if self.differences else "adds up"))
+
+
+def masked(token):
+    """A token as answers show it."""
+    return "…" + token[-8:]
+
+
+def milliseconds():
+    return int(time.time() * 1000)

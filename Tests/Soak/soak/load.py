@@ -1,0 +1,176 @@
+"""Tenants that post events, register devices and take them away again, and note what they were answered."""
+
+import http.client
+import json
+import threading
+import time
+
+from .stack import new_token
+
+POSTERS = 8
+TENANTS = 24
+DEVICES = 3  # of each tenant at the start
+# A tenant's request that was not answered is sent again so often, where it has an eventID.
+ATTEMPTS = 4
+REQUEST_TIMEOUT = 30
+
+
+class Tenant:
+    def __init__(self, number):
+        self.secret = f"secret-of-soak-tenant-{number}-{new_token()[:16]}"
+        self.devices = set()
+        self.lock = threading.Lock()
+
+
+class Load:
+    def __init__(self, stack, account, random, rate):
+        self.stack = stack
+        self.account = account
+        self.random = random
+        self.pause = POSTERS / rate
+        self.tenants = [Tenant(number) for number in range(TENANTS)]
+        self.threads = []
+        self.is_over = threading.Event()
+        self.numbers = iter(range(1, 1 << 60))
+        self.number_lock = threading.Lock()
+
+    def start(self):
+        for tenant in self.tenants:
+            for _ in range(DEVICES):
+                self._register(tenant)
+        # One device that APNs is always too busy for: its pushes wait until they expire.
+        busy = self._register(self.tenants[0])
+        self.account.always_busy = busy
+        self.keep_busy()
+        seeds = [self.random.randrange(1 << 32) for _ in range(POSTERS + 1)]
+        targets = [*(lambda seed=seed: self._post(seed) for seed in seeds[1:]), lambda: self._churn(seeds[0])]
+        self.threads = [threading.Thread(target=target, daemon=True) for target in targets]
+        for thread in self.threads:
+            thread.start()
+
+    def keep_busy(self):
+        """The rule for the device that APNs is too busy for; to be made again after rules were taken away."""
+        rule = {"id": "busy", "match": {"token": self.account.always_busy}, "reason": "TooManyRequests"}
+        self.stack.control("PUT", "/rules", rule)
+
+    def stop(self):
+        self.is_over.set()
+        for thread in self.threads:
+            thread.join(REQUEST_TIMEOUT * (ATTEMPTS + 1))
+        if any(thread.is_alive() for thread in self.threads):
+            raise SystemExit("a request was never answered")
+
+    # Events
+
+    def _number(self):
+        with self.number_lock:
+            return next(self.numbers)
+
+    def _post(self, seed):
+        import random
+        chance = random.Random(seed)
+        while not self.is_over.is_set():
+            tenant = chance.choice(self.tenants)
+            session = f"ses_{self._number()}"
+            event = {"secret": tenant.secret, "eventType": "complete", "sessionID": session}
+            kind = chance.random()
+            if kind < 0.3:
+                event["eventID"] = f"id-{session}"
+            if kind < 0.05:
+                self._twice_at_once(event, chance)
+            else:
+                self._once(event, chance)
+            time.sleep(chance.random() * 2 * self.pause)
+
+    def _once(self, event, chance):
+        """Posts an event; one with an eventID again until it is answered."""
+        for attempt in range(ATTEMPTS if "eventID" in event else 1):
+            status, answer = self._request("/v1/event", event, chance.randrange(len(self.stack.ports)))
+            if status == 200:
+                self.account.answered(event["sessionID"], answer, attempts=attempt + 1)
+                return answer
+            self.account.refused(event["sessionID"], status)
+            if self.is_over.is_set():
+                break
+            time.sleep(0.2)
+        return None
+
+    def _twice_at_once(self, event, chance):
+        """The same event at two relays at the same moment: one sends, both answer the same."""
+        answers = [None, None]
+
+        def post(index):
+            status, answers[index] = self._request("/v1/event", event, index % len(self.stack.ports), keep=True)
+            if status != 200:
+                answers[index] = None
+                self.account.refused(event["sessionID"], status)
+
+        threads = [threading.Thread(target=post, args=[index]) for index in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for answer in answers:
+            if answer is not None:
+                attempts = 1 if None not in answers else 2
+                self.account.answered(event["sessionID"], answer, attempts)
+        if None not in answers:
+            self.account.compared(event["sessionID"], answers)
+
+    # Devices
+
+    def _register(self, tenant):
+        token = new_token()
+        for _ in range(100):
+            status, _ = self._request(
+                "/v1/device/register", {"secret": tenant.secret, "deviceToken": token},
+                self._number() % len(self.stack.ports))
+            if status == 200:
+                with tenant.lock:
+                    tenant.devices.add(token)
+                return token
+            if self.is_over.wait(0.2):
+                break
+        return token
+
+    def _churn(self, seed):
+        """Takes a device away now and then, by the tenant's word or by APNs', and puts a new one in its place."""
+        import random
+        chance = random.Random(seed)
+        while not self.is_over.wait(0.3 + chance.random()):
+            tenant = chance.choice(self.tenants[1:])
+            token = chance.choice(sorted(tenant.devices))
+            if chance.random() < 0.5:
+                self._unregister(tenant, token)
+            else:
+                self._give_up(tenant, token)
+            tenant.devices.discard(token)
+            self._register(tenant)
+
+    def _unregister(self, tenant, token):
+        request = {"secret": tenant.secret, "deviceToken": token}
+        while self._request("/v1/device/unregister", request, self._number() % len(self.stack.ports))[0] != 200:
+            if self.is_over.wait(0.2):
+                return
+        self.account.removed(token)
+
+    def _give_up(self, tenant, token):
+        """APNs stops knowing the device, and the next event's answer says that it was removed."""
+        since = int(time.time() * 1000) + 1000
+        self.stack.control("PUT", "/tokens", {"token": token, "state": "unregistered", "since": since})
+        self.account.given_up(token)
+
+    def _request(self, path, body, relay, keep=False):
+        """The status and body of an answer; status 0 when there was none."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.stack.ports[relay], timeout=REQUEST_TIMEOUT)
+        try:
+            connection.request("POST", path, json.dumps(body))
+            response = connection.getresponse()
+            content = response.read()
+            if keep:
+                return response.status, content
+            return response.status, json.loads(content)
+        except (OSError, http.client.HTTPException, ValueError):
+            return 0, None
+        finally:
+            connection.close()
