@@ -63,18 +63,17 @@ final class FanOut {
     private static func prepare(
         _ device: Device, _ content: any PushContent, _ payloads: inout PayloadCache, _ services: LoopServices
     ) -> Item {
-        if let reason = services.obstacle(to: device) {
+        switch services.destination(of: device) {
+        case .none(let reason):
             return Item(device: device, push: nil, phase: .ended(.failed(reason: reason)))
+        case .app(let app, let token, let topic):
+            let timeToLive = content.timeToLive ?? app.push.timeToLive
+            let push = Push(
+                deviceToken: token, topic: topic, pushType: content.pushType, priority: content.priority,
+                expiration: expiration(timeToLive, at: services.shared.clock.now), id: services.makeID().text,
+                collapseID: content.collapseID, payload: payloads.payload(PushStyle(sound: app.push.sound)))
+            return Item(device: device, push: push)
         }
-        guard let token = DeviceToken(device.token), let topic = Topic(device.bundleID),
-            let app = services.apps[device.bundleID]
-        else { return Item(device: device, push: nil, phase: .ended(.failed(reason: invalidRegistration))) }
-        let timeToLive = content.timeToLive ?? app.push.timeToLive
-        let push = Push(
-            deviceToken: token, topic: topic, pushType: content.pushType, priority: content.priority,
-            expiration: expiration(timeToLive, at: services.shared.clock.now), id: services.makeID().text,
-            collapseID: content.collapseID, payload: payloads.payload(PushStyle(sound: app.push.sound)))
-        return Item(device: device, push: push)
     }
 
     /// `apns-expiration` of a push that is made now: seconds since 1970; 0 is one attempt.

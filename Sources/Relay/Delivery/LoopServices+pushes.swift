@@ -4,16 +4,23 @@ import Storage
 
 /// What sending a push takes, for new events and for the queue alike.
 extension LoopServices {
-    /// Why a device can't be pushed to, in a word for the answer and the log; `nil` when it can.
-    func obstacle(to device: Device) -> String? {
-        guard DeviceToken(device.token) != nil, Topic(device.bundleID) != nil else {
-            return FanOut.invalidRegistration
+    /// Where a device's pushes go.
+    enum Destination {
+        case app(PushApp, DeviceToken, Topic)
+        /// It can't be pushed to; why, in a word for the answer and the log.
+        case none(reason: String)
+    }
+
+    /// Where a device's pushes go, by its registration and the apps as they are now.
+    func destination(of device: Device) -> Destination {
+        guard let token = DeviceToken(device.token), let topic = Topic(device.bundleID) else {
+            return .none(reason: FanOut.invalidRegistration)
         }
-        guard let app = apps[device.bundleID] else { return FanOut.unknownBundle }
+        guard let app = apps[device.bundleID] else { return .none(reason: FanOut.unknownBundle) }
         guard app.environments.contains(Environment(device.environment)) else {
-            return FanOut.environmentNotAllowed
+            return .none(reason: FanOut.environmentNotAllowed)
         }
-        return nil
+        return .app(app, token, topic)
     }
 
     /// The first attempt of a push to a device that was read at or after a time.
@@ -62,11 +69,11 @@ extension PendingPush {
             dueAt: dueAt, createdAt: createdAt, expiresAt: push.expiresAt)
     }
 
-    /// The push to its device as that is registered now; `nil` when this program didn't write the row.
-    func push(to device: Device) -> Push? {
-        guard let token = DeviceToken(device.token), let topic = Topic(device.bundleID),
-            let pushType = PushType(rawValue: pushType), let priority = Priority(rawValue: priority)
-        else { return nil }
+    /// The push to a device; `nil` when this program didn't write the row.
+    func push(to token: DeviceToken, _ topic: Topic) -> Push? {
+        guard let pushType = PushType(rawValue: pushType), let priority = Priority(rawValue: priority) else {
+            return nil
+        }
         var push = Push(
             deviceToken: token, topic: topic, pushType: pushType, priority: priority,
             expiration: UInt64(clamping: expiresAt / 1000), id: id, payload: payload)

@@ -205,14 +205,16 @@ final class RetryWorker {
         guard now < pending.expiresAt else {
             return queue.end(held.over(.failed, error: PushQueue.expired, at: now))
         }
-        if let reason = services.obstacle(to: device) {
-            return queue.end(held.over(.failed, error: reason, at: now))
+        switch services.destination(of: device) {
+        case .none(let reason):
+            queue.end(held.over(.failed, error: reason, at: now))
+        case .app(_, let token, let topic):
+            guard let push = pending.push(to: token, topic) else {
+                return queue.end(held.over(.failed, error: FanOut.invalidRegistration, at: now))
+            }
+            inFlight += 1
+            send(push, held, services.firstAttempt(to: device, at: waiting.claimedAt))
         }
-        guard let push = pending.push(to: device) else {
-            return queue.end(held.over(.failed, error: FanOut.invalidRegistration, at: now))
-        }
-        inFlight += 1
-        send(push, held, services.firstAttempt(to: device, at: waiting.claimedAt))
     }
 
     private func send(_ push: Push, _ held: HeldPush, _ attempt: DeliveryAttempt) {
