@@ -15,17 +15,18 @@ struct ConnectionFaultTests {
     ) async throws {
         try await Stack.run(settings, simulator: flags) { stack in
             for number in 0..<Self.devices { try await stack.register(Self.secret, token(number)) }
-            let sent = try await withThrowingTaskGroup(of: Int.self) { group in
+            let queued = try await withThrowingTaskGroup(of: Int.self) { group in
                 for lane in 0..<8 {
                     group.addTask {
-                        var sent = 0
+                        var queued = 0
                         for number in stride(from: lane, to: Self.events, by: 8) {
                             let result = try await stack.event(
                                 Self.secret, ["sessionID": .string("ses_\(number)")])
                             #expect(result.failed == 0, "\(result.deliveries)")
-                            sent += result.sent
+                            #expect(result.sent + result.queued == Self.devices)
+                            queued += result.queued
                         }
-                        return sent
+                        return queued
                     }
                 }
                 group.addTask {
@@ -34,9 +35,14 @@ struct ConnectionFaultTests {
                 }
                 return try await group.reduce(0, +)
             }
-            #expect(sent == Self.devices * Self.events)
-            let stats = try await stack.control.stats()
-            #expect(stats["accepted"]?.int == sent)
+            // One that was unlucky on every connection waits; there are few of those.
+            #expect(queued <= Self.devices * Self.events / 100)
+            let stats = try await eventually {
+                try await stack.control.stats()
+            } until: {
+                ($0["accepted"]?.int ?? 0) >= Self.devices * Self.events
+            }
+            #expect(stats["accepted"]?.int == Self.devices * Self.events)
             #expect(stats["acceptedTwice"]?.int == 0)
         }
     }
