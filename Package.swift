@@ -52,7 +52,10 @@ let package = Package(
         library("APNs", ["HTTP2", "Network", "JSON", "COpenSSL"], cFacing),
         .executableTarget(
             name: "Relay",
-            dependencies: ["APNs", "HTTPServer", "JSON", "Network", "Storage", "StorageSQLite"],
+            dependencies: [
+                "APNs", "HTTPServer", "JSON", "Network", "Storage", "StorageMySQL", "StoragePostgres",
+                "StorageSQLite",
+            ],
             swiftSettings: strict),
         .executableTarget(
             name: "APNsSimulator",
@@ -82,7 +85,9 @@ let package = Package(
             exclude: ["http2-server.mjs"]),
         tests("RelayTests", ["Relay", "APNs", "HTTPServer", "JSON", "Network", "Storage"]),
         tests("APNsSimulatorTests", ["APNsSimulator", "HTTP2", "HTTPServer", "JSON", "Network"]),
-        tests("EndToEndTests", ["CSQLite", "JSON", "Network"], exclude: ["Support/crowd.py"]),
+        tests(
+            "EndToEndTests", ["CSQLite", "JSON", "Network", "Storage", "StorageMySQL", "StoragePostgres"],
+            exclude: ["Support/crowd.py"]),
     ]
 )
 

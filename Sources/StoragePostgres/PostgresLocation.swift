@@ -108,8 +108,13 @@ enum PostgresKeys {
     static func check(_ name: Substring, _ value: Substring) throws(DatabaseURLError) {
         // libpq takes `ssl=true` for JDBC's sake.
         guard known.contains(String(name)) || name == "ssl" else {
-            let near = name.utf8.allSatisfy { 0x61...0x7A ~= $0 || $0 == 0x5F } && name.count <= 40
-            throw DatabaseURLError("The Postgres URL has an unknown key\(near ? " \"\(name)\"" : "").")
+            // What doesn't look like a key may be a part of a password.
+            guard name.utf8.allSatisfy({ 0x61...0x7A ~= $0 || $0 == 0x5F }), name.utf8.count <= 40 else {
+                throw DatabaseURLError("The Postgres URL has an unknown key.")
+            }
+            let near = EditDistance.nearest(to: String(name), among: known.sorted())
+            let hint = near.map { "; did you mean \($0)?" } ?? "."
+            throw DatabaseURLError("The Postgres URL has an unknown key \"\(name)\"\(hint)")
         }
         guard let allowed = choices[String(name)], !allowed.contains(String(value)) else { return }
         throw DatabaseURLError("\(name) must be one of \(allowed.joined(separator: ", ")).")
@@ -149,7 +154,7 @@ enum PostgresKeys {
     ]
 
     private static let known: Set<String> = {
-        var names: Set<String> = []
+        var names: Set<String> = ["prepared_statements"]
         guard let defaults = unsafe PQconndefaults() else { return names }
         defer { unsafe PQconninfoFree(defaults) }
         var option = unsafe defaults

@@ -45,9 +45,9 @@ actor SQLiteReader {
     }
 
     /// The steps that a file's schema lacks; instead of `open`, for a look at a file before it is changed.
-    func pendingSteps(_ path: String) throws(StorageError) -> [SchemaStep] {
+    func pendingSteps(_ path: String) throws(StorageError) -> [PendingStep] {
         let connection = try SQLiteConnection(path: path, mode: .readOnly, busyTimeoutMilliseconds: 0)
-        return try SchemaStep.pending(after: try SQLiteSchema.inspect(connection).version)
+        return try SQLiteSchema.pending(after: try SQLiteSchema.inspect(connection))
     }
 
     /// How many calls it has to do.

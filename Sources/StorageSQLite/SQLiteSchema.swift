@@ -68,29 +68,37 @@ enum SQLiteSchema {
         try connection.execute("BEGIN IMMEDIATE")
         do throws(StorageError) {
             let state = try inspect(connection)
-            let steps = try SchemaStep.pending(after: state.version)
-            if !steps.isEmpty {
-                try connection.execute("PRAGMA application_id = \(applicationID)")
-                try connection.execute(
-                    "CREATE TABLE IF NOT EXISTS relay_schema (version INTEGER PRIMARY KEY, summary TEXT NOT NULL) STRICT"
-                )
-            }
-            let done = try connection.prepare("INSERT INTO relay_schema (version, summary) VALUES (?, ?)")
-            for step in steps {
-                for statement in sql(of: step, from: state) { try connection.execute(statement) }
+            let missing = try pending(after: state)
+            for pending in missing {
+                for statement in pending.statements { try connection.execute(statement) }
+                let done = try connection.prepare("INSERT INTO relay_schema (version, summary) VALUES (?, ?)")
                 try done.execute {
-                    $0.integer(step.rawValue)
-                    $0.text(step.summary)
+                    $0.integer(pending.step.rawValue)
+                    $0.text(pending.step.summary)
                 }
             }
             if state == .adoptable { try checkAdopted(connection) }
             try connection.execute("COMMIT")
-            return steps
+            return missing.map(\.step)
         } catch {
             if connection.isInTransaction { try? connection.execute("ROLLBACK") }
             throw error
         }
     }
+
+    /// The steps that a file lacks, with their statements.
+    static func pending(after state: State) throws(StorageError) -> [PendingStep] {
+        try SchemaStep.pending(after: state.version).map { step in
+            let first = step == SchemaStep.allCases.first ? becomingOurs : []
+            return PendingStep(step: step, statements: first + sql(of: step, from: state))
+        }
+    }
+
+    /// What makes a file a relay's.
+    private static let becomingOurs = [
+        "PRAGMA application_id = \(applicationID)",
+        "CREATE TABLE IF NOT EXISTS relay_schema (version INTEGER PRIMARY KEY, summary TEXT NOT NULL) STRICT",
+    ]
 
     private static func sql(of step: SchemaStep, from state: State) -> [String] {
         switch step {

@@ -60,8 +60,10 @@ package final class SQLiteStorage: Storage {
     }
 
     /// The steps that opening a database for writing would apply; the file is only read, and need not be there.
-    package static func pendingSteps(at location: SQLiteLocation) async throws(StorageError) -> [SchemaStep] {
-        guard DatabaseFile.exists(location.path) else { return try SchemaStep.pending(after: 0) }
+    package static func pendingSteps(
+        at location: SQLiteLocation
+    ) async throws(StorageError) -> [PendingStep] {
+        guard DatabaseFile.exists(location.path) else { return try SQLiteSchema.pending(after: .empty) }
         let reader = SQLiteReader(options: SQLiteOptions())
         do throws(StorageError) {
             let steps = try await reader.pendingSteps(try DatabaseFile.find(location.path))

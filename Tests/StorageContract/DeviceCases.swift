@@ -161,6 +161,34 @@ extension ContractCase {
             #expect(devices.map(\.bundleID) == [bundleID])
         },
 
+        ContractCase(open: "texts of their greatest length are kept in characters of one byte and of four") {
+            storage async throws in
+            for character in ["a", "🦊"] {
+                func text(_ bytes: Int) -> String {
+                    String(repeating: character, count: bytes / character.utf8.count)
+                }
+                let key = Samples.key("secret \(character)")
+                let details = DeviceDetails(
+                    deviceName: text(StorageLimits.deviceDetailBytes),
+                    preferences: text(StorageLimits.preferencesBytes))
+                let registration = Samples.registration(
+                    text(StorageLimits.tokenBytes), bundleID: text(StorageLimits.bundleIDBytes),
+                    details: details)
+                try await storage.register(registration, key)
+                let device = try #require(try await storage.devices(of: key).first)
+                #expect(device.token == registration.token && device.bundleID == registration.bundleID)
+                #expect(device.details == details)
+                let row = Samples.delivery(
+                    key, sessionID: text(StorageLimits.sessionIDBytes), status: .failed,
+                    error: text(StorageLimits.errorBytes))
+                try await storage.append([row])
+                #expect(try await storage.deliveries(of: key, before: nil, limit: 1) == [row])
+                let eventID = text(StorageLimits.eventIDBytes)
+                #expect(try await storage.claim(Samples.claim(eventID, under: key)) == .claimed)
+                #expect(try await storage.claim(Samples.claim(eventID, under: key)) == .inProgress)
+            }
+        },
+
         ContractCase(open: "a device with a NUL or an over-long text is refused and not stored") {
             storage async throws in
             let key = Samples.key("secret")

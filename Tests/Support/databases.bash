@@ -32,7 +32,15 @@ launch_server() {
     [ -n "$database_outlive" ] || user=(--pdeathsig KILL)
     [ "$(id -u)" != 0 ] || user+=(--reuid=nobody --regid=nogroup --clear-groups)
     printf '%q ' "$@" >"$database_directory/$name.command"
-    setsid setpriv "${user[@]}" -- "$@" >>"$database_directory/$name.log" 2>&1 </dev/null &
+    {
+        # Foundation takes a program for running as long as anybody holds what it gave it.
+        local descriptor
+        for descriptor in /proc/self/fd/*; do
+            descriptor=${descriptor##*/}
+            [ "$descriptor" -le 2 ] || eval "exec $descriptor>&-"
+        done
+        exec setsid setpriv "${user[@]}" -- "$@"
+    } >>"$database_directory/$name.log" 2>&1 </dev/null &
     echo $! >"$database_directory/$name.pid"
     disown                       # or the shell would report its end
 }

@@ -12,7 +12,8 @@ struct Application {
 
     /// Serves until a request to stop, and says how the process shall end.
     static func run(
-        _ configuration: ServeConfiguration, requests: AsyncStream<SignalRequest>
+        _ configuration: ServeConfiguration, requests: AsyncStream<SignalRequest>,
+        isStopping: @escaping @Sendable () -> Bool
     ) async -> ExitStatus {
         let isTerminal = StandardError.isTerminal
         let formatter = LogFormatter(
@@ -21,7 +22,7 @@ struct Application {
         let application = Application(configuration: configuration, log: log)
         let status: ExitStatus
         do throws(StartFailure) {
-            try await application.serve(requests)
+            try await application.serve(requests, isStopping)
             status = .success
         } catch {
             await log.close()
@@ -34,14 +35,16 @@ struct Application {
 
     // MARK: Life
 
-    private func serve(_ requests: AsyncStream<SignalRequest>) async throws(StartFailure) {
+    private func serve(
+        _ requests: AsyncStream<SignalRequest>, _ isStopping: @escaping @Sendable () -> Bool
+    ) async throws(StartFailure) {
         raiseFileLimit()
         let tls = try loadTLS()
         let apns = try APNsSide(configuration.apns, log: log)
         var serving = try await Serving(configuration.server, loops: loopCount)
         let storage: any Storage
         do throws(StartFailure) {
-            storage = try await openStorage()
+            storage = try await openStorage(isStopping)
         } catch {
             await serving.stop(within: .zero)
             throw error
@@ -141,17 +144,23 @@ struct Application {
         }
     }
 
-    private func openStorage() async throws(StartFailure) -> any Storage {
-        let place = OpenStorage.description(of: configuration.database)
-        do throws(StorageError) {
-            let (storage, steps) = try await OpenStorage.open(configuration.database)
-            for step in steps {
-                log(.info, "migrated", [.count("version", step.rawValue), .note("step", step.summary)])
-            }
-            return storage
-        } catch {
-            throw StartFailure(.unavailable, "\(place): \(error.logDetail)")
+    private func openStorage(
+        _ isStopping: @escaping @Sendable () -> Bool
+    ) async throws(StartFailure) -> any Storage {
+        let database = configuration.database
+        let server = configuration.databaseServer
+        let start = DatabaseStart(
+            place: OpenStorage.description(of: database),
+            // Nobody starts a file.
+            deadline: database.engine == .sqlite ? .zero : server.startDeadline,
+            log: log, isStopping: isStopping)
+        let (storage, steps) = try await start.open { () async throws(StorageError) in
+            try await OpenStorage.open(database, options: server.options)
         }
+        for step in steps {
+            log(.info, "migrated", [.count("version", step.rawValue), .note("step", step.summary)])
+        }
+        return storage
     }
 
     private func makeServices(

@@ -94,6 +94,11 @@ enum Bounds {
 
     // MARK: Start and end
 
+    /// Before a database server that is down at the start is asked again; each further wait is twice as long.
+    static let databaseStartDelayMin: Duration = .milliseconds(250)
+    /// The longest of these waits.
+    static let databaseStartDelayMax: Duration = .seconds(2)
+
     /// Problems of an apps file that are logged one by one when it is read again.
     static let problemsLoggedMax = 20
 

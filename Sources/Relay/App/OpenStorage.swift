@@ -1,18 +1,38 @@
 import Storage
+import StorageMySQL
+import StoragePostgres
 import StorageSQLite
 
 /// The one place that knows which database drivers are built in.
 enum OpenStorage {
-    /// The engines with a driver in this program.
-    static let drivers: [DatabaseEngine] = [.sqlite]
+    /// Where a database is, as its driver reads it.
+    private enum Place {
+        case sqlite(SQLiteLocation)
+        case postgres(PostgresLocation)
+        case mysql(MySQLLocation)
+
+        init(_ database: DatabaseURL) throws(DatabaseURLError) {
+            switch database.engine {
+            case .sqlite: self = .sqlite(try SQLiteLocation(url: database.text))
+            case .postgres: self = .postgres(try PostgresLocation(url: database.text))
+            case .mysql: self = .mysql(try MySQLLocation(url: database.text))
+            }
+        }
+
+        /// For a person, without user and password.
+        var description: String {
+            switch self {
+            case .sqlite(let location): location.path
+            case .postgres(let location): location.description
+            case .mysql(let location): location.description
+            }
+        }
+    }
 
     /// What is wrong with a URL that the driver of its engine can't read; `nil` when nothing is.
     static func problem(with database: DatabaseURL) -> DatabaseURLError? {
         do throws(DatabaseURLError) {
-            switch database.engine {
-            case .sqlite: _ = try SQLiteLocation(url: database.text)
-            case .postgres, .mysql: break
-            }
+            _ = try Place(database)
             return nil
         } catch {
             return error
@@ -20,40 +40,43 @@ enum OpenStorage {
     }
 
     /// Opens a database, brings its schema up to date, and says which steps that took.
-    static func open(_ database: DatabaseURL) async throws(StorageError) -> (any Storage, [SchemaStep]) {
-        switch database.engine {
-        case .sqlite:
-            let storage = try await SQLiteStorage.open(try sqliteLocation(database))
+    ///
+    /// - Parameter options: Of a database server; a file has none.
+    static func open(
+        _ database: DatabaseURL, options: ServerOptions = ServerOptions()
+    ) async throws(StorageError) -> (any Storage, [SchemaStep]) {
+        switch try place(of: database) {
+        case .sqlite(let location):
+            let storage = try await SQLiteStorage.open(location)
             return (storage, storage.appliedSteps)
-        case .postgres, .mysql:
-            throw .unavailable(logDetail: "no driver for \(database.engine.rawValue)")
+        case .postgres(let location):
+            let storage = try await ServerStorage<PostgresConnection>.open(location, options: options)
+            return (storage, storage.appliedSteps)
+        case .mysql(let location):
+            let storage = try await ServerStorage<MySQLConnection>.open(location, options: options)
+            return (storage, storage.appliedSteps)
         }
     }
 
     /// The steps that opening a database would apply, found out without changing it; also beside a relay that runs.
-    static func pendingSteps(of database: DatabaseURL) async throws(StorageError) -> [SchemaStep] {
-        switch database.engine {
-        case .sqlite: try await SQLiteStorage.pendingSteps(at: try sqliteLocation(database))
-        case .postgres, .mysql: throw .unavailable(logDetail: "no driver for \(database.engine.rawValue)")
+    static func pendingSteps(of database: DatabaseURL) async throws(StorageError) -> [PendingStep] {
+        switch try place(of: database) {
+        case .sqlite(let location): try await SQLiteStorage.pendingSteps(at: location)
+        case .postgres(let location):
+            try await ServerStorage<PostgresConnection>.pendingSteps(at: location)
+        case .mysql(let location): try await ServerStorage<MySQLConnection>.pendingSteps(at: location)
         }
     }
 
     /// Where a database is, for a person: never a user or a password.
     static func description(of database: DatabaseURL) -> String {
-        switch database.engine {
-        case .sqlite:
-            guard let location = try? SQLiteLocation(url: database.text) else {
-                return database.engine.rawValue
-            }
-            return "\(database.engine.rawValue) \(location.path)"
-        case .postgres, .mysql:
-            return database.engine.rawValue
-        }
+        guard let place = try? Place(database) else { return database.engine.rawValue }
+        return "\(database.engine.rawValue) \(place.description)"
     }
 
-    private static func sqliteLocation(_ database: DatabaseURL) throws(StorageError) -> SQLiteLocation {
+    private static func place(of database: DatabaseURL) throws(StorageError) -> Place {
         do throws(DatabaseURLError) {
-            return try SQLiteLocation(url: database.text)
+            return try Place(database)
         } catch {
             throw .unavailable(logDetail: error.description)
         }

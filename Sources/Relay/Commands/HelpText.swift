@@ -16,7 +16,7 @@ enum HelpText {
         relay \(Version.current): takes events over HTTP and pushes them to devices through APNs.
 
         Usage: relay [serve] [--SETTING VALUE]...
-               relay migrate [--SETTING VALUE]...
+               relay migrate [--dry-run] [--SETTING VALUE]...
                relay [serve|migrate] --help
                relay --version
 
@@ -39,9 +39,10 @@ enum HelpText {
         """
 
     private static let migrate = """
-        Usage: relay migrate [--SETTING VALUE]...
+        Usage: relay migrate [--dry-run] [--SETTING VALUE]...
 
         Brings the database's tables up to date and exits. No row is lost; a second run changes nothing.
+        With --dry-run it prints the SQL that it would run, and changes nothing.
         """
 
     private static func command(_ user: SettingUser, _ head: String) -> String {

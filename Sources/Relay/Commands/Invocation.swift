@@ -4,6 +4,8 @@ import Storage
 enum Invocation: Equatable, Sendable {
     /// Run a command with what its flags say, by setting name.
     case run(SettingUser, flags: [String: String])
+    /// Print the SQL that `relay migrate` would run, and run none of it.
+    case dryRun(flags: [String: String])
     /// Print help: about the program, or about one command.
     case help(SettingUser?)
     /// Print the version.
@@ -29,10 +31,12 @@ extension Invocation {
             command = try Self.command(first)
         }
         var flags = Flags(user: command ?? .serve)
+        var isDryRun = false
         while let argument = rest.popFirst() {
             switch argument {
             case "--help", "-h": return .help(command)
             case "--version" where command == nil, "-V" where command == nil: return .version
+            case "--dry-run" where command == .migrate: isDryRun = true
             case _ where argument.hasPrefix("--"): try flags.take(argument, &rest)
             case _ where argument.hasPrefix("-"):
                 throw UsageProblem(description: "there is no flag \(Quoted.value(argument))")
@@ -40,7 +44,7 @@ extension Invocation {
                 throw UsageProblem(description: "\(Quoted.value(argument)) is one argument too many")
             }
         }
-        return .run(command ?? .serve, flags: flags.values)
+        return isDryRun ? .dryRun(flags: flags.values) : .run(command ?? .serve, flags: flags.values)
     }
 
     private static func command(_ name: String) throws(UsageProblem) -> SettingUser {

@@ -4,11 +4,14 @@ import Storage
 /// `relay migrate`: brings the database's tables up to date and tells what it did.
 enum MigrateCommand {
     /// Migrates; a second run finds nothing to do.
-    static func run(_ configuration: MigrateConfiguration) -> ExitStatus {
+    ///
+    /// A dry run prints the SQL instead, and changes nothing.
+    static func run(_ configuration: MigrateConfiguration, isDryRun: Bool) -> ExitStatus {
         Signals.prepare()
         let end = Lock<ExitStatus?>(nil)
         Task {
-            let status = await migrate(configuration.database)
+            let database = configuration.database
+            let status = isDryRun ? await show(database) : await migrate(database)
             end.withLock { $0 = status }
             Signals.wakeMainThread()
         }
@@ -25,7 +28,7 @@ enum MigrateCommand {
         let place = OpenStorage.description(of: database)
         do throws(StorageError) {
             // A relay that runs is its file's one writer; where nothing is to be done it need not stop.
-            var steps = try await OpenStorage.pendingSteps(of: database)
+            var steps = try await OpenStorage.pendingSteps(of: database).map(\.step)
             if !steps.isEmpty {
                 let opened = try await OpenStorage.open(database)
                 await opened.0.close()
@@ -40,5 +43,29 @@ enum MigrateCommand {
             StandardError.message("\(place): \(error.logDetail)")
             return .unavailable
         }
+    }
+
+    private static func show(_ database: DatabaseURL) async -> ExitStatus {
+        let place = OpenStorage.description(of: database)
+        do throws(StorageError) {
+            StandardOutput.write(sql(of: try await OpenStorage.pendingSteps(of: database), place: place))
+            return .success
+        } catch {
+            StandardError.message("\(place): \(error.logDetail)")
+            return .unavailable
+        }
+    }
+
+    /// What a dry run prints: SQL, and as comments what it is for.
+    static func sql(of steps: [PendingStep], place: String) -> String {
+        guard !steps.isEmpty else { return "-- \(place) is up to date (version \(SchemaStep.current))\n" }
+        var text = "-- \(place): what relay migrate would run\n"
+        for pending in steps {
+            text += "\n-- \(pending.step.rawValue)  \(pending.step.summary)\n"
+            for statement in pending.statements { text += statement + ";\n" }
+            text += "INSERT INTO relay_schema (version, summary) "
+            text += "VALUES (\(pending.step.rawValue), '\(pending.step.summary)');\n"
+        }
+        return text
     }
 }

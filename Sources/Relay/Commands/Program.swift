@@ -11,9 +11,9 @@ enum Program {
             case .help(let user):
                 StandardOutput.write(HelpText.text(about: user))
             case .run(let user, let flags):
-                let sources = SettingSources(
-                    flags: flags, environment: environment, readFile: SettingFile.read)
-                return run(user, sources)
+                return run(user, Self.sources(flags, environment))
+            case .dryRun(let flags):
+                return run(.migrate, Self.sources(flags, environment), isDryRun: true)
             }
             return .success
         } catch {
@@ -23,11 +23,18 @@ enum Program {
         }
     }
 
-    private static func run(_ user: SettingUser, _ sources: SettingSources) -> ExitStatus {
+    private static func sources(_ flags: [String: String], _ environment: [String: String]) -> SettingSources
+    {
+        SettingSources(flags: flags, environment: environment, readFile: SettingFile.read)
+    }
+
+    private static func run(
+        _ user: SettingUser, _ sources: SettingSources, isDryRun: Bool = false
+    ) -> ExitStatus {
         do throws(ConfigurationProblems) {
             switch user {
             case .serve: return ServeCommand.run(try ServeConfiguration(sources))
-            case .migrate: return MigrateCommand.run(try MigrateConfiguration(sources))
+            case .migrate: return MigrateCommand.run(try MigrateConfiguration(sources), isDryRun: isDryRun)
             }
         } catch {
             StandardError.message(error.description)

@@ -7,8 +7,11 @@ enum ServeCommand {
         Signals.prepare()
         let (requests, continuation) = AsyncStream.makeStream(of: SignalRequest.self)
         let end = Lock<ExitStatus?>(nil)
+        let stopWasAsked = Lock(false)
         Task {
-            let status = await Application.run(configuration, requests: requests)
+            let status = await Application.run(configuration, requests: requests) {
+                stopWasAsked.withLock { $0 }
+            }
             end.withLock { $0 = status }
             Signals.wakeMainThread()
         }
@@ -20,7 +23,10 @@ enum ServeCommand {
                 StandardError.message("stopped at once, as asked a second time")
                 return .interrupted
             case .request(let request):
-                if case .stop = request { isStopping = true }
+                if case .stop = request {
+                    isStopping = true
+                    stopWasAsked.withLock { $0 = true }
+                }
                 continuation.yield(request)
             case .woken:
                 if let status = end.withLock({ $0 }) { return status }

@@ -53,7 +53,7 @@ package struct PoolState: Sendable {
     private(set) var outage: Outage?
     private(set) var isClosed = false
     // Connections that were last used before a loss may have been lost with it.
-    private var suspectBefore: Time = .zero
+    private var suspectBefore: Time?
 
     /// A pool without connections.
     package init(options: ServerOptions) {
@@ -63,6 +63,7 @@ package struct PoolState: Sendable {
 
     /// When `tick` wants to be called next; nil when nothing is to be waited for.
     package var nextTick: Time? {
+        guard !isClosed else { return nil }
         var next = waiting.first?.deadline
         func consider(_ time: Time) { next = next.map { min($0, time) } ?? time }
         if let outage, !slots.contains(.opening), wantsConnections { consider(outage.retryAt) }
@@ -120,10 +121,7 @@ extension PoolState {
         let doubled = options.reconnectDelayMin * (1 << min(failures - 1, 20))
         let delay = min(doubled, options.reconnectDelayMax) * (0.5 + 0.5 * chance)
         outage = Outage(failures: failures, retryAt: now + delay, error: error)
-        // Others may still get through, or have.
-        guard isDown, !slots.contains(.opening) else { return serve(now: now) }
-        defer { waiting = [] }
-        return waiting.map { .fail($0.call, error) }
+        return failIfDown() + serve(now: now)
     }
 
     /// A call has ended, and its connection can be used again.
@@ -140,7 +138,7 @@ extension PoolState {
     package mutating func lost(slot: Int, now: Time) -> [Action] {
         slots[slot] = .empty
         suspectBefore = now
-        return serve(now: now)
+        return failIfDown() + serve(now: now)
     }
 
     /// Time has passed: waits end, old connections are closed, a server that was down is tried again.
@@ -184,7 +182,8 @@ extension PoolState {
         var served = 0
         while served < waiting.count, let (slot, since, retireAt) = freshestIdle() {
             slots[slot] = .busy(retireAt: retireAt)
-            let doubtful = since <= suspectBefore || now - since >= options.checkAfterIdle
+            let isSuspect = suspectBefore.map { since < $0 } ?? false
+            let doubtful = isSuspect || now - since >= options.checkAfterIdle
             actions.append(.run(waiting[waiting.startIndex + served].call, slot: slot, checking: doubtful))
             served += 1
         }
@@ -201,6 +200,13 @@ extension PoolState {
             found = (index, since, retireAt)
         }
         return found
+    }
+
+    /// Nobody waits for a server that is down, unless another attempt to connect still runs.
+    private mutating func failIfDown() -> [Action] {
+        guard let outage, isDown, !slots.contains(.opening) else { return [] }
+        defer { waiting = [] }
+        return waiting.map { .fail($0.call, outage.error) }
     }
 
     private mutating func open(now: Time) -> [Action] {

@@ -40,6 +40,11 @@ final class Program: Sendable {
         try self.init(name, URL(fileURLWithPath: "/usr/bin/python3"), [script] + arguments, [:])
     }
 
+    /// Starts a program of the repository's or the system's.
+    convenience init(tool path: String, _ arguments: [String]) throws {
+        try self.init(path, URL(fileURLWithPath: path), arguments, ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"])
+    }
+
     private init(
         _ name: String, _ executable: URL, _ arguments: [String], _ environment: [String: String]
     ) throws {

@@ -1,3 +1,4 @@
+import Storage
 import Testing
 
 @testable import Relay
@@ -10,6 +11,31 @@ struct InvocationTests {
         #expect(try Invocation.parse(["serve"]) == .run(.serve, flags: [:]))
         #expect(try Invocation.parse(["--port", "1"]) == .run(.serve, flags: ["PORT": "1"]))
         #expect(try Invocation.parse(["migrate"]) == .run(.migrate, flags: [:]))
+    }
+
+    @Test("A dry run is migrate's alone")
+    func dryRun() throws {
+        let url = ["--database-url", "sqlite:r.db"]
+        #expect(
+            try Invocation.parse(["migrate", "--dry-run"] + url)
+                == .dryRun(flags: ["DATABASE_URL": "sqlite:r.db"]))
+        #expect(throws: UsageProblem.self) { try Invocation.parse(["serve", "--dry-run"]) }
+    }
+
+    @Test("A dry run prints every statement and what it is for")
+    func dryRunText() {
+        let steps = [PendingStep(step: .eventReceipts, statements: ["CREATE one", "CREATE two"])]
+        let expected = """
+            -- SQLite r.db: what relay migrate would run
+
+            -- 2  \(SchemaStep.eventReceipts.summary)
+            CREATE one;
+            CREATE two;
+            INSERT INTO relay_schema (version, summary) VALUES (2, '\(SchemaStep.eventReceipts.summary)');
+
+            """
+        #expect(MigrateCommand.sql(of: steps, place: "SQLite r.db") == expected)
+        #expect(MigrateCommand.sql(of: [], place: "SQLite r.db").contains("is up to date"))
     }
 
     @Test("A flag's value follows it or stands behind an equals sign")

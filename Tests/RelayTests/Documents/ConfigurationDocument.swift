@@ -6,8 +6,10 @@ enum ConfigurationDocument {
     static var text: String {
         let chapters = SettingGroup.allCases.map { group in
             let rows = Settings.table.filter { $0.group == group }
+            let read = rows.filter { $0.users.contains(.migrate) }.map { "`\($0.name)`" }
             let users =
-                rows.contains { $0.users.contains(.migrate) } ? "\nAlso read by `relay migrate`.\n" : ""
+                read.isEmpty
+                ? "" : "\nAlso read by `relay migrate`: \(read.joined(separator: ", ")).\n"
             return "## \(group.rawValue)\n\(users)\n" + Documents.table(head, rows.map(cells))
         }
         return introduction + "\n" + chapters.joined(separator: "\n") + "\n" + appsFile

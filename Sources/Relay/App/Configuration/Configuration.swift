@@ -5,6 +5,7 @@ import Storage
 struct ServeConfiguration: Sendable {
     var server: ServerConfiguration
     var database: DatabaseURL
+    var databaseServer: DatabaseServerConfiguration
     var apns: APNsConfiguration
     var delivery: DeliveryConfiguration
     var log: LogConfiguration
@@ -16,6 +17,7 @@ struct ServeConfiguration: Sendable {
         var reader = SettingReader(sources)
         server = ServerConfiguration(&reader)
         database = reader.read(Settings.databaseURL)
+        databaseServer = DatabaseServerConfiguration(&reader)
         let apns = APNsConfiguration(&reader)
         delivery = DeliveryConfiguration(&reader)
         log = LogConfiguration(&reader)
@@ -24,6 +26,19 @@ struct ServeConfiguration: Sendable {
             throw ConfigurationProblems(reader.problems, user: .serve)
         }
         self.apns = apns
+    }
+}
+
+/// The bounds of a database server's use.
+struct DatabaseServerConfiguration: Sendable {
+    var options: ServerOptions
+    var startDeadline: Duration
+
+    init(_ reader: inout SettingReader) {
+        options = ServerOptions()
+        options.connectionsMax = reader.read(Settings.databaseConnections)
+        options.callTimeout = reader.read(Settings.databaseTimeout)
+        startDeadline = reader.read(Settings.databaseStartDeadline)
     }
 }
 

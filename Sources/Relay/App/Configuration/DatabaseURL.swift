@@ -34,20 +34,14 @@ struct DatabaseURL: Sendable, Equatable {
     }
 
     /// Reads a URL: the scheme here, what follows it in its driver.
-    ///
-    /// - Parameter drivers: The engines that this program has a driver for.
-    static func parse(_ text: String, drivers: [DatabaseEngine]) -> Result<DatabaseURL, SettingFault> {
-        let known = drivers.flatMap(\.schemes).map { $0 + ":" }.joined(separator: ", ")
+    static func parse(_ text: String) -> Result<DatabaseURL, SettingFault> {
+        let known = DatabaseEngine.allCases.flatMap(\.schemes).map { $0 + ":" }.joined(separator: ", ")
         guard let colon = text.firstIndex(of: ":") else {
             return .failure(.because("it has no scheme; it must start with one of \(known)"))
         }
         let scheme = text[..<colon].lowercased()
         guard let engine = DatabaseEngine.allCases.first(where: { $0.schemes.contains(scheme) }) else {
             return .failure(.because("its scheme is unknown; it must start with one of \(known)"))
-        }
-        guard drivers.contains(engine) else {
-            return .failure(
-                .because("\(engine.rawValue) comes with the next version; this one has drivers for \(known)"))
         }
         let database = DatabaseURL(engine: engine, url: Secret(text))
         if let problem = OpenStorage.problem(with: database) {
@@ -59,11 +53,10 @@ struct DatabaseURL: Sendable, Equatable {
 }
 
 extension SettingType where Value == DatabaseURL {
-    /// A database URL for one of the drivers that are built in.
-    static func database(drivers: [DatabaseEngine]) -> SettingType {
-        SettingType(
-            accepts: "a URL such as sqlite:relay.db or sqlite:///var/lib/relay/relay.db",
-            parse: { text in DatabaseURL.parse(text, drivers: drivers) },
-            render: \.text)
-    }
+    /// A database URL.
+    static let database = SettingType(
+        accepts: "a URL such as sqlite:relay.db, postgres://user:password@host/database or "
+            + "mysql://user:password@host/database",
+        parse: { text in DatabaseURL.parse(text) },
+        render: \.text)
 }

@@ -7,7 +7,7 @@ enum Settings {
         port.row, host.row, loops.row, connectionsMax.row, connectionsPerAddressMax.row, headDeadline.row,
         bodyDeadline.row, idleTimeout.row, shutdownDeadline.row,
         tlsCertFile.row, tlsKeyFile.row, tlsHandshakeDeadline.row,
-        databaseURL.row,
+        databaseURL.row, databaseConnections.row, databaseTimeout.row, databaseStartDeadline.row,
         teamID.row, keyID.row, privateKey.row, defaultBundleID.row, bundleIDs.row,
         appsFile.row, productionURL.row, sandboxURL.row, caFile.row, sound.row, timeToLive.row,
         apnsConnectionsMax.row,
@@ -75,10 +75,24 @@ enum Settings {
     // MARK: Database
 
     static let databaseURL = Setting(
-        "DATABASE_URL", .database, .database(drivers: OpenStorage.drivers),
+        "DATABASE_URL", .database, .database,
         default: .sqlite(path: "relay.db"),
         secret: true, users: [.serve, .migrate],
-        "Where registrations are kept.")
+        "Where registrations are kept; docs/DATABASES.md has all that can stand in it.")
+    static let databaseConnections = Setting(
+        "RELAY_DATABASE_CONNECTIONS", .database, .integer(1...256), default: 10,
+        "Connections to a database server, each with a thread. They are opened when they are needed. SQLite has none."
+    )
+    static let databaseTimeout = Setting(
+        "RELAY_DATABASE_TIMEOUT", .database, .duration(.milliseconds(100)...(.seconds(60))),
+        default: .seconds(5),
+        "How long a call to a database server may take in all. While the server is known to be down, calls fail at once."
+    )
+    static let databaseStartDeadline = Setting(
+        "RELAY_DATABASE_START_DEADLINE", .database, .duration(.zero...(.seconds(3600))),
+        default: .seconds(60),
+        "How long the start waits for a database server that is down. After that the relay exits with status 69."
+    )
 
     // MARK: APNs
 

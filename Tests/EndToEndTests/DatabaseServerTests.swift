@@ -1,0 +1,169 @@
+import Foundation
+import JSON
+import Network
+import Storage
+import StorageMySQL
+import StoragePostgres
+import Testing
+
+/// A database server that the tests' script has started, and a database in it.
+struct ServerUnderTest: Sendable, CustomTestStringConvertible {
+    /// The script's name for it: `postgres` or `mariadb`.
+    let name: String
+    private let variable: String
+
+    static let all = [
+        ServerUnderTest(name: "postgres", variable: "RELAY_TEST_POSTGRES_URL"),
+        ServerUnderTest(name: "mariadb", variable: "RELAY_TEST_MYSQL_URL"),
+    ]
+
+    /// Whether the script has started both.
+    static let areThere = all.allSatisfy { environment[$0.variable] != nil }
+
+    private static let environment = ProcessInfo.processInfo.environment
+
+    var testDescription: String { name }
+
+    private var url: String { Self.environment[variable] ?? "" }
+
+    /// Makes a database and returns its URL.
+    func makeDatabase() throws -> String {
+        let database = "relay_\(UInt64.random(in: .min ... .max))"
+        let statement = "CREATE DATABASE \(database)"
+        switch name {
+        case "postgres": try run(statement, on: PostgresConnection.self, try PostgresLocation(url: url))
+        default: try run(statement, on: MySQLConnection.self, try MySQLLocation(url: url))
+        }
+        let slash = try #require(url.lastIndex(of: "/"))
+        return url[...slash] + database
+    }
+
+    /// Kills the server as the loss of its machine would, or starts it again: `kill`, `restart`.
+    func order(_ word: String) async throws {
+        let support =
+            URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().path + "/Support/databases"
+        let directory = try #require(Self.environment["RELAY_TEST_DATABASES"])
+        let status = try await Program(tool: support, [word, directory, name]).ended()
+        guard status == 0 else { throw Program.Failure(description: "\(word) \(name) ended with \(status)") }
+    }
+
+    private func run<Connection: SQLConnection>(
+        _ statement: String, on type: Connection.Type, _ location: Connection.Location
+    ) throws {
+        let connection = try Connection.open(location, options: ServerOptions())
+        connection.deadline = .now + .seconds(30)
+        try connection.run(statement)
+    }
+}
+
+@Suite(
+    "A relay on a database server",
+    .enabled(
+        if: ServerUnderTest.areThere,
+        "left out: no servers; Tests/Support/databases run swift test starts them"),
+    .timeLimit(.minutes(5)), .serialized)
+struct DatabaseServerTests {
+    private static let secret = "a secret of the test"
+
+    @Test(
+        "registers, sends and unregisters; killed and started again it has lost nothing that was answered ok",
+        arguments: ServerUnderTest.all)
+    func killed(_ server: ServerUnderTest) async throws {
+        let url = try server.makeDatabase()
+        try await Stack.run(["DATABASE_URL": url, "RELAY_DATABASE_TIMEOUT": "2s"]) { stack in
+            for number in 0..<5 { try await stack.register(Self.secret, token(number)) }
+            #expect(try await stack.event(Self.secret).sent == 5)
+            var kept = Set((0..<5).map { token($0) })
+            let load = Task { try await Self.registrations(stack, from: 100) }
+            // Some have been answered before the server goes.
+            try await Task.sleep(for: .milliseconds(300))
+            try await server.order("kill")
+            let began = ContinuousClock.now
+            let refused = try await Self.post(stack, "/v1/event", Self.event)
+            #expect(refused.status == 503 && refused.text.contains("storage_unavailable"), "\(refused.text)")
+            // Not after a TCP timeout: within what RELAY_DATABASE_TIMEOUT allows, on a busy machine.
+            #expect(ContinuousClock.now - began < .seconds(10))
+            #expect(try await stack.http.get("/health").status == 200)
+            #expect(try await stack.http.get("/ready").status == 503)
+            try await server.order("restart")
+            _ = try await eventually {
+                try await Self.post(stack, "/v1/event", Self.event).status
+            } until: {
+                $0 == 200
+            }
+            load.cancel()
+            kept.formUnion(try await load.value)
+            #expect(kept.count > 5)
+            for token in kept.sorted().prefix(3) {
+                let body: JSON.Value = ["secret": .string(Self.secret), "deviceToken": .string(token)]
+                #expect(try await Self.post(stack, "/v1/device/unregister", body).status == 200)
+                kept.remove(token)
+            }
+            let after = try await stack.event(Self.secret)
+            // A registration that was answered 503 may have been made all the same.
+            #expect(after.sent >= kept.count && after.failed == 0)
+            let pushed = Set(
+                try await stack.control.pushes().suffix(after.sent).compactMap { $0["deviceToken"]?.string })
+            #expect(pushed.isSuperset(of: kept))
+        }
+    }
+
+    @Test(
+        "that is down is waited for at the start, with words, and then given up with 69",
+        arguments: ServerUnderTest.all)
+    func down(_ server: ServerUnderTest) async throws {
+        let url = server.name == "postgres" ? "postgres" : "mysql"
+        try await Stack.run { stack in
+            var environment = stack.environment
+            environment["DATABASE_URL"] = "\(url)://relay:hunter2@127.0.0.1:1/relay"
+            environment["RELAY_DATABASE_START_DEADLINE"] = "1s"
+            let relay = try Program("relay", ["serve"], environment: environment)
+            #expect(try await relay.ended() == 69)
+            #expect(relay.output.contains("database.waiting"))
+            #expect(relay.output.contains("127.0.0.1:1/relay"))
+            #expect(!relay.output.contains("hunter2"))
+        }
+    }
+
+    @Test(
+        "shows with migrate --dry-run what it would run, and runs none of it", arguments: ServerUnderTest.all)
+    func dryRun(_ server: ServerUnderTest) async throws {
+        let environment = ["DATABASE_URL": try server.makeDatabase()]
+        for _ in 0..<2 {
+            let dry = try Program("relay", ["migrate", "--dry-run"], environment: environment)
+            #expect(try await dry.ended() == 0)
+            #expect(dry.output.contains("CREATE TABLE") && dry.output.contains("device_registration"))
+        }
+        let migrate = try Program("relay", ["migrate"], environment: environment)
+        #expect(try await migrate.ended() == 0)
+        let again = try Program("relay", ["migrate", "--dry-run"], environment: environment)
+        #expect(try await again.ended() == 0)
+        #expect(again.output.contains("up to date") && !again.output.contains("CREATE"))
+    }
+
+    private static func post(
+        _ stack: Stack, _ path: String, _ body: JSON.Value
+    ) async throws -> HTTPClient.Answer {
+        try await stack.http.post(path, String(decoding: body.encoded(), as: UTF8.self))
+    }
+
+    private static var event: JSON.Value {
+        ["secret": .string(secret), "eventType": "complete", "sessionID": "ses_1"]
+    }
+
+    /// Registers devices until it is cancelled, and returns the tokens whose registration was answered ok.
+    private static func registrations(_ stack: Stack, from first: Int) async throws -> Set<String> {
+        var answered: Set<String> = []
+        // Under the bound of devices for a secret.
+        for number in first..<(first + 40) {
+            guard !Task.isCancelled else { break }
+            let body: JSON.Value = ["secret": .string(secret), "deviceToken": .string(token(number))]
+            let answer = try await post(stack, "/v1/device/register", body)
+            #expect(answer.status == 200 || answer.status == 503, "\(answer.text)")
+            if answer.status == 200 { answered.insert(token(number)) }
+            try? await Task.sleep(for: .milliseconds(30))
+        }
+        return answered
+    }
+}

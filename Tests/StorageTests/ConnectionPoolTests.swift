@@ -1,0 +1,194 @@
+import Testing
+
+@testable import Storage
+
+/// What a server does, statement by statement, and what it was asked.
+private final class Script: Sendable {
+    private struct State {
+        var failures: [SQLFailure?]
+        var statements: [String] = []
+        var connections = 0
+        var refusals = 0
+    }
+
+    private let state: Guarded<State>
+
+    /// `failures`: for each statement in turn how it fails, nil for one that works; all that follow work.
+    init(_ failures: [SQLFailure?] = [], refusals: Int = 0) {
+        state = Guarded(State(failures: failures, refusals: refusals))
+    }
+
+    var statements: [String] { state.withLock { $0.statements } }
+    var connections: Int { state.withLock { $0.connections } }
+
+    func connect() throws(SQLFailure) {
+        let isRefused = state.withLock { state in
+            state.connections += 1
+            state.refusals -= 1
+            return state.refusals >= 0
+        }
+        if isRefused { throw SQLFailure(.connectionLost, .unavailable(logDetail: "refused")) }
+    }
+
+    func run(_ sql: String) throws(SQLFailure) {
+        let failure = state.withLock { state -> SQLFailure? in
+            state.statements.append(sql)
+            return state.failures.isEmpty ? nil : state.failures.removeFirst()
+        }
+        if let failure { throw failure }
+    }
+}
+
+/// A connection to a script.
+private final class ScriptedConnection: SQLConnection {
+    static let dialect = SQLDialect(
+        begin: "BEGIN", currentSchema: "x", bytewise: { $0 }, insertUnlessPresent: { "INSERT " + $0 },
+        deleteFirst: { _ in "DELETE" }, statements: { _, _ in [] }, createVersionTable: "CREATE")
+
+    let script: Script
+    var deadline = ContinuousClock.now
+    private(set) var isUsable = true
+    private(set) var isInTransaction = false
+
+    private init(_ script: Script) { self.script = script }
+
+    static func open(_ location: Script, options: ServerOptions) throws(SQLFailure) -> ScriptedConnection {
+        try location.connect()
+        return ScriptedConnection(location)
+    }
+
+    func execute(_ sql: String, _ parameters: [SQLValue]) throws(SQLFailure) -> Int {
+        try run(sql)
+        return 1
+    }
+
+    func query(
+        _ sql: String, _ parameters: [SQLValue], row: (SQLRow) throws(SQLFailure) -> Void
+    ) throws(SQLFailure) {
+        try run(sql)
+    }
+
+    func run(_ sql: String) throws(SQLFailure) {
+        do throws(SQLFailure) {
+            try script.run(sql)
+        } catch {
+            if error.kind == .connectionLost { isUsable = false }
+            throw error
+        }
+        if sql == "BEGIN" { isInTransaction = true }
+        if sql == "COMMIT" || sql == "ROLLBACK" { isInTransaction = false }
+    }
+
+    func withSchemaLock<Result>(
+        _ body: () throws(SQLFailure) -> Result
+    ) throws(SQLFailure) -> Result {
+        try body()
+    }
+}
+
+@Suite("Calls on pooled connections")
+struct ConnectionPoolTests {
+    private let conflict = SQLFailure(.conflict, .unavailable(logDetail: "deadlock"))
+    private let lost = SQLFailure(.connectionLost, .unavailable(logDetail: "lost"))
+
+    private var options: ServerOptions {
+        var options = ServerOptions()
+        options.connectionsMax = 1
+        options.callTimeout = .seconds(60)
+        options.conflictDelay = .microseconds(10)
+        options.conflictAttemptsMax = 5
+        options.reconnectDelayMin = .milliseconds(1)
+        return options
+    }
+
+    /// Makes a call of one statement in a transaction; true when it was told that it may have been done before.
+    private func change(_ script: Script) async -> Result<Bool, StorageError> {
+        let pool = ConnectionPool<ScriptedConnection>(script, options: options)
+        let result: Result<Bool, StorageError>
+        do throws(StorageError) {
+            let isRepeated = try await pool.perform(within: .seconds(60)) { session throws(SQLFailure) in
+                try session.transaction { () throws(SQLFailure) in
+                    _ = try session.execute("UPDATE", [])
+                    return session.isRepeated
+                }
+            }
+            result = .success(isRepeated)
+        } catch {
+            result = .failure(error)
+        }
+        await pool.close()
+        return result
+    }
+
+    @Test("A transaction that meets a conflict is taken back and run again on the same connection")
+    func conflicts() async {
+        let script = Script([nil, conflict, nil, nil, nil, conflict])
+        #expect(await change(script) == .success(false))
+        #expect(
+            script.statements == [
+                "BEGIN", "UPDATE", "ROLLBACK", "BEGIN", "UPDATE", "COMMIT", "ROLLBACK", "BEGIN", "UPDATE",
+                "COMMIT",
+            ])
+        #expect(script.connections == 1)
+    }
+
+    @Test("Conflicts have an end")
+    func conflictsEnd() async {
+        let script = Script(Array(repeating: [nil, conflict, nil], count: 50).flatMap(\.self))
+        #expect(await change(script) == .failure(conflict.error))
+        #expect(script.statements.count { $0 == "BEGIN" } == options.conflictAttemptsMax)
+    }
+
+    @Test("What was lost before its COMMIT was not done, and is run again as if for the first time")
+    func lostBefore() async {
+        let script = Script([nil, lost])
+        #expect(await change(script) == .success(false))
+        #expect(script.statements == ["BEGIN", "UPDATE", "BEGIN", "UPDATE", "COMMIT"])
+        #expect(script.connections == 2)
+    }
+
+    @Test("What was lost at its COMMIT is run again, and told that it may have been done")
+    func lostAt() async {
+        let script = Script([nil, nil, lost])
+        #expect(await change(script) == .success(true))
+        #expect(script.connections == 2)
+    }
+
+    @Test("Lost twice is lost")
+    func lostTwice() async {
+        let script = Script([nil, lost, nil, lost])
+        #expect(await change(script) == .failure(lost.error))
+        #expect(script.statements.count == 4)
+    }
+
+    @Test("A failure that nothing helps against is reported at once")
+    func others() async {
+        let failure = SQLFailure(.other, .full(logDetail: "disk"))
+        let script = Script([nil, failure])
+        #expect(await change(script) == .failure(failure.error))
+        #expect(script.statements == ["BEGIN", "UPDATE", "ROLLBACK"])
+    }
+
+    @Test("A server that refuses fails the call that waits, and is found again without another call")
+    func refused() async throws {
+        let script = Script(refusals: 3)
+        let pool = ConnectionPool<ScriptedConnection>(script, options: options)
+        await #expect(throws: StorageError.unavailable(logDetail: "refused")) {
+            try await pool.perform(within: .seconds(60)) { _ throws(SQLFailure) in }
+        }
+        while script.connections < 4 || pool.connectionCount == 0 { await Task.yield() }
+        await pool.close()
+        #expect(script.connections == 4)
+    }
+
+    @Test("Closing twice is allowed, and calls that come later are told")
+    func closesTwice() async {
+        let pool = ConnectionPool<ScriptedConnection>(Script(), options: options)
+        async let first: Void = pool.close()
+        async let second: Void = pool.close()
+        _ = await (first, second)
+        await #expect(throws: StorageError.closed) {
+            try await pool.perform(within: .seconds(60)) { _ throws(SQLFailure) in }
+        }
+    }
+}
