@@ -77,6 +77,9 @@ let package = Package(
         tests("StorageTests", ["Storage", "StorageContract", "StorageSQLite"]),
         tests("StorageMySQLTests", ["CEvent", "Storage", "StorageContract", "StorageMySQL"]),
         tests("StoragePostgresTests", ["Storage", "StorageContract", "StoragePostgres"]),
+        tests(
+            "TransferTests",
+            ["Storage", "StorageContract", "StorageMySQL", "StoragePostgres", "StorageSQLite"]),
         tests("NetworkTests", ["Network"]),
         tests("HTTPServerTests", ["HTTPServer", "Network"], exclude: ["node-parser.mjs"]),
         tests("HTTP2Tests", ["CNghttp2", "HTTP2", "HTTP2Testing", "Network"]),

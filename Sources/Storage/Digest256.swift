@@ -8,7 +8,7 @@ package struct Digest256: Hashable, Sendable {
     package static let hexCount = 64
 
     // The digest's bytes in their order, each word big-endian, so that words print from the high end.
-    private let words: SIMD4<UInt64>
+    let words: SIMD4<UInt64>
 
     /// The SHA-256 of some bytes.
     package init(of bytes: [UInt8]) {

@@ -82,15 +82,8 @@ package final class MySQLConnection: SQLConnection {
     ) throws(SQLFailure) {
         let statement = try run(sql, parameters)
         defer { statement.reset() }
-        while let values = try checked(
-            "reading", { () throws(MySQLStatement.Fault) in try statement.nextRow() })
-        {
-            let known = values.compactMap(\.self)
-            guard known.count == values.count else {
-                throw SQLFailure(.other, .corrupt(logDetail: "a text in the database is no UTF-8"))
-            }
-            try row(SQLRow(known))
-        }
+        let next = { () throws(MySQLStatement.Fault) in try statement.nextRow() }
+        while let found = try checked("reading", next) { try row(found) }
     }
 
     /// Runs text as it is.
@@ -176,12 +169,29 @@ extension MySQLConnection {
         let access = options.access == .readOnly ? ", READ ONLY" : ""
         try run("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED\(access)")
         try run(limits.forCalls)
-        guard isOneOfSeveral, options.access != .readOnly else { return }
+        guard isOneOfSeveral else { return }
+        try followCluster()
+        guard options.access != .readOnly else { return }
         // A replica, or a node outside its cluster, which refuses even this question.
         guard try integer("SELECT @@global.read_only") == 0 else {
             throw SQLFailure(
                 .connectionLost, .unavailable(logDetail: "the host is read-only"), mayBeDone: false)
         }
+    }
+}
+
+extension MySQLConnection {
+    /// On a Galera node, has each statement wait for what other nodes have committed before it.
+    ///
+    /// Nodes apply one another's changes a little later. Relays on different nodes, and a relay that has just changed to
+    /// another one, would not see what was answered before.
+    private func followCluster() throws(SQLFailure) {
+        var isNode = false
+        try query("SHOW VARIABLES LIKE 'wsrep_on'", []) { row throws(SQLFailure) in
+            isNode = try row.text(1) == "ON"
+        }
+        // Reads, updates and deletes, inserts.
+        if isNode { try run("SET SESSION wsrep_sync_wait = 7") }
     }
 }
 

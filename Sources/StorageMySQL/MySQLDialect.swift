@@ -8,6 +8,9 @@ extension MySQLConnection {
         // Keys and ids are in columns that compare bytes.
         bytewise: { $0 },
         insertUnlessPresent: { "INSERT IGNORE \($0)" },
+        replacing: { _, others in
+            "ON DUPLICATE KEY UPDATE " + others.map { "\($0) = VALUES(\($0))" }.joined(separator: ", ")
+        },
         deleteFirst: { "DELETE FROM \($0.table) WHERE \($0.condition) ORDER BY \($0.order) LIMIT ?" },
         statements: { step, adopting in MySQLSchema.statements(of: step, adopting: adopting) },
         createVersionTable: """

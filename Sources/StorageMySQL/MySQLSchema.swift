@@ -31,7 +31,7 @@ enum MySQLSchema {
             secret_hash \(ascii("char(64)")) NOT NULL,
             device_token varbinary(400) NOT NULL,
             bundle_id varchar(255) NOT NULL,
-            apns_env \(ascii("varchar(16)")) NOT NULL DEFAULT 'production',
+            apns_env varchar(16) NOT NULL DEFAULT 'production',
             created_at bigint NOT NULL,
             updated_at bigint NOT NULL,
             PRIMARY KEY (secret_hash, device_token))
@@ -42,7 +42,7 @@ enum MySQLSchema {
             secret_hash \(ascii("char(64)")) NOT NULL,
             event_type varchar(32) NOT NULL,
             session_id varchar(255) NOT NULL,
-            status \(ascii("varchar(16)")) NOT NULL,
+            status varchar(16) NOT NULL,
             error varchar(1024) NULL,
             created_at bigint NOT NULL,
             PRIMARY KEY (secret_hash, created_at, id),
@@ -60,7 +60,7 @@ enum MySQLSchema {
             MODIFY secret_hash \(ascii("char(64)")) NOT NULL,
             MODIFY device_token varbinary(400) NOT NULL,
             MODIFY bundle_id varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
-            MODIFY apns_env \(ascii("varchar(16)")) NOT NULL DEFAULT 'production'
+            MODIFY apns_env varchar(16) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT 'production'
         """,
         // Without it two processes could have registered one device twice.
         """
@@ -73,7 +73,7 @@ enum MySQLSchema {
             MODIFY secret_hash \(ascii("char(64)")) NOT NULL,
             MODIFY event_type varchar(32) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
             MODIFY session_id varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
-            MODIFY status \(ascii("varchar(16)")) NOT NULL,
+            MODIFY status varchar(16) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
             MODIFY error varchar(1024) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL
         """,
         "CREATE INDEX delivery_log_secret_time_idx ON delivery_log (secret_hash, created_at, id)",
@@ -135,6 +135,5 @@ enum MySQLSchema {
             ADD COLUMN preferences text CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL
         """,
         "ALTER TABLE delivery_log ADD COLUMN device_id \(ascii("char(36)")) NULL",
-        "CREATE INDEX delivery_log_device_idx ON delivery_log (secret_hash, device_id, created_at)",
     ]
 }

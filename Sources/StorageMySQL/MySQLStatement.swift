@@ -66,12 +66,12 @@ final class MySQLStatement {
         unsafe Int(clamping: mysql_stmt_affected_rows(handle))
     }
 
-    /// The next row of the result, in which a text that is no UTF-8 is nil; nil after the last.
-    func nextRow() throws(Fault) -> [SQLValue?]? {
+    /// The next row of the result; nil after the last.
+    func nextRow() throws(Fault) -> SQLRow? {
         guard let columns else { return nil }
         unsafe columns.bind(handle)
         switch unsafe mysql_stmt_fetch(handle) {
-        case 0, MYSQL_DATA_TRUNCATED: return unsafe columns.row(handle)
+        case 0, MYSQL_DATA_TRUNCATED: return unsafe SQLRow(columns.row(handle))
         case MYSQL_NO_DATA: return nil
         default: throw unsafe Fault(handle)
         }
@@ -184,8 +184,8 @@ private final class MySQLColumns {
         unsafe mysql_stmt_bind_result(statement, binds.baseAddress)
     }
 
-    /// The row that has just been fetched; nil stands for a text that is no UTF-8.
-    func row(_ statement: UnsafeMutablePointer<MYSQL_STMT>) -> [SQLValue?] {
+    /// The row that has just been fetched; a text that another program left has U+FFFD where it is no UTF-8.
+    func row(_ statement: UnsafeMutablePointer<MYSQL_STMT>) -> [SQLValue] {
         forms.indices.map { column in
             guard unsafe nulls[column] == 0 else { return .null }
             let count = unsafe Int(lengths[column])
@@ -193,11 +193,10 @@ private final class MySQLColumns {
                 makeRoom(in: column, for: count)
                 unsafe mysql_stmt_fetch_column(statement, &binds[column], UInt32(column), 0)
             }
-            guard let start = unsafe binds[column].buffer else { return nil }
-            let bytes = unsafe UnsafeRawBufferPointer(start: start, count: count)
+            let bytes = unsafe UnsafeRawBufferPointer(start: binds[column].buffer, count: count)
             switch forms[column] {
-            case .integer: return unsafe .integer(start.load(as: Int64.self))
-            case .text: return unsafe String(validating: bytes, as: UTF8.self).map { .text($0) }
+            case .integer: return unsafe .integer(bytes.load(as: Int64.self))
+            case .text: return unsafe .text(String(decoding: bytes, as: UTF8.self))
             case .blob: return unsafe .blob(Array(bytes))
             }
         }

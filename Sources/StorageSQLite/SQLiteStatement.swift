@@ -115,6 +115,15 @@ struct SQLiteBinder {
                 : unsafe relay_sqlite3_bind_blob(handle, next, value, Int32(value.count)))
     }
 
+    mutating func value(_ value: SQLValue) {
+        switch value {
+        case .null: keep(unsafe sqlite3_bind_null(handle, advance()))
+        case .integer(let number): integer(number)
+        case .text(let text): self.text(text)
+        case .blob(let bytes): blob(bytes)
+        }
+    }
+
     private mutating func advance() -> Int32 {
         index += 1
         return index
@@ -172,6 +181,17 @@ struct SQLiteRow: ~Copyable {
         let start = unsafe sqlite3_column_blob(handle, column)
         let count = unsafe Int(sqlite3_column_bytes(handle, column))
         return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
+    }
+
+    /// The column as what it holds; another program's text that is no UTF-8 as `repairedText`.
+    func value(_ column: Int32) throws(StorageError) -> SQLValue {
+        switch unsafe sqlite3_column_type(handle, column) {
+        case SQLITE_NULL: .null
+        case SQLITE_INTEGER: .integer(try integer(column))
+        case SQLITE_TEXT: .text(repairedText(column))
+        case SQLITE_BLOB: .blob(try blob(column))
+        default: throw wrong(column)
+        }
     }
 
     func isNull(_ column: Int32) -> Bool {

@@ -10,6 +10,8 @@ package struct SQLDialect: Sendable {
     ///
     /// `rest` is what follows the keyword: `secret_lock (secret_hash) VALUES (?)`.
     package let insertUnlessPresent: @Sendable (_ rest: String) -> String
+    /// What an `INSERT` ends with that replaces a row whose key is there: the key's columns, then the others.
+    package let replacing: @Sendable (_ key: [String], _ others: [String]) -> String
     /// `DELETE` of at most a number of rows, the last parameter, in an order.
     package let deleteFirst: @Sendable (LimitedDeletion) -> String
     /// The statements of a step, each of them harmless where it was run before (`alreadyExists` is no failure then).
@@ -23,6 +25,7 @@ package struct SQLDialect: Sendable {
     package init(
         begin: String, currentSchema: String, bytewise: @escaping @Sendable (String) -> String,
         insertUnlessPresent: @escaping @Sendable (String) -> String,
+        replacing: @escaping @Sendable ([String], [String]) -> String = TransferWords.onConflict,
         deleteFirst: @escaping @Sendable (LimitedDeletion) -> String,
         statements: @escaping @Sendable (SchemaStep, Bool) -> [String], createVersionTable: String
     ) {
@@ -30,6 +33,7 @@ package struct SQLDialect: Sendable {
         self.currentSchema = currentSchema
         self.bytewise = bytewise
         self.insertUnlessPresent = insertUnlessPresent
+        self.replacing = replacing
         self.deleteFirst = deleteFirst
         self.statements = statements
         self.createVersionTable = createVersionTable

@@ -22,7 +22,7 @@ extension SQLValue {
 ///
 /// What can't be read is `corrupt`: nothing that this program wrote.
 package struct SQLRow: Sendable {
-    private let columns: [SQLValue]
+    let columns: [SQLValue]
 
     /// A row of its columns.
     package init(_ columns: [SQLValue]) {

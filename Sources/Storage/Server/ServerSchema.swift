@@ -61,7 +61,10 @@ struct ServerSchema<Connection: SQLConnection> {
         return steps.map { step in
             var statements = Connection.dialect.statements(step, state == .adoptable)
             if step == SchemaStep.allCases.first {
-                statements.insert(Connection.dialect.createVersionTable, at: 0)
+                // Last where tables are adopted: until they all are, they are still another relay's, also after an
+                // attempt that was cut where each statement commits by itself.
+                let place = state == .adoptable ? statements.endIndex : 0
+                statements.insert(Connection.dialect.createVersionTable, at: place)
             }
             return PendingStep(step: step, statements: statements)
         }

@@ -1,0 +1,158 @@
+/// A table as `relay copy` sees it, the same in every driver.
+package struct TransferTable: Hashable, Sendable {
+    /// One of its columns.
+    package struct Column: Hashable, Sendable {
+        /// Its name.
+        package let name: String
+        /// The step that made it.
+        package let since: SchemaStep
+    }
+
+    /// The table's name.
+    package let name: String
+    /// The step that made it.
+    package let since: SchemaStep
+    /// Columns that tell its rows apart, in an order in which every driver has an index.
+    package let key: [String]
+    /// All of its columns.
+    package let columns: [Column]
+    /// Whether a row never changes once it is there.
+    package let isLog: Bool
+    /// Rows that are read and written at once: as many as make a few megabytes at most.
+    package let rowsPerPage: Int
+
+    /// Where each of the key's columns stands among all.
+    package var keyPositions: [Int] {
+        key.compactMap { name in columns.firstIndex { $0.name == name } }
+    }
+
+    /// The key of a row that has all columns.
+    package func key(of row: [SQLValue]) -> [SQLValue] {
+        keyPositions.map { row[$0] }
+    }
+
+    /// Every table whose rows are worth keeping.
+    ///
+    /// `relay_schema` is made with the tables, and `secret_lock` holds rows only to lock them.
+    package static let all = [
+        TransferTable(
+            "device_registration", .devicesAndDeliveries, key: ["secret_hash", "device_token"],
+            [
+                "id", "secret_hash", "device_token", "bundle_id", "apns_env", "created_at", "updated_at",
+            ], (.deviceDetails, ["device_name", "device_model", "os_version", "app_version", "preferences"]),
+            rowsPerPage: 1_024),
+        TransferTable(
+            "delivery_log", .devicesAndDeliveries, key: ["secret_hash", "created_at", "id"],
+            ["id", "secret_hash", "event_type", "session_id", "status", "error", "created_at"],
+            (.deviceDetails, ["device_id"]), isLog: true, rowsPerPage: 2_048),
+        TransferTable(
+            "event_receipt", .eventReceipts, key: ["secret_hash", "event_id"],
+            [
+                "secret_hash", "event_id", "content_digest", "claim_id", "lease_until", "answer",
+                "expires_at",
+            ], rowsPerPage: 128),
+        TransferTable(
+            "pending_push", .pendingPushes, key: ["secret_hash", "id"],
+            [
+                "secret_hash", "id", "device_id", "event_type", "session_id", "payload", "push_type",
+                "priority", "collapse_id", "attempts", "due_at", "lease_owner", "created_at", "expires_at",
+            ], rowsPerPage: 512),
+    ]
+
+    private init(
+        _ name: String, _ since: SchemaStep, key: [String], _ columns: [String],
+        _ later: (step: SchemaStep, columns: [String])? = nil, isLog: Bool = false, rowsPerPage: Int
+    ) {
+        self.name = name
+        self.since = since
+        self.key = key
+        self.columns =
+            columns.map { Column(name: $0, since: since) }
+            + (later.map { later in later.columns.map { Column(name: $0, since: later.step) } } ?? [])
+        self.isLog = isLog
+        self.rowsPerPage = rowsPerPage
+    }
+}
+
+/// Rows of any table as bytes: for checksums, and to keep a place in a table.
+package enum TransferCoding {
+    /// The bytes of some values, different for different values.
+    package static func encode(_ values: [SQLValue]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for value in values {
+            switch value {
+            case .null: bytes.append(0)
+            case .integer(let number):
+                bytes.append(1)
+                append(UInt64(bitPattern: number), to: &bytes)
+            case .text(let text):
+                bytes.append(2)
+                append(UInt64(text.utf8.count), to: &bytes)
+                bytes += text.utf8
+            case .blob(let blob):
+                bytes.append(3)
+                append(UInt64(blob.count), to: &bytes)
+                bytes += blob
+            }
+        }
+        return bytes
+    }
+
+    /// The values that `encode` made some bytes of; nil for any others.
+    package static func decode(_ bytes: [UInt8]) -> [SQLValue]? {
+        var values: [SQLValue] = []
+        var rest = bytes[...]
+        while let kind = rest.popFirst() {
+            guard kind > 0 else {
+                values.append(.null)
+                continue
+            }
+            guard kind <= 3, rest.count >= 8 else { return nil }
+            let number = rest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+            rest = rest.dropFirst(8)
+            guard kind > 1 else {
+                values.append(.integer(Int64(bitPattern: number)))
+                continue
+            }
+            guard number <= UInt64(rest.count) else { return nil }
+            let content = Array(rest.prefix(Int(number)))
+            rest = rest.dropFirst(content.count)
+            if kind == 3 {
+                values.append(.blob(content))
+            } else {
+                guard let text = String(validating: content, as: UTF8.self) else { return nil }
+                values.append(.text(text))
+            }
+        }
+        return values
+    }
+
+    private static func append(_ number: UInt64, to bytes: inout [UInt8]) {
+        for shift in stride(from: 56, through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: number >> shift))
+        }
+    }
+}
+
+/// How many rows there are and what is in them, whatever their order: engines sort texts each in its way.
+package struct TransferChecksum: Hashable, Sendable, CustomStringConvertible {
+    /// The rows that were added.
+    package private(set) var rows = 0
+    private var sum = SIMD4<UInt64>()
+
+    /// Of no rows.
+    package init() {}
+
+    /// Adds a row: its SHA-256 to the sum, modulo 2^64 in each of four words.
+    package mutating func add(_ row: [SQLValue]) {
+        rows += 1
+        sum &+= Digest256(of: TransferCoding.encode(row)).words
+    }
+
+    /// Sixteen hexadecimal characters of the sum, for a person to compare.
+    package var description: String {
+        let word = sum[0] ^ sum[1] ^ sum[2] ^ sum[3]
+        let digits = String(word, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}

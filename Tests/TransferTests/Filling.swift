@@ -1,0 +1,157 @@
+import Storage
+import StorageContract
+import Testing
+
+/// Rows that are hard to copy: every text and bound that a driver could change on the way.
+enum Filling {
+    static func key(_ index: Int) -> SecretKey { Samples.key("secret \(index % 97)") }
+    static func token(_ index: Int) -> String { "token \(index)" }
+
+    private static let texts = [
+        "abcdef", "ABCDEF", "abcdef ", " abcdef", "", "'; --", "🦊🦊", "\u{E9}", "e\u{301}", "ab\\0cdef", "%",
+        "\t",
+    ]
+
+    /// Fills a new database; how many rows each table has then.
+    static func fill(_ place: TransferPlace, devices: Int) async throws -> [Int] {
+        let storage = try await place.open()
+        let long = String(repeating: "🦊", count: 63)
+        for index in 0..<devices {
+            let awkward = index < texts.count ? texts[index] : token(index)
+            let registration = Registration(
+                newID: Samples.id(), token: index == 20 ? String(repeating: "f", count: 400) : awkward,
+                bundleID: index % 5 == 0 ? texts[index % texts.count] : "com.example.app",
+                environment: index.isMultiple(of: 3) ? .sandbox : .production,
+                at: Samples.time + Int64(index / 10),
+                details: index.isMultiple(of: 2)
+                    ? .none : DeviceDetails(deviceName: texts[index % texts.count], osVersion: "26.\(index)"))
+            _ = try await storage.register(registration, under: key(index), deviceLimit: 100_000)
+        }
+        let deliveries = (0..<devices).map { index in
+            Delivery(
+                id: Samples.id().text, secretHash: key(index).primary, eventType: "complete",
+                sessionID: index == 3 ? long : texts[index % texts.count],
+                status: index.isMultiple(of: 2) ? .sent : .failed,
+                error: index.isMultiple(of: 2) ? nil : texts[index % texts.count],
+                createdAt: Samples.time + Int64(index % 7))
+        }
+        try await storage.append(deliveries)
+        let receipts = 300
+        for index in 0..<receipts {
+            let claim = EventClaim(
+                id: Samples.id(), key: key(index), eventID: "event \(index)" + texts[index % texts.count],
+                content: Digest256(of: [UInt8(index & 255)]), at: Samples.time,
+                leaseUntil: Samples.time + 1)
+            _ = try await storage.claim(claim)
+            guard index.isMultiple(of: 2) else { continue }
+            let answer =
+                index == 4
+                ? (0..<65_536).map { UInt8(truncatingIfNeeded: $0) } : Array(repeating: 0, count: index)
+            _ = try await storage.complete(claim, answer: answer)
+        }
+        let pushes = try await enqueue(storage)
+        await storage.close()
+        return [devices, devices, receipts, pushes]
+    }
+
+    private static func enqueue(_ storage: any Storage) async throws -> Int {
+        var pushes: [PendingPush] = []
+        for device in try await storage.devices(of: key(1)).prefix(20) {
+            pushes.append(
+                PendingPush(
+                    id: Samples.id().text, secretHash: device.secretHash, deviceID: device.id,
+                    eventType: "complete", sessionID: "🦊", payload: [0, 1, 255], pushType: "alert",
+                    priority: 10,
+                    collapseID: pushes.count.isMultiple(of: 2) ? nil : "collapse ", attempts: 2,
+                    dueAt: Samples.time, createdAt: Samples.time, expiresAt: Samples.time + 1_000))
+        }
+        _ = try await storage.enqueue(pushes, lease: nil, limitPerSecret: 1_000)
+        return pushes.count
+    }
+
+    /// Looks at both through the storage, as a relay would.
+    static func expectSame(_ one: TransferPlace, _ other: TransferPlace) async throws {
+        let left = try await one.open()
+        let right = try await other.open()
+        for index in 0..<97 {
+            let key = key(index)
+            let devices = try await left.devices(of: key)
+            #expect(try await right.devices(of: key) == devices)
+            let log = try await left.deliveries(of: key, before: nil, limit: 10_000)
+            #expect(try await right.deliveries(of: key, before: nil, limit: 10_000) == log)
+        }
+        await left.close()
+        await right.close()
+    }
+}
+
+/// A target whose connection is cut after some pages.
+actor FailingTarget: TransferDatabase {
+    private let target: any TransferDatabase
+    private var pagesLeft: Int
+
+    init(_ target: any TransferDatabase, pagesUntilFailure: Int) {
+        self.target = target
+        pagesLeft = pagesUntilFailure
+    }
+
+    func store(
+        _ rows: [[SQLValue]], in table: TransferTable, _ mark: TransferMark
+    ) async throws(StorageError) {
+        guard pagesLeft > 0 else { throw .unavailable(logDetail: "cut") }
+        pagesLeft -= 1
+        try await target.store(rows, in: table, mark)
+    }
+
+    func version() async throws(StorageError) -> Int { try await target.version() }
+    func count(of table: TransferTable) async throws(StorageError) -> Int {
+        try await target.count(of: table)
+    }
+    func page(
+        of table: TransferTable, after key: [SQLValue]?, version: Int
+    ) async throws(StorageError) -> [[SQLValue]] {
+        try await target.page(of: table, after: key, version: version)
+    }
+    func rows(of table: TransferTable, keys: [[SQLValue]]) async throws(StorageError) -> [[SQLValue]] {
+        try await target.rows(of: table, keys: keys)
+    }
+    func marks() async throws(StorageError) -> [TransferMark]? { try await target.marks() }
+    func begin(_ marks: [TransferMark]) async throws(StorageError) { try await target.begin(marks) }
+    func end() async throws(StorageError) { try await target.end() }
+    func close() async { await target.close() }
+}
+
+/// A target that lets something happen after the last page was stored.
+struct ChangingTarget: TransferDatabase {
+    private let target: any TransferDatabase
+    private let change: @Sendable () async -> Void
+
+    init(_ target: any TransferDatabase, change: @escaping @Sendable () async -> Void) {
+        self.target = target
+        self.change = change
+    }
+
+    func store(
+        _ rows: [[SQLValue]], in table: TransferTable, _ mark: TransferMark
+    ) async throws(StorageError) {
+        try await target.store(rows, in: table, mark)
+        if table.name == TransferTable.all.last?.name { await change() }
+    }
+
+    func version() async throws(StorageError) -> Int { try await target.version() }
+    func count(of table: TransferTable) async throws(StorageError) -> Int {
+        try await target.count(of: table)
+    }
+    func page(
+        of table: TransferTable, after key: [SQLValue]?, version: Int
+    ) async throws(StorageError) -> [[SQLValue]] {
+        try await target.page(of: table, after: key, version: version)
+    }
+    func rows(of table: TransferTable, keys: [[SQLValue]]) async throws(StorageError) -> [[SQLValue]] {
+        try await target.rows(of: table, keys: keys)
+    }
+    func marks() async throws(StorageError) -> [TransferMark]? { try await target.marks() }
+    func begin(_ marks: [TransferMark]) async throws(StorageError) { try await target.begin(marks) }
+    func end() async throws(StorageError) { try await target.end() }
+    func close() async { await target.close() }
+}

@@ -1,0 +1,133 @@
+import Glibc
+import Storage
+import StorageMySQL
+import StoragePostgres
+import StorageSQLite
+import Testing
+
+/// The three engines, as places of a copy.
+enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    case sqlite = "SQLite"
+    case postgres = "Postgres"
+    case mysql = "MySQL"
+
+    var testDescription: String { rawValue }
+
+    /// Every pair of two different engines whose servers are there.
+    static let directions: [(Engine, Engine)] = available.flatMap { from in
+        available.filter { $0 != from }.map { (from, $0) }
+    }
+
+    /// The engines that can be had: SQLite always, the others where the tests' scripts have started them.
+    static let available = allCases.filter { $0 == .sqlite || $0.administratorURL != nil }
+
+    /// What a test needs that copies between all three.
+    static let allThere: ConditionTrait = .enabled(
+        if: available.count == 3,
+        "no PostgreSQL or no MariaDB: Tests/Support/databases run swift test runs these tests")
+
+    /// The URL of an administrator's account on the tests' server.
+    var administratorURL: String? {
+        let name =
+            switch self {
+            case .sqlite: ""
+            case .postgres: "RELAY_TEST_POSTGRES_URL"
+            case .mysql: "RELAY_TEST_MYSQL_URL"
+            }
+        return getenv(name).map { String(cString: $0) }
+    }
+}
+
+/// A database of one of the engines, for one test.
+struct TransferPlace: Sendable {
+    let engine: Engine
+    /// Its file or its name.
+    private let name: String
+
+    /// Makes an empty one.
+    init(_ engine: Engine) throws {
+        self.engine = engine
+        let number = UInt64.random(in: .min ... .max)
+        name = engine == .sqlite ? "/tmp/relay-transfer-\(number).db" : "relay_\(number)"
+        try administer("CREATE DATABASE \(name)")
+    }
+
+    /// Its URL, with the administrator's account.
+    var url: String {
+        get throws {
+            guard engine != .sqlite else { return "sqlite:" + name }
+            let url = try #require(engine.administratorURL)
+            return try url[...#require(url.lastIndex(of: "/"))] + name
+        }
+    }
+
+    /// Opens it as the relay does.
+    func open() async throws -> any Storage {
+        switch engine {
+        case .sqlite: try await SQLiteStorage.open(try SQLiteLocation(url: url))
+        case .postgres: try await PostgresStorage.open(try PostgresLocation(url: url))
+        case .mysql: try await MySQLStorage.open(try MySQLLocation(url: url))
+        }
+    }
+
+    /// The database as the source of a copy.
+    func source() throws -> any TransferDatabase {
+        switch engine {
+        case .sqlite: SQLiteTransfer.source(try SQLiteLocation(url: url))
+        case .postgres:
+            ServerTransfer<PostgresConnection>.side(try PostgresLocation(url: url), access: .readOnly)
+        case .mysql: ServerTransfer<MySQLConnection>.side(try MySQLLocation(url: url), access: .readOnly)
+        }
+    }
+
+    /// The database as the target of a copy, with its tables made.
+    func target() async throws -> any TransferDatabase {
+        await (try await open()).close()
+        return switch engine {
+        case .sqlite: SQLiteTransfer.target(try SQLiteLocation(url: url))
+        case .postgres:
+            ServerTransfer<PostgresConnection>.side(try PostgresLocation(url: url), access: .write)
+        case .mysql: ServerTransfer<MySQLConnection>.side(try MySQLLocation(url: url), access: .write)
+        }
+    }
+
+    /// Removes it.
+    func remove() {
+        guard engine == .sqlite else {
+            try? administer("DROP DATABASE \(name)")
+            return
+        }
+        for suffix in ["", "-wal", "-shm", "-writer"] { unlink(name + suffix) }
+    }
+
+    private func administer(_ statement: String) throws {
+        switch engine {
+        case .sqlite: break
+        case .postgres:
+            let url = try #require(engine.administratorURL)
+            let connection = try PostgresConnection.open(
+                try PostgresLocation(url: url), options: ServerOptions())
+            connection.deadline = .now + .seconds(30)
+            try connection.run(statement)
+        case .mysql:
+            let url = try #require(engine.administratorURL)
+            let connection = try MySQLConnection.open(try MySQLLocation(url: url), options: ServerOptions())
+            connection.deadline = .now + .seconds(30)
+            try connection.run(statement)
+        }
+    }
+}
+
+/// Runs a body with new databases of some engines, and removes them.
+func withPlaces(_ engines: [Engine], _ body: ([TransferPlace]) async throws -> Void) async throws {
+    var places: [TransferPlace] = []
+    let outcome: Result<Void, any Error>
+    do {
+        for engine in engines { places.append(try TransferPlace(engine)) }
+        outcome = .success(try await body(places))
+    } catch {
+        outcome = .failure(error)
+    }
+    for place in places { place.remove() }
+    try outcome.get()
+}
