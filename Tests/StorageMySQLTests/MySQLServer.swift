@@ -20,12 +20,13 @@ enum MySQLServer {
 
     /// The URL of a database on the server, with another host, account or options than the administrator's.
     static func url(
-        database: String, host: String = "127.0.0.1", account: String? = nil, options: String = ""
+        database: String, host: String = "127.0.0.1", account: String? = nil, options: String = "",
+        port other: UInt16? = nil
     ) throws -> String {
         let url = try #require(url)
         let authority = url.dropFirst("mysql://".count).prefix { $0 != "/" }
         let parts = authority.split(separator: "@")
-        let port = try #require(parts[1].split(separator: ":").last)
+        let port = try other.map { String($0) } ?? String(#require(parts[1].split(separator: ":").last))
         return "mysql://\(account ?? String(parts[0]))@\(host):\(port)/\(database)\(options)"
     }
 

@@ -1,9 +1,10 @@
-# Starts PostgreSQL and MariaDB for tests and scripts, in a directory of their own on free loopback ports.
+# Starts PostgreSQL, PgBouncer and MariaDB for tests and scripts, in a directory of their own on free loopback ports.
 #
 # Source it after stack.bash, call start_databases DIR, trap stop_databases on EXIT. Exports, for an administrator who
 # may make databases and accounts:
 #   RELAY_TEST_POSTGRES_URL   postgres://…@127.0.0.1:PORT/postgres
 #   RELAY_TEST_MYSQL_URL      mysql://…@127.0.0.1:PORT/mysql
+#   RELAY_TEST_PGBOUNCER_URL  the first through PgBouncer in transaction mode
 #   RELAY_TEST_TLS            a directory: ca.pem signed both servers' certificate, which is for localhost and not for
 #                             127.0.0.1; other-ca.pem signed nothing; client.pem and client-key.pem are a client's
 #   RELAY_TEST_DATABASES      the directory, for `Tests/Support/databases kill` and `restart`
@@ -173,6 +174,76 @@ mariadb_answers() {
     MYSQL_PWD=$2 mariadb --no-defaults --protocol=tcp -h 127.0.0.1 -P "$3" -u "$1" -e 'SELECT 1'
 }
 
+# start_pgbouncer DIR: a pooler in transaction mode before start_postgres' server; exports RELAY_TEST_PGBOUNCER_URL.
+start_pgbouncer() {
+    local port account server
+    command -v pgbouncer >/dev/null || PATH=$PATH:/usr/sbin
+    command -v pgbouncer >/dev/null || die "PgBouncer is not installed: Debian package pgbouncer"
+    port=$(free_port)
+    account=${RELAY_TEST_POSTGRES_URL#postgres://}
+    server=${account#*@} account=${account%%@*}
+    printf '"%s" "%s"\n' "${account%%:*}" "${account#*:}" >"$1/pgbouncer-users"
+    cat >"$1/pgbouncer.ini" <<INI
+[databases]
+* = host=127.0.0.1 port=$(sed 's/.*:\([0-9]*\).*/\1/' <<<"$server")
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = $port
+unix_socket_dir =
+auth_type = scram-sha-256
+auth_file = $1/pgbouncer-users
+pool_mode = transaction
+default_pool_size = 5
+max_client_conn = 500
+INI
+    give_away "$1/pgbouncer.ini" "$1/pgbouncer-users"
+    chmod 600 "$1/pgbouncer-users"
+    launch_server pgbouncer pgbouncer "$1/pgbouncer.ini"
+    export RELAY_TEST_PGBOUNCER_URL="postgres://$account@127.0.0.1:$port/postgres"
+    await_server pgbouncer psql "$RELAY_TEST_PGBOUNCER_URL" -c 'SELECT 1'
+}
+
+# start_galera DIR: a cluster of three MariaDB nodes, galera1 to galera3; exports RELAY_TEST_GALERA_URL.
+start_galera() {
+    local node port ports=() group=() address flags password library=/usr/lib/galera/libgalera_smm.so
+    [ -f $library ] || die "Galera is not installed: Debian package galera-4"
+    password=$(random_password)
+    for node in 1 2 3; do
+        ports+=("$(free_port)")
+        group+=("$(free_port)")
+    done
+    address=gcomm://127.0.0.1:${group[0]},127.0.0.1:${group[1]},127.0.0.1:${group[2]}
+    make_mariadb "$1/galera1" "$1/galera.log"
+    cat >"$1/galera.sql" <<SQL
+CREATE OR REPLACE USER relay@'%' IDENTIFIED BY '$password';
+GRANT ALL PRIVILEGES ON *.* TO relay@'%' WITH GRANT OPTION;
+DROP USER IF EXISTS root@localhost;
+SQL
+    give_away "$1/galera.sql"
+    for node in 1 2 3; do
+        port=${ports[node - 1]}
+        mapfile -t flags < <(mariadb_flags "$1/galera$node" "$port")
+        flags+=(--tmpdir="$1/galera$node/tmp" --wsrep-on=ON --wsrep-provider=$library
+            --wsrep-cluster-address="$address" --wsrep-cluster-name=relay --wsrep-node-name="node$node"
+            --wsrep-node-address=127.0.0.1 --binlog-format=ROW --innodb-autoinc-lock-mode=2
+            --wsrep-provider-options="gmcast.listen_addr=tcp://127.0.0.1:${group[node - 1]};ist.recv_addr=127.0.0.1:$(free_port);gcache.size=16M")
+        if [ "$node" = 1 ]; then
+            # Once by itself, so that the others can begin with what it has and need nothing sent.
+            launch_server galera1 mariadbd "${flags[@]}" --init-file="$1/galera.sql" --wsrep-new-cluster
+            await_server galera1 mariadb_answers relay "$password" "$port"
+            kill -TERM "$(server_pid galera1)"
+            while [ -n "$(server_pid galera1)" ]; do sleep 0.05; done
+            cp -a "$1/galera1" "$1/galera2"
+            cp -a "$1/galera1" "$1/galera3"
+            launch_server galera1 mariadbd "${flags[@]}" --wsrep-new-cluster
+        else
+            launch_server "galera$node" mariadbd "${flags[@]}"
+        fi
+        await_server "galera$node" mariadb_answers relay "$password" "$port"
+    done
+    export RELAY_TEST_GALERA_URL="mysql://relay:$password@127.0.0.1:${ports[0]},127.0.0.1:${ports[1]},127.0.0.1:${ports[2]}/mysql"
+}
+
 # Hands files that root made to the unprivileged user.
 give_away() { [ "$(id -u)" != 0 ] || chown nobody:nogroup "$@"; }
 
@@ -192,6 +263,7 @@ start_databases() {
     give_away "$database_directory/tls" "$database_directory"/tls/*
     export RELAY_TEST_DATABASES=$database_directory RELAY_TEST_TLS=$database_directory/tls
     start_postgres "$database_directory"
+    start_pgbouncer "$database_directory"
     start_mariadb "$database_directory"
 }
 

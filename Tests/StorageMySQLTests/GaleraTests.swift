@@ -1,0 +1,116 @@
+import Foundation
+import Storage
+import StorageContract
+import StorageMySQL
+import Testing
+
+/// The three nodes that `Tests/Support/databases galera` starts.
+private enum Cluster {
+    static let url = ProcessInfo.processInfo.environment["RELAY_TEST_GALERA_URL"]
+    static let directory = ProcessInfo.processInfo.environment["RELAY_TEST_DATABASES"] ?? ""
+
+    static func location(database: String) throws -> MySQLLocation {
+        let url = try #require(url)
+        return try MySQLLocation(url: try url[...#require(url.lastIndex(of: "/"))] + database)
+    }
+
+    /// Kills a node as the loss of its machine would.
+    static func kill(_ node: String) throws {
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../Support/databases")
+        let process = Process()
+        process.executableURL = script
+        process.arguments = ["kill", directory, node]
+        try process.run()
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0)
+    }
+}
+
+@Suite(
+    "A Galera cluster",
+    .enabled(
+        if: Cluster.url != nil, "no cluster: Tests/Support/databases galera swift test --filter GaleraTests"))
+struct GaleraTests {
+    /// How long registrations may fail after a node was lost, with Galera's own defaults: the cluster takes 5 s to
+    /// decide that a silent node is gone, and a call its 5 s more.
+    private static let outageMax: Duration = .seconds(15)
+
+    /// What one registration came to.
+    private struct Attempt: Sendable {
+        let index: Int
+        let isAnswered: Bool
+        let at: ContinuousClock.Instant
+    }
+
+    @Test("the node in use is killed under load, and no registration that was answered is lost")
+    func nodeLost() async throws {
+        let name = "relay_\(UInt32.random(in: .min ... .max))"
+        let administrator = try MySQLConnection.open(
+            try Cluster.location(database: "mysql"), options: ServerOptions())
+        administrator.deadline = .now + .seconds(30)
+        try administrator.run("CREATE DATABASE \(name)")
+        let location = try Cluster.location(database: name)
+        let storage = try await MySQLStorage.open(location)
+        let killed = Guarded<ContinuousClock.Instant?>(nil)
+        let isOver = Guarded(false)
+        let workers = Task {
+            try await withThrowingTaskGroup(of: [Attempt].self) { group in
+                for worker in 0..<8 {
+                    group.addTask { @concurrent in await Self.register(storage, worker, until: isOver) }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+        }
+        // The time is the load: some seconds before and some after the node is lost.
+        try await Task.sleep(for: .seconds(2))
+        try Cluster.kill("galera1")
+        killed.withLock { $0 = .now }
+        try await Task.sleep(for: Self.outageMax + .seconds(3))
+        isOver.withLock { $0 = true }
+        let attempts = try await workers.value
+        await storage.close()
+
+        let lost = try #require(killed.withLock { $0 })
+        let answered = attempts.filter(\.isAnswered)
+        let late = attempts.filter { !$0.isAnswered && $0.at > lost + Self.outageMax }
+        #expect(late.isEmpty, "\(late.count) registrations failed too late")
+        #expect(answered.contains { $0.at < lost })
+        #expect(answered.contains { $0.at > lost })
+
+        let again = try await MySQLStorage.open(location)
+        var missing = 0
+        for attempt in answered {
+            let tokens = try await again.devices(of: Self.key(attempt.index)).map(\.token)
+            if !tokens.contains("token \(attempt.index)") { missing += 1 }
+        }
+        await again.close()
+        #expect(missing == 0)
+        let failed = attempts.count - answered.count
+        let outage = attempts.filter { !$0.isAnswered }.map { $0.at - lost }.max() ?? .zero
+        print("answered \(answered.count), failed \(failed), the last of them \(outage) after the loss")
+    }
+
+    private static func key(_ index: Int) -> SecretKey { Samples.key("secret \(index % 500)") }
+
+    private static func register(
+        _ storage: MySQLStorage, _ worker: Int, until isOver: Guarded<Bool>
+    ) async -> [Attempt] {
+        var attempts: [Attempt] = []
+        var index = worker
+        while !isOver.withLock({ $0 }) {
+            var isAnswered = false
+            do throws(StorageError) {
+                let registration = Samples.registration("token \(index)")
+                _ = try await storage.register(registration, under: key(index), deviceLimit: 1_000_000)
+                isAnswered = true
+            } catch {
+                // A relay's clients come again, and not at once.
+                try? await Task.sleep(for: .milliseconds(20))
+            }
+            attempts.append(Attempt(index: index, isAnswered: isAnswered, at: .now))
+            index += 8
+        }
+        return attempts
+    }
+}

@@ -1,0 +1,134 @@
+import Storage
+import StorageContract
+import StorageMySQL
+import Testing
+
+@Suite("MySQL", MySQLServer.isThere)
+struct MySQLContractTests {
+    @Test("keeps the storage contract", arguments: ContractCase.all)
+    func contract(_ contract: ContractCase) async throws {
+        try await contract.run(on: MySQLDatabase())
+    }
+
+    @Test("keeps the storage contract with OpenCode's tables", arguments: ContractCase.all)
+    func adopted(_ contract: ContractCase) async throws {
+        try await contract.run(on: MySQLDatabase(adopted: true))
+    }
+
+    @Test("keeps the contract when server and network don't do their part", arguments: ServerCase.all)
+    func faults(_ contract: ServerCase) async throws {
+        try await contract.run(on: MySQLDatabase())
+    }
+}
+
+/// A MariaDB database for the contract: one of its own in the tests' server.
+struct MySQLDatabase: ServerDatabase {
+    typealias Connection = MySQLConnection
+
+    let name: String
+    let location: MySQLLocation
+    let port: UInt16
+    private let isAdopted: Bool
+
+    init(adopted: Bool = false) throws {
+        name = "relay_\(UInt64.random(in: .min ... .max))"
+        isAdopted = adopted
+        // A default under which "a", "A" and "a " are one key.
+        let collation = "DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci"
+        try MySQLServer.connect().run("CREATE DATABASE \(name) \(collation)")
+        location = try MySQLLocation(url: try MySQLServer.url(database: name))
+        port = try #require(location.hosts.first).port
+        if adopted { try makeOpenCodeTables() }
+    }
+
+    func location(port: UInt16) throws -> MySQLLocation {
+        try MySQLLocation(url: try MySQLServer.url(database: name, port: port))
+    }
+
+    func countSessions() throws -> Int {
+        Int(try MySQLServer.connect().integer("SELECT count(*) \(sessions)", [.text(name)]) ?? -1)
+    }
+
+    func endSessions() throws {
+        let administrator = try MySQLServer.connect()
+        for id in try administrator.integers("SELECT id \(sessions)", [.text(name)]) {
+            // It may be gone by now.
+            try? administrator.run("KILL \(id)")
+        }
+    }
+
+    func lock(_ table: String) throws -> @Sendable () throws -> Void {
+        let connection = Guarded(Holder(connection: try connect()))
+        try connection.withLock { try $0.connection.run("LOCK TABLES \(table) WRITE") }
+        return { try connection.withLock { try $0.connection.run("UNLOCK TABLES") } }
+    }
+
+    private let sessions = "FROM information_schema.processlist WHERE db = ? AND id <> connection_id()"
+
+    func makeOpenCodeTables(devices: [Device], deliveries: [Delivery]) async throws {
+        if !isAdopted { try makeOpenCodeTables() }
+        let connection = try connect()
+        for device in devices {
+            _ = try connection.execute(
+                "INSERT INTO device_registration VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [
+                    .text(device.id), .hash(device.secretHash), .text(device.token), .text(device.bundleID),
+                    .text(device.environment.rawValue), .integer(device.createdAt),
+                    .integer(device.updatedAt),
+                ])
+        }
+        for delivery in deliveries {
+            _ = try connection.execute(
+                "INSERT INTO delivery_log VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [
+                    .text(delivery.id), .hash(delivery.secretHash), .text(delivery.eventType),
+                    .text(delivery.sessionID), .text(delivery.status.rawValue), .text(delivery.error),
+                    .integer(delivery.createdAt),
+                ])
+        }
+    }
+
+    func destroy() async {
+        try? MySQLServer.connect().run("DROP DATABASE \(name)")
+    }
+
+    private func makeOpenCodeTables() throws {
+        let connection = try connect()
+        for statement in Self.openCodeTables { try connection.run(statement) }
+    }
+
+    /// The tables with the names, types and indices that OpenCode's relay gave them, with the server's defaults.
+    static let openCodeTables = [
+        """
+        CREATE TABLE device_registration (
+            id varchar(36) NOT NULL, secret_hash varchar(64) NOT NULL, device_token varchar(255) NOT NULL,
+            bundle_id varchar(255) NOT NULL, apns_env varchar(16) NOT NULL DEFAULT 'production',
+            created_at bigint NOT NULL, updated_at bigint NOT NULL,
+            PRIMARY KEY (id),
+            UNIQUE KEY device_registration_secret_token_idx (secret_hash, device_token),
+            KEY device_registration_secret_hash_idx (secret_hash))
+        """,
+        """
+        CREATE TABLE delivery_log (
+            id varchar(36) NOT NULL, secret_hash varchar(64) NOT NULL, event_type varchar(32) NOT NULL,
+            session_id varchar(255) NOT NULL, status varchar(16) NOT NULL, error varchar(1024),
+            created_at bigint NOT NULL,
+            PRIMARY KEY (id),
+            KEY delivery_log_secret_hash_idx (secret_hash), KEY delivery_log_created_at_idx (created_at))
+        """,
+    ]
+}
+
+/// A connection that stands in a lock, so that one thread at a time uses it.
+private struct Holder: @unchecked Sendable {  // why: only reached under the lock
+    let connection: MySQLConnection
+}
+
+extension MySQLConnection {
+    /// The first column of every row as an integer.
+    fileprivate func integers(_ sql: String, _ parameters: [SQLValue]) throws -> [Int64] {
+        var values: [Int64] = []
+        try query(sql, parameters) { row throws(SQLFailure) in values.append(try row.integer(0)) }
+        return values
+    }
+}

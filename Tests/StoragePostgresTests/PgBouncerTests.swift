@@ -1,0 +1,80 @@
+import Glibc
+import Storage
+import StorageContract
+import StoragePostgres
+import Testing
+
+/// The pooler in transaction mode that the tests' scripts start before the server.
+private enum Pooler {
+    static let url = getenv("RELAY_TEST_PGBOUNCER_URL").map { String(cString: $0) }
+}
+
+@Suite(
+    "Postgres through PgBouncer",
+    .enabled(
+        if: Pooler.url != nil && PostgresServer.url != nil,
+        "left out: RELAY_TEST_PGBOUNCER_URL names no pooler; Tests/Support/databases run swift test starts one"
+    ))
+struct PgBouncerTests {
+    @Test("keeps the storage contract, each transaction on another connection", arguments: ContractCase.all)
+    func contract(_ contract: ContractCase) async throws {
+        try await contract.run(on: PooledDatabase())
+    }
+
+    @Test("more relays than the pooler has connections wait for one another and all get answers")
+    func many() async throws {
+        let database = try PooledDatabase()
+        var storages: [any Storage] = []
+        for _ in 0..<4 { storages.append(try await database.open()) }
+        let opened = storages
+        let key = Samples.key("secret")
+        let results = try await withThrowingTaskGroup(of: RegistrationResult.self) { group in
+            for index in 0..<400 {
+                group.addTask { @concurrent in
+                    try await opened[index % 4].register(
+                        Samples.registration("token \(index)"), under: key, deviceLimit: 300)
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        for storage in opened { await storage.close() }
+        await database.destroy()
+        #expect(results.count { $0 == .created } == 300)
+        #expect(results.count { $0 == .limitReached } == 100)
+    }
+}
+
+/// A Postgres database that the storage reaches through the pooler, and the test past it.
+private struct PooledDatabase: ContractDatabase {
+    private let database: PostgresDatabase
+    private let location: PostgresLocation
+
+    let allowsSeveralWriters = true
+
+    init() throws {
+        database = try PostgresDatabase(query: "?prepared_statements=off")
+        let place = try #require(Pooler.url?.split(separator: "/").dropLast().last)
+        let port = try #require(place.split(separator: ":").last.flatMap { UInt16($0) })
+        location = try database.location(port: port)
+    }
+
+    func open() async throws(StorageError) -> any Storage {
+        try await PostgresStorage.open(location)
+    }
+
+    func openReadOnly() async throws(StorageError) -> any Storage {
+        var options = ServerOptions()
+        options.access = .readOnly
+        return try await PostgresStorage.open(location, options: options)
+    }
+
+    func openAlmostFull() async throws(StorageError) -> (any Storage)? { nil }
+
+    func makeOpenCodeTables(devices: [Device], deliveries: [Delivery]) async throws {
+        try await database.makeOpenCodeTables(devices: devices, deliveries: deliveries)
+    }
+
+    func setSchemaVersion(_ version: Int) async throws { try await database.setSchemaVersion(version) }
+    func count(of table: String) async throws -> Int { try await database.count(of: table) }
+    func destroy() async { await database.destroy() }
+}
