@@ -91,6 +91,26 @@ struct GaleraTests {
         print("answered \(answered.count), failed \(failed), the last of them \(outage) after the loss")
     }
 
+    @Test(
+        "a server without TLS is refused where TLS is asked for", arguments: ["required", "verify-identity"])
+    func withoutTLS(mode: String) throws {
+        let location = try Cluster.location(database: "mysql")
+        let password = try #require(location.password.map { String(decoding: $0.bytes, as: UTF8.self) })
+        // The nodes have no certificates; the last of them is not the one that is killed.
+        let port = try #require(location.hosts.last).port
+        let url = "mysql://\(location.user):\(password)@127.0.0.1:\(port)/mysql"
+        let plain = try MySQLConnection.open(try MySQLLocation(url: url), options: ServerOptions())
+        #expect(plain.isUsable)
+        let failure = #expect(throws: SQLFailure.self) {
+            let strict = try MySQLLocation(url: "\(url)?ssl-mode=\(mode)")
+            _ = try MySQLConnection.open(strict, options: ServerOptions())
+        }
+        guard case .refused = failure?.error else {
+            Issue.record("got \(String(describing: failure))")
+            return
+        }
+    }
+
     private static func key(_ index: Int) -> SecretKey { Samples.key("secret \(index % 500)") }
 
     private static func register(

@@ -74,11 +74,29 @@ enum OpenStorage {
         return "\(database.engine.rawValue) \(place.description)"
     }
 
+    /// A database as the source of a copy: it is only read.
+    static func transferSource(_ database: DatabaseURL) throws(StorageError) -> any TransferDatabase {
+        switch try place(of: database) {
+        case .sqlite(let location): SQLiteTransfer.source(location)
+        case .postgres(let location): ServerTransfer<PostgresConnection>.side(location, access: .readOnly)
+        case .mysql(let location): ServerTransfer<MySQLConnection>.side(location, access: .readOnly)
+        }
+    }
+
+    /// A database as the target of a copy; its tables must be there.
+    static func transferTarget(_ database: DatabaseURL) throws(StorageError) -> any TransferDatabase {
+        switch try place(of: database) {
+        case .sqlite(let location): SQLiteTransfer.target(location)
+        case .postgres(let location): ServerTransfer<PostgresConnection>.side(location, access: .write)
+        case .mysql(let location): ServerTransfer<MySQLConnection>.side(location, access: .write)
+        }
+    }
+
     private static func place(of database: DatabaseURL) throws(StorageError) -> Place {
         do throws(DatabaseURLError) {
             return try Place(database)
         } catch {
-            throw .unavailable(logDetail: error.description)
+            throw .internalFault(logDetail: error.description)
         }
     }
 }

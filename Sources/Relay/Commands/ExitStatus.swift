@@ -4,6 +4,8 @@ enum ExitStatus: Int32, Error, Sendable {
     case success = 0
     /// `EX_USAGE`: the command line makes no sense.
     case usage = 64
+    /// `EX_DATAERR`: a database holds other data than it should for what was asked.
+    case data = 65
     /// `EX_UNAVAILABLE`: something that is needed can't be had: the database, the port.
     case unavailable = 69
     /// `EX_SOFTWARE`: a defect of the program.

@@ -6,6 +6,7 @@ enum HelpText {
         case nil: program
         case .serve: command(.serve, serve)
         case .migrate: command(.migrate, migrate)
+        case .copy: command(.copy, copy)
         }
     }
 
@@ -17,16 +18,18 @@ enum HelpText {
 
         Usage: relay [serve] [--SETTING VALUE]...
                relay migrate [--dry-run] [--SETTING VALUE]...
-               relay [serve|migrate] --help
+               relay copy --from URL --to URL [--merge]
+               relay [serve|migrate|copy] --help
                relay --version
 
         serve     Serve the HTTP API until SIGTERM or SIGINT. The default command.
         migrate   Bring the database's tables up to date and exit. serve does it too when it starts.
+        copy      Copy everything from one database to another, of the same engine or not.
 
         Settings come from environment variables and, before them, from flags of the same name:
         PORT is --port. relay serve --help lists them.
 
-        Exit statuses: 0 success, 64 wrong usage, 69 database or port unavailable, 70 a defect,
+        Exit statuses: 0 success, 64 wrong usage, 65 data in the way of a copy, 69 database or port unavailable, 70 a defect,
         78 wrong configuration, 130 a second SIGTERM or SIGINT.
 
         """
@@ -43,6 +46,18 @@ enum HelpText {
 
         Brings the database's tables up to date and exits. No row is lost; a second run changes nothing.
         With --dry-run it prints the SQL that it would run, and changes nothing.
+        """
+
+    private static let copy = """
+        Usage: relay copy --from URL --to URL [--merge]
+
+        Copies all registrations, deliveries, receipts and waiting pushes from one database to
+        another, then reads both again and compares them. The source is only read; stop its relay
+        first, or rows that change meanwhile make the comparison fail. A copy that was interrupted
+        goes on when it is run again. A target that has rows of its own is refused without --merge.
+
+        Exit statuses: 0 all of it arrived, 65 the target has other data or what arrived differs,
+        69 a database is unavailable, 130 interrupted.
         """
 
     private static func command(_ user: SettingUser, _ head: String) -> String {

@@ -51,7 +51,7 @@ extension Invocation {
         if let command = SettingUser(rawValue: name) { return command }
         let names = SettingUser.allCases.map(\.rawValue)
         let near = EditDistance.nearest(to: name, among: names).map { "; did you mean \($0)?" }
-        let list = "; there are " + names.joined(separator: " and ")
+        let list = "; there are " + names.dropLast().joined(separator: ", ") + " and " + (names.last ?? "")
         throw UsageProblem(description: "there is no command \(Quoted.value(name))" + (near ?? list))
     }
 }
@@ -90,6 +90,8 @@ private struct Flags {
             value = next
             rest.removeFirst()
         }
+        // The one flag that says enough by being there.
+        if value == nil, flag == Settings.copyMerge.row.flag { value = Switch.yes.rawValue }
         guard let value, !value.isEmpty else { throw UsageProblem(description: "\(flag) needs a value") }
         guard values.updateValue(value, forKey: setting.name) == nil else {
             throw UsageProblem(description: "\(flag) is given twice")

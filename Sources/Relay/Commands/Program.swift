@@ -35,6 +35,7 @@ enum Program {
             switch user {
             case .serve: return ServeCommand.run(try ServeConfiguration(sources))
             case .migrate: return MigrateCommand.run(try MigrateConfiguration(sources), isDryRun: isDryRun)
+            case .copy: return CopyCommand.run(try CopyConfiguration(sources))
             }
         } catch {
             StandardError.message(error.description)

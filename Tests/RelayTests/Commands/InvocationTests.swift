@@ -11,6 +11,14 @@ struct InvocationTests {
         #expect(try Invocation.parse(["serve"]) == .run(.serve, flags: [:]))
         #expect(try Invocation.parse(["--port", "1"]) == .run(.serve, flags: ["PORT": "1"]))
         #expect(try Invocation.parse(["migrate"]) == .run(.migrate, flags: [:]))
+        let places = ["RELAY_COPY_FROM": "sqlite:a.db", "RELAY_COPY_TO": "sqlite:b.db"]
+        #expect(
+            try Invocation.parse(["copy", "--from", "sqlite:a.db", "--to=sqlite:b.db"])
+                == .run(.copy, flags: places))
+        let merging = places.merging(["RELAY_COPY_MERGE": "yes"]) { $1 }
+        #expect(
+            try Invocation.parse(["copy", "--merge", "--from", "sqlite:a.db", "--to", "sqlite:b.db"])
+                == .run(.copy, flags: merging))
     }
 
     @Test("A dry run is migrate's alone")
@@ -63,7 +71,7 @@ struct InvocationTests {
         "A command line that makes no sense is one sentence",
         arguments: [
             (["sevre"], "there is no command \"sevre\"; did you mean serve?"),
-            (["frobnicate"], "there is no command \"frobnicate\"; there are serve and migrate"),
+            (["frobnicate"], "there is no command \"frobnicate\"; there are serve, migrate and copy"),
             (["--prot", "1"], "there is no flag --prot; did you mean --port?"),
             (["-p", "1"], "there is no flag \"-p\""),
             (["--port"], "--port needs a value"),

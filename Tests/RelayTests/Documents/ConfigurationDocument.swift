@@ -7,9 +7,13 @@ enum ConfigurationDocument {
         let chapters = SettingGroup.allCases.map { group in
             let rows = Settings.table.filter { $0.group == group }
             let read = rows.filter { $0.users.contains(.migrate) }.map { "`\($0.name)`" }
-            let users =
+            var users =
                 read.isEmpty
                 ? "" : "\nAlso read by `relay migrate`: \(read.joined(separator: ", ")).\n"
+            if rows.allSatisfy({ $0.users == [.copy] }) {
+                let flags = rows.map { "`\($0.flag)`" }.joined(separator: ", ")
+                users = "\nRead by `relay copy` alone, whose flags are \(flags).\n"
+            }
             return "## \(group.rawValue)\n\(users)\n" + Documents.table(head, rows.map(cells))
         }
         return introduction + "\n" + chapters.joined(separator: "\n") + "\n" + appsFile

@@ -23,6 +23,7 @@ enum SettingGroup: String, CaseIterable, Sendable {
     case server = "Server"
     case tls = "TLS"
     case database = "Database"
+    case copy = "Copying a database"
     case apns = "APNs"
     case delivery = "Registrations and delivery"
     case limits = "Limits"
@@ -31,7 +32,7 @@ enum SettingGroup: String, CaseIterable, Sendable {
 
 /// The commands that read settings.
 enum SettingUser: String, CaseIterable, Sendable {
-    case serve, migrate
+    case serve, migrate, copy
 }
 
 /// What the table says about one setting, whatever its type.
@@ -51,8 +52,11 @@ struct SettingRow: Sendable, Equatable {
     /// What it does: one or two sentences.
     let summary: String
 
-    /// The flag with the same meaning: `--apns-team-id`.
-    var flag: String {
+    /// The flag with the same meaning: `--apns-team-id`, unless the command has a shorter word for it.
+    let flag: String
+
+    /// The flag that an environment variable has.
+    static func flag(of name: String) -> String {
         "--" + String(name.map { $0 == "_" ? "-" : Character($0.lowercased()) })
     }
 
@@ -79,11 +83,11 @@ struct Setting<Value: Sendable>: Sendable {
     /// A setting that always has a value.
     init(
         _ name: String, _ group: SettingGroup, _ type: SettingType<Value>, default defaultValue: Value,
-        secret: Bool = false, users: [SettingUser] = [.serve], _ summary: String
+        secret: Bool = false, users: [SettingUser] = [.serve], flag: String? = nil, _ summary: String
     ) {
         self.row = SettingRow(
             name: name, group: group, accepts: type.accepts, defaultText: type.render(defaultValue),
-            isSecret: secret, users: users, summary: summary)
+            isSecret: secret, users: users, summary: summary, flag: flag ?? SettingRow.flag(of: name))
         self.type = type
         self.defaultValue = defaultValue
     }
@@ -91,11 +95,11 @@ struct Setting<Value: Sendable>: Sendable {
     /// A setting that may be without a value; `unset` says what that means.
     init<Wrapped: Sendable>(
         _ name: String, _ group: SettingGroup, optional type: SettingType<Wrapped>, unset: String,
-        secret: Bool = false, users: [SettingUser] = [.serve], _ summary: String
+        secret: Bool = false, users: [SettingUser] = [.serve], flag: String? = nil, _ summary: String
     ) where Value == Wrapped? {
         self.row = SettingRow(
             name: name, group: group, accepts: type.accepts, defaultText: unset, isSecret: secret,
-            users: users, summary: summary)
+            users: users, summary: summary, flag: flag ?? SettingRow.flag(of: name))
         self.type = SettingType(
             accepts: type.accepts,
             parse: { text in type.parse(text).map { Optional($0) } },

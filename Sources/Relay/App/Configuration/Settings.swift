@@ -8,6 +8,7 @@ enum Settings {
         bodyDeadline.row, idleTimeout.row, shutdownDeadline.row,
         tlsCertFile.row, tlsKeyFile.row, tlsHandshakeDeadline.row,
         databaseURL.row, databaseConnections.row, databaseTimeout.row, databaseStartDeadline.row,
+        copyFrom.row, copyTo.row, copyMerge.row,
         teamID.row, keyID.row, privateKey.row, defaultBundleID.row, bundleIDs.row,
         appsFile.row, productionURL.row, sandboxURL.row, caFile.row, sound.row, timeToLive.row,
         apnsConnectionsMax.row,

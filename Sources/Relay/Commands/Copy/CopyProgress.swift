@@ -1,0 +1,73 @@
+import Storage
+
+/// What is shown of a copy while it runs: a bar on a terminal, now and then a line elsewhere.
+struct CopyProgress: Sendable {
+    private let isTerminal: Bool
+    private var shown: (progress: TransferProgress, at: ContinuousClock.Instant)?
+    private var began: (progress: TransferProgress, at: ContinuousClock.Instant)?
+
+    /// How often a terminal gets a new bar, and a file a new line.
+    private static let terminalInterval: Duration = .milliseconds(100)
+    private static let lineInterval: Duration = .seconds(10)
+    private static let barWidth = 24
+
+    /// Of a copy that has not begun.
+    init(isTerminal: Bool) {
+        self.isTerminal = isTerminal
+    }
+
+    /// What to write for a progress, if anything.
+    mutating func text(for progress: TransferProgress, at now: ContinuousClock.Instant) -> String? {
+        let isSame = began?.progress.table == progress.table && began?.progress.stage == progress.stage
+        if !isSame { began = (progress, now) }
+        let isLast = progress.done >= progress.total
+        let interval = isTerminal ? Self.terminalInterval : Self.lineInterval
+        if isSame || !isTerminal, !isLast, let shown, now - shown.at < interval { return nil }
+        // A table's end is told once.
+        if isLast, let shown, shown.progress == progress { return nil }
+        shown = (progress, now)
+        let line = Self.line(progress, rate: rate(progress, now), bar: isTerminal)
+        guard isTerminal else { return line + "\n" }
+        return "\r\u{1B}[K" + line + (isLast ? "\n" : "")
+    }
+
+    /// Rows in a second since this table was begun in this run; nil before anything can be said.
+    private func rate(_ progress: TransferProgress, _ now: ContinuousClock.Instant) -> Int? {
+        guard let began, now - began.at > .milliseconds(200) else { return nil }
+        return Int(Double(progress.done - began.progress.done) / ((now - began.at) / .seconds(1)))
+    }
+
+    /// One line, without its end.
+    static func line(_ progress: TransferProgress, rate: Int?, bar: Bool) -> String {
+        let word = progress.stage == .copying ? "copying" : "comparing"
+        // Rows may come in while the source is read.
+        let total = max(progress.total, progress.done)
+        let share = total == 0 ? 1 : Double(progress.done) / Double(total)
+        var parts = [pad(word, 9), pad(progress.table, 19)]
+        if bar {
+            let filled = Int(share * Double(barWidth))
+            parts.append(
+                "[" + String(repeating: "#", count: filled)
+                    + String(repeating: "-", count: barWidth - filled) + "]")
+        }
+        let percent = String(Int(share * 100))
+        parts.append(String(repeating: " ", count: 3 - percent.count) + percent + "%")
+        parts.append("\(grouped(progress.done)) of \(grouped(total))")
+        if let rate { parts.append("\(grouped(rate))/s") }
+        return parts.joined(separator: "  ")
+    }
+
+    /// A number with commas between thousands.
+    static func grouped(_ number: Int) -> String {
+        var text = ""
+        for (index, digit) in String(number).reversed().enumerated() {
+            if index > 0, index.isMultiple(of: 3), digit != "-" { text.append(",") }
+            text.append(digit)
+        }
+        return String(text.reversed())
+    }
+
+    private static func pad(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(width - text.count, 0))
+    }
+}

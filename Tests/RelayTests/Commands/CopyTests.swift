@@ -1,0 +1,90 @@
+import Storage
+import Testing
+
+@testable import Relay
+
+@Suite("relay copy")
+struct CopyTests {
+    private func sources(_ flags: [String: String]) -> SettingSources {
+        SettingSources(flags: flags, environment: [:], readFile: { _ in .failure(FileFault(reason: "none")) })
+    }
+
+    @Test("it needs two databases, and not the same one twice")
+    func configuration() throws {
+        let whole = try CopyConfiguration(
+            sources(["RELAY_COPY_FROM": "sqlite:a.db", "RELAY_COPY_TO": "postgres://u:hunter2@h/d"]))
+        #expect(whole.source == .sqlite(path: "a.db"))
+        #expect(whole.target.engine == .postgres)
+        #expect(!whole.mayMerge)
+        for flags in [[:], ["RELAY_COPY_FROM": "sqlite:a.db"]] {
+            let problems = #expect(throws: ConfigurationProblems.self) {
+                _ = try CopyConfiguration(sources(flags))
+            }
+            #expect(problems?.description.contains("--to is not set") == true)
+        }
+        let same = #expect(throws: ConfigurationProblems.self) {
+            _ = try CopyConfiguration(
+                sources(["RELAY_COPY_FROM": "sqlite:a.db", "RELAY_COPY_TO": "sqlite:a.db"]))
+        }
+        #expect(same?.description.contains("the same database") == true)
+    }
+
+    @Test("a terminal sees a bar that moves at most ten times a second, and a table's end")
+    func terminal() {
+        var progress = CopyProgress(isTerminal: true)
+        let began = ContinuousClock.now
+        func text(_ done: Int, _ milliseconds: Int) -> String? {
+            let step = TransferProgress(stage: .copying, table: "delivery_log", done: done, total: 2_000)
+            return progress.text(for: step, at: began + .milliseconds(milliseconds))
+        }
+        let first = text(500, 0)
+        #expect(
+            first
+                == "\r\u{1B}[Kcopying    delivery_log         [######------------------]   25%  500 of 2,000")
+        #expect(text(600, 50) == nil)
+        #expect(text(1_500, 1_000)?.hasSuffix("75%  1,500 of 2,000  1,000/s") == true)
+        #expect(text(2_000, 1_010)?.hasSuffix("100%  2,000 of 2,000  1,485/s\n") == true)
+        #expect(text(2_000, 3_000) == nil)
+    }
+
+    @Test("a file gets a line for each table's end, and one now and then")
+    func lines() {
+        var progress = CopyProgress(isTerminal: false)
+        let began = ContinuousClock.now
+        func text(_ done: Int, _ seconds: Int) -> String? {
+            let step = TransferProgress(
+                stage: .comparing, table: "pending_push", done: done, total: 1_000_000)
+            return progress.text(for: step, at: began + .seconds(seconds))
+        }
+        #expect(text(1_000, 0) == "comparing  pending_push           0%  1,000 of 1,000,000\n")
+        #expect(text(2_000, 9) == nil)
+        #expect(text(101_000, 10) == "comparing  pending_push          10%  101,000 of 1,000,000  10,000/s\n")
+        #expect(text(1_000_000, 11)?.contains("100%") == true)
+    }
+
+    @Test("an empty table is all there at once")
+    func empty() {
+        let step = TransferProgress(stage: .copying, table: "event_receipt", done: 0, total: 0)
+        #expect(
+            CopyProgress.line(step, rate: nil, bar: false) == "copying    event_receipt        100%  0 of 0")
+    }
+
+    @Test("numbers have commas between thousands")
+    func grouped() {
+        for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
+            #expect(CopyProgress.grouped(number) == text)
+        }
+    }
+
+    @Test("a failure says what is where, and each ends the program in its own way")
+    func failures() {
+        let places = (source: "SQLite a.db", target: "MySQL h:3306/d")
+        let occupied = TransferFailure.occupied(table: "delivery_log", rows: 12_345)
+        #expect(
+            CopyCommand.message(occupied, places).contains("MySQL h:3306/d has 12,345 rows in delivery_log"))
+        #expect(CopyCommand.message(occupied, places).contains("--merge"))
+        #expect(CopyCommand.status(occupied) == .data)
+        #expect(CopyCommand.status(.otherSource) == .data)
+        #expect(CopyCommand.status(.source(.timeout(logDetail: "x"))) == .unavailable)
+    }
+}
