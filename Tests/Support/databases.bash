@@ -288,4 +288,6 @@ stop_databases() {
     done
     [ -z "$database_cleanup" ] || rm -rf "$database_cleanup"
     database_directory= database_cleanup=
+    # The relay takes what begins with RELAY_ for settings, of which it doesn't know these.
+    unset "${!RELAY_TEST_@}"
 }

@@ -50,9 +50,11 @@ start_simulator() {
 
 # start_relay BIN [FLAG...]: the environment configures it; sets $url.
 start_relay() {
-    local bin=$1
+    local bin=$1 name without=()
     shift
-    setsid "$bin/relay" serve "$@" &
+    # What tests are told begins like the relay's own settings, of which it would not know these.
+    for name in "${!RELAY_TEST_@}"; do without+=(-u "$name"); done
+    setsid env "${without[@]}" "$bin/relay" serve "$@" &
     children+=($!)
     url=http://127.0.0.1:$PORT
     await "The relay" $! curl -fsS -m 2 "$url/health"
