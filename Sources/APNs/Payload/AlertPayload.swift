@@ -26,9 +26,15 @@ package struct AlertPayload: Sendable {
     ///
     /// At most ``identifierBytesMax`` bytes.
     package var serverID: String?
+    /// Whether it comes without lighting up the screen (`interruption-level` is `passive`).
+    package var isPassive: Bool
 
     /// A payload of its parts.
-    package init(title: String, body: String, eventType: String, sessionID: String, serverID: String?) {
+    package init(
+        title: String, body: String, eventType: String, sessionID: String, serverID: String?,
+        isPassive: Bool = false
+    ) {
+        self.isPassive = isPassive
         self.title = title
         self.body = body
         self.eventType = eventType
@@ -81,6 +87,7 @@ package struct AlertPayload: Sendable {
         writer.member("body", body)
         writer.endObject()
         if let sound { writer.member("sound", sound) }
+        if isPassive { writer.member("interruption-level", "passive") }
         if copies.contains(.threadID) { writer.member("thread-id", sessionID) }
         writer.endObject()
         if copies.contains(.flat) { writeFacts(&writer) }
@@ -127,6 +134,7 @@ extension AlertPayload {
         if let serverID { facts += #""serverID":"","#.utf8.count + bytesEach(serverID) }
         var bytes = #"{"aps":{"alert":{"title":"","body":""}},"body":{}}"#.utf8.count + facts
         if let sound { bytes += #","sound":"""#.utf8.count + bytesEach(sound) }
+        if isPassive { bytes += #","interruption-level":"passive""#.utf8.count }
         if copies.contains(.threadID) { bytes += #","thread-id":"""#.utf8.count + session }
         if copies.contains(.flat) { bytes += 1 + facts }
         if copies.contains(.data) { bytes += #","data":{}"#.utf8.count + facts }

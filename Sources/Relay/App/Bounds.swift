@@ -1,3 +1,5 @@
+import Storage
+
 /// Every bound of the relay that is no setting, each with its unit in its name.
 enum Bounds {
     // MARK: Requests (docs/API.md)
@@ -12,6 +14,12 @@ enum Bounds {
     static let identifierBytesMax = 255
     /// Bytes of `eventID`.
     static let eventIDBytesMax = 128
+    /// Bytes of each text that a device tells of itself.
+    static let deviceDetailBytesMax = StorageLimits.deviceDetailBytes
+    /// The largest badge of a notification.
+    static let badgeMax = 999_999
+    /// The longest time in seconds that a notification is kept: 30 days, as long as APNs keeps any.
+    static let timeToLiveSecondsMax = 30 * 86_400
     /// Characters of an `X-Request-ID` that is taken over.
     static let requestIDCountMax = 128
 

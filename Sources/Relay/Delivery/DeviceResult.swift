@@ -12,6 +12,8 @@ struct DeviceResult: Sendable, Equatable {
         case queued(reason: String)
         /// It was given up: APNs' reason or one of ours, at most ``Bounds/reasonBytesMax`` bytes.
         case failed(reason: String)
+        /// Its device doesn't want it.
+        case muted
     }
 
     let device: Device
@@ -21,12 +23,17 @@ struct DeviceResult: Sendable, Equatable {
     /// The registration is gone because of this push.
     var removed = false
 
+    /// The token, masked.
+    var maskedToken: String { device.maskedToken }
+}
+
+extension Device {
     /// An ellipsis and the token's last eight characters.
     ///
     /// Of a stored text that is no token at most half is shown, and nothing but printable ASCII.
     var maskedToken: String {
-        if let token = DeviceToken(device.token) { return token.description }
-        let scalars = device.token.unicodeScalars
+        if let token = DeviceToken(token) { return token.description }
+        let scalars = token.unicodeScalars
         let end = scalars.suffix(min(DeviceToken.suffixCount, scalars.count / 2))
         return "…" + String(end.map { (0x20...0x7E).contains($0.value) ? Character($0) : "?" })
     }
@@ -47,7 +54,14 @@ struct EventAnswer: Sendable, Equatable {
     }
 
     /// Pushes that were given up.
-    var failed: Int { results.count - sent - queued }
+    var failed: Int {
+        results.count { if case .failed = $0.status { true } else { false } }
+    }
+
+    /// Pushes that their devices don't want.
+    var muted: Int {
+        results.count { if case .muted = $0.status { true } else { false } }
+    }
 
     /// The answer's body.
     ///
@@ -60,6 +74,7 @@ struct EventAnswer: Sendable, Equatable {
         writer.member("sent", sent)
         writer.member("failed", failed)
         writer.member("queued", queued)
+        writer.member("muted", muted)
         writer.name("deliveries")
         writer.beginArray()
         for result in results.prefix(Bounds.deliveriesListedMax) { append(result, to: &writer) }
@@ -82,6 +97,8 @@ struct EventAnswer: Sendable, Equatable {
         case .failed(let reason):
             writer.member("status", "failed")
             writer.member("reason", reason)
+        case .muted:
+            writer.member("status", "muted")
         }
         if result.removed { writer.member("removed", true) }
         writer.endObject()

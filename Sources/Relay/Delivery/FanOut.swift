@@ -67,12 +67,33 @@ final class FanOut {
         case .none(let reason):
             return Item(device: device, push: nil, phase: .ended(.failed(reason: reason)))
         case .app(let app, let token, let topic):
+            guard let style = style(device, content, app, services) else {
+                return Item(device: device, push: nil, phase: .ended(.muted))
+            }
             let timeToLive = content.timeToLive ?? app.push.timeToLive
             let push = Push(
                 deviceToken: token, topic: topic, pushType: content.pushType, priority: content.priority,
                 expiration: expiration(timeToLive, at: services.shared.clock.now), id: services.makeID().text,
-                collapseID: content.collapseID, payload: payloads.payload(PushStyle(sound: app.push.sound)))
+                collapseID: content.collapseID, payload: payloads.payload(style))
             return Item(device: device, push: push)
+        }
+    }
+
+    /// The style in which a device wants it now; `nil` when it doesn't want it.
+    private static func style(
+        _ device: Device, _ content: any PushContent, _ app: PushApp, _ services: LoopServices
+    ) -> PushStyle? {
+        var style = PushStyle(sound: app.push.sound)
+        guard let preferences = device.details.preferences else { return style }
+        let zones = services.rules.timeZones
+        switch DevicePreferences(stored: preferences).wish(
+            for: content.eventType, at: services.shared.clock.now, zone: zones.zone)
+        {
+        case .normal: return style
+        case .muted: return nil
+        case .quiet:
+            style.isQuiet = true
+            return content.isSoundAlone ? nil : style
         }
     }
 

@@ -10,6 +10,10 @@ protocol PushContent: Sendable {
     var collapseID: CollapseID? { get }
     /// How long APNs keeps the pushes; `nil` is as long as the app's setting says.
     var timeToLive: Duration? { get }
+    /// The event's type, which devices may not want; `nil` for what is no event.
+    var eventType: EventType? { get }
+    /// Whether nothing would be left of it without its sound.
+    var isSoundAlone: Bool { get }
     /// What the delivery log calls it.
     var logType: String { get }
     /// The session that it is about, for the delivery log.

@@ -17,7 +17,9 @@ struct API: Sendable {
         router.on(.get, RouteName.ready.path, handler(.ready, ReadyRoute.self))
         router.on(.post, RouteName.register.path, handler(.register, RegisterRoute.self))
         router.on(.post, RouteName.unregister.path, handler(.unregister, UnregisterRoute.self))
+        router.on(.post, RouteName.list.path, handler(.list, ListRoute.self))
         router.on(.post, RouteName.event.path, handler(.event, EventRoute.self))
+        router.on(.post, RouteName.notify.path, handler(.notify, NotifyRoute.self))
         return Service(
             router: router,
             refuse: { refusal, request in answer(refusal, request) },

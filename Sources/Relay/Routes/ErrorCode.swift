@@ -14,6 +14,7 @@ enum ErrorCode: String, CaseIterable, Sendable {
     case deviceLimit = "device_limit"
     case eventConflict = "event_conflict"
     case bodyTooLarge = "body_too_large"
+    case payloadTooLarge = "payload_too_large"
     case uriTooLong = "uri_too_long"
     case expectationFailed = "expectation_failed"
     case rateLimited = "rate_limited"
@@ -65,6 +66,7 @@ enum ErrorCode: String, CaseIterable, Sendable {
         case .deviceLimit: Entry(409, "Too many devices are registered under this secret.")
         case .eventConflict: Entry(409, "Another event with the same eventID came before.")
         case .bodyTooLarge: Entry(413, "The body is too large.")
+        case .payloadTooLarge: Entry(413, "The notification is too large for APNs.")
         case .uriTooLong: Entry(414, "The request line is too long.")
         case .expectationFailed: Entry(417, "Only the expectation 100-continue is known.")
         case .rateLimited: Entry(429, "Too many requests.")

@@ -18,7 +18,7 @@ struct RegisterRoute: AnsweringRoute {
         try await countIfUnknown(key, request)
         let registration = Registration(
             newID: services.makeID(), token: wanted.deviceToken.text, bundleID: wanted.bundleID.text,
-            environment: wanted.environment, at: shared.clock.now)
+            environment: wanted.environment, at: shared.clock.now, details: wanted.details)
         let result: RegistrationResult
         do throws(StorageError) {
             result = try await register(registration, under: key, replacing: wanted.unfoldedToken)

@@ -11,6 +11,8 @@ struct RequestRules: Sendable {
     var bundleIDs: Set<Topic>?
     /// Of apps that are not in both environments, the one that they are in.
     var onlyEnvironment: [Topic: DeviceEnvironment] = [:]
+    /// The time zones that quiet hours may name.
+    var timeZones = TimeZones()
 }
 
 extension RequestRules {
@@ -35,6 +37,7 @@ struct RegisterRequest: Sendable {
     let unfoldedToken: String?
     let bundleID: Topic
     let environment: DeviceEnvironment
+    let details: DeviceDetails
 
     /// Checks a body; fields are looked at in the order of docs/API.md.
     init(body: [UInt8], rules: RequestRules) throws(APIError) {
@@ -57,6 +60,29 @@ struct RegisterRequest: Sendable {
                 .invalidField, field: .apnsEnvironment, hint: "This app is in \(only.rawValue) only here.")
         }
         self.environment = environment
+        let preferences = try fields.object(.preferences).map { fields throws(APIError) in
+            try DevicePreferences(fields)
+        }
+        if let zone = preferences?.quietHours?.timeZone, rules.timeZones.zone(zone) == nil {
+            throw APIError(.invalidField, field: .quietHoursTimeZone)
+        }
+        func detail(_ field: RequestField) throws(APIError) -> String? {
+            try fields.word(field, most: Bounds.deviceDetailBytesMax)
+        }
+        details = DeviceDetails(
+            deviceName: try detail(.deviceName), deviceModel: try detail(.deviceModel),
+            osVersion: try detail(.osVersion), appVersion: try detail(.appVersion),
+            preferences: preferences.map { String(decoding: $0.json, as: UTF8.self) })
+    }
+}
+
+/// `POST /v1/device/list`, checked.
+struct ListRequest: Sendable {
+    let secret: Secret
+
+    /// Checks a body; fields are looked at in the order of docs/API.md.
+    init(body: [UInt8], rules: RequestRules) throws(APIError) {
+        secret = try RequestFields(body: body).secret(rules)
     }
 }
 
@@ -129,16 +155,23 @@ struct EventRequest: Sendable {
 
     /// A digest of everything but the secret and `eventID`: two events under one `eventID` must agree in it.
     var content: Digest256 {
+        Digest256(ofParts: [type.rawValue, sessionID, serverID, title, body])
+    }
+}
+
+extension Digest256 {
+    /// The digest of texts of which some may be absent.
+    init(ofParts parts: [String?]) {
         var bytes: [UInt8] = []
-        for part in [type.rawValue, sessionID, serverID, title, body] {
-            // A length before each part: no two events run together into the same bytes.
+        for part in parts {
+            // A length before each part: no two lists run together into the same bytes.
             let count = part.map { UInt32($0.utf8.count) } ?? UInt32.max
             for shift in stride(from: 24, through: 0, by: -8) {
                 bytes.append(UInt8(truncatingIfNeeded: count >> UInt32(shift)))
             }
             if let part { bytes += part.utf8 }
         }
-        return Digest256(of: bytes)
+        self.init(of: bytes)
     }
 }
 
@@ -147,19 +180,21 @@ extension EventRequest: PushContent {
     var priority: Priority { .immediate }
     var collapseID: CollapseID? { nil }
     var timeToLive: Duration? { nil }
+    var eventType: EventType? { type }
+    var isSoundAlone: Bool { false }
     var logType: String { type.rawValue }
 
     /// What each device receives, fitted into APNs' bound.
     func payload(_ style: PushStyle) -> [UInt8] {
         AlertPayload(
             title: title ?? type.defaultTitle, body: body ?? type.defaultBody, eventType: type.rawValue,
-            sessionID: sessionID, serverID: serverID
-        ).encoded(sound: style.sound)
+            sessionID: sessionID, serverID: serverID, isPassive: style.isQuiet
+        ).encoded(sound: style.isQuiet ? nil : style.sound)
     }
 }
 
 extension RequestFields {
-    fileprivate func secret(_ rules: RequestRules) throws(APIError) -> Secret {
+    func secret(_ rules: RequestRules) throws(APIError) -> Secret {
         let text = try required(.secret)
         guard text.utf8.count >= rules.secretBytesMin else {
             throw APIError(
@@ -172,7 +207,7 @@ extension RequestFields {
     /// The token, and the text that was sent where it isn't the token's own.
     ///
     /// OpenCode's relay kept tokens as they were sent, so a row that it left may have the unfolded one.
-    fileprivate func deviceToken() throws(APIError) -> (DeviceToken, unfolded: String?) {
+    func deviceToken() throws(APIError) -> (DeviceToken, unfolded: String?) {
         let text = try required(.deviceToken)
         guard let token = DeviceToken(text) else { throw APIError(.invalidField, field: .deviceToken) }
         return (token, token.text == text ? nil : text)
@@ -184,7 +219,7 @@ extension RequestFields {
         return topic
     }
 
-    fileprivate static func isIdentifier(_ bytes: String.UTF8View) -> Bool {
+    static func isIdentifier(_ bytes: String.UTF8View) -> Bool {
         (1...Bounds.identifierBytesMax).contains(bytes.count) && !bytes.contains(0)
     }
 }

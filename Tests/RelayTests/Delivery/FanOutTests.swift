@@ -16,7 +16,10 @@ struct FanOutTests {
         try await RelayFixture.with { relay in
             let response = await relay.event()
             #expect(response.status == 200)
-            #expect(response.json == ["ok": true, "sent": 0, "failed": 0, "queued": 0, "deliveries": []])
+            #expect(
+                response.json == [
+                    "ok": true, "sent": 0, "failed": 0, "queued": 0, "muted": 0, "deliveries": [],
+                ])
         }
     }
 
@@ -43,7 +46,7 @@ struct FanOutTests {
             #expect(push.id != second.id && push.id.utf8.count == 36)
             #expect(
                 response.json == [
-                    "ok": true, "sent": 2, "failed": 0, "queued": 0,
+                    "ok": true, "sent": 2, "failed": 0, "queued": 0, "muted": 0,
                     "deliveries": [
                         ["device": "…aa00", "status": "sent", "apnsID": .string(push.id)],
                         ["device": "…bb00", "status": "sent", "apnsID": .string(second.id)],

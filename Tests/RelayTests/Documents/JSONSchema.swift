@@ -8,7 +8,8 @@ struct JSONSchema {
     private static let known: Set<String> = [
         "$ref", "type", "description", "default", "const", "enum", "required", "properties",
         "additionalProperties",
-        "items", "maxItems", "oneOf", "minLength", "maxLength", "minimum", "pattern",
+        "items", "maxItems", "uniqueItems", "maximum", "not", "oneOf", "minLength", "maxLength", "minimum",
+        "pattern",
     ]
 
     /// What is wrong with a value, each with its place; nothing when it is valid.
@@ -44,8 +45,13 @@ struct JSONSchema {
                 }
             }
         }
-        if let least = schema["minimum"]?.int, let number = value.int, number < least {
-            faults.append("\(place): too small")
+        faults += numberFaults(value, schema, place)
+        if schema["uniqueItems"] == true, let elements = value.array {
+            let isRepeated = elements.indices.contains { elements[..<$0].contains(elements[$0]) }
+            if isRepeated { faults.append("\(place): twice the same") }
+        }
+        if let negated = schema["not"], self.faults(in: value, negated, at: place).isEmpty {
+            faults.append("\(place): what must not be")
         }
         return faults
     }
@@ -72,6 +78,14 @@ struct JSONSchema {
         return faults
     }
 
+    private func numberFaults(_ value: JSON.Value, _ schema: JSON.Value, _ place: String) -> [String] {
+        guard let number = value.double else { return [] }
+        var faults: [String] = []
+        if let least = schema["minimum"]?.double, number < least { faults.append("\(place): too small") }
+        if let most = schema["maximum"]?.double, number > most { faults.append("\(place): too large") }
+        return faults
+    }
+
     private func textFaults(_ value: JSON.Value, _ schema: JSON.Value, _ place: String) -> [String] {
         guard let text = value.string else { return [] }
         let count = text.unicodeScalars.count
@@ -94,6 +108,7 @@ struct JSONSchema {
         case "array": value.array != nil
         case "string": value.string != nil
         case "integer": value.int != nil
+        case "number": value.number != nil
         case "boolean": value.bool != nil
         default: false
         }

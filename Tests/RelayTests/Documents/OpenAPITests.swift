@@ -39,12 +39,23 @@ struct OpenAPITests {
         func properties(_ name: String) -> [String]? {
             schemas[name]?["properties"]?.object?.members.map(\.name)
         }
-        #expect(properties("RegisterRequest") == ["secret", "deviceToken", "bundleId", "apnsEnv"])
+        #expect(
+            properties("RegisterRequest") == [
+                "secret", "deviceToken", "bundleId", "apnsEnv", "deviceName", "deviceModel", "osVersion",
+                "appVersion", "preferences",
+            ])
+        #expect(properties("ListRequest") == ["secret"])
+        #expect(properties("NotifyRequest") == ["secret", "deviceToken", "notification", "eventID"])
         #expect(properties("UnregisterRequest") == ["secret", "deviceToken"])
         #expect(
             properties("EventRequest")
                 == ["secret", "eventType", "sessionID", "serverID", "title", "body", "eventID"])
-        let all = ["RegisterRequest", "UnregisterRequest", "EventRequest"].flatMap { properties($0) ?? [] }
+        let requests = [
+            ("RegisterRequest", ""), ("UnregisterRequest", ""), ("EventRequest", ""), ("NotifyRequest", ""),
+            ("ListRequest", ""), ("Notification", "notification."), ("Preferences", "preferences."),
+            ("QuietHours", "preferences.quietHours."),
+        ]
+        let all = requests.flatMap { name, prefix in (properties(name) ?? []).map { prefix + $0 } }
         #expect(Set(all) == Set(RequestField.allCases.map(\.rawValue)))
     }
 
@@ -53,6 +64,16 @@ struct OpenAPITests {
         let schemas = try #require(document["components"]?["schemas"])
         #expect(schemas["Secret"]?["minLength"]?.int == RequestRules().secretBytesMin)
         #expect(schemas["Secret"]?["maxLength"]?.int == Bounds.secretBytesMax)
+        #expect(schemas["Detail"]?["maxLength"]?.int == Bounds.deviceDetailBytesMax)
+        let notification = schemas["Notification"]?["properties"]
+        #expect(notification?["badge"]?["maximum"]?.int == Bounds.badgeMax)
+        #expect(notification?["ttl"]?["maximum"]?.int == Bounds.timeToLiveSecondsMax)
+        #expect(notification?["collapseID"]?["pattern"] == .string("^[!-~]{1,\(CollapseID.bytesMax)}$"))
+        #expect(
+            Set(notification?["interruptionLevel"]?["enum"]?.array?.compactMap(\.string) ?? [])
+                == Set(NotificationContent.InterruptionLevel.allCases.map(\.rawValue)))
+        #expect(
+            schemas["QuietHours"]?["properties"]?["timeZone"]?["maxLength"]?.int == TimeZones.nameBytesMax)
         #expect(schemas["Identifier"]?["maxLength"]?.int == Bounds.identifierBytesMax)
         #expect(schemas["EventID"]?["maxLength"]?.int == Bounds.eventIDBytesMax)
         #expect(
@@ -85,13 +106,24 @@ struct OpenAPITests {
             .string(String(long.prefix(156))),
             "org.example-App.1", "a b", "a\0aaaaaaaaaaaaaaaa", "é", "complete", "permission", "error",
             "sandbox",
-            "production", "Sandbox", .null, 1, true, [], [:],
+            "production", "Sandbox", .null, 1, true, [], [:], 0, 5, 10, -1, 999_999, 1_000_000, 2_592_000,
+            2_592_001, ["error"], ["error", "error"], ["start"], ["aps": 1], ["name": "x"], ["name": 1],
+            ["name": "x", "critical": true, "volume": 1], ["name": "x", "volume": 2], "alert", "passive",
+            "time-sensitive", "07:00", "24:00", "aé",
         ]
         let bases: [(String, JSON.Value, [RequestField])] = [
             (
                 "/v1/device/register",
                 ["secret": secret, "deviceToken": "aa00", "bundleId": "a", "apnsEnv": "sandbox", "x": 1],
-                [.secret, .deviceToken, .bundleID, .apnsEnvironment]
+                [
+                    .secret, .deviceToken, .bundleID, .apnsEnvironment, .deviceName, .deviceModel,
+                    .osVersion, .appVersion, .preferences,
+                ]
+            ),
+            ("/v1/device/list", ["secret": secret], [.secret]),
+            (
+                "/v1/notify", ["secret": secret, "notification": ["title": "t"]],
+                [.secret, .deviceToken, .eventID]
             ),
             ("/v1/device/unregister", ["secret": secret, "deviceToken": "aa00"], [.secret, .deviceToken]),
             (
@@ -99,7 +131,36 @@ struct OpenAPITests {
                 [.secret, .eventType, .sessionID, .serverID, .title, .body, .eventID]
             ),
         ]
+        let nested: [(String, JSON.Value, [RequestField])] = [
+            (
+                "/v1/notify",
+                ["secret": secret, "notification": ["title": "t", "body": "b", "pushType": "alert"]],
+                RequestField.allCases.filter { $0.rawValue.hasPrefix("notification.") }
+            ),
+            (
+                "/v1/device/register",
+                [
+                    "secret": secret, "deviceToken": "aa00",
+                    "preferences": [
+                        "quietHours": ["from": "22:00", "to": "06:00", "timeZone": "Europe/Berlin"]
+                    ],
+                ],
+                // Which names are time zones is the system's business.
+                RequestField.allCases.filter {
+                    $0.rawValue.hasPrefix("preferences.") && $0 != .quietHoursTimeZone
+                }
+            ),
+        ]
         var requests: [(String, JSON.Value)] = []
+        for (path, base, fields) in nested {
+            requests.append((path, base))
+            for field in fields {
+                for value in [nil] + texts.map(Optional.init) {
+                    let place = field.rawValue.split(separator: ".").map(String.init)
+                    requests.append((path, replacing(place[...], in: base, with: value)))
+                }
+            }
+        }
         for (path, base, fields) in bases {
             requests.append((path, base))
             for field in fields {
@@ -112,6 +173,19 @@ struct OpenAPITests {
         }
         return requests
     }()
+
+    /// A value with the member at a place replaced.
+    private static func replacing(
+        _ place: ArraySlice<String>, in base: JSON.Value, with value: JSON.Value?
+    ) -> JSON.Value {
+        guard let name = place.first, var object = base.object else { return base }
+        if place.count == 1 {
+            object[name] = value
+        } else {
+            object[name] = replacing(place.dropFirst(), in: object[name] ?? [:], with: value)
+        }
+        return .object(object)
+    }
 
     @Test("What it says of a request is what the code says, field by field and value by value")
     func agreement() async throws {
@@ -157,6 +231,15 @@ struct OpenAPITests {
             }
             relay.time.withLock { $0 += 10 }
             await check(.post, "/v1/event", event, 200)
+            let notify: JSON.Value = ["secret": secret, "notification": ["title": "t"]]
+            await check(.post, "/v1/notify", notify, 200)
+            await check(
+                .post, "/v1/notify",
+                [
+                    "secret": secret,
+                    "notification": ["title": .string(String(repeating: "t", count: 5000))],
+                ], 413)
+            await check(.post, "/v1/device/list", ["secret": secret], 200)
             #expect(relay.storage.state.withLock { $0.devices.count } == 1)
             await check(
                 .post, "/v1/event",

@@ -74,10 +74,18 @@ final class FakeStorage: Storage {
                 id: old?.id ?? registration.newID.text, secretHash: key.primary, token: registration.token,
                 bundleID: registration.bundleID, environment: registration.environment,
                 createdAt: old?.createdAt ?? registration.at, updatedAt: registration.at,
-                details: registration.details)
+                details: merged(old?.details, registration.details))
             if let index { state.devices[index] = device } else { state.devices.append(device) }
             return index == nil ? .created : .updated
         }
+    }
+
+    /// What is given replaces what was there.
+    private func merged(_ old: DeviceDetails?, _ new: DeviceDetails) -> DeviceDetails {
+        DeviceDetails(
+            deviceName: new.deviceName ?? old?.deviceName, deviceModel: new.deviceModel ?? old?.deviceModel,
+            osVersion: new.osVersion ?? old?.osVersion, appVersion: new.appVersion ?? old?.appVersion,
+            preferences: new.preferences ?? old?.preferences)
     }
 
     func unregister(token: String, under key: SecretKey) async throws(StorageError) -> Bool {

@@ -1,0 +1,82 @@
+import HTTPServer
+import JSON
+import Network
+import Storage
+
+/// `POST /v1/device/list`: shows a secret's devices to whoever knows it.
+struct ListRoute: AnsweringRoute {
+    let services: LoopServices
+
+    /// Reads devices and the newest rows of their delivery log.
+    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
+        let shared = services.shared
+        let wanted = try ListRequest(body: request.body, rules: services.rules)
+        let key = shared.hasher.key(of: wanted.secret)
+        trace.add(.secretHash(key.primary))
+        try shared.rates.countRegistration(key, at: services.loop.now)
+        let devices: [Device]
+        let last: [Delivery]
+        do throws(StorageError) {
+            devices = try await shared.storage.devices(of: key)
+            last = try await shared.storage.lastDeliveries(to: devices, under: key)
+        } catch {
+            throw APIError(error)
+        }
+        trace.add(.count("devices", devices.count))
+        if devices.isEmpty { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
+        return Reply(body: DeviceList(devices: devices, last: last).body)
+    }
+}
+
+/// The answer to a list: each device with what it told of itself and its last push.
+struct DeviceList: Sendable {
+    let devices: [Device]
+    /// At most one for each device.
+    let last: [Delivery]
+
+    /// The answer's body.
+    var body: [UInt8] {
+        let lastByID = Dictionary(
+            last.map { ($0.deviceID ?? "", $0) }, uniquingKeysWith: { first, _ in first })
+        var writer = JSON.Writer(capacity: 64 + 256 * devices.count)
+        writer.beginObject()
+        writer.member("ok", true)
+        writer.name("devices")
+        writer.beginArray()
+        for device in devices { append(device, lastByID[device.id], to: &writer) }
+        writer.endArray()
+        writer.endObject()
+        return writer.finish()
+    }
+
+    private func append(_ device: Device, _ last: Delivery?, to writer: inout JSON.Writer) {
+        writer.beginObject()
+        writer.member("device", device.maskedToken)
+        writer.member("bundleId", device.bundleID)
+        writer.member("apnsEnv", device.environment.rawValue)
+        writer.member("createdAt", Timestamp(device.createdAt).text)
+        writer.member("updatedAt", Timestamp(device.updatedAt).text)
+        let details = device.details
+        let texts: [(StaticString, String?)] = [
+            ("deviceName", details.deviceName), ("deviceModel", details.deviceModel),
+            ("osVersion", details.osVersion), ("appVersion", details.appVersion),
+        ]
+        for (name, text) in texts {
+            if let text { writer.member(name, text) }
+        }
+        if let preferences = details.preferences {
+            writer.name("preferences")
+            DevicePreferences(stored: preferences).write(to: &writer)
+        }
+        if let last {
+            writer.name("lastPush")
+            writer.beginObject()
+            writer.member("at", Timestamp(last.createdAt).text)
+            writer.member("eventType", last.eventType)
+            writer.member("status", last.status.rawValue)
+            if let error = last.error { writer.member("reason", error) }
+            writer.endObject()
+        }
+        writer.endObject()
+    }
+}

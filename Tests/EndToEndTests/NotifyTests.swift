@@ -1,0 +1,111 @@
+import Foundation
+import JSON
+import Network
+import Testing
+
+@Suite(.timeLimit(.minutes(2)))
+struct NotifyTests {
+    private static let secret = "a secret of the test"
+
+    private func notify(
+        _ stack: Stack, _ notification: JSON.Value, _ members: JSON.Value = [:]
+    ) async throws -> HTTPClient.Answer {
+        var body = JSON.Object()
+        body["secret"] = .string(Self.secret)
+        body["notification"] = notification
+        for member in members.object?.members ?? [] { body[member.name] = member.value }
+        return try await stack.http.post("/v1/notify", body)
+    }
+
+    @Test("What the relay takes APNs takes: alerts and background pushes, with all they can have")
+    func kinds() async throws {
+        try await Stack.run { stack in
+            try await stack.register(Self.secret, token(1))
+            try await stack.register(Self.secret, token(2))
+            let notifications: [JSON.Value] = [
+                ["title": "t"], ["badge": 0], ["sound": "default"],
+                ["sound": ["name": "x.caf", "critical": true, "volume": 1]],
+                [
+                    "title": "T", "subtitle": "S", "body": "B", "badge": 3, "sound": "ping.caf",
+                    "category": "C",
+                    "threadID": "th", "collapseID": "col-1", "interruptionLevel": "time-sensitive",
+                    "relevanceScore": 1, "priority": 5, "ttl": 0, "mutableContent": true,
+                    "contentAvailable": true, "data": ["k": ["nested": [1, nil]]],
+                ],
+                ["pushType": "background"], ["pushType": "background", "data": ["k": "v"], "ttl": 60],
+                ["body": .string(String(repeating: "a", count: 4096 - 29))],
+            ]
+            for notification in notifications {
+                let answer = try await notify(stack, notification)
+                #expect(try EventResult(answer.json()).sent == 2, "\(answer.text)")
+            }
+            let pushes = try await stack.control.pushes(token: token(1))
+            #expect(pushes.count == notifications.count)
+            #expect(pushes[4]["headers"]?["apns-collapse-id"]?.string == "col-1")
+            #expect(pushes[4]["headers"]?["apns-priority"]?.string == "5")
+            #expect(pushes[4]["headers"]?["apns-expiration"]?.string == "0")
+            #expect(pushes[4]["payload"]?["k"] == ["nested": [1, nil]])
+            #expect(pushes[5]["pushType"] == "background")
+            #expect(pushes[5]["payload"] == ["aps": ["content-available": 1]])
+            // One device alone, once for its eventID.
+            let one: JSON.Value = ["deviceToken": .string(token(2)), "eventID": "e"]
+            for _ in 0..<2 {
+                #expect(try EventResult(try await notify(stack, ["title": "only"], one).json()).sent == 1)
+            }
+            #expect(try await stack.control.pushes(token: token(2)).count == notifications.count + 1)
+            let tooLarge = try await notify(stack, ["body": .string(String(repeating: "a", count: 4068))])
+            #expect(tooLarge.status == 413 && tooLarge.text.contains("4097 bytes"))
+        }
+    }
+
+    @Test("A notification that APNs can't take now is queued and comes as it was meant")
+    func queued() async throws {
+        try await Stack.run { stack in
+            try await stack.register(Self.secret, token(1))
+            try await stack.control.put("/rules", ["id": "busy", "reason": "TooManyRequests", "count": 1])
+            let notification: JSON.Value = ["pushType": "background", "collapseID": "c", "data": ["k": "v"]]
+            let result = try EventResult(try await notify(stack, notification).json())
+            #expect(result.queued == 1)
+            let pushes = try await eventually {
+                try await stack.control.pushes()
+            } until: {
+                $0.count == 2
+            }
+            let push = try #require(pushes.last)
+            #expect(push["status"] == 200 && push["pushType"] == "background")
+            #expect(push["headers"]?["apns-collapse-id"]?.string == "c")
+            #expect(push["headers"]?["apns-priority"]?.string == "5")
+            #expect(push["payload"] == ["aps": ["content-available": 1], "k": "v"])
+        }
+    }
+
+    @Test("Preferences and details live through a restart, mute, and are listed with the last push")
+    func preferences() async throws {
+        try await Stack.run { stack in
+            var body = JSON.Object()
+            body["secret"] = .string(Self.secret)
+            body["deviceToken"] = .string(token(1))
+            body["deviceName"] = "Ada's phone"
+            body["preferences"] = ["eventTypes": ["error"]]
+            #expect(try await stack.http.post("/v1/device/register", body).status == 200)
+            try await stack.register(Self.secret, token(2))
+            #expect(try await stack.relay.stop() == 0)
+            try await stack.restartRelay()
+            let result = try await stack.event(Self.secret)
+            #expect(result.sent == 1 && result.status(token(1)) == "muted")
+            #expect(try await stack.control.pushes(token: token(1)).isEmpty)
+            let devices = try await eventually {
+                let list = try await stack.http.post(
+                    "/v1/device/list", #"{"secret":"a secret of the test"}"#)
+                return try list.json()["devices"]?.array ?? []
+            } until: {
+                $0.last?["lastPush"] != nil
+            }
+            #expect(devices.map { $0["deviceName"] } == ["Ada's phone", nil])
+            #expect(devices.first?["preferences"] == ["eventTypes": ["error"]])
+            #expect(devices.first?["lastPush"] == nil)
+            #expect(devices.last?["lastPush"]?["status"] == "sent")
+            #expect(devices.last?["device"]?.string == "…" + token(2).suffix(8))
+        }
+    }
+}

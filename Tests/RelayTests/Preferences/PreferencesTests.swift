@@ -1,0 +1,192 @@
+import APNs
+import HTTPServer
+import JSON
+import Network
+import Storage
+import Testing
+
+@testable import Relay
+
+@Suite("Preferences")
+struct PreferencesTests {
+    private static let zones = TimeZones()
+
+    private func hours(_ from: String, _ to: String, _ zone: String = "Europe/Berlin") throws -> QuietHours {
+        QuietHours(
+            from: try #require(QuietHours.minute(from)), to: try #require(QuietHours.minute(to)),
+            timeZone: zone)
+    }
+
+    /// Milliseconds of a moment in UTC.
+    private func utc(_ year: Int64, _ month: Int, _ day: Int64, _ hour: Int64, _ minute: Int64)
+        -> EpochMilliseconds
+    {
+        ((CivilDate.day(year: year, month: month) + day - 1) * 1440 + hour * 60 + minute) * 60_000
+    }
+
+    @Test("Quiet hours begin with their first minute and end before their last, over midnight too")
+    func span() throws {
+        let zone = try #require(Self.zones.zone("UTC"))
+        let night = try hours("22:00", "07:00")
+        let noon = try hours("12:00", "13:30")
+        let day = utc(2026, 11, 21, 0, 0)
+        func minutes(_ hours: QuietHours) -> [Int64] {
+            (0..<1440).filter { hours.contains(day + $0 * 60_000 + 59_999, in: zone) }
+        }
+        #expect(minutes(night) == Array(0..<420) + Array(1320..<1440))
+        #expect(minutes(noon) == Array(720..<810))
+    }
+
+    @Test("They follow the clock on the wall when it is changed")
+    func daylightSaving() throws {
+        let berlin = try #require(Self.zones.zone("Europe/Berlin"))
+        let night = try hours("22:00", "07:00")
+        // In winter 07:00 is 06:00 UTC, in summer 05:00.
+        #expect(night.contains(utc(2026, 3, 28, 5, 59), in: berlin))
+        #expect(!night.contains(utc(2026, 3, 28, 6, 0), in: berlin))
+        #expect(night.contains(utc(2026, 3, 29, 4, 59), in: berlin))
+        #expect(!night.contains(utc(2026, 3, 29, 5, 0), in: berlin))
+        // 02:00 to 03:00 doesn't happen on the day on which it is skipped, and comes twice on the other.
+        let hour = try hours("02:00", "03:00")
+        let skipped = utc(2026, 3, 29, 0, 0)
+        let twice = utc(2026, 10, 25, 0, 0)
+        #expect((0..<180).count { hour.contains(skipped + $0 * 60_000, in: berlin) } == 0)
+        #expect((0..<180).count { hour.contains(twice + $0 * 60_000, in: berlin) } == 120)
+    }
+
+    @Test("Other types are muted, quiet hours are quiet, and permission passes unless it says otherwise")
+    func wishes() throws {
+        var quiet = try hours("00:00", "12:00", "UTC")
+        let now = utc(2026, 11, 21, 8, 0)
+        func wish(_ preferences: DevicePreferences, _ type: EventType?, at time: EpochMilliseconds)
+            -> DevicePreferences.Wish
+        {
+            preferences.wish(for: type, at: time, zone: Self.zones.zone)
+        }
+        let both = DevicePreferences(eventTypes: [.error, .permission], quietHours: quiet)
+        #expect(wish(both, .complete, at: now) == .muted)
+        #expect(wish(both, .error, at: now) == .quiet)
+        #expect(wish(both, .permission, at: now) == .normal)
+        #expect(wish(both, nil, at: now) == .quiet)
+        #expect(wish(both, .error, at: now + 4 * 3_600_000) == .normal)
+        #expect(wish(.none, .complete, at: now) == .normal)
+        #expect(wish(DevicePreferences(eventTypes: []), .error, at: now) == .muted)
+        #expect(wish(DevicePreferences(eventTypes: []), nil, at: now) == .normal)
+        quiet.allowPermission = false
+        #expect(wish(DevicePreferences(quietHours: quiet), .permission, at: now) == .quiet)
+        // A zone that the system has lost doesn't silence anything.
+        #expect(DevicePreferences(quietHours: quiet).wish(for: .error, at: now) { _ in nil } == .normal)
+    }
+
+    @Test("What is stored is read again as it was; what isn't understood is no wish")
+    func stored() throws {
+        for preferences in [
+            DevicePreferences.none, DevicePreferences(eventTypes: []),
+            DevicePreferences(eventTypes: [.error, .complete], quietHours: try hours("22:00", "07:05")),
+            DevicePreferences(
+                quietHours: QuietHours(from: 0, to: 1, timeZone: "Asia/Kolkata", allowPermission: false)),
+        ] {
+            let text = String(decoding: preferences.json, as: UTF8.self)
+            #expect(DevicePreferences(stored: text) == preferences)
+        }
+        for text in ["", "[]", "{\"eventTypes\":[\"start\"]}", "{\"quietHours\":{\"from\":\"22:00\"}}"] {
+            #expect(DevicePreferences(stored: text) == .none)
+        }
+    }
+
+    @Test(
+        "Times of day have two digits, a colon and two digits",
+        arguments: ["", "7:00", "24:00", "12:60", "12-30", "+1:00", "１２:30", "12:3 "])
+    func times(text: String) {
+        #expect(QuietHours.minute(text) == nil)
+    }
+
+    // MARK: In requests and pushes
+
+    private func register(
+        _ relay: RelayFixture, _ members: JSON.Value, token: String = "aa00"
+    ) async -> JSON.Value {
+        var object = JSON.Object()
+        object["secret"] = .string(RelayFixture.secret)
+        object["deviceToken"] = .string(token)
+        for member in members.object?.members ?? [] { object[member.name] = member.value }
+        return await relay.post("/v1/device/register", .object(object)).json
+    }
+
+    @Test("A registration's preferences are checked, field by field")
+    func checked() async throws {
+        let good: JSON.Value = ["from": "22:00", "to": "07:00", "timeZone": "Europe/Berlin"]
+        func hours(_ name: String, _ value: JSON.Value?) -> JSON.Value {
+            var object = good.object ?? JSON.Object()
+            object[name] = value
+            return ["quietHours": .object(object)]
+        }
+        try await RelayFixture.with { relay in
+            let faults: [(JSON.Value, String, String)] = [
+                ("x", "invalid_field", "preferences"),
+                (["eventTypes": "error"], "invalid_field", "preferences.eventTypes"),
+                (["eventTypes": ["start"]], "invalid_field", "preferences.eventTypes"),
+                (["eventTypes": ["error", "error"]], "invalid_field", "preferences.eventTypes"),
+                (["quietHours": []], "invalid_field", "preferences.quietHours"),
+                (hours("from", nil), "missing_field", "preferences.quietHours.from"),
+                (hours("from", "25:00"), "invalid_field", "preferences.quietHours.from"),
+                (hours("to", "22:00"), "invalid_field", "preferences.quietHours.to"),
+                (hours("timeZone", "Mars/Olympus"), "invalid_field", "preferences.quietHours.timeZone"),
+                (hours("allowPermission", 1), "invalid_field", "preferences.quietHours.allowPermission"),
+            ]
+            for (preferences, code, field) in faults {
+                let answer = await register(relay, ["preferences": preferences])
+                #expect(answer["code"] == .string(code) && answer["field"] == .string(field), "\(answer)")
+            }
+            #expect(relay.storage.state.withLock(\.devices).isEmpty)
+            let wanted: JSON.Value = ["eventTypes": ["error", "complete"], "quietHours": good]
+            #expect(
+                await register(relay, ["preferences": wanted, "deviceName": "Ada's phone"])["ok"] == true)
+            // Absent, they stay; given, they are replaced.
+            #expect(await register(relay, ["osVersion": "26.1"])["ok"] == true)
+            let list = await relay.post("/v1/device/list", ["secret": .string(RelayFixture.secret)]).json
+            let device = list["devices"]?.array?.first
+            #expect(
+                device?["preferences"] == [
+                    "eventTypes": ["complete", "error"],
+                    "quietHours": [
+                        "from": "22:00", "to": "07:00", "timeZone": "Europe/Berlin", "allowPermission": true,
+                    ],
+                ])
+            #expect(device?["deviceName"] == "Ada's phone" && device?["osVersion"] == "26.1")
+            #expect(await register(relay, ["preferences": [:]])["ok"] == true)
+            let after = await relay.post("/v1/device/list", ["secret": .string(RelayFixture.secret)]).json
+            #expect(after["devices"]?.array?.first?["preferences"] == [:])
+        }
+    }
+
+    @Test("Muted devices get nothing and are counted; in quiet hours a push is passive and without sound")
+    func pushes() async throws {
+        try await RelayFixture.with { relay in
+            // 2027-01-15 08:00 UTC.
+            let quiet: JSON.Value = ["from": "07:00", "to": "09:00", "timeZone": "UTC"]
+            #expect(await register(relay, [:], token: "aa00")["ok"] == true)
+            #expect(
+                await register(relay, ["preferences": ["eventTypes": ["error"]]], token: "bb00")["ok"] == true
+            )
+            #expect(
+                await register(relay, ["preferences": ["quietHours": quiet]], token: "cc00")["ok"] == true)
+            let answer = await relay.event().json
+            #expect(
+                answer["sent"] == 2 && answer["failed"] == 0 && answer["queued"] == 0 && answer["muted"] == 1)
+            #expect(answer["deliveries"]?.array?.map { $0["status"] } == ["sent", "muted", "sent"])
+            let pushes = await relay.onLoop { $0.production.pushes }
+            #expect(pushes.map(\.deviceToken.text) == ["aa00", "cc00"])
+            let aps = try pushes.map { try JSON.parse($0.payload, maxBytes: 4096)["aps"] }
+            #expect(aps[0]?["sound"] == "default" && aps[0]?["interruption-level"] == nil)
+            #expect(aps[1]?["sound"] == nil && aps[1]?["interruption-level"] == "passive")
+            #expect(aps[1]?["alert"] == aps[0]?["alert"])
+            // A question for permission comes as always.
+            let permission = await relay.event(["eventType": "permission"]).json
+            #expect(permission["sent"] == 2 && permission["muted"] == 1)
+            let last = try #require(await relay.onLoop { $0.production.pushes.last })
+            #expect(try JSON.parse(last.payload, maxBytes: 4096)["aps"]?["sound"] == "default")
+            #expect(await relay.onLoop { $0.services.slots.taken } == 0)
+        }
+    }
+}
