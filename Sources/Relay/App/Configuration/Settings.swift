@@ -185,10 +185,11 @@ enum Settings {
 
     static let eventsPerMinute = Setting(
         "RELAY_EVENTS_PER_MINUTE", .limits, .integer(0...10_000_000), default: 600,
-        "Events of one secret; as many may come at once after a quiet minute. 0: no limit.")
+        "Events and notifications of one secret; as many may come at once after a quiet minute. 0: no limit.")
     static let registrationsPerMinute = Setting(
         "RELAY_REGISTRATIONS_PER_MINUTE", .limits, .integer(0...10_000_000), default: 120,
-        "Registrations and unregistrations of one secret, counted together in the same way. 0: no limit.")
+        "Registrations, unregistrations and lists of one secret, counted together in the same way. 0: no limit."
+    )
     static let unknownSecretsPerMinute = Setting(
         "RELAY_UNKNOWN_SECRETS_PER_MINUTE", .limits, .integer(0...10_000_000), default: 600,
         "Requests of one client address (an IPv6 /64 counts as one) for secrets without devices: events, first "
