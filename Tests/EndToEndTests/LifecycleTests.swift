@@ -81,6 +81,32 @@ struct LifecycleTests {
         }
     }
 
+    @Test("relay health ends with 0 while the relay serves, with TLS too, and with 1 when it doesn't")
+    func health() async throws {
+        let files = try TemporaryDirectory()
+        let (certificate, key) = (files.file("certificate.pem"), files.file("key.pem"))
+        let made = try SelfSignedCertificate(names: ["relay.example.org"], addresses: [])
+        try Data(made.certificate).write(to: URL(fileURLWithPath: certificate))
+        try Data(made.privateKey).write(to: URL(fileURLWithPath: key))
+        for tls in [[:], ["RELAY_TLS_CERT_FILE": certificate, "RELAY_TLS_KEY_FILE": key]] {
+            try await Stack.run(tls) { stack in
+                let port = ["PORT": String(stack.http.endpoint.port)]
+                func health(_ environment: [String: String]) async throws -> (Int32, String) {
+                    let program = try Program("relay", ["health"], environment: environment)
+                    return (try await program.ended(), program.output)
+                }
+                let asked = port.merging(tls) { $1 }
+                #expect(try await health(asked) == (0, ""))
+                #expect(try await health(asked.merging(["HOST": "0.0.0.0"]) { $1 }) == (0, ""))
+                if !tls.isEmpty { #expect(try await health(port).0 == 1) }
+                #expect(try await stack.relay.stop() == 0)
+                let (status, output) = try await health(asked)
+                #expect(status == 1 && output.contains("does not serve"))
+            }
+        }
+        #expect(try await Program("relay", ["health"], environment: ["PORT": "0"]).ended() == 78)
+    }
+
     @Test("A start that can't work names every problem and ends with 78, or 69 for the database")
     func badStarts() async throws {
         let directory = try TemporaryDirectory()

@@ -100,6 +100,11 @@ enum Bounds {
     /// Between two steps.
     static let upkeepPause: Duration = .milliseconds(50)
 
+    // MARK: relay health
+
+    /// For the whole question: connecting, TLS, and the first bytes of the answer.
+    static let healthDeadline: Duration = .seconds(3)
+
     // MARK: Start and end
 
     /// Before a database server that is down at the start is asked again; each further wait is twice as long.

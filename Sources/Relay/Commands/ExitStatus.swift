@@ -2,6 +2,8 @@
 enum ExitStatus: Int32, Error, Sendable {
     /// All went well.
     case success = 0
+    /// `relay health`: the relay does not serve.
+    case unhealthy = 1
     /// `EX_USAGE`: the command line makes no sense.
     case usage = 64
     /// `EX_DATAERR`: a database holds other data than it should for what was asked.

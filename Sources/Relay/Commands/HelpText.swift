@@ -7,6 +7,7 @@ enum HelpText {
         case .serve: command(.serve, serve)
         case .migrate: command(.migrate, migrate)
         case .copy: command(.copy, copy)
+        case .health: command(.health, health)
         }
     }
 
@@ -19,17 +20,20 @@ enum HelpText {
         Usage: relay [serve] [--SETTING VALUE]...
                relay migrate [--dry-run] [--SETTING VALUE]...
                relay copy --from URL --to URL [--merge]
-               relay [serve|migrate|copy] --help
+               relay health [--SETTING VALUE]...
+               relay [serve|migrate|copy|health] --help
                relay --version
 
         serve     Serve the HTTP API until SIGTERM or SIGINT. The default command.
         migrate   Bring the database's tables up to date and exit. serve does it too when it starts.
         copy      Copy everything from one database to another, of the same engine or not.
+        health    Ask the relay on this machine for GET /health: exit status 0 when it serves, 1 when not.
 
         Settings come from environment variables and, before them, from flags of the same name:
         PORT is --port. relay serve --help lists them.
 
-        Exit statuses: 0 success, 64 wrong usage, 65 data in the way of a copy, 69 database or port unavailable, 70 a defect,
+        Exit statuses: 0 success, 1 unhealthy, 64 wrong usage, 65 data in the way of a copy,
+        69 database or port unavailable, 70 a defect,
         78 wrong configuration, 130 a second SIGTERM or SIGINT.
 
         """
@@ -58,6 +62,13 @@ enum HelpText {
 
         Exit statuses: 0 all of it arrived, 65 the target has other data or what arrived differs,
         69 a database is unavailable, 130 interrupted.
+        """
+
+    private static let health = """
+        Usage: relay health [--SETTING VALUE]...
+
+        Asks the relay on this machine for GET /health. Exit status 0 when it serves, 1 when not. It has
+        the settings of the relay that it asks: for a container's health check its environment.
         """
 
     private static func command(_ user: SettingUser, _ head: String) -> String {

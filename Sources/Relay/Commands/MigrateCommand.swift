@@ -1,4 +1,3 @@
-import Network
 import Storage
 
 /// `relay migrate`: brings the database's tables up to date and tells what it did.
@@ -7,21 +6,8 @@ enum MigrateCommand {
     ///
     /// A dry run prints the SQL instead, and changes nothing.
     static func run(_ configuration: MigrateConfiguration, isDryRun: Bool) -> ExitStatus {
-        Signals.prepare()
-        let end = Lock<ExitStatus?>(nil)
-        Task {
-            let database = configuration.database
-            let status = isDryRun ? await show(database) : await migrate(database)
-            end.withLock { $0 = status }
-            Signals.wakeMainThread()
-        }
-        while true {
-            switch Signals.wait(atMost: nil) {
-            case .request(.stop): return .interrupted
-            case .woken: if let status = end.withLock({ $0 }) { return status }
-            case .request(.reload), .timeout: continue
-            }
-        }
+        let database = configuration.database
+        return CommandTask.run { isDryRun ? await show(database) : await migrate(database) }
     }
 
     private static func migrate(_ database: DatabaseURL) async -> ExitStatus {

@@ -36,6 +36,7 @@ enum Program {
             case .serve: return ServeCommand.run(try ServeConfiguration(sources))
             case .migrate: return MigrateCommand.run(try MigrateConfiguration(sources), isDryRun: isDryRun)
             case .copy: return CopyCommand.run(try CopyConfiguration(sources))
+            case .health: return HealthCommand.run(try HealthConfiguration(sources))
             }
         } catch {
             StandardError.message(error.description)

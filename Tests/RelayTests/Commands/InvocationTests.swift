@@ -19,6 +19,7 @@ struct InvocationTests {
         #expect(
             try Invocation.parse(["copy", "--merge", "--from", "sqlite:a.db", "--to", "sqlite:b.db"])
                 == .run(.copy, flags: merging))
+        #expect(try Invocation.parse(["health"]) == .run(.health, flags: [:]))
     }
 
     @Test("A dry run is migrate's alone")
@@ -71,7 +72,7 @@ struct InvocationTests {
         "A command line that makes no sense is one sentence",
         arguments: [
             (["sevre"], "there is no command \"sevre\"; did you mean serve?"),
-            (["frobnicate"], "there is no command \"frobnicate\"; there are serve, migrate and copy"),
+            (["frobnicate"], "there is no command \"frobnicate\"; there are serve, migrate, copy and health"),
             (["--prot", "1"], "there is no flag --prot; did you mean --port?"),
             (["-p", "1"], "there is no flag \"-p\""),
             (["--port"], "--port needs a value"),

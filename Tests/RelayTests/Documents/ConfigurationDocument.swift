@@ -6,17 +6,23 @@ enum ConfigurationDocument {
     static var text: String {
         let chapters = SettingGroup.allCases.map { group in
             let rows = Settings.table.filter { $0.group == group }
-            let read = rows.filter { $0.users.contains(.migrate) }.map { "`\($0.name)`" }
-            var users =
-                read.isEmpty
-                ? "" : "\nAlso read by `relay migrate`: \(read.joined(separator: ", ")).\n"
-            if rows.allSatisfy({ $0.users == [.copy] }) {
-                let flags = rows.map { "`\($0.flag)`" }.joined(separator: ", ")
-                users = "\nRead by `relay copy` alone, whose flags are \(flags).\n"
-            }
-            return "## \(group.rawValue)\n\(users)\n" + Documents.table(head, rows.map(cells))
+            return "## \(group.rawValue)\n\(otherUsers(rows))\n" + Documents.table(head, rows.map(cells))
         }
         return introduction + "\n" + chapters.joined(separator: "\n") + "\n" + appsFile
+    }
+
+    /// The commands beside `relay serve` that read settings of a chapter, and which.
+    private static func otherUsers(_ rows: [SettingRow]) -> String {
+        if rows.allSatisfy({ $0.users == [.copy] }) {
+            let flags = rows.map { "`\($0.flag)`" }.joined(separator: ", ")
+            return "\nRead by `relay copy` alone, whose flags are \(flags).\n"
+        }
+        let lines = SettingUser.allCases.filter { $0 != .serve }.compactMap { user -> String? in
+            let names = rows.filter { $0.users.contains(user) }.map { "`\($0.name)`" }
+            return names.isEmpty
+                ? nil : "Also read by `relay \(user.rawValue)`: \(names.joined(separator: ", ")).\n"
+        }
+        return lines.isEmpty ? "" : "\n" + lines.joined()
     }
 
     private static let head = ["setting", "default", "accepts", "meaning"]

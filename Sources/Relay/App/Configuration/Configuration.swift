@@ -1,4 +1,5 @@
 import APNs
+import Network
 import Storage
 
 /// What `relay serve` runs with: every setting read, checked and typed, before anything is opened.
@@ -54,6 +55,32 @@ struct MigrateConfiguration: Sendable {
         log = LogConfiguration(&reader)
         reader.noteUnknownNames()
         guard reader.problems.isEmpty else { throw ConfigurationProblems(reader.problems, user: .migrate) }
+    }
+}
+
+/// What `relay health` runs with: where the relay that it asks listens.
+struct HealthConfiguration: Sendable, Equatable {
+    var port: UInt16
+    var host: String
+    var isTLS: Bool
+
+    /// Reads the settings of this command; see ``ServeConfiguration``.
+    init(_ sources: SettingSources) throws(ConfigurationProblems) {
+        var reader = SettingReader(sources)
+        port = UInt16(reader.read(Settings.port))
+        host = reader.read(Settings.host)
+        isTLS = TLSConfiguration(&reader) != nil
+        if port == 0 { reader.note("PORT is 0: which port the relay was given can't be known") }
+        guard reader.problems.isEmpty else { throw ConfigurationProblems(reader.problems, user: .health) }
+    }
+
+    /// The address to connect to: this machine where the relay listens on every address.
+    var reachableHost: String {
+        switch SocketAddress(ip: host, port: port)?.host {
+        case "0.0.0.0": "127.0.0.1"
+        case "::": "::1"
+        default: host
+        }
     }
 }
 

@@ -32,7 +32,7 @@ enum SettingGroup: String, CaseIterable, Sendable {
 
 /// The commands that read settings.
 enum SettingUser: String, CaseIterable, Sendable {
-    case serve, migrate, copy
+    case serve, migrate, copy, health
 }
 
 /// What the table says about one setting, whatever its type.

@@ -28,10 +28,10 @@ enum Settings {
     // MARK: Server
 
     static let port = Setting(
-        "PORT", .server, .integer(0...65535), default: 8787,
+        "PORT", .server, .integer(0...65535), default: 8787, users: [.serve, .health],
         "The TCP port to listen on. 0 takes any free one; the first log line says which.")
     static let host = Setting(
-        "HOST", .server, .address, default: "127.0.0.1",
+        "HOST", .server, .address, default: "127.0.0.1", users: [.serve, .health],
         "The address to listen on. 0.0.0.0 is every IPv4 address, :: every address.")
     static let loops = Setting(
         "RELAY_LOOPS", .server, optional: .integer(1...64), unset: "one per core, at most 8",
@@ -64,10 +64,10 @@ enum Settings {
     // MARK: TLS
 
     static let tlsCertFile = Setting(
-        "RELAY_TLS_CERT_FILE", .tls, optional: .path, unset: "plain HTTP",
+        "RELAY_TLS_CERT_FILE", .tls, optional: .path, unset: "plain HTTP", users: [.serve, .health],
         "The certificate chain in PEM. Set together with RELAY_TLS_KEY_FILE; SIGHUP reads both again.")
     static let tlsKeyFile = Setting(
-        "RELAY_TLS_KEY_FILE", .tls, optional: .path, unset: "plain HTTP",
+        "RELAY_TLS_KEY_FILE", .tls, optional: .path, unset: "plain HTTP", users: [.serve, .health],
         "The certificate's private key in PEM, without password.")
     static let tlsHandshakeDeadline = Setting(
         "RELAY_TLS_HANDSHAKE_DEADLINE", .tls, .duration(.milliseconds(100)...(.seconds(600))),
