@@ -60,6 +60,9 @@ start_relay() {
     await "The relay" $! curl -fsS -m 2 "$url/health"
 }
 
+# The version of this source, which CHANGELOG.md has an entry for.
+relay_version() { sed -n 's/.*current = "\(.*\)"/\1/p' Sources/Relay/App/Version.swift; }
+
 # Whether a port on loopback is free, by trying to connect.
 free_port() {
     local port
