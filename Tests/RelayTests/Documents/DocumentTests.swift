@@ -14,6 +14,32 @@ struct DocumentTests {
         #expect(Documents.read("CONFIGURATION.md") == expected, advice)
     }
 
+    @Test("deploy/relay.env is what the table of settings says, and every value in it is accepted")
+    func environmentFile() throws {
+        let expected = EnvironmentDocument.text
+        let path = "../deploy/relay.env"
+        if Documents.isUpdating { Documents.write(path, expected) }
+        let text = Documents.read(path)
+        #expect(text == expected, advice)
+
+        let settings = EnvironmentDocument.settings(in: text)
+        let rows = Settings.table.filter { $0.users.contains(.serve) }
+        let names = rows.flatMap {
+            $0.isSecret ? [$0.name, $0.fileName] : [$0.name]
+        }
+        #expect(settings.map(\.name) == names)
+        var environment = Dictionary(settings.map { ($0.name, $0.value) }) { $1 }
+        environment["APNS_TEAM_ID"] = "ABCDE12345"
+        environment["APNS_KEY_ID"] = "KEY1234567"
+        _ = try ServeConfiguration(
+            SettingSources(
+                environment: environment,
+                readFile: { path in
+                    path == EnvironmentDocument.given["APNS_PRIVATE_KEY_FILE"]
+                        ? .success(Array(TestKey.pem.utf8)) : .failure(FileFault(reason: path))
+                }))
+    }
+
     @Test("The tables in docs/API.md are those of the code")
     func api() throws {
         var text = Documents.read("API.md")

@@ -1,0 +1,63 @@
+@testable import Relay
+
+/// deploy/relay.env, made from the table of settings: what a machine's administrator edits.
+enum EnvironmentDocument {
+    /// The whole file.
+    static var text: String {
+        let chapters = SettingGroup.allCases.compactMap { group -> String? in
+            let rows = Settings.rows(of: group, for: .serve)
+            guard !rows.isEmpty else { return nil }
+            return "\n### \(group.rawValue)\n\n" + rows.map(entry).joined(separator: "\n")
+        }
+        return introduction + chapters.joined()
+    }
+
+    /// What the lines that are not comments say; an empty value counts as not set.
+    static let given = [
+        "APNS_TEAM_ID": "", "APNS_KEY_ID": "", "APNS_DEFAULT_BUNDLE_ID": "",
+        "APNS_PRIVATE_KEY_FILE": "/etc/relay/apns-key.p8",
+    ]
+
+    /// The settings' lines with the comment sign taken away: name and value, which may be empty.
+    static func settings(in text: String) -> [(name: String, value: String)] {
+        text.split(separator: "\n").compactMap { line in
+            let line = line.hasPrefix("#") ? line.dropFirst() : line
+            guard let sign = line.firstIndex(of: "="), line[..<sign].allSatisfy({ isPartOfName($0) })
+            else { return nil }
+            return (String(line[..<sign]), String(line[line.index(after: sign)...]))
+        }
+    }
+
+    private static func isPartOfName(_ character: Character) -> Bool {
+        ("A"..."Z").contains(character) || character == "_"
+    }
+
+    private static func entry(_ row: SettingRow) -> String {
+        let accepts = row.accepts.prefix(1).uppercased() + row.accepts.dropFirst()
+        let unset = row.defaultText == "required" ? "Required." : "Default: \(row.defaultText)."
+        var lines = HelpText.wrap("\(row.summary) \(accepts). \(unset)", width: 100).map { "# " + $0 }
+        lines.append(line(row.name, isValue(row.defaultText) ? row.defaultText : ""))
+        if row.isSecret { lines.append(line(row.fileName, "")) }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func line(_ name: String, _ defaultValue: String) -> String {
+        if let value = given[name] { return "\(name)=\(value)" }
+        return "#\(name)=\(defaultValue)"
+    }
+
+    /// Whether a default is a value and not words about it.
+    private static func isValue(_ text: String) -> Bool {
+        !text.contains(" ") && text != "required" && text != "nobody"
+    }
+
+    private static let introduction = """
+        # The relay's settings, read by systemd for relay.service. docs/CONFIGURATION.md says the same with more words.
+        # Made from the table of settings in the code: UPDATE_DOCS=1 swift test --filter DocumentTests
+        #
+        # A line with "#" before its name shows the default. Fill in the lines without it; for several apps with
+        # APNS_APPS_FILE, put "#" before them instead. A secret may stand in a file that NAME_FILE names: give it to
+        # root and the group relay, mode 640. After a change: systemctl restart relay
+
+        """
+}
