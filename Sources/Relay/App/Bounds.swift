@@ -37,6 +37,8 @@ enum Bounds {
     /// How much longer than `RELAY_EVENT_DEADLINE` an event's receipt is leased: for the storage calls around it, beyond
     /// how far clocks may differ.
     static let claimLeaseMargin: Duration = clockSkewMax + .seconds(30)
+    /// How much longer than `RELAY_EVENT_DEADLINE` a request waits for another's answer to its event; at most half of it.
+    static let claimWaitMargin: Duration = .milliseconds(1_500)
     /// Between the first two looks at an event that another request handles; each further wait is twice as long.
     static let claimPollIntervalMin: Duration = .milliseconds(50)
     /// The longest of these waits.

@@ -61,7 +61,9 @@ struct Pushing {
                 throw APIError(.eventConflict, field: .eventID)
             case .inProgress:
                 let waited = services.loop.now.since(started)
-                guard waited < shared.limits.eventDeadline, !Task.isCancelled else {
+                // The other one may use all of its time, and then has its answer to store.
+                let deadline = shared.limits.eventDeadline
+                guard waited < deadline + min(Bounds.claimWaitMargin, deadline / 2), !Task.isCancelled else {
                     throw APIError(.overloaded, logDetail: "another request is still handling the eventID")
                 }
                 await services.loop.pause(interval)

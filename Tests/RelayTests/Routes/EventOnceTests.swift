@@ -92,7 +92,23 @@ struct EventOnceTests {
         }
     }
 
-    @Test("Waiting for the other one ends at the event's deadline")
+    @Test("One that takes all of its time is still waited for")
+    func slow() async throws {
+        var options = RelayFixture.Options()
+        options.limits.eventDeadline = .seconds(2)
+        try await RelayFixture.with(options) { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            await relay.loop.run { _ in relay.production.value.script = { _ in nil } }
+            async let first = relay.event(["eventID": "e-1"])
+            async let second = relay.event(["eventID": "e-1"])
+            let answers = await (first, second)
+            #expect(answers.0.status == 200 && answers.0.json["queued"] == 1)
+            #expect(answers.0.body == answers.1.body)
+            #expect(await relay.onLoop { $0.production.pushes.count } == 1)
+        }
+    }
+
+    @Test("Waiting for the other one ends soon after the event's deadline")
     func waiting() async throws {
         var options = RelayFixture.Options()
         options.limits.eventDeadline = .milliseconds(30)
