@@ -86,8 +86,9 @@ extension String {
     ///
     /// `==` is by canonical equivalence: "K" equals U+212A there.
     func hasSameBytes(as other: String) -> Bool {
+        guard utf8.count == other.utf8.count else { return false }
         let mine = utf8Span.span
         let theirs = other.utf8Span.span
-        return mine.count == theirs.count && mine.indices.allSatisfy { mine[$0] == theirs[$0] }
+        return mine.indices.allSatisfy { mine[$0] == theirs[$0] }
     }
 }
