@@ -19,6 +19,7 @@ enum MySQLError {
             SQLFailure(.connectionLost, .timeout(logDetail: "no answer in time while \(action)"))
         case .lost: SQLFailure(.connectionLost, .unavailable(logDetail: detail))
         case .ending: SQLFailure(.connectionLost, .unavailable(logDetail: detail), mayBeDone: false)
+        case .passing: SQLFailure(.other, .unavailable(logDetail: detail))
         case .conflict: SQLFailure(.conflict, .unavailable(logDetail: detail))
         case .lockTimeout: SQLFailure(.conflict, .timeout(logDetail: detail))
         case .timeout: SQLFailure(.other, .timeout(logDetail: detail))
@@ -34,7 +35,8 @@ enum MySQLError {
 
     /// What a code means.
     private enum Kind {
-        case lost, ending, conflict, lockTimeout, timeout, duplicateKey, alreadyExists, refused, full,
+        case lost, ending, passing, conflict, lockTimeout, timeout, duplicateKey, alreadyExists, refused,
+            full,
             readOnly
         case corrupt, fault, value
     }
@@ -71,8 +73,18 @@ enum MySQLError {
                 ER_UNKNOWN_STMT_HANDLER, ER_NEED_REPREPARE, CR_NEW_STMT_METADATA, CR_STMT_CLOSED,
             ]
         ),
-        (.lost, [ER_CONNECTION_KILLED, ER_NEW_ABORTING_CONNECTION, ER_ABORTING_CONNECTION]),
-        (.conflict, [ER_LOCK_DEADLOCK, ER_CHECKREAD]),
+        // 4031: MySQL's, for a connection that was idle too long. An error of COMMIT itself (Galera's) says no more.
+        (
+            .lost,
+            [
+                ER_CONNECTION_KILLED, ER_NEW_ABORTING_CONNECTION, ER_ABORTING_CONNECTION, 4_031,
+                ER_ERROR_DURING_COMMIT, ER_ERROR_DURING_ROLLBACK,
+            ]
+        ),
+        // TiDB's: a write conflict, two of a transaction that must be begun again, a schema that changed.
+        (.conflict, [ER_LOCK_DEADLOCK, ER_CHECKREAD, 9_007, 8_002, 8_022, 8_028]),
+        // What Vitess says of nearly everything, and TiDB of a region or a server that can't be reached now.
+        (.passing, [ER_UNKNOWN_ERROR, 9_001, 9_002, 9_003, 9_004, 9_005, 9_006]),
         (.lockTimeout, [ER_LOCK_WAIT_TIMEOUT]),
         // 3024: MySQL's max_execution_time.
         (.timeout, [ER_STATEMENT_TIMEOUT, ER_QUERY_INTERRUPTED, 3_024]),

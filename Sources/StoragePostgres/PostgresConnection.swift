@@ -60,10 +60,13 @@ package final class PostgresConnection: SQLConnection {
         _ location: PostgresLocation, _ options: ServerOptions
     ) -> OpaquePointer? {
         let seconds = max(options.connectTimeout.components.seconds, 2)
+        // After a failover a host that was the primary still answers; only a reader may be content with it.
+        let wanted = options.access == .readOnly ? "any" : "read-write"
         // What stands before the URL is a default, what stands behind it is final.
         let pairs: [(String, String)] = [
             ("connect_timeout", String(seconds)), ("keepalives_idle", "30"), ("keepalives_interval", "10"),
             ("tcp_user_timeout", "20000"), ("fallback_application_name", "relay"),
+            ("target_session_attrs", wanted),
             ("dbname", String(decoding: location.parameters.bytes, as: UTF8.self)),
             ("client_encoding", "UTF8"),
         ]
@@ -140,6 +143,8 @@ extension PostgresConnection {
             // Building an index takes as long as it takes, up to the deadline.
             try run("SET LOCAL statement_timeout = 0")
             try run("SELECT pg_advisory_xact_lock(\(Self.schemaLock))")
+            // Whoever waits for a table keeps all others from it.
+            try run("SET LOCAL lock_timeout = \(Self.tableLockMilliseconds)")
             let result = try body()
             try run("COMMIT")
             return result
@@ -151,6 +156,7 @@ extension PostgresConnection {
 
     /// `APNR`, as in SQLite's application_id.
     private static let schemaLock = 0x4150_4E52
+    private static let tableLockMilliseconds = 5_000
 
     private func perform(
         _ sql: String, _ parameters: [SQLValue]
@@ -169,8 +175,10 @@ extension PostgresConnection {
 
     private func statement(_ sql: String) throws(SQLFailure) -> Statement {
         if let known = statements[sql] { return known }
-        var statement = Statement(
-            text: Self.numbered(sql), name: "relay_\(statements.count)", isPrepared: false)
+        let text = Self.numbered(sql)
+        // Behind a pooler the connection may have a statement of another client of ours: of this name it is this one.
+        let name = "relay_" + Digest256(of: Array(text.utf8)).hex.prefix(32)
+        var statement = Statement(text: text, name: name, isPrepared: false)
         if prepares {
             let action = "preparing " + Self.action(of: sql)
             try check(unsafe PQsendPrepare(handle, statement.name, statement.text, 0, nil), action)

@@ -23,15 +23,19 @@ enum PostgresError {
         switch state {
         case "40001", "40P01": SQLFailure(.conflict, .unavailable(logDetail: detail))
         case "23505": SQLFailure(.duplicateKey, .internalFault(logDetail: detail))
+        // CockroachDB: it is not known whether the transaction was committed.
+        case "40003": SQLFailure(.connectionLost, .unavailable(logDetail: detail), mayBeDone: true)
         case "42P07", "42701", "42710": SQLFailure(.alreadyExists, .internalFault(logDetail: detail))
         case "57014", "55P03": SQLFailure(.other, .timeout(logDetail: detail))
         // Was the primary until a moment ago: another host may be it now.
-        case "25006": SQLFailure(.connectionLost, .readOnly(logDetail: detail), mayBeDone: false)
+        case "25006": SQLFailure(.connectionLost, .unavailable(logDetail: detail), mayBeDone: false)
+        // Idle for too long, by a setting of the server's.
+        case "25P03", "25P04", "57P05": SQLFailure(.connectionLost, .unavailable(logDetail: detail))
         // A plan of before a migration; a new connection makes new ones.
         case "0A000" where detail.contains("cached plan"):
             SQLFailure(.connectionLost, .unavailable(logDetail: detail), mayBeDone: false)
         case "53100": SQLFailure(.other, .full(logDetail: detail))
-        case "28000", "28P01", "3D000": SQLFailure(.other, .refused(logDetail: detail))
+        case "28000", "28P01", "3D000", "42501": SQLFailure(.other, .refused(logDetail: detail))
         case "26000", "42P05":
             SQLFailure(
                 .connectionLost,
@@ -65,6 +69,7 @@ enum PostgresError {
             "Connection refused", "timeout expired", "could not translate host name", "starting up",
             "shutting down", "in recovery", "read-only", "No such file or directory", "too many clients",
             "server closed the connection", "No route to host", "Network is unreachable", "reset by peer",
+            "EOF detected", "closed unexpectedly", "SSL SYSCALL",
         ]
         let lasting = [
             "authentication failed", "does not exist", "no pg_hba.conf entry", "certificate", "SSL",

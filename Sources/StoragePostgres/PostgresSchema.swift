@@ -1,6 +1,9 @@
 internal import Storage
 
 /// The schema and the dialect of PostgreSQL.
+///
+/// Texts are equal when their bytes are, under every collation that a database has by default; where their order counts,
+/// the statement says `COLLATE "C"`. As a column's property CockroachDB refuses it.
 enum PostgresSchema {
     static let dialect = SQLDialect(
         begin: "BEGIN ISOLATION LEVEL READ COMMITTED",
@@ -36,15 +39,15 @@ enum PostgresSchema {
 // MARK: - The steps
 
 extension PostgresSchema {
-    /// OpenCode's tables get the width and the order of bytes that the relay counts on; no row is rewritten.
+    /// OpenCode's tables get the width that the relay counts on; no row is rewritten.
     ///
     /// Without the index two processes could have registered one device twice.
     private static let adopted = [
         """
         ALTER TABLE device_registration
-            ALTER COLUMN id TYPE varchar(36) COLLATE "C",
-            ALTER COLUMN secret_hash TYPE varchar(64) COLLATE "C",
-            ALTER COLUMN device_token TYPE varchar(400) COLLATE "C"
+            ALTER COLUMN id TYPE varchar(36),
+            ALTER COLUMN secret_hash TYPE varchar(64),
+            ALTER COLUMN device_token TYPE varchar(400)
         """,
         """
         CREATE UNIQUE INDEX IF NOT EXISTS device_registration_secret_token_idx
@@ -52,8 +55,8 @@ extension PostgresSchema {
         """,
         """
         ALTER TABLE delivery_log
-            ALTER COLUMN id TYPE varchar(36) COLLATE "C",
-            ALTER COLUMN secret_hash TYPE varchar(64) COLLATE "C",
+            ALTER COLUMN id TYPE varchar(36),
+            ALTER COLUMN secret_hash TYPE varchar(64),
             ALTER COLUMN error TYPE varchar(1024)
         """,
         "CREATE INDEX IF NOT EXISTS delivery_log_created_at_idx ON delivery_log (created_at)",
@@ -66,11 +69,11 @@ extension PostgresSchema {
     /// Keys begin with what engines shard by, and hold nothing that they would have to keep unique across shards.
     private static let devicesAndDeliveries = [
         """
-        CREATE TABLE device_registration (
-            id varchar(36) COLLATE "C" NOT NULL,
-            secret_hash varchar(64) COLLATE "C" NOT NULL,
-            device_token varchar(400) COLLATE "C" NOT NULL,
-            bundle_id varchar(255) COLLATE "C" NOT NULL,
+        CREATE TABLE IF NOT EXISTS device_registration (
+            id varchar(36) NOT NULL,
+            secret_hash varchar(64) NOT NULL,
+            device_token varchar(400) NOT NULL,
+            bundle_id varchar(255) NOT NULL,
             apns_env varchar(16) NOT NULL DEFAULT 'production',
             created_at bigint NOT NULL,
             updated_at bigint NOT NULL,
@@ -78,9 +81,9 @@ extension PostgresSchema {
         )
         """,
         """
-        CREATE TABLE delivery_log (
-            id varchar(36) COLLATE "C" NOT NULL,
-            secret_hash varchar(64) COLLATE "C" NOT NULL,
+        CREATE TABLE IF NOT EXISTS delivery_log (
+            id varchar(36) NOT NULL,
+            secret_hash varchar(64) NOT NULL,
             event_type varchar(32) NOT NULL,
             session_id varchar(255) NOT NULL,
             status varchar(16) NOT NULL,
@@ -89,21 +92,21 @@ extension PostgresSchema {
             PRIMARY KEY (secret_hash, created_at, id)
         )
         """,
-        "CREATE INDEX delivery_log_created_at_idx ON delivery_log (created_at)",
+        "CREATE INDEX IF NOT EXISTS delivery_log_created_at_idx ON delivery_log (created_at)",
     ]
 
     private static let secretLock = """
-        CREATE TABLE secret_lock (
-            secret_hash varchar(64) COLLATE "C" NOT NULL PRIMARY KEY,
+        CREATE TABLE IF NOT EXISTS secret_lock (
+            secret_hash varchar(64) NOT NULL PRIMARY KEY,
             registrations bigint NOT NULL
         )
         """
 
     private static let eventReceipts = [
         """
-        CREATE TABLE event_receipt (
-            secret_hash varchar(64) COLLATE "C" NOT NULL,
-            event_id varchar(128) COLLATE "C" NOT NULL,
+        CREATE TABLE IF NOT EXISTS event_receipt (
+            secret_hash varchar(64) NOT NULL,
+            event_id varchar(128) NOT NULL,
             content_digest varchar(64) NOT NULL,
             claim_id varchar(36) NOT NULL,
             lease_until bigint NOT NULL,
@@ -112,15 +115,15 @@ extension PostgresSchema {
             PRIMARY KEY (secret_hash, event_id)
         )
         """,
-        "CREATE INDEX event_receipt_expires_at_idx ON event_receipt (expires_at)",
+        "CREATE INDEX IF NOT EXISTS event_receipt_expires_at_idx ON event_receipt (expires_at)",
     ]
 
     private static let pendingPushes = [
         """
-        CREATE TABLE pending_push (
-            secret_hash varchar(64) COLLATE "C" NOT NULL,
-            id varchar(36) COLLATE "C" NOT NULL,
-            device_id varchar(36) COLLATE "C" NOT NULL,
+        CREATE TABLE IF NOT EXISTS pending_push (
+            secret_hash varchar(64) NOT NULL,
+            id varchar(36) NOT NULL,
+            device_id varchar(36) NOT NULL,
             event_type varchar(32) NOT NULL,
             session_id varchar(255) NOT NULL,
             payload bytea NOT NULL,
@@ -129,27 +132,27 @@ extension PostgresSchema {
             collapse_id varchar(64),
             attempts integer NOT NULL,
             due_at bigint NOT NULL,
-            lease_owner varchar(36) COLLATE "C",
+            lease_owner varchar(36),
             created_at bigint NOT NULL,
             expires_at bigint NOT NULL,
             PRIMARY KEY (secret_hash, id)
         )
         """,
-        "CREATE INDEX pending_push_due_at_idx ON pending_push (due_at, secret_hash, id)",
-        "CREATE INDEX pending_push_device_idx ON pending_push (secret_hash, device_id)",
+        "CREATE INDEX IF NOT EXISTS pending_push_due_at_idx ON pending_push (due_at, secret_hash, id)",
+        "CREATE INDEX IF NOT EXISTS pending_push_device_idx ON pending_push (secret_hash, device_id)",
         // Each claimed push looks its device up by id.
-        "CREATE INDEX device_registration_secret_id_idx ON device_registration (secret_hash, id)",
+        "CREATE INDEX IF NOT EXISTS device_registration_secret_id_idx ON device_registration (secret_hash, id)",
     ]
 
     private static let deviceDetails = [
         """
         ALTER TABLE device_registration
-            ADD COLUMN device_name varchar(128),
-            ADD COLUMN device_model varchar(128),
-            ADD COLUMN os_version varchar(128),
-            ADD COLUMN app_version varchar(128),
-            ADD COLUMN preferences text
+            ADD COLUMN IF NOT EXISTS device_name varchar(128),
+            ADD COLUMN IF NOT EXISTS device_model varchar(128),
+            ADD COLUMN IF NOT EXISTS os_version varchar(128),
+            ADD COLUMN IF NOT EXISTS app_version varchar(128),
+            ADD COLUMN IF NOT EXISTS preferences text
         """,
-        "ALTER TABLE delivery_log ADD COLUMN device_id varchar(36) COLLATE \"C\"",
+        "ALTER TABLE delivery_log ADD COLUMN IF NOT EXISTS device_id varchar(36)",
     ]
 }

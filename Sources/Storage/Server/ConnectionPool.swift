@@ -75,7 +75,9 @@ extension ConnectionPool {
             shared.calls[shared.lastCall] = call
             return shared.lastCall
         }
-        let deadline = time(call.deadline)
+        // Half of the call's time is for the work: a call that gets its connection at the last moment would only be
+        // begun, given up, and cost the connection.
+        let deadline = time(min(call.deadline, .now + options.callTimeout / 2))
         react { state, now in state.add(identifier, deadline: deadline, now: now) }
     }
 

@@ -39,7 +39,10 @@ struct ServerDevices<Connection: SQLConnection> {
         let legacy = try hashWithRows(key.legacy)
         if legacy == nil, try update(registration, key) { return try updatedResult(registration, key) }
         return try session.transaction { () throws(SQLFailure) in
-            try lock(key.primary)
+            // In one order everywhere. A relay without the pepper registers under the legacy hash meanwhile.
+            for hash in [key.primary, legacy].compactMap(\.self).sorted(by: { $0.hex < $1.hex }) {
+                try session.lock(hash, statements)
+            }
             if let legacy { try move(from: legacy, to: key.primary) }
             if try update(registration, key) { return try updatedResult(registration, key) }
             let sql = "SELECT count(*) FROM device_registration WHERE secret_hash = ?"
@@ -54,6 +57,13 @@ struct ServerDevices<Connection: SQLConnection> {
     }
 
     func unregister(_ token: String, _ key: SecretKey) throws(SQLFailure) -> Bool {
+        if let wasThere = try unregisterOnce(token, key) { return wasThere }
+        // It was there and is gone: removed, or moved to the primary hash meanwhile.
+        return try unregisterOnce(token, key) ?? false
+    }
+
+    /// Nil when a row that was found was not there any more.
+    private func unregisterOnce(_ token: String, _ key: SecretKey) throws(SQLFailure) -> Bool? {
         var rows: [(hash: SecretHash, id: String)] = []
         try session.query(
             "SELECT secret_hash, id FROM device_registration WHERE secret_hash IN (?, ?) AND device_token = ?",
@@ -68,7 +78,7 @@ struct ServerDevices<Connection: SQLConnection> {
                     [.hash(row.hash), .text(row.id)])
                 try dropPushes(for: row.id, row.hash)
             }
-            return deleted > 0
+            return deleted > 0 ? true : nil
         }
     }
 
@@ -164,35 +174,39 @@ extension ServerDevices {
             values + Self.details(device.details))
     }
 
-    private func lock(_ hash: SecretHash) throws(SQLFailure) {
-        _ = try session.execute(statements.makeLock, [.hash(hash)])
-        _ = try session.execute(statements.takeLock, [.hash(hash)])
-    }
-
     /// The hash, if it has rows.
     private func hashWithRows(_ hash: SecretHash?) throws(SQLFailure) -> SecretHash? {
         guard let hash else { return nil }
-        let sql = "SELECT created_at FROM device_registration WHERE secret_hash = ? LIMIT 1"
-        return try integer(sql, [.hash(hash)]) == nil ? nil : hash
+        for table in ["device_registration", "pending_push"] {
+            let sql = "SELECT created_at FROM \(table) WHERE secret_hash = ? LIMIT 1"
+            if try integer(sql, [.hash(hash)]) != nil { return hash }
+        }
+        return nil
     }
 
     /// Moves all rows of a secret to its primary hash; where a token has both, the primary row stays.
     ///
     /// As delete and insert: engines that shard by `secret_hash` refuse to change it.
     private func move(from legacy: SecretHash, to primary: SecretHash) throws(SQLFailure) {
-        let kept = try devices(of: SecretKey(primary: primary, legacy: legacy))
-        for device in kept where device.secretHash == legacy {
-            let deleted = try session.execute(
+        let current = try devices(of: SecretKey(primary: primary)).map { Array($0.token.utf8) }
+        let tokens = Set(current)
+        var found: [Device] = []
+        // Held until the end, so that no change of them is undone by the copy.
+        let sql = "SELECT \(Self.columns()) FROM device_registration WHERE secret_hash = ? FOR UPDATE"
+        try session.query(sql, [.hash(legacy)]) { row throws(SQLFailure) in
+            found.append(try Self.device(row))
+        }
+        for device in found {
+            _ = try session.execute(
                 "DELETE FROM device_registration WHERE secret_hash = ? AND id = ?",
                 [.hash(legacy), .text(device.id)])
-            guard deleted > 0 else { continue }
+            guard !tokens.contains(Array(device.token.utf8)) else { continue }
             try insert(
                 Device(
                     id: device.id, secretHash: primary, token: device.token, bundleID: device.bundleID,
                     environment: device.environment, createdAt: device.createdAt,
                     updatedAt: device.updatedAt, details: device.details))
         }
-        _ = try session.execute("DELETE FROM device_registration WHERE secret_hash = ?", [.hash(legacy)])
         try ServerQueue(session: session, statements: statements).move(from: legacy, to: primary)
     }
 }

@@ -45,13 +45,17 @@ struct ServerQueue<Connection: SQLConnection> {
         let chosen = try choose(dueAt: now, limit: limit)
         guard !chosen.isEmpty || session.isRepeated else { return [] }
         // In the same order everywhere, so that those who claim together wait for one another less often.
-        var rest = chosen.sorted { ($0.secretHash.hex, $0.id) < ($1.secretHash.hex, $1.id) }[...]
-        while !rest.isEmpty {
-            let size = Insertion.chunkSizes.first { $0 <= rest.count } ?? 1
-            try take(rest.prefix(size), lease)
-            rest = rest.dropFirst(size)
+        let inOrder = chosen.sorted { ($0.secretHash.hex, $0.id) < ($1.secretHash.hex, $1.id) }
+        // All or none, so that one which is begun again after a conflict leaves none leased to nobody.
+        return try session.transaction { () throws(SQLFailure) in
+            var rest = inOrder[...]
+            while !rest.isEmpty {
+                let size = Insertion.chunkSizes.first { $0 <= rest.count } ?? 1
+                try take(rest.prefix(size), lease)
+                rest = rest.dropFirst(size)
+            }
+            return try held(lease, chosen, now)
         }
-        return try held(lease, chosen, now)
     }
 
     func settle(_ settlements: [Settlement]) throws(SQLFailure) -> [Bool] {
@@ -71,22 +75,22 @@ struct ServerQueue<Connection: SQLConnection> {
         }
     }
 
-    /// Moves a secret's rows to another hash, each unless a worker changes it meanwhile.
+    /// Moves a secret's rows to another hash; a worker that holds one waits and then finds it gone.
     ///
     /// As delete and insert: engines that shard by `secret_hash` refuse to change it.
     func move(from old: SecretHash, to new: SecretHash) throws(SQLFailure) {
         var found: [Row] = []
         let columns = ServerStatements.pushColumns.joined(separator: ", ")
-        try session.query("SELECT \(columns) FROM pending_push WHERE secret_hash = ?", [.hash(old)]) {
+        try session.query(
+            "SELECT \(columns) FROM pending_push WHERE secret_hash = ? FOR UPDATE", [.hash(old)]
+        ) {
             row throws(SQLFailure) in
             found.append(try Self.row(row))
         }
         var moved: [Row] = []
         for row in found {
-            let deleted = try session.execute(
-                "DELETE FROM pending_push WHERE secret_hash = ? AND id = ? AND due_at = ?",
-                [.hash(old), .text(row.push.id), .integer(row.push.dueAt)])
-            guard deleted > 0 else { continue }
+            _ = try session.execute(
+                "DELETE FROM pending_push WHERE secret_hash = ? AND id = ?", [.hash(old), .text(row.push.id)])
             moved.append(Row(push: row.push.under(new), leaseOwner: row.leaseOwner))
         }
         try insert(moved, statements.insertPushes, dueAt: nil)
@@ -118,8 +122,7 @@ extension ServerQueue {
         var waiting = try countPushes(of: secret)
         if waiting + count > limit / 2 {
             // Near the bound callers count one after the other; far from it none of them can pass it.
-            _ = try session.execute(statements.makeLock, [.hash(secret)])
-            _ = try session.execute(statements.takeLock, [.hash(secret)])
+            try session.lock(secret, statements)
             waiting = try countPushes(of: secret)
         }
         let devices = try ids("SELECT id FROM device_registration WHERE secret_hash = ?", secret)

@@ -29,8 +29,12 @@ struct ServerSchema<Connection: SQLConnection> {
                 WHERE table_schema = \(Connection.dialect.currentSchema)
                 AND table_name IN ('relay_schema', 'device_registration', 'delivery_log')
                 """))
-        if tables.contains("relay_schema") { return .relay(version: try version()) }
-        if tables.isEmpty { return .empty }
+        let isBegun = tables.contains("relay_schema")
+        if isBegun, case let version = try version(), version > 0 { return .relay(version: version) }
+        // Where DDL commits by itself the first step may have ended in its middle: the tables say what is to be done,
+        // and its statements do no harm to what they did before.
+        let ours = tables.subtracting(["relay_schema"])
+        if ours.isEmpty || (isBegun && ours.count < adoptedColumns.count) { return .empty }
         for (table, columns) in adoptedColumns {
             let found = try connection.texts(
                 """
@@ -89,8 +93,9 @@ struct ServerSchema<Connection: SQLConnection> {
                 // An earlier attempt came this far: where DDL commits by itself, a step can end in its middle.
             }
         }
+        // On a cluster the lock is one node's, and another process may have come this far elsewhere.
         _ = try connection.execute(
-            "INSERT INTO relay_schema (version, summary) VALUES (?, ?)",
+            Connection.dialect.insertUnlessPresent("INTO relay_schema (version, summary) VALUES (?, ?)"),
             [.integer(Int64(pending.step.rawValue)), .text(pending.step.summary)])
     }
 

@@ -20,10 +20,20 @@ struct ServerSession<Connection: SQLConnection> {
         try connection.query(sql, parameters, row: row)
     }
 
+    /// Makes whoever else locks the secret wait for this transaction's end.
+    ///
+    /// The row is updated before it is made: two who insert it share a lock that neither can then turn into its own.
+    func lock(_ hash: SecretHash, _ statements: ServerStatements) throws(SQLFailure) {
+        guard try execute(statements.takeLock, [.hash(hash)]) == 0 else { return }
+        _ = try execute(statements.makeLock, [.hash(hash)])
+        _ = try execute(statements.takeLock, [.hash(hash)])
+    }
+
     /// Commits what `body` does, or takes all of it back when it throws or can't be committed.
     func transaction<Result>(_ body: () throws(SQLFailure) -> Result) throws(SQLFailure) -> Result {
         let result: Result
         do throws(SQLFailure) {
+            try checkTime()
             try connection.run(Connection.dialect.begin)
             result = try body()
             try checkTime()
@@ -37,7 +47,9 @@ struct ServerSession<Connection: SQLConnection> {
             try connection.run("COMMIT")
         } catch {
             rollBack()
-            throw error
+            // Whatever else it says, a COMMIT that failed may have been done, unless the server took it back.
+            guard error.kind != .conflict else { throw error }
+            throw SQLFailure(.connectionLost, .unavailable(logDetail: error.error.logDetail), mayBeDone: true)
         }
         return result
     }
