@@ -66,8 +66,10 @@ let package = Package(
             name: "HTTP2Testing", dependencies: ["HTTP2", "Network"], path: "Tests/HTTP2Testing",
             swiftSettings: strict),
         .executableTarget(
-            name: "Bench", dependencies: ["APNs", "JSON", "Network", "Storage"], path: "Tests/Bench/Driver",
-            swiftSettings: strict),
+            name: "Bench",
+            dependencies: [
+                "APNs", "JSON", "Network", "Storage", "StorageMySQL", "StoragePostgres", "StorageSQLite",
+            ], path: "Tests/Bench/Driver", swiftSettings: strict),
 
         tests("JSONTests", ["JSON"]),
         // A library, because the tests of every storage driver run its cases.

@@ -4,6 +4,8 @@ private let usage = """
     usage: Bench loop --port N       serves one fixed answer straight from a channel, until it is killed
            Bench client --port N --ca FILE --key FILE --tokens FILE --in-flight N --count N --connections N
                                      sends pushes and prints what it took
+           Bench storage --url URL --rows N --in-flight N --count N --kind look-ups|registrations
+                                     asks a database and prints what it took
     """
 
 /// Runs the part that the command line names and returns the exit status.
@@ -13,6 +15,7 @@ func runCommand(_ arguments: [String]) -> Int32 {
         switch arguments.dropFirst().first {
         case "loop": try serveFixedAnswer(options)
         case "client": try sendPushes(options)
+        case "storage": try loadStorage(options)
         default: throw BenchError.usage("which part?")
         }
         return 0
@@ -22,7 +25,8 @@ func runCommand(_ arguments: [String]) -> Int32 {
     }
 }
 
-private func complain(_ text: String) {
+/// Writes to standard error.
+func complain(_ text: String) {
     let bytes = Array(text.utf8)
     _ = write(STDERR_FILENO, bytes, bytes.count)
 }

@@ -12,36 +12,70 @@ from statistics import median
 from . import wrk
 from .client import Material, h2load, run_h2load
 from .programs import pushes_accepted, start_relay, start_simulator
+from .storage import Servers
 
 SECRETS = 10
 REGISTRARS = 16  # connections that register devices
 REFERENCE_PUSHES = 100_000
-# devices under each secret, wrk's connections
-CASES = [(1, 64), (10, 16), (100, 4)]
+# devices under each secret, wrk's connections, the least share of the reference's pushes a second
+CASES = [(1, 64, 0.2), (10, 16, 0), (100, 4, 0.55)]
+
+
+# what APNs' latency allows: so many pushes in flight, each for so long
+FAR_IN_FLIGHT, FAR_SECONDS, FAR_GOAL = 1_000, 0.05, 0.9
 
 
 def measure(workplace):
     workplace.build("relay", "apns-simulator")
     material = Material(workplace)
-    for devices, connections in CASES:
-        simulator = start_simulator(workplace)
-        relay = start_relay(workplace, simulator, {"RELAY_DEVICES_PER_SECRET_MAX": str(max(devices, 50))})
-        register(relay.port, devices)
-        compare(workplace, material, simulator, relay, devices, connections)
-        workplace.stop(relay)
-        workplace.stop(simulator)
+    for devices, connections, goal in CASES:
+        against_h2load(workplace, material, "", devices, connections, goal)
+    far_away(workplace)
+    with Servers(workplace) as servers:
+        for engine, name in (("postgres", "Postgres"), ("mysql", "MariaDB")):
+            for devices, connections, _ in (CASES[0], CASES[-1]):
+                url = servers.database(engine, f"relay_{devices}")
+                against_h2load(workplace, material, f" on {name}", devices, connections, 0, {"DATABASE_URL": url})
 
 
-def compare(workplace, material, simulator, relay, devices, connections):
-    result = workplace.result(f"events, {devices} device{'s'[:devices - 1]}", "/s", "h2load, pushes", each=devices)
+def against_h2load(workplace, material, where, devices, connections, goal, settings=None):
+    simulator = start_simulator(workplace)
+    relay = serve(workplace, simulator, devices, settings or {})
+    result = workplace.result(
+        f"events, {devices} device{'s'[:devices - 1]}{where}", "/s", "h2load, pushes", goal=goal, each=devices)
     count = REFERENCE_PUSHES // (3 if workplace.quick else 1)
     theirs = h2load(material, simulator.port, 100, count)
-    ours = wrk.command(relay.port, connections, 1 if workplace.quick else 3, "event", SECRETS)
     workplace.reproduce(theirs)
+    compare(workplace, result, simulator, relay, devices, connections, lambda: run_h2load(workplace, theirs, count))
+    workplace.stop(relay)
+    workplace.stop(simulator)
+
+
+def far_away(workplace):
+    """A thousand pushes in flight to an APNs that takes its time, next to what that time allows."""
+    devices = 100
+    simulator = start_simulator(workplace, "--latency", f"{FAR_SECONDS * 1000:.0f}ms")
+    relay = serve(workplace, simulator, devices, {})
+    result = workplace.result(
+        f"events, {devices} devices, 50 ms away", "/s", "allowed, pushes", goal=FAR_GOAL, each=devices)
+    allowed = FAR_IN_FLIGHT / FAR_SECONDS
+    compare(workplace, result, simulator, relay, devices, FAR_IN_FLIGHT // devices, lambda: (allowed, None))
+    workplace.stop(relay)
+    workplace.stop(simulator)
+
+
+def serve(workplace, simulator, devices, settings):
+    relay = start_relay(workplace, simulator, {"RELAY_DEVICES_PER_SECRET_MAX": str(max(devices, 50)), **settings})
+    register(relay.port, devices)
+    return relay
+
+
+def compare(workplace, result, simulator, relay, devices, connections, reference):
+    ours = wrk.command(relay.port, connections, 1 if workplace.quick else 3, "event", SECRETS)
     workplace.reproduce(ours)
     middle, slow = [], []
     for turn in range(workplace.runs):
-        rate, cpu = run_h2load(workplace, theirs, count)
+        rate, cpu = reference()
         before = pushes_accepted(simulator)
         figures = wrk.run(workplace, relay, ours)
         if pushes_accepted(simulator) - before < figures["requests"] * devices:
@@ -51,7 +85,7 @@ def compare(workplace, material, simulator, relay, devices, connections):
         result.add(figures["rate"], rate, figures["cpu"], cpu)
         workplace.progress(result, turn)
     result.remark = (
-        f"{median(result.ours) * devices:,.0f} pushes/s, p50 {median(middle):.1f} ms, p99 {median(slow):.1f} ms, "
+        f"{median(result.ours) * devices:,.0f} pushes/s, {median(result.cpu_ours) / devices:.1f} us a push, p50 {median(middle):.1f} ms, p99 {median(slow):.1f} ms, "
         f"peak {relay.peak_mebibytes:.0f} MiB")
 
 

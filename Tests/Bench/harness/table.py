@@ -43,7 +43,7 @@ def _machine():
 def _row(result):
     verdict = result.remark
     if result.goal:
-        verdict = f"goal {result.goal}: {'reached' if result.ratio >= result.goal else 'MISSED'}"
+        verdict = f"goal {result.goal}: {'reached' if result.ratio >= result.goal else 'MISSED'}  {verdict}".rstrip()
     return (
         result.name, _number(median(result.ours)) + result.unit, _range(result.ours), result.reference,
         _number(median(result.theirs)) + result.unit, _range(result.theirs), f"{result.ratio:.2f}",

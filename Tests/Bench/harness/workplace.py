@@ -43,6 +43,7 @@ class Result:
         self.theirs.append(theirs)
         if cpu_ours is not None:
             self.cpu_ours.append(cpu_ours)
+        if cpu_theirs is not None:
             self.cpu_theirs.append(cpu_theirs)
 
     @property

@@ -1,0 +1,146 @@
+"""The three databases: look-ups and registrations at few rows and at a million, and a copy of the million through all.
+
+The reference of a look-up in the large table is the same look-up in the small one.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import sqlite3
+import subprocess
+import sys
+import time
+
+from .workplace import BIN, PACKAGE
+
+SMALL, LARGE = 1_000, 1_000_000
+IN_FLIGHT = 64
+LOOKUPS, REGISTRATIONS = 40_000, 10_000
+GOAL = 0.667  # a look-up among a million rows costs at most 1.5 times one among a thousand
+COPY_DEADLINE = 1_800  # seconds
+DATABASES = PACKAGE / "Tests" / "Support" / "databases"
+
+
+def measure(workplace):
+    workplace.build("relay", "Bench")
+    large = LARGE // (10 if workplace.quick else 1)
+    with Servers(workplace) as servers:
+        files = {rows: sqlite_with(workplace, rows) for rows in (SMALL, large)}
+        places = {rows: {"sqlite": files[rows]} for rows in files}
+        for rows in (SMALL, large):
+            for engine in ("postgres", "mysql"):
+                places[rows][engine] = servers.database(engine, f"bench_{rows}")
+        copy_chain(workplace, places[SMALL], SMALL)
+        copy_chain(workplace, places[large], large)
+        for engine in ("sqlite", "postgres", "mysql"):
+            urls = (places[large][engine], places[SMALL][engine])
+            compare(workplace, engine, "look-ups", LOOKUPS, urls, (large, SMALL), GOAL)
+            compare(workplace, engine, "registrations", REGISTRATIONS, urls, (large, SMALL), 0)
+
+
+def compare(workplace, engine, kind, count, urls, rows, goal):
+    count //= 10 if workplace.quick else 1
+    result = workplace.result(f"{engine}, {kind}, {rows[0]:,} rows", "/s", f"{rows[1]:,} rows", goal=goal)
+    commands = [
+        [BIN / "Bench", "storage", "--url", url, "--rows", number, "--in-flight", IN_FLIGHT, "--count", count, "--kind", kind]
+        for url, number in zip(urls, rows)]
+    for turn in range(workplace.runs):
+        figures = [json.loads(workplace.load(command).output.splitlines()[-1]) for command in commands]
+        rates = [figure["count"] * 1e6 / figure["microseconds"] for figure in figures]
+        cpu = [figure["cpuMicroseconds"] / figure["count"] for figure in figures]
+        result.add(rates[0], rates[1], cpu[0], cpu[1])
+        workplace.progress(result, turn)
+
+
+def sqlite_with(workplace, rows):
+    """A SQLite database with one device under each of so many secrets."""
+    file = workplace.directory / f"bench-{rows}.db"
+    subprocess.run([BIN / "relay", "migrate"], check=True, stdout=subprocess.DEVNULL, env=database_url(f"sqlite:{file}"))
+    database = sqlite3.connect(file)
+    with database:
+        database.executemany(
+            "INSERT INTO device_registration (id, secret_hash, device_token, bundle_id, apns_env, created_at, updated_at)"
+            " VALUES (?, ?, ?, 'com.example.app', 'production', ?, ?)", map(device, range(rows)))
+    database.close()
+    return f"sqlite:{file}"
+
+
+def device(number):
+    secret = f"secret-of-the-bench-{number}".encode()
+    token = hashlib.sha256(b"token" + secret).hexdigest()
+    at = 1_700_000_000_000 + number
+    identifier = f"{at:012x}7{token[:3]}8{token[3:6]}{token[6:18]}"
+    parts = (identifier[:8], identifier[8:12], identifier[12:16], identifier[16:20], identifier[20:32])
+    return "-".join(parts), hashlib.sha256(secret).hexdigest(), token, at, at
+
+
+def copy_chain(workplace, urls, rows):
+    """Copies SQLite to Postgres to MySQL to SQLite, says what it took, and looks whether what arrives is what left."""
+    back = f"sqlite:{workplace.directory}/back-{rows}.db"
+    for name, source, target in (
+            ("SQLite to Postgres", urls["sqlite"], urls["postgres"]), ("Postgres to MySQL", urls["postgres"], urls["mysql"]),
+            ("MySQL to SQLite", urls["mysql"], back)):
+        seconds, peak = copy(source, target)
+        workplace.say(f"copied {rows:,} registrations from {name} and compared them: {seconds:.1f} s, peak {peak:.0f} MiB")
+    if digest(urls["sqlite"]) != digest(back):
+        sys.exit("What came back is not what left.")
+    workplace.say(f"the {rows:,} that came back are identical")
+
+
+def copy(source, target):
+    began = time.monotonic()
+    process = subprocess.Popen(
+        [BIN / "relay", "copy", "--from", source, "--to", target], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    output = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        sys.exit(f"relay copy failed:\n{output}")
+    return time.monotonic() - began, usage.ru_maxrss / 1024
+
+
+def digest(url):
+    """Of every row of a SQLite database's registrations, in the order of their keys."""
+    database = sqlite3.connect(url.removeprefix("sqlite:"))
+    total = hashlib.sha256()
+    for row in database.execute("SELECT * FROM device_registration ORDER BY secret_hash, device_token"):
+        total.update(repr(row).encode())
+    database.close()
+    return total.hexdigest()
+
+
+def database_url(url):
+    return {**os.environ, "DATABASE_URL": url}
+
+
+class Servers:
+    """PostgreSQL and MariaDB for the time of the run."""
+
+    def __init__(self, workplace):
+        self.workplace = workplace
+        self.directory = workplace.directory / "databases"
+
+    def __enter__(self):
+        self.workplace.say("Starting PostgreSQL and MariaDB")
+        done = subprocess.run([DATABASES, "start", self.directory], stdout=subprocess.PIPE, text=True)
+        if done.returncode:
+            sys.exit("The database servers did not start.")
+        exports = dict(re.findall(r"^export (\w+)=(.*)$", done.stdout, re.M))
+        self.urls = {name: shlex.split(exports[f"RELAY_TEST_{name.upper()}_URL"])[0] for name in ("postgres", "mysql")}
+        return self
+
+    def __exit__(self, *_):
+        subprocess.run([DATABASES, "stop", self.directory], stdout=subprocess.DEVNULL)
+
+    def database(self, engine, name):
+        """Makes a database and returns its URL."""
+        scheme, user, password, host, port = re.match(r"(\w+)://([^:]+):([^@]*)@([^:/]+):(\d+)/", self.urls[engine]).groups()
+        statement = f"CREATE DATABASE {name}"
+        if engine == "postgres":
+            subprocess.run(["psql", "-q", self.urls[engine], "-c", statement], check=True)
+        else:
+            subprocess.run(
+                ["mariadb", "-h", host, "-P", port, "-u", user, "-e", statement], check=True,
+                env={**os.environ, "MYSQL_PWD": password})
+        return f"{scheme}://{user}:{password}@{host}:{port}/{name}"
