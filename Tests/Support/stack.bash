@@ -63,11 +63,12 @@ start_relay() {
 # The version of this source, which CHANGELOG.md has an entry for.
 relay_version() { sed -n 's/.*current = "\(.*\)"/\1/p' Sources/Relay/App/Version.swift; }
 
-# Whether a port on loopback is free, by trying to connect.
+# A port of loopback that nobody listens on.
 free_port() {
     local port
     for _ in $(seq 100); do
-        port=$((20000 + RANDOM % 20000))
+        # Below those that the kernel gives to connections, which could take it before it is used.
+        port=$((20000 + RANDOM % 12000))
         (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || { echo "$port"; return; }
     done
     die "no free port found"

@@ -148,10 +148,11 @@ def new_token():
 
 
 def free_port():
-    """A port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that nobody listens on now, below those that the kernel gives to connections: it is used again and again."""
+    while True:
+        port = 20_000 + secrets.randbelow(12_000)
+        if not listens(port):
+            return port
 
 
 def listens(port):
