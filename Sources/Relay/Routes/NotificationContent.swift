@@ -58,7 +58,9 @@ struct NotificationContent: Sendable {
             value.string.flatMap(InterruptionLevel.init(rawValue:))
         }
         relevanceScore = try fields.share(.notificationRelevanceScore)
-        let priority = try fields.optional(.notificationPriority) { $0.int.flatMap(Priority.init(rawValue:)) }
+        let priority = try fields.optional(.notificationPriority) {
+            $0.wholeNumber.flatMap(Priority.init(rawValue:))
+        }
         timeToLive = try fields.integer(.notificationTimeToLive, in: 0...Bounds.timeToLiveSecondsMax)
             .map { .seconds($0) }
         isMutable = try fields.flag(.notificationMutableContent) ?? false

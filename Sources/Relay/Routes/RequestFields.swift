@@ -48,7 +48,7 @@ struct RequestFields: Sendable {
 
     /// A whole number in a range that may be absent.
     func integer(_ field: RequestField, in range: ClosedRange<Int>) throws(APIError) -> Int? {
-        try optional(field) { value in value.int.flatMap { range.contains($0) ? $0 : nil } }
+        try optional(field) { value in value.wholeNumber.flatMap { range.contains($0) ? $0 : nil } }
     }
 
     /// A number from 0 to 1 that may be absent, in the text it came with.
@@ -114,4 +114,9 @@ struct RequestFields: Sendable {
         }
         return text
     }
+}
+
+extension JSON.Value {
+    /// The number, if it is a whole one, however it is written: JSON Schema counts `1.0` among the integers.
+    var wholeNumber: Int? { int ?? double.flatMap { Int(exactly: $0) } }
 }

@@ -66,6 +66,18 @@ struct NotifyTests {
         }
     }
 
+    @Test("A whole number is one however it is written")
+    func wholeNumbers() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aabb", under: RelayFixture.key)
+            let notification: JSON.Value = ["badge": number(3.0), "priority": number(5.0)]
+            #expect(await notify(relay, notification).json["sent"] == 1)
+            let push = try #require(await relay.onLoop { $0.production.pushes.first })
+            #expect(push.priority == .considerate)
+            #expect(String(decoding: push.payload, as: UTF8.self) == #"{"aps":{"badge":3}}"#)
+        }
+    }
+
     @Test(
         "What breaks Apple's rules is refused with the field, before anything is looked up or sent",
         arguments: faults)
