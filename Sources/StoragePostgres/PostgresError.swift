@@ -60,23 +60,21 @@ enum PostgresError {
         SQLFailure(.connectionLost, .unavailable(logDetail: detail))
     }
 
-    /// The failure of connecting, which libpq tells in words only.
+    /// The failure of connecting, which libpq tells in words only: a sentence for each address that it tried.
     ///
-    /// They decide no more than whether waiting may help; words that aren't known count as if it may.
+    /// They decide no more than whether waiting may help; words that aren't known count as if it may. A host that refused
+    /// at one of its addresses has refused, whatever its others said (`localhost` has two).
     static func connecting(_ words: String) -> SQLFailure {
         let detail = words.split(whereSeparator: \.isNewline).joined(separator: "; ")
-        let passing = [
-            "Connection refused", "timeout expired", "could not translate host name", "starting up",
-            "shutting down", "in recovery", "read-only", "No such file or directory", "too many clients",
-            "server closed the connection", "No route to host", "Network is unreachable", "reset by peer",
-            "EOF detected", "closed unexpectedly", "SSL SYSCALL",
-        ]
-        let lasting = [
-            "authentication failed", "does not exist", "no pg_hba.conf entry", "certificate", "SSL",
-            "no password supplied", "invalid ", "permission denied for database",
-            "is not permitted to log in",
-        ]
-        if lasting.contains(where: detail.contains), !passing.contains(where: detail.contains) {
+        var refused: Set<Substring> = []
+        var others: Set<Substring> = []
+        for attempt in words.split(separator: "connection to server at ") {
+            let host = attempt.split(separator: "\"", maxSplits: 1).first ?? ""
+            let isLasting =
+                lasting.contains(where: attempt.contains) && !passing.contains(where: attempt.contains)
+            if isLasting { refused.insert(host) } else { others.insert(host) }
+        }
+        if !refused.isEmpty, others.isSubset(of: refused) {
             return SQLFailure(.other, .refused(logDetail: detail))
         }
         let error =
@@ -84,4 +82,16 @@ enum PostgresError {
             ? StorageError.timeout(logDetail: detail) : .unavailable(logDetail: detail)
         return SQLFailure(.connectionLost, error, mayBeDone: false)
     }
+
+    private static let passing = [
+        "Connection refused", "timeout expired", "could not translate host name", "starting up",
+        "shutting down", "in recovery", "read-only", "No such file or directory", "too many clients",
+        "server closed the connection", "No route to host", "Network is unreachable", "reset by peer",
+        "EOF detected", "closed unexpectedly", "SSL SYSCALL",
+    ]
+    private static let lasting = [
+        "authentication failed", "does not exist", "no pg_hba.conf entry", "certificate", "SSL",
+        "no password supplied", "invalid ", "permission denied for database",
+        "is not permitted to log in",
+    ]
 }

@@ -120,4 +120,23 @@ struct PostgresErrorTests {
             }
         }
     }
+
+    @Test("A host that refuses at one of its addresses has refused; another host may still come")
+    func addresses() {
+        func failed(_ host: String, _ address: String, _ why: String) -> String {
+            "connection to server at \"\(host)\" (\(address)), port 5432 failed: \(why)\n"
+        }
+        let down = failed("localhost", "::1", "Connection refused")
+        let untrusted = "SSL error: certificate verify failed"
+        for words in [
+            down + failed("localhost", "127.0.0.1", untrusted),
+            failed("localhost", "127.0.0.1", untrusted) + down,
+        ] {
+            guard case .refused = PostgresError.connecting(words).error else {
+                Issue.record("\(words)")
+                continue
+            }
+        }
+        #expect(PostgresError.connecting(down + failed("db2", "10.0.0.2", untrusted)).error.isTransient)
+    }
 }
