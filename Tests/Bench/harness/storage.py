@@ -11,6 +11,8 @@ import shlex
 import sqlite3
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 from .workplace import BIN, PACKAGE
 
@@ -90,7 +92,9 @@ class Servers:
 
     def __init__(self, workplace):
         self.workplace = workplace
-        self.directory = workplace.directory / "databases"
+        # Not in the workplace, which is root's alone: the servers run as somebody else.
+        self.directory = Path(tempfile.mkdtemp(prefix="relay-bench-databases-"))
+        self.directory.chmod(0o755)
 
     def __enter__(self):
         self.workplace.say("Starting PostgreSQL and MariaDB")
