@@ -86,7 +86,7 @@ final class LoopClients: PushSenders {
             clients[place] = nil
             leaving[ObjectIdentifier(client)] = client
             nonisolated(unsafe) let clients = self  // why: confined to the loop that runs the task
-            nonisolated(unsafe) let client = client
+            nonisolated(unsafe) let client = client  // why: the same
             loop.spawn { _ in
                 await client.stop(deadline: Bounds.apnsLeavingDeadline)
                 clients.leaving[ObjectIdentifier(client)] = nil
