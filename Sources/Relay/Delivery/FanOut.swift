@@ -10,7 +10,7 @@ import Storage
 /// is sent when the lease has run out.
 final class FanOut {
     /// One device's push on its way.
-    private struct Item {
+    struct Item {
         let device: Device
         /// `nil` where there can be none; then ``phase`` says why.
         let push: Push?
@@ -18,7 +18,7 @@ final class FanOut {
         var removed = false
     }
 
-    fileprivate enum Phase {
+    enum Phase {
         case notBegun
         case inFlight
         /// It has its result.
@@ -31,12 +31,12 @@ final class FanOut {
         case held(HeldPush)
     }
 
-    private let services: LoopServices
-    private let content: any PushContent
-    private var items: [Item]
+    let services: LoopServices
+    let content: any PushContent
+    var items: [Item]
     /// The first device whose push has not been begun.
     private var next = 0
-    private var inFlight = 0
+    var inFlight = 0
     /// Devices without an outcome.
     private var open: Int
     /// Changes of registrations that are being stored.
@@ -48,7 +48,7 @@ final class FanOut {
     private var continuation: CheckedContinuation<Void, Never>?
     private var report = FanOutReport()
     /// The devices were read before, the pushes are sent after: what registers from now on is fresh.
-    private let begunAt: EpochMilliseconds
+    let begunAt: EpochMilliseconds
 
     /// Prepares a push to each device; the caller has taken a slot for each.
     init(_ devices: [Device], _ content: any PushContent, on services: LoopServices) {
@@ -190,7 +190,7 @@ final class FanOut {
 
     // MARK: Effects
 
-    private func remove(_ index: Int, ifNotUpdatedAfter time: EpochMilliseconds) {
+    func remove(_ index: Int, ifNotUpdatedAfter time: EpochMilliseconds) {
         let device = items[index].device
         change(index) { storage throws(StorageError) in
             try await storage.remove(device, ifNotUpdatedAfter: time)
@@ -242,117 +242,9 @@ final class FanOut {
         continuation = nil
     }
 
-    private func logReport() {
+    func logReport() {
         report.log(to: services.shared)
         report = FanOutReport()
-    }
-
-    /// Stores what APNs could not take and what has no outcome; from then on each device has a result.
-    private func storeUnsent() async {
-        let now = services.shared.clock.now
-        let queue = services.shared.queue
-        let lease = queue.lease(owner: services.makeID(), at: now)
-        var held: [(index: Int, push: PendingPush)] = []
-        var unsent: [(index: Int, push: PendingPush, reason: String)] = []
-        for (index, item) in items.enumerated() {
-            guard let push = item.push else { continue }
-            switch item.phase {
-            case .ended, .storing, .held:
-                break
-            case .notBegun where push.mayWait:
-                unsent.append((index, row(push, item.device, attempts: 0, dueAt: now), Self.deadlineExceeded))
-            case .inFlight where push.mayWait:
-                items[index].phase = .storing(step: nil)
-                held.append((index, row(push, item.device, attempts: 0, dueAt: now)))
-            case .notBegun, .inFlight:
-                items[index].phase = .ended(.failed(reason: Self.deadlineExceeded))
-            case .later(let retry):
-                let random = Double.random(in: 0..<1, using: &services.generator)
-                let due = queue.options.schedule.due(
-                    after: retry, attempts: 1, at: now, expiresAt: push.expiresAt, random: random)
-                unsent.append((index, row(push, item.device, attempts: 1, dueAt: due), retry.reason))
-            }
-        }
-        // Those in flight first: their outcome may come at any moment.
-        let heldResults = await queue.store(held.map(\.push), lease: lease)
-        for (held, result) in zip(held, heldResults) { stored(held.push, held.index, result, lease) }
-        let results = await queue.store(unsent.map(\.push), lease: nil)
-        for (unsent, result) in zip(unsent, results) {
-            items[unsent.index].phase = .ended(DeviceResult.Status(result, reason: unsent.reason))
-        }
-    }
-
-    private func row(
-        _ push: Push, _ device: Device, attempts: Int, dueAt: EpochMilliseconds
-    ) -> PendingPush {
-        PendingPush(
-            push, to: device, eventType: content.logType, sessionID: content.sessionID, attempts: attempts,
-            dueAt: dueAt, createdAt: begunAt)
-    }
-
-    /// A push that was in flight is in the queue, or could not be stored.
-    private func stored(
-        _ push: PendingPush, _ index: Int, _ result: PushQueue.Result, _ lease: PushLease
-    ) {
-        guard case .storing(let step) = items[index].phase else { return }
-        if case .refused(let reason) = result {
-            items[index].phase = .ended(.failed(reason: reason))
-            if let step { applyAlone(step, index) }
-            return
-        }
-        let held = HeldPush(push, to: items[index].device, owner: lease.owner)
-        items[index].phase = .held(held)
-        if let step { end(held, step) }
-    }
-
-    // MARK: Outcomes after the event's time
-
-    private func decideLate(_ step: OutcomePolicy.Step, _ index: Int) {
-        inFlight -= 1
-        services.slots.giveBack()
-        switch items[index].phase {
-        case .storing:
-            items[index].phase = .storing(step: step)
-        case .held(let held):
-            end(held, step)
-        case .inFlight:
-            // The time is over this very moment, and the results are looked at next.
-            items[index].phase = Self.phase(after: step, of: items[index].push)
-            applyAlone(step, index)
-        case .notBegun, .ended, .later:
-            applyAlone(step, index)
-        }
-        if inFlight == 0 { logReport() }
-    }
-
-    private static func phase(after step: OutcomePolicy.Step, of push: Push?) -> Phase {
-        switch step {
-        case .sent: .ended(.sent(apnsID: push?.id ?? ""))
-        case .sendAgain: .notBegun
-        case .retryLater(let retry):
-            push?.mayWait == true ? .later(retry) : .ended(.failed(reason: retry.reason))
-        case .failed(let failure): .ended(.failed(reason: failure.reason))
-        }
-    }
-
-    /// Settles the row of a push that had its outcome.
-    private func end(_ held: HeldPush, _ step: OutcomePolicy.Step) {
-        if case .sent(let environment?) = step { services.store(environment, of: held.device) }
-        let queue = services.shared.queue
-        let random = Double.random(in: 0..<1, using: &services.generator)
-        queue.end(
-            held.end(
-                after: step, queue.options.schedule, at: services.shared.clock.now, random: random))
-    }
-
-    /// Does what an outcome says of the registration, where the push has no row.
-    private func applyAlone(_ step: OutcomePolicy.Step, _ index: Int) {
-        switch step {
-        case .sent(let environment?): services.store(environment, of: items[index].device)
-        case .failed(let failure):
-            if let time = failure.removeIfNotUpdatedAfter { remove(index, ifNotUpdatedAfter: time) }
-        case .sent, .sendAgain, .retryLater: break
-        }
     }
 
     /// The reason of a device that had no outcome by the event's deadline.
@@ -380,28 +272,6 @@ private struct PayloadCache {
         let payload = content.payload(style)
         made.append((style, payload))
         return payload
-    }
-}
-
-extension FanOut.Phase {
-    /// What the answer says; by then every device has a result.
-    fileprivate var result: DeviceResult.Status {
-        switch self {
-        case .ended(let status): status
-        case .held: .queued(reason: FanOut.deadlineExceeded)
-        case .notBegun, .inFlight, .later, .storing: .failed(reason: FanOut.deadlineExceeded)
-        }
-    }
-}
-
-extension DeviceResult.Status {
-    /// The result of a push that was to be stored because of a reason.
-    fileprivate init(_ result: PushQueue.Result, reason: String) {
-        self =
-            switch result {
-            case .queued: .queued(reason: reason)
-            case .refused(let refusal): .failed(reason: refusal)
-            }
     }
 }
 
