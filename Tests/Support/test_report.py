@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Runs tests and says little about what passes, and at its end everything about what failed.
+
+usage: Tests/Support/test_report.py NAME COMMAND...
+
+What the command prints goes to .build/test-logs/NAME.log. Shown are suites, failures, crashes and whatever isn't
+about a single test that begins or passes. After a failure, what failed is shown once more at the end: of a long run
+that end is all that some readers get. The exit status is the command's; a sanitizer's report is a failure in any case.
+"""
+
+import collections
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+
+LAST_LINES = 40                 # of the output, whatever they say, shown after a failure
+REPORT_LINES = 50               # of failures and crashes, shown after those
+BLOCK_LINES = 12                # of one failure in the report
+LINE_BYTES = 400                # of a line in the report
+QUIET_SECONDS = 60              # after which a run with nothing to say tells where it is
+
+COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
+# What Swift Testing and a sanitizer's report begin lines with.
+HEAD = re.compile(rb"(?:\x1b\[[0-9;]*m)*(\xe2\x97\x87|\xe2\x9c\x94|\xe2\x9c\x98|\xe2\x9e\x9c|={18})")
+STARTED, PASSED, FAILED = "◇".encode(), "✔".encode(), "✘".encode()
+# After an argument with a NUL in it there is no line's end.
+CUT = re.compile(rb"\xe2\x97\x87.*((?:\xe2\x9c\x94|\xe2\x9c\x98) (?:Test|Suite) )", re.DOTALL)
+NAMED_TEST = re.compile(
+    rb"(Test (?!case |run ).*?)(?: with \d+ test cases?)? (?:started\.|passed after|failed after|skipped)"
+)
+BUILDING = re.compile(rb"\[\d+/\d+\] ")
+PROGRESS = re.compile(rb"\[\d+/\d+\] |Test Suite '|\t Executed \d+ test|Building for |Build complete|\s*$")
+SANITIZER = re.compile(rb"(?:WARNING|ERROR|SUMMARY): (?:Thread|Address|UndefinedBehavior|Leak)Sanitizer")
+CRASH = re.compile(
+    rb"Fatal error|Precondition failed|unexpected signal code|\*\*\* (?:Signal|Program crashed)|Program crashed"
+    rb"|^Crash|\berror: |LeakSanitizer|Thread \d+.* crashed"
+)
+
+
+class Report:
+    """Decides line by line what is shown, and remembers what the end repeats."""
+
+    def __init__(self):
+        self.last = collections.deque(maxlen=LAST_LINES)
+        self.failures = []          # lists of lines
+        self.crashes = []
+        self.open_tests = {}        # begun and not ended, in their order
+        self.latest = b""
+        self.passed = 0
+        self.sanitizer = False
+        self.block = None           # where lines that continue the one before go; None when that one isn't shown
+        self.showing = True
+
+    def take(self, line):
+        """Whether a line, without its end, is shown."""
+        self.last.append(line)
+        cut = CUT.match(line)
+        if cut:
+            line = line[cut.start(1):]
+        head = HEAD.match(line)
+        if SANITIZER.search(line) or (not head and CRASH.search(line)):
+            self.sanitizer = self.sanitizer or bool(SANITIZER.search(line))
+            self.block = [line]
+            self.crashes.append(self.block)
+            self.showing = True
+        elif head:
+            self._event(head.group(1), COLOUR.sub(b"", line))
+        elif self.block is not None and not BUILDING.match(line):
+            self.block.append(line)
+        elif PROGRESS.match(line):
+            self.block = None
+            if BUILDING.match(line):
+                self.latest = line
+            return False
+        return self.showing
+
+    def _event(self, symbol, line):
+        self.block = None
+        test = NAMED_TEST.search(line)
+        if symbol == STARTED:
+            self.showing = False
+            if test:
+                self.open_tests[test.group(1)] = None
+                self.latest = test.group(1)
+        elif symbol == PASSED:
+            self.showing = b" Test " not in line[:12] or b"Test run" in line[:16]
+            if test:
+                self.open_tests.pop(test.group(1), None)
+                self.passed += 1
+        elif symbol == FAILED:
+            self.showing = True
+            self.block = [line]
+            self.failures.append(self.block)
+            if test:
+                self.open_tests.pop(test.group(1), None)
+        else:
+            self.showing = True
+            if test:
+                self.open_tests.pop(test.group(1), None)
+
+    def ending(self, name, status, log):
+        """The lines that follow a failure."""
+        yield b""
+        yield f"---- {name} failed with status {status}; the last lines of {log}:".encode()
+        yield from (line[:LINE_BYTES] for line in self.last)
+        yield b""
+        yield f"---- What failed in {name}:".encode()
+        left = REPORT_LINES
+        for block in self.crashes + self.failures:
+            if left <= 0:
+                yield b"... and more, in the log"
+                break
+            lines = [line[:LINE_BYTES] for line in block if line.strip()][:min(BLOCK_LINES, left)]
+            left -= len(lines)
+            yield from lines
+        if not self.crashes and not self.failures:
+            yield b"Nothing that is known for a failure was printed."
+        for test in list(self.open_tests)[:5]:
+            yield b"Begun and not ended: " + test[:LINE_BYTES]
+
+
+def show(line):
+    sys.stdout.buffer.write(line + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def lines_of(process, log, idle):
+    """The command's lines, which are written to the log; calls idle in each second without one."""
+    source, rest = process.stdout.fileno(), b""
+    while True:
+        if not select.select([source], [], [], 1)[0]:
+            # A program that it has left behind may hold its output open.
+            if process.poll() is not None:
+                break
+            idle()
+            continue
+        piece = os.read(source, 65536)
+        if not piece:
+            break
+        log.write(piece)
+        log.flush()
+        *lines, rest = (rest + piece).split(b"\n")
+        yield from lines
+    if rest:
+        yield rest
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit("usage: Tests/Support/test_report.py NAME COMMAND...")
+    name, command = sys.argv[1], sys.argv[2:]
+    directory = os.environ.get("TEST_LOGS", ".build/test-logs")
+    os.makedirs(directory, exist_ok=True)
+    path = os.path.join(directory, name.replace(" ", "-") + ".log")
+    report, shown_at, began = Report(), time.monotonic(), time.monotonic()
+
+    def tell_where():
+        nonlocal shown_at
+        if time.monotonic() - shown_at < QUIET_SECONDS:
+            return
+        seconds = int(time.monotonic() - began)
+        show(f"   {seconds} s, {report.passed} tests passed; ".encode() + report.latest[:200])
+        shown_at = time.monotonic()
+
+    with open(path, "wb") as log:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        # Ctrl-C reaches the command too; what it still says is wanted.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+        for line in lines_of(process, log, tell_where):
+            if report.take(line):
+                show(line)
+                shown_at = time.monotonic()
+            else:
+                tell_where()
+        status = process.wait()
+    if status < 0:
+        status = 128 - status
+    if status == 0 and report.sanitizer:
+        status = 1
+    if status != 0:
+        for line in report.ending(name, status, path):
+            show(line)
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()
