@@ -31,6 +31,10 @@ package struct SQLiteOptions: Sendable {
     package var journalBytesMax = 64 * 1_024 * 1_024
     /// Page cache of one connection in KiB.
     package var cacheKiB = 8_192
+    /// Bytes of the file that readers map into memory instead of copying pages out of it; 0 copies them all.
+    ///
+    /// The pages are the kernel's, shared by the readers and given up when memory is short.
+    package var mappedBytesMax = 1_024 * 1_024 * 1_024
     /// Devices that the writing process remembers, so that a busy secret is not looked up for each event.
     ///
     /// Each takes about 500 bytes; 0 remembers none.

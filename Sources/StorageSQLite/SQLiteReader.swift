@@ -33,6 +33,7 @@ actor SQLiteReader {
         let connection = try SQLiteConnection(
             path: path, mode: .readOnly, busyTimeoutMilliseconds: options.busyTimeoutMilliseconds)
         try connection.execute("PRAGMA cache_size = -\(options.cacheKiB)")
+        try connection.execute("PRAGMA mmap_size = \(options.mappedBytesMax)")
         try SQLiteSchema.requireCurrent(connection)
         session = Session(
             connection: connection,

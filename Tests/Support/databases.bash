@@ -8,9 +8,10 @@
 #   RELAY_TEST_TLS            a directory: ca.pem signed both servers' certificate, which is for localhost and not for
 #                             127.0.0.1; other-ca.pem signed nothing; client.pem and client-key.pem are a client's
 #   RELAY_TEST_DATABASES      the directory, for `Tests/Support/databases kill` and `restart`
-# Both write to the disk as in production, and use little memory.
+# Both write to the disk as in production, and use little memory: DATABASE_BUFFERS_MIB for pages, each.
 
 database_deadline=60             # seconds that a server may take until it answers, or until it has stopped
+database_buffers=${DATABASE_BUFFERS_MIB:-64}
 database_directory=
 database_cleanup=                # the directory to remove at the end
 # Set for servers that outlive this script; the others go with it, even when it is killed.
@@ -124,7 +125,7 @@ start_postgres() {
         --auth-local=scram-sha-256 --auth-host=scram-sha-256 >"$1/postgres.log" 2>&1 \
         || { cat "$1/postgres.log" >&2; die "initdb failed"; }
     launch_server postgres "$bin/postgres" -D "$at" -p "$port" -k "$1" -c listen_addresses=127.0.0.1 \
-        -c max_connections=200 -c shared_buffers=64MB -c max_prepared_transactions=0 -c ssl=on \
+        -c max_connections=200 -c shared_buffers="${database_buffers}MB" -c max_prepared_transactions=0 -c ssl=on \
         -c ssl_cert_file="$1/tls/server.pem" -c ssl_key_file="$1/tls/server-key.pem" -c ssl_ca_file="$1/tls/ca.pem" \
         -c log_min_messages=warning -c log_min_error_statement=panic
     export RELAY_TEST_POSTGRES_URL="postgres://relay:$password@127.0.0.1:$port/postgres"
@@ -135,7 +136,7 @@ start_postgres() {
 mariadb_flags() {
     printf '%s\n' --no-defaults --datadir="$1/data" --socket="$1/mariadb.sock" --pid-file="$1/mariadb.pid" \
         --port="$2" --bind-address=127.0.0.1 --skip-name-resolve --max-connections=200 \
-        --innodb-buffer-pool-size=64M --innodb-log-file-size=48M --innodb-flush-log-at-trx-commit=1 \
+        --innodb-buffer-pool-size="${database_buffers}M" --innodb-log-file-size=48M --innodb-flush-log-at-trx-commit=1 \
         --performance-schema=OFF --key-buffer-size=1M --aria-pagecache-buffer-size=1M
 }
 
