@@ -10,8 +10,8 @@ package actor EventLoop {
     }
 
     /// Starts the loop's thread, named `label` (at most 15 bytes show in `top -H`).
-    package init(label: String) {
-        executor = LoopExecutor(label: label)
+    package init(label: String, timers: TimerPrecision = .coarse) {
+        executor = LoopExecutor(label: label, timers: timers)
     }
 
     deinit {

@@ -41,11 +41,14 @@ import Glibc
     private var nextTurn: [() -> Void] = []
     private var cachedNow: MonotonicTime?
 
-    init(label: String) {
+    init(label: String, timers: TimerPrecision) {
         self.label = label
         let config = unsafe event_config_new()
         defer { unsafe event_config_free(config) }
         unsafe event_config_set_flag(config, Int32(EVENT_BASE_FLAG_NOLOCK.rawValue))
+        if timers == .precise {
+            unsafe event_config_set_flag(config, Int32(EVENT_BASE_FLAG_PRECISE_TIMER.rawValue))
+        }
         guard let base = unsafe event_base_new_with_config(config) else {
             fatalError("libevent can't make an event base: out of memory or descriptors")
         }

@@ -1,5 +1,13 @@
 import CEvent
 
+/// How exactly a loop's timers fire.
+package enum TimerPrecision: Sendable {
+    /// Up to 5 ms early or late, by a clock that costs next to nothing: for deadlines.
+    case coarse
+    /// Never early, and late by what the machine needs; one system call more a turn.
+    case precise
+}
+
 /// A one-shot timer that can be set again and again.
 ///
 /// Confined to its loop.
@@ -25,7 +33,7 @@ import CEvent
 
     /// Sets the timer to fire once, `delay` from now; a time set before is replaced.
     ///
-    /// libevent counts from its coarse clock: the timer may fire up to 5 ms early.
+    /// How exactly, its loop's ``TimerPrecision`` says.
     package func schedule(after delay: Duration) {
         unsafe relay_event_add_timer(event, UInt((delay.clampedNanoseconds + 999) / 1_000))
         isScheduled = true

@@ -209,6 +209,27 @@ struct EventLoopTests {
         }
     }
 
+    @Test("A precise loop's timers never fire early")
+    func precise() async throws {
+        let loop = EventLoop(label: "test.precise", timers: .precise)
+        let early = await loop.run { loop in
+            var early = 0
+            for _ in 0..<20 {
+                let began = MonotonicTime.current
+                var timer: Timer?
+                await withCheckedContinuation { continuation in
+                    timer = Timer(on: loop) { continuation.resume() }
+                    timer?.schedule(after: .milliseconds(3))
+                }
+                timer = nil
+                if MonotonicTime.current.since(began) < .milliseconds(3) { early += 1 }
+            }
+            return early
+        }
+        await loop.stop()
+        #expect(early == 0)
+    }
+
     @Test("What a timer calls sees the time after the wait, not one from before it")
     func nowAfterWaiting() async throws {
         try await withLoop { loop in

@@ -43,7 +43,7 @@ package final class Simulator: Sendable {
         }
         var servers: [LoopBound<PushServer>] = []
         for index in 0..<max(1, options.loops) {
-            let loop = EventLoop(label: "apns.\(index)")
+            let loop = EventLoop(label: "apns.\(index)", timers: .precise)
             let wanted = addresses
             let (server, bound) = try await loop.run {
                 loop throws(NetworkError) -> (LoopBound<PushServer>, [PushEnvironment: SocketAddress]) in
