@@ -48,6 +48,8 @@ struct DeliveryReads {
 struct DeliveryWrites {
     /// Rows of one statement: it costs about as much to begin one as to insert a row.
     private static let rowsPerStatement = 32
+    /// What the texts of a row take as a rule: two ids, a hash, and short words.
+    private static let textBytesPerRow = 224
 
     private let insert: SQLiteStatement
     private let insertMany: SQLiteStatement
@@ -55,7 +57,9 @@ struct DeliveryWrites {
 
     init(_ connection: SQLiteConnection) throws(StorageError) {
         insert = try connection.prepare(Self.insertion("INSERT"))
-        insertMany = try connection.prepare(Self.insertion("INSERT", rows: Self.rowsPerStatement))
+        insertMany = try connection.prepare(
+            Self.insertion("INSERT", rows: Self.rowsPerStatement),
+            textBytes: Self.rowsPerStatement * Self.textBytesPerRow)
         deleteOld = try connection.prepare(
             """
             DELETE FROM delivery_log WHERE (created_at, id) IN

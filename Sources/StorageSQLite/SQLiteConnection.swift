@@ -62,8 +62,10 @@ final class SQLiteConnection {
     }
 
     /// Prepares a statement that will be used many times.
-    func prepare(_ sql: String) throws(StorageError) -> SQLiteStatement {
-        try SQLiteStatement(sql, on: self)
+    ///
+    /// - Parameter textBytes: how much its texts take; those beyond are bound more slowly.
+    func prepare(_ sql: String, textBytes: Int = 256) throws(StorageError) -> SQLiteStatement {
+        try SQLiteStatement(sql, on: self, textBytes: textBytes)
     }
 
     /// Runs one statement that is used once, without parameters.

@@ -9,8 +9,11 @@ internal import Storage
 final class SQLiteStatement {
     private let handle: OpaquePointer
     private let connection: SQLiteConnection
+    /// What the bound texts are copied to, which SQLite then need not copy each for itself.
+    private let texts: UnsafeMutableRawBufferPointer
 
-    init(_ sql: String, on connection: SQLiteConnection) throws(StorageError) {
+    /// Prepares it, with so much room for the texts of one use; what finds none is copied by SQLite.
+    init(_ sql: String, on connection: SQLiteConnection, textBytes: Int) throws(StorageError) {
         var prepared: OpaquePointer?
         let status = unsafe sqlite3_prepare_v3(
             connection.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
@@ -19,10 +22,12 @@ final class SQLiteStatement {
         }
         unsafe handle = prepared
         self.connection = connection
+        unsafe texts = .allocate(byteCount: textBytes, alignment: 1)
     }
 
     deinit {
         unsafe sqlite3_finalize(handle)
+        unsafe texts.deallocate()
     }
 
     /// Runs a statement that returns no rows and says how many rows it changed.
@@ -37,7 +42,7 @@ final class SQLiteStatement {
         _ bind: (inout SQLiteBinder) -> Void, row: (borrowing SQLiteRow) throws(StorageError) -> Void
     ) throws(StorageError) {
         defer { unsafe sqlite3_reset(handle) }
-        var binder = unsafe SQLiteBinder(handle)
+        var binder = unsafe SQLiteBinder(handle, texts)
         bind(&binder)
         guard binder.status == SQLITE_OK else { throw failure("binding") }
         while true {
@@ -58,11 +63,15 @@ final class SQLiteStatement {
 @safe
 struct SQLiteBinder {
     private let handle: OpaquePointer
+    /// The statement's memory, where texts stay until its next use.
+    private let texts: UnsafeMutableRawBufferPointer
+    private var textsUsed = 0
     private var index: Int32 = 0
     private(set) var status = SQLITE_OK
 
-    fileprivate init(_ handle: OpaquePointer) {
+    fileprivate init(_ handle: OpaquePointer, _ texts: UnsafeMutableRawBufferPointer) {
         unsafe self.handle = handle
+        unsafe self.texts = texts
     }
 
     mutating func text(_ value: String) {
@@ -73,6 +82,10 @@ struct SQLiteBinder {
                 // An empty Swift string may have no address, which SQLite would take for NULL.
                 guard let base = utf8.baseAddress else {
                     return unsafe relay_sqlite3_bind_text(handle, next, "", 0)
+                }
+                if let kept = unsafe take(utf8.count) {
+                    unsafe kept.copyMemory(from: base, byteCount: utf8.count)
+                    return unsafe bindKept(next, kept, utf8.count)
                 }
                 return unsafe base.withMemoryRebound(to: CChar.self, capacity: utf8.count) { characters in
                     unsafe relay_sqlite3_bind_text(handle, next, characters, Int32(utf8.count))
@@ -91,6 +104,12 @@ struct SQLiteBinder {
 
     mutating func digest(_ value: Digest256) {
         let next = advance()
+        if let kept = unsafe take(Digest256.hexCount) {
+            unsafe value.writeHex(
+                into: UnsafeMutableBufferPointer(
+                    start: kept.assumingMemoryBound(to: CChar.self), count: Digest256.hexCount))
+            return keep(unsafe bindKept(next, kept, Digest256.hexCount))
+        }
         keep(
             unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Digest256.hexCount) { hex in
                 unsafe value.writeHex(into: hex)
@@ -122,6 +141,21 @@ struct SQLiteBinder {
         case .text(let text): self.text(text)
         case .blob(let bytes): blob(bytes)
         }
+    }
+
+    /// Room for a text in the statement's memory; nil when there is none left.
+    private mutating func take(_ count: Int) -> UnsafeMutableRawPointer? {
+        guard let base = unsafe texts.baseAddress, unsafe count <= texts.count - textsUsed else {
+            return nil
+        }
+        defer { textsUsed += count }
+        return unsafe base + textsUsed
+    }
+
+    /// Without a destructor (`SQLITE_STATIC`): the memory is the statement's.
+    private func bindKept(_ index: Int32, _ text: UnsafeMutableRawPointer, _ count: Int) -> Int32 {
+        unsafe sqlite3_bind_text(
+            handle, index, text.assumingMemoryBound(to: CChar.self), Int32(count), nil)
     }
 
     private mutating func advance() -> Int32 {
