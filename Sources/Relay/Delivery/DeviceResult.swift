@@ -16,15 +16,15 @@ struct DeviceResult: Sendable, Equatable {
         case muted
     }
 
-    let device: Device
+    /// The registration's id, for the delivery log.
+    let deviceID: String
+    /// The token, masked.
+    let maskedToken: String
     /// The push's `apns-id`, which is the delivery log's row too; `nil` where there was none to be made.
     var pushID: String?
     let status: Status
     /// The registration is gone because of this push.
     var removed = false
-
-    /// The token, masked.
-    var maskedToken: String { device.maskedToken }
 }
 
 extension Device {

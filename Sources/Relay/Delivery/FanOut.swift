@@ -14,6 +14,8 @@ final class FanOut {
         let device: Device
         /// `nil` where there can be none; then ``phase`` says why.
         let push: Push?
+        /// Its first attempt.
+        var attempt: DeliveryAttempt?
         var phase = Phase.notBegun
         var removed = false
     }
@@ -54,40 +56,44 @@ final class FanOut {
     init(_ devices: [Device], _ content: any PushContent, on services: LoopServices) {
         self.services = services
         self.content = content
-        begunAt = services.shared.clock.now
+        let now = services.shared.clock.now
+        begunAt = now
         open = devices.count
         var payloads = PayloadCache(content)
-        items = devices.map { device in Self.prepare(device, content, &payloads, services) }
+        items = devices.map { device in Self.prepare(device, content, &payloads, services, at: now) }
     }
 
     private static func prepare(
-        _ device: Device, _ content: any PushContent, _ payloads: inout PayloadCache, _ services: LoopServices
+        _ device: Device, _ content: any PushContent, _ payloads: inout PayloadCache,
+        _ services: LoopServices, at now: EpochMilliseconds
     ) -> Item {
         switch services.destination(of: device) {
         case .none(let reason):
             return Item(device: device, push: nil, phase: .ended(.failed(reason: reason)))
         case .app(let app, let token, let topic):
-            guard let style = style(device, content, app, services) else {
+            guard let style = style(device, content, app, services, at: now) else {
                 return Item(device: device, push: nil, phase: .ended(.muted))
             }
             let timeToLive = content.timeToLive ?? app.push.timeToLive
             let push = Push(
                 deviceToken: token, topic: topic, pushType: content.pushType, priority: content.priority,
-                expiration: expiration(timeToLive, at: services.shared.clock.now), id: services.makeID().text,
+                expiration: expiration(timeToLive, at: now), id: services.makeID().text,
                 collapseID: content.collapseID, payload: payloads.payload(style))
-            return Item(device: device, push: push)
+            return Item(
+                device: device, push: push, attempt: services.firstAttempt(to: device, of: app, at: now))
         }
     }
 
     /// The style in which a device wants it now; `nil` when it doesn't want it.
     private static func style(
-        _ device: Device, _ content: any PushContent, _ app: PushApp, _ services: LoopServices
+        _ device: Device, _ content: any PushContent, _ app: PushApp, _ services: LoopServices,
+        at now: EpochMilliseconds
     ) -> PushStyle? {
         var style = PushStyle(sound: app.push.sound)
         guard let preferences = device.details.preferences else { return style }
         let zones = services.rules.timeZones
         switch DevicePreferences(stored: preferences).wish(
-            for: content.eventType, at: services.shared.clock.now, zone: zones.zone)
+            for: content.eventType, at: now, zone: zones.zone)
         {
         case .normal: return style
         case .muted: return nil
@@ -115,10 +121,10 @@ final class FanOut {
         }
         await storeUnsent()
         return items.map { item in
-            var result = DeviceResult(
-                device: item.device, pushID: item.push?.id, status: item.phase.result)
-            result.removed = item.removed
-            return result
+            DeviceResult(
+                deviceID: item.device.id,
+                maskedToken: item.push?.deviceToken.description ?? item.device.maskedToken,
+                pushID: item.push?.id, status: item.phase.result, removed: item.removed)
         }
     }
 
@@ -133,12 +139,12 @@ final class FanOut {
             let index = next
             next += 1
             inFlight += 1
-            guard let push = items[index].push else {
+            guard let push = items[index].push, let attempt = items[index].attempt else {
                 settle(index, items[index].phase)
                 continue
             }
             items[index].phase = .inFlight
-            send(push, index, services.firstAttempt(to: items[index].device, at: begunAt))
+            send(push, index, attempt)
         }
         isStarting = false
         closeIfDone()
@@ -146,33 +152,33 @@ final class FanOut {
 
     private func send(_ push: Push, _ index: Int, _ attempt: DeliveryAttempt) {
         let isSent = services.send(push, attempt) { [self] outcome, key in
-            decide(outcome, push, index, attempt, key)
+            decide(outcome, index, attempt, key)
         }
         guard !isSent else { return }
         settle(index, .ended(.failed(reason: Self.unknownBundle)))
         start()
     }
 
-    private func decide(
-        _ outcome: Outcome, _ push: Push, _ index: Int, _ attempt: DeliveryAttempt, _ key: AppKey
-    ) {
+    private func decide(_ outcome: Outcome, _ index: Int, _ attempt: DeliveryAttempt, _ key: AppKey) {
         let step = OutcomePolicy.step(after: outcome, of: attempt)
         report.note(outcome, step, attempt.environment, key)
         guard !isClosed else { return decideLate(step, index) }
-        let device = items[index].device
         switch step {
         case .sent(let environment):
             if let environment {
+                let device = items[index].device
                 change(index) { storage throws(StorageError) in
                     _ = try await storage.setEnvironment(DeviceEnvironment(environment), of: device)
                     return false
                 }
             }
-            settle(index, .ended(.sent(apnsID: outcome.apnsID ?? push.id)))
+            settle(index, .ended(.sent(apnsID: outcome.apnsID ?? items[index].push?.id ?? "")))
         case .sendAgain(let next):
-            return send(push, index, next)
+            if let push = items[index].push { return send(push, index, next) }
         case .retryLater(let retry):
-            settle(index, push.mayWait ? .later(retry) : .ended(.failed(reason: retry.reason)))
+            settle(
+                index,
+                items[index].push?.mayWait == true ? .later(retry) : .ended(.failed(reason: retry.reason)))
         case .failed(let failure):
             if let time = failure.removeIfNotUpdatedAfter { remove(index, ifNotUpdatedAfter: time) }
             settle(index, .ended(.failed(reason: failure.reason)))

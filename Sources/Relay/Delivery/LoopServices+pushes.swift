@@ -23,11 +23,13 @@ extension LoopServices {
         return .app(app, token, topic)
     }
 
-    /// The first attempt of a push to a device that was read at or after a time.
-    func firstAttempt(to device: Device, at time: EpochMilliseconds) -> DeliveryAttempt {
+    /// The first attempt of a push to a device of an app, which was read at or after a time.
+    func firstAttempt(
+        to device: Device, of app: PushApp, at time: EpochMilliseconds
+    ) -> DeliveryAttempt {
         DeliveryAttempt(
             registeredEnvironment: Environment(device.environment),
-            mayChangeEnvironment: apps[device.bundleID]?.environments.count == 2,
+            mayChangeEnvironment: app.environments.count == 2,
             isTopicDefault: device.bundleID == rules.defaultBundleID?.text, firstSentAt: time)
     }
 

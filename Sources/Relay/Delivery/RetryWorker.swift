@@ -208,12 +208,12 @@ final class RetryWorker {
         switch services.destination(of: device) {
         case .none(let reason):
             queue.end(held.over(.failed, error: reason, at: now))
-        case .app(_, let token, let topic):
+        case .app(let app, let token, let topic):
             guard let push = pending.push(to: token, topic) else {
                 return queue.end(held.over(.failed, error: FanOut.invalidRegistration, at: now))
             }
             inFlight += 1
-            send(push, held, services.firstAttempt(to: device, at: waiting.claimedAt))
+            send(push, held, services.firstAttempt(to: device, of: app, at: waiting.claimedAt))
         }
     }
 

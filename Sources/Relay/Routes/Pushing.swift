@@ -183,7 +183,7 @@ struct Pushing {
                     id: result.pushID ?? services.makeID().text, secretHash: order.key.primary,
                     eventType: order.content.logType,
                     sessionID: order.content.sessionID, status: status, error: error, createdAt: now,
-                    deviceID: result.device.id)
+                    deviceID: result.deviceID)
             })
     }
 }
