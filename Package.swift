@@ -92,7 +92,7 @@ let package = Package(
         tests("APNsSimulatorTests", ["APNsSimulator", "HTTP2", "HTTPServer", "JSON", "Network"]),
         tests(
             "EndToEndTests", ["CSQLite", "JSON", "Network", "Storage", "StorageMySQL", "StoragePostgres"],
-            exclude: ["Support/crowd.py"]),
+            exclude: ["Support/crowd.py", "Support/terminal.py"]),
     ]
 )
 

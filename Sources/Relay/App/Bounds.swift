@@ -107,6 +107,13 @@ enum Bounds {
     /// For the whole question: connecting, TLS, and the first bytes of the answer.
     static let healthDeadline: Duration = .seconds(3)
 
+    // MARK: Commands for people
+
+    /// Connections of a command to a database server.
+    static let commandConnectionsMax = 2
+    /// How often a question at a terminal looks whether a signal has come.
+    static let promptSignalInterval: Duration = .milliseconds(100)
+
     // MARK: Start and end
 
     /// Before a database server that is down at the start is asked again; each further wait is twice as long.

@@ -58,6 +58,24 @@ enum OpenStorage {
         }
     }
 
+    /// Opens a database only to look into it, also beside a relay that runs.
+    static func openReading(
+        _ database: DatabaseURL, options: ServerOptions
+    ) async throws(StorageError) -> any Storage {
+        var server = options
+        server.access = .readOnly
+        var file = SQLiteOptions()
+        file.access = .readOnly
+        file.readers = 1
+        switch try place(of: database) {
+        case .sqlite(let location): return try await SQLiteStorage.open(location, options: file)
+        case .postgres(let location):
+            return try await ServerStorage<PostgresConnection>.open(location, options: server)
+        case .mysql(let location):
+            return try await ServerStorage<MySQLConnection>.open(location, options: server)
+        }
+    }
+
     /// The steps that opening a database would apply, found out without changing it; also beside a relay that runs.
     static func pendingSteps(of database: DatabaseURL) async throws(StorageError) -> [PendingStep] {
         switch try place(of: database) {

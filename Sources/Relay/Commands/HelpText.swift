@@ -7,6 +7,7 @@ enum HelpText {
         case .serve: command(.serve, serve)
         case .migrate: command(.migrate, migrate)
         case .copy: command(.copy, copy)
+        case .devices: command(.devices, devices)
         case .health: command(.health, health)
         }
     }
@@ -20,13 +21,15 @@ enum HelpText {
         Usage: relay [serve] [--SETTING VALUE]...
                relay migrate [--dry-run] [--SETTING VALUE]...
                relay copy --from URL --to URL [--merge]
+               relay devices [--json] [--SETTING VALUE]...
                relay health [--SETTING VALUE]...
-               relay [serve|migrate|copy|health] --help
+               relay COMMAND --help
                relay --version
 
         serve     Serve the HTTP API until SIGTERM or SIGINT. The default command.
         migrate   Bring the database's tables up to date and exit. serve does it too when it starts.
         copy      Copy everything from one database to another, of the same engine or not.
+        devices   Show a secret's devices, and how the last push to each ended.
         health    Ask the relay on this machine for GET /health: exit status 0 when it serves, 1 when not.
 
         Settings come from environment variables and, before them, from flags of the same name:
@@ -64,6 +67,13 @@ enum HelpText {
         69 a database is unavailable, 130 interrupted.
         """
 
+    private static let devices = """
+        Usage: relay devices [--json] [--SETTING VALUE]...
+
+        Shows the devices of a secret and how the last push to each ended, also beside a relay that runs.
+        Of a token only the end is shown. With --json it prints what POST /v1/device/list answers.
+        """
+
     private static let health = """
         Usage: relay health [--SETTING VALUE]...
 
@@ -78,6 +88,9 @@ enum HelpText {
         text +=
             "counts as not set. A secret can also come from a file: NAME_FILE, --name-file. A secret that is\n"
         text += "given as a flag shows in the list of processes.\n"
+        let options = CommandOption.allCases.filter { $0.users.contains(user) }
+        if !options.isEmpty { text += "\nOptions\n" }
+        for option in options { text += "  \(option.usage)\n      \(option.summary)\n" }
         for group in SettingGroup.allCases {
             let rows = Settings.rows(of: group, for: user)
             guard !rows.isEmpty else { continue }
@@ -88,7 +101,7 @@ enum HelpText {
     }
 
     private static func entry(_ row: SettingRow) -> String {
-        var text = "  \(row.name), \(row.flag)\n"
+        var text = row.flagRefusal == nil ? "  \(row.name), \(row.flag)\n" : "  \(row.name)\n"
         if row.isSecret { text += "  \(row.fileName), \(row.fileFlag)\n" }
         let accepts = row.accepts.prefix(1).uppercased() + row.accepts.dropFirst()
         let unset = row.defaultText == "required" ? "Required." : "Default: \(row.defaultText)."

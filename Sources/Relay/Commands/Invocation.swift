@@ -2,10 +2,8 @@ import Storage
 
 /// What the command line asks for.
 enum Invocation: Equatable, Sendable {
-    /// Run a command with what its flags say, by setting name.
-    case run(SettingUser, flags: [String: String])
-    /// Print the SQL that `relay migrate` would run, and run none of it.
-    case dryRun(flags: [String: String])
+    /// Run a command with what its flags say, by setting name, and with its options.
+    case run(SettingUser, flags: [String: String], options: CommandOptions = CommandOptions())
     /// Print help: about the program, or about one command.
     case help(SettingUser?)
     /// Print the version.
@@ -31,20 +29,26 @@ extension Invocation {
             command = try Self.command(first)
         }
         var flags = Flags(user: command ?? .serve)
-        var isDryRun = false
+        var options = CommandOptions()
         while let argument = rest.popFirst() {
             switch argument {
             case "--help", "-h": return .help(command)
             case "--version" where command == nil, "-V" where command == nil: return .version
-            case "--dry-run" where command == .migrate: isDryRun = true
-            case _ where argument.hasPrefix("--"): try flags.take(argument, &rest)
+            case _ where argument.hasPrefix("--"):
+                let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                let value = parts.count == 2 ? String(parts[1]) : nil
+                if let option = CommandOption(flag: String(parts[0]), user: command ?? .serve) {
+                    try options.add(option, value ?? (option.range == nil ? nil : rest.popFirst()))
+                } else {
+                    try flags.take(String(parts[0]), value, &rest)
+                }
             case _ where argument.hasPrefix("-"):
                 throw UsageProblem(description: "there is no flag \(Quoted.value(argument))")
             default:
                 throw UsageProblem(description: "\(Quoted.value(argument)) is one argument too many")
             }
         }
-        return isDryRun ? .dryRun(flags: flags.values) : .run(command ?? .serve, flags: flags.values)
+        return .run(command ?? .serve, flags: flags.values, options: options)
     }
 
     private static func command(_ name: String) throws(UsageProblem) -> SettingUser {
@@ -62,30 +66,40 @@ private struct Flags {
     private let user: SettingUser
     /// Setting names by flag, for the command and for others.
     private let known: [String: (name: String, users: [SettingUser])]
+    /// What to say to a flag that shows what nobody may see.
+    private let refused: [String: String]
 
     init(user: SettingUser) {
         self.user = user
         var known: [String: (name: String, users: [SettingUser])] = [:]
+        var refused: [String: String] = [:]
         for row in Settings.table {
-            known[row.flag] = (row.name, row.users)
             if row.isSecret { known[row.fileFlag] = (row.fileName, row.users) }
+            if let refusal = row.flagRefusal {
+                refused[row.flag] = refusal
+            } else {
+                known[row.flag] = (row.name, row.users)
+            }
         }
         self.known = known
+        self.refused = refused
     }
 
-    /// Takes one flag and its value from the arguments.
-    mutating func take(_ argument: String, _ rest: inout ArraySlice<String>) throws(UsageProblem) {
-        let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        let flag = String(parts[0])
+    /// Takes one flag and its value: the one given with it, or the next of the arguments.
+    mutating func take(
+        _ flag: String, _ given: String?, _ rest: inout ArraySlice<String>
+    ) throws(UsageProblem) {
+        if let refusal = refused[flag] { throw UsageProblem(description: refusal) }
         guard let setting = known[flag] else {
-            let near = EditDistance.nearest(to: flag, among: Array(known.keys.sorted()))
+            let options = CommandOption.allCases.filter { $0.users.contains(user) }.map(\.rawValue)
+            let near = EditDistance.nearest(to: flag, among: (known.keys + options).sorted())
             let hint = near.map { "; did you mean \($0)?" } ?? ""
             throw UsageProblem(description: "there is no flag \(Quoted.name(flag))\(hint)")
         }
         guard setting.users.contains(user) else {
             throw UsageProblem(description: "relay \(user.rawValue) has no flag \(flag)")
         }
-        var value = parts.count == 2 ? String(parts[1]) : nil
+        var value = given
         if value == nil, let next = rest.first, !next.hasPrefix("--") {
             value = next
             rest.removeFirst()

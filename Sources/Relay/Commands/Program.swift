@@ -10,10 +10,8 @@ enum Program {
                 StandardOutput.write("relay \(Version.current)\n")
             case .help(let user):
                 StandardOutput.write(HelpText.text(about: user))
-            case .run(let user, let flags):
-                return run(user, Self.sources(flags, environment))
-            case .dryRun(let flags):
-                return run(.migrate, Self.sources(flags, environment), isDryRun: true)
+            case .run(let user, let flags, let options):
+                return run(user, Self.sources(flags, environment), options)
             }
             return .success
         } catch {
@@ -29,13 +27,21 @@ enum Program {
     }
 
     private static func run(
-        _ user: SettingUser, _ sources: SettingSources, isDryRun: Bool = false
+        _ user: SettingUser, _ sources: SettingSources, _ options: CommandOptions
     ) -> ExitStatus {
+        let style = OutputStyle.standardOutput(sources.environment)
+        func inspection() throws(ConfigurationProblems) -> InspectionConfiguration {
+            try InspectionConfiguration(sources, user: user)
+        }
         do throws(ConfigurationProblems) {
             switch user {
             case .serve: return ServeCommand.run(try ServeConfiguration(sources))
-            case .migrate: return MigrateCommand.run(try MigrateConfiguration(sources), isDryRun: isDryRun)
+            case .migrate:
+                return MigrateCommand.run(
+                    try MigrateConfiguration(sources), isDryRun: options.has(.dryRun))
             case .copy: return CopyCommand.run(try CopyConfiguration(sources))
+            case .devices:
+                return DevicesCommand.run(try inspection(), options, style)
             case .health: return HealthCommand.run(try HealthConfiguration(sources))
             }
         } catch {

@@ -174,6 +174,11 @@ struct Timestamp: Sendable {
         }
     }
 
+    /// `2026-11-21 12:47:37`, for people who are told that it is UTC.
+    var toTheSecond: String {
+        String(text.prefix(10)) + " " + String(text.prefix(19).suffix(8))
+    }
+
     /// The Gregorian date of a day counted from 1970-01-01 (Howard Hinnant's `civil_from_days`): years are
     /// counted from March, so that the leap day is a year's last.
     private static func date(ofDay day: Int64) -> (year: Int64, month: Int64, day: Int64) {

@@ -18,14 +18,17 @@ enum StandardError {
 
 /// Standard output, where goes what a command was asked to print.
 enum StandardOutput {
-    /// Writes a text as it is.
-    static func write(_ text: String) {
+    /// Writes a text as it is; false when nobody reads any more.
+    @discardableResult
+    static func write(_ text: String) -> Bool {
         FileDescriptorOutput.write(Array(text.utf8), to: STDOUT_FILENO)
     }
 }
 
 private enum FileDescriptorOutput {
-    static func write(_ bytes: [UInt8], to descriptor: Int32) {
+    /// Writes all bytes; false when it was given up.
+    @discardableResult
+    static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {
             let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
@@ -35,8 +38,9 @@ private enum FileDescriptorOutput {
                 var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = poll(&waiting, 1, -1)
             } else if errno != EINTR {
-                return
+                return false
             }
         }
+        return true
     }
 }

@@ -34,10 +34,14 @@ struct DeviceList: Sendable {
     /// At most one for each device.
     let last: [Delivery]
 
+    /// The last push by its device's `id`.
+    var lastByDevice: [String: Delivery] {
+        Dictionary(last.map { ($0.deviceID ?? "", $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
     /// The answer's body.
     var body: [UInt8] {
-        let lastByID = Dictionary(
-            last.map { ($0.deviceID ?? "", $0) }, uniquingKeysWith: { first, _ in first })
+        let lastByID = lastByDevice
         var writer = JSON.Writer(capacity: 64 + 256 * devices.count)
         writer.beginObject()
         writer.member("ok", true)

@@ -35,14 +35,19 @@ final class Program: Sendable {
     }
 
     /// Starts a Python script that stands beside this file.
-    convenience init(script name: String, _ arguments: [String]) throws {
+    convenience init(
+        script name: String, _ arguments: [String], environment: [String: String] = [:]
+    ) throws {
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/\(name).py"
-        try self.init(name, URL(fileURLWithPath: "/usr/bin/python3"), [script] + arguments, [:])
+        try self.init(name, URL(fileURLWithPath: "/usr/bin/python3"), [script] + arguments, environment)
     }
 
     /// Starts a program of the repository's or the system's.
-    convenience init(tool path: String, _ arguments: [String]) throws {
-        try self.init(path, URL(fileURLWithPath: path), arguments, ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"])
+    convenience init(
+        tool: String, _ arguments: [String], environment: [String: String] = [:]
+    ) throws {
+        let path = ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"]
+        try self.init(tool, URL(fileURLWithPath: tool), arguments, environment.merging(path) { $1 })
     }
 
     private init(

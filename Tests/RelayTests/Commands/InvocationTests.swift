@@ -27,7 +27,8 @@ struct InvocationTests {
         let url = ["--database-url", "sqlite:r.db"]
         #expect(
             try Invocation.parse(["migrate", "--dry-run"] + url)
-                == .dryRun(flags: ["DATABASE_URL": "sqlite:r.db"]))
+                == .run(
+                    .migrate, flags: ["DATABASE_URL": "sqlite:r.db"], options: CommandOptions(.dryRun)))
         #expect(throws: UsageProblem.self) { try Invocation.parse(["serve", "--dry-run"]) }
     }
 
@@ -72,7 +73,10 @@ struct InvocationTests {
         "A command line that makes no sense is one sentence",
         arguments: [
             (["sevre"], "there is no command \"sevre\"; did you mean serve?"),
-            (["frobnicate"], "there is no command \"frobnicate\"; there are serve, migrate, copy and health"),
+            (
+                ["frobnicate"],
+                "there is no command \"frobnicate\"; there are serve, migrate, copy, devices and health"
+            ),
             (["--prot", "1"], "there is no flag --prot; did you mean --port?"),
             (["-p", "1"], "there is no flag \"-p\""),
             (["--port"], "--port needs a value"),
@@ -82,18 +86,27 @@ struct InvocationTests {
             (["serve", "now"], "\"now\" is one argument too many"),
             (["migrate", "--port", "1"], "relay migrate has no flag --port"),
             (["serve", "--version"], "there is no flag --version"),
+            (["migrate", "--dry-run", "--dry-run"], "--dry-run is given twice"),
+            (["migrate", "--dry-run=yes"], "--dry-run takes no value"),
+            (["migrate", "--dry-rum"], "there is no flag --dry-rum; did you mean --dry-run?"),
+            (["devices", "--secret", "hunter2"], Settings.secret.row.flagRefusal ?? ""),
+            (["devices", "--secret=hunter2"], Settings.secret.row.flagRefusal ?? ""),
+            (["serve", "--json"], "there is no flag --json"),
         ])
     func problems(arguments: [String], sentence: String) {
         #expect(throws: UsageProblem(description: sentence)) { try Invocation.parse(arguments) }
     }
 
-    @Test("Help lists every setting of the command with its flag")
+    @Test("Help lists every setting of the command with its flag, and every option of it")
     func helpTexts() {
         for user in SettingUser.allCases {
             let text = HelpText.text(about: user)
             for row in Settings.table {
-                #expect(
-                    text.contains("  \(row.name), \(row.flag)\n") == row.users.contains(user), "\(row.name)")
+                let names = row.flagRefusal == nil ? "\(row.name), \(row.flag)" : row.name
+                #expect(text.contains("  \(names)\n") == row.users.contains(user), "\(row.name)")
+            }
+            for option in CommandOption.allCases {
+                #expect(text.contains("  \(option.usage)\n") == option.users.contains(user))
             }
             for line in text.split(separator: "\n") { #expect(line.count <= 100) }
         }

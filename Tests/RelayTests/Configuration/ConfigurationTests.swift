@@ -257,12 +257,19 @@ struct SettingsTests {
         }
     }
 
-    @Test("Every chapter has settings, and every setting is read by serve, but for those of a copy")
+    @Test("Every chapter has settings, and every setting is read by serve, but for those of other commands")
     func readers() {
-        for group in SettingGroup.allCases {
-            #expect(!Settings.rows(of: group, for: group == .copy ? .copy : .serve).isEmpty)
+        func reader(_ group: SettingGroup) -> SettingUser {
+            switch group {
+            case .copy: .copy
+            case .commands: .devices
+            default: .serve
+            }
         }
-        #expect(Settings.table.allSatisfy { $0.users.contains($0.group == .copy ? .copy : .serve) })
+        for group in SettingGroup.allCases {
+            #expect(!Settings.rows(of: group, for: reader(group)).isEmpty)
+        }
+        #expect(Settings.table.allSatisfy { $0.users.contains(reader($0.group)) })
     }
 
     @Test("Every setting reaches the configuration: a value that none accepts is a problem of its own each")

@@ -17,6 +17,12 @@ enum ConfigurationDocument {
             let flags = rows.map { "`\($0.flag)`" }.joined(separator: ", ")
             return "\nRead by `relay copy` alone, whose flags are \(flags).\n"
         }
+        if rows.allSatisfy({ !$0.users.contains(.serve) }) {
+            let commands = SettingUser.allCases.filter { user in rows.contains { $0.users.contains(user) } }
+            let list = commands.map { "`relay \($0.rawValue)`" }.joined(separator: ", ")
+            return
+                "\nNot read by `relay serve`, but by \(list). [COMMANDS.md](COMMANDS.md) shows what they print.\n"
+        }
         let lines = SettingUser.allCases.filter { $0 != .serve }.compactMap { user -> String? in
             let names = rows.filter { $0.users.contains(user) }.map { "`\($0.name)`" }
             return names.isEmpty
@@ -48,7 +54,8 @@ enum ConfigurationDocument {
 
         - An **empty variable** counts as not set; a flag with an empty value is refused.
         - A **secret** can stand in a file: `APNS_PRIVATE_KEY_FILE` names it, one line break at its end is dropped. Setting both
-          forms is a problem. A secret that is given as a flag shows in the list of processes.
+          forms is a problem, and `-` as its path is standard input. A secret that is given as a flag shows in the list of
+          processes.
         - **Durations** are a whole number and a unit: `500ms`, `10s`, `5m`, `24h`, `30d`.
         - A variable whose name begins with `RELAY_` or `APNS_` and is no setting is a **problem**, with the name that was meant where one
           is near. What Kubernetes and Docker add for a service called `relay` or `apns-…` (`RELAY_SERVICE_HOST`,

@@ -28,11 +28,17 @@ enum SettingGroup: String, CaseIterable, Sendable {
     case delivery = "Registrations and delivery"
     case limits = "Limits"
     case log = "Logs"
+    case commands = "Commands"
 }
 
 /// The commands that read settings.
 enum SettingUser: String, CaseIterable, Sendable {
-    case serve, migrate, copy, health
+    case serve, migrate, copy, devices, health
+}
+
+extension [SettingUser] {
+    /// The commands that look into the database for a person.
+    static let inspecting: [SettingUser] = [.devices]
 }
 
 /// What the table says about one setting, whatever its type.
@@ -54,6 +60,11 @@ struct SettingRow: Sendable, Equatable {
 
     /// The flag with the same meaning: `--apns-team-id`, unless the command has a shorter word for it.
     let flag: String
+
+    /// Why the flag is refused, and what to do instead: a sentence.
+    ///
+    /// `nil` where it isn't.
+    var flagRefusal: String?
 
     /// The flag that an environment variable has.
     static func flag(of name: String) -> String {
@@ -95,11 +106,12 @@ struct Setting<Value: Sendable>: Sendable {
     /// A setting that may be without a value; `unset` says what that means.
     init<Wrapped: Sendable>(
         _ name: String, _ group: SettingGroup, optional type: SettingType<Wrapped>, unset: String,
-        secret: Bool = false, users: [SettingUser] = [.serve], flag: String? = nil, _ summary: String
+        secret: Bool = false, users: [SettingUser] = [.serve], flag: String? = nil,
+        flagRefusal: String? = nil, _ summary: String
     ) where Value == Wrapped? {
         self.row = SettingRow(
             name: name, group: group, accepts: type.accepts, defaultText: unset, isSecret: secret,
-            users: users, summary: summary, flag: flag ?? SettingRow.flag(of: name))
+            users: users, summary: summary, flag: flag ?? SettingRow.flag(of: name), flagRefusal: flagRefusal)
         self.type = SettingType(
             accepts: type.accepts,
             parse: { text in type.parse(text).map { Optional($0) } },

@@ -2,11 +2,23 @@ import Glibc
 
 /// Reads the small files that `…_FILE` settings name.
 enum SettingFile {
+    /// The path that stands for standard input.
+    static let standardInput = "-"
+
     /// The file's bytes, or why there are none.
     static func read(_ path: String) -> Result<[UInt8], FileFault> {
+        if path == standardInput {
+            // What is typed would be seen.
+            guard isatty(STDIN_FILENO) == 0 else { return .failure(FileFault(reason: "it is a terminal")) }
+            return read(STDIN_FILENO)
+        }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return .failure(FileFault(errno: errno)) }
         defer { close(descriptor) }
+        return read(descriptor)
+    }
+
+    private static func read(_ descriptor: Int32) -> Result<[UInt8], FileFault> {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)
         while true {

@@ -133,3 +133,14 @@ extension SettingType where Value == SecretHasher {
         parse: { text in SecretHasher(pepper: Secret(text)).map(Result.success) ?? .failure(.notAccepted) },
         render: { _ in "" })
 }
+
+extension SettingType where Value == Secret {
+    /// A tenant's secret, as requests may name it.
+    static let secret = SettingType(
+        accepts: "1 to \(Bounds.secretBytesMax) bytes",
+        parse: { text in
+            (1...Bounds.secretBytesMax).contains(text.utf8.count)
+                ? .success(Secret(text)) : .failure(.notAccepted)
+        },
+        render: { _ in "" })
+}

@@ -18,6 +18,7 @@ enum Settings {
         logRetention.row,
         eventsPerMinute.row, registrationsPerMinute.row, unknownSecretsPerMinute.row, trustedProxies.row,
         logLevel.row, logFormat.row,
+        secret.row,
     ]
 
     /// The rows of one chapter that one command reads.
@@ -78,7 +79,7 @@ enum Settings {
     static let databaseURL = Setting(
         "DATABASE_URL", .database, .database,
         default: .sqlite(path: "relay.db"),
-        secret: true, users: [.serve, .migrate],
+        secret: true, users: [.serve, .migrate] + .inspecting,
         "Where registrations are kept; docs/DATABASES.md has all that can stand in it.")
     static let databaseConnections = Setting(
         "RELAY_DATABASE_CONNECTIONS", .database, .integer(1...256), default: 10,
@@ -86,7 +87,7 @@ enum Settings {
     )
     static let databaseTimeout = Setting(
         "RELAY_DATABASE_TIMEOUT", .database, .duration(.milliseconds(100)...(.seconds(60))),
-        default: .seconds(5),
+        default: .seconds(5), users: [.serve] + .inspecting,
         "How long a call to a database server may take in all. While the server is known to be down, calls fail at once."
     )
     static let databaseStartDeadline = Setting(
@@ -148,6 +149,7 @@ enum Settings {
         "The fewest bytes of a secret. Lower it only for registrations that already exist.")
     static let secretPepper = Setting(
         "RELAY_SECRET_PEPPER", .delivery, optional: .pepper, unset: "hashes without pepper", secret: true,
+        users: [.serve] + .inspecting,
         "A key for the hashes under which registrations are kept. Those kept without it are still found; without "
             + "it those kept with it are lost.")
     static let devicesPerSecretMax = Setting(

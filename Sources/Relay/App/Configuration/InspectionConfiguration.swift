@@ -1,0 +1,24 @@
+import Storage
+
+/// What the commands run with that look into the database for a person.
+struct InspectionConfiguration: Sendable {
+    var database: DatabaseURL
+    /// Of a database server; a file has none.
+    var options: ServerOptions
+    var hasher: SecretHasher
+    /// `nil` when none was given.
+    var secret: Secret?
+
+    /// Reads the settings of a command; see ``ServeConfiguration``.
+    init(_ sources: SettingSources, user: SettingUser) throws(ConfigurationProblems) {
+        var reader = SettingReader(sources)
+        database = reader.read(Settings.databaseURL)
+        options = ServerOptions()
+        options.connectionsMax = Bounds.commandConnectionsMax
+        options.callTimeout = reader.read(Settings.databaseTimeout)
+        hasher = reader.read(Settings.secretPepper) ?? SecretHasher()
+        secret = reader.read(Settings.secret)
+        reader.noteUnknownNames()
+        guard reader.problems.isEmpty else { throw ConfigurationProblems(reader.problems, user: user) }
+    }
+}

@@ -1,0 +1,62 @@
+import Storage
+
+/// `relay devices`: shows a secret's devices and how the last push to each ended.
+enum DevicesCommand {
+    /// Asks for the secret if it must, and prints.
+    static func run(
+        _ configuration: InspectionConfiguration, _ options: CommandOptions, _ style: OutputStyle
+    ) -> ExitStatus {
+        let secret: Secret
+        do throws(ExitStatus) {
+            secret = try SecretInput.require(configuration.secret)
+        } catch {
+            return error
+        }
+        let key = configuration.hasher.key(of: secret)
+        return Inspection.run(configuration) { storage throws(StorageError) in
+            let devices = try await storage.devices(of: key)
+            let last = try await storage.lastDeliveries(to: devices, under: key)
+            let list = DeviceList(devices: devices, last: last)
+            StandardOutput.write(
+                options.has(.json)
+                    ? String(decoding: list.body, as: UTF8.self) + "\n" : text(list, of: key, style))
+            return .success
+        }
+    }
+
+    /// The list for a person.
+    static func text(_ list: DeviceList, of key: SecretKey, _ style: OutputStyle) -> String {
+        let count = list.devices.count
+        let head = "Secret \(key): \(count == 0 ? "no" : String(count)) device\(count == 1 ? "" : "s")"
+        guard count > 0 else { return head + "\n" }
+        var table = TextTable([
+            .init(heading: "DEVICE"), .init(heading: "APP"), .init(heading: "ENVIRONMENT"),
+            .init(heading: "NAME", widthMax: 24), .init(heading: "MODEL", widthMax: 24),
+            .init(heading: "REGISTERED"), .init(heading: "UPDATED"), .init(heading: "LAST PUSH"),
+            .init(heading: "OUTCOME"),
+        ])
+        let last = list.lastByDevice
+        for device in list.devices {
+            let push = last[device.id]
+            table.add([
+                .init(device.maskedToken), .init(device.bundleID), .init(device.environment.rawValue),
+                .init(device.details.deviceName ?? ""), .init(device.details.deviceModel ?? ""),
+                .init(Timestamp(device.createdAt).toTheSecond),
+                .init(Timestamp(device.updatedAt).toTheSecond),
+                .init(push.map { Timestamp($0.createdAt).toTheSecond } ?? ""), .outcome(of: push),
+            ])
+        }
+        return head + "; times in UTC\n" + table.text(style)
+    }
+}
+
+extension TextTable.Cell {
+    /// How a push ended: `sent`, or why it failed.
+    static func outcome(of delivery: Delivery?) -> TextTable.Cell {
+        switch delivery?.status {
+        case nil: TextTable.Cell("")
+        case .sent: TextTable.Cell("sent", .good)
+        case .failed: TextTable.Cell(delivery?.error ?? "failed", .bad)
+        }
+    }
+}

@@ -1,0 +1,70 @@
+/// Text from outside, made fit for a terminal.
+enum TerminalText {
+    /// The text without anything that a terminal would obey: control and format characters are written as escapes.
+    ///
+    /// What joins an emoji's parts stays.
+    static func safe(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isObeyed) else { return text }
+        var safe = ""
+        for scalar in text.unicodeScalars {
+            if isObeyed(scalar) {
+                safe += scalar.escaped(asASCII: true)
+            } else {
+                safe.unicodeScalars.append(scalar)
+            }
+        }
+        return safe
+    }
+
+    private static func isObeyed(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse: true
+        case .format: scalar != joiner
+        default: false
+        }
+    }
+
+    /// How many cells of a terminal a text takes: two for a wide character, none for what is put upon another.
+    static func width(_ text: String) -> Int {
+        text.utf8.allSatisfy { $0 < 0x80 } ? text.utf8.count : text.reduce(0) { $0 + width(of: $1) }
+    }
+
+    /// The text, or as much of its beginning as fits into a width with an ellipsis behind it.
+    static func cut(_ text: String, to width: Int) -> String {
+        guard self.width(text) > width else { return text }
+        var kept = ""
+        var room = width - 1
+        for character in text {
+            room -= self.width(of: character)
+            guard room >= 0 else { break }
+            kept.append(character)
+        }
+        return kept + "…"
+    }
+
+    private static let joiner: Unicode.Scalar = "\u{200D}"
+
+    /// A character is as wide as its first scalar, and two cells where it is shown as an emoji.
+    private static func width(of character: Character) -> Int {
+        guard let first = character.unicodeScalars.first else { return 0 }
+        let isEmoji =
+            first.properties.isEmojiPresentation
+            || character.unicodeScalars.contains("\u{FE0F}") && first.properties.isEmoji
+        if isEmoji || isWide(first.value) { return 2 }
+        switch first.properties.generalCategory {
+        case .nonspacingMark, .enclosingMark, .format, .control: return 0
+        default: return 1
+        }
+    }
+
+    /// East Asian Wide and Fullwidth (Unicode Annex 11), by blocks.
+    private static func isWide(_ value: UInt32) -> Bool {
+        switch value {
+        case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x33FF, 0x3400...0x4DBF, 0x4E00...0x9FFF,
+            0xA000...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
+            0xFF01...0xFF60, 0xFFE0...0xFFE6, 0x1B000...0x1B2FF, 0x20000...0x3FFFD:
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import Glibc
+
+/// Asks a person a question on the terminal at standard input.
+enum TerminalPrompt {
+    /// What came of a question.
+    enum Answer: Equatable {
+        /// What was typed, without the line's end; empty also when the input ended.
+        case line([UInt8])
+        /// Standard input is no terminal.
+        case noTerminal
+        /// Ctrl-C, SIGTERM, or the terminal is gone.
+        case interrupted
+    }
+
+    /// Bytes of a line that a terminal hands over whole.
+    private static let lineBytesMax = 4096
+
+    /// Asks, and waits for a line.
+    ///
+    /// The terminal is as it was when this returns, however it returns: the signals that end a program are taken from
+    /// here on and not delivered, and the keys for those that aren't taken do nothing meanwhile.
+    ///
+    /// - Parameter isShown: Whether what is typed shows.
+    static func ask(_ question: String, isShown: Bool) -> Answer {
+        var before = termios()
+        guard isatty(STDIN_FILENO) == 1, tcgetattr(STDIN_FILENO, &before) == 0 else { return .noTerminal }
+        Signals.prepare()
+        var during = before
+        if !isShown {
+            during.c_lflag &= ~tcflag_t(ECHO)
+            during.c_lflag |= tcflag_t(ECHONL)
+        }
+        withUnsafeMutableBytes(of: &during.c_cc) { keys in
+            // Zero is the character that no key sends (_POSIX_VDISABLE).
+            for key in [VQUIT, VSUSP] { keys[Int(key)] = 0 }
+        }
+        // What was typed before the question is no answer to it.
+        guard tcsetattr(STDIN_FILENO, TCSAFLUSH, &during) == 0 else { return .noTerminal }
+        defer { tcsetattr(STDIN_FILENO, TCSAFLUSH, &before) }
+        StandardError.write(Array(question.utf8))
+        let answer = line()
+        if answer == .interrupted { StandardError.write([UInt8(ascii: "\n")]) }
+        return answer
+    }
+
+    /// Reads one line; the kernel lets it be edited until it is sent.
+    private static func line() -> Answer {
+        var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+        let waitMilliseconds = Int32(Bounds.promptSignalInterval.inMilliseconds)
+        while true {
+            if case .request = Signals.wait(atMost: .zero) { return .interrupted }
+            guard poll(&input, 1, waitMilliseconds) > 0 else { continue }
+            var bytes = [UInt8](repeating: 0, count: lineBytesMax)
+            let count = read(STDIN_FILENO, &bytes, bytes.count)
+            if count < 0, errno == EINTR || errno == EAGAIN { continue }
+            guard count >= 0 else { return .interrupted }
+            let end = UInt8(ascii: "\n")
+            return .line(Array(bytes[..<count].prefix { $0 != end }))
+        }
+    }
+}
