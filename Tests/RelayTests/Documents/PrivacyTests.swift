@@ -1,0 +1,35 @@
+import Storage
+import Testing
+
+/// docs/PRIVACY.md promises to name everything that is stored.
+@Suite("docs/PRIVACY.md")
+struct PrivacyTests {
+    private let text = Documents.read("PRIVACY.md")
+
+    /// The names in backquotes in the first cells of a section's table.
+    private func columns(of table: String) throws -> Set<String> {
+        let heading = try #require(text.firstRange(of: "### Table `\(table)`\n"), "no section for \(table)")
+        let rest = text[heading.upperBound...]
+        let section = rest[..<(rest.firstRange(of: "\n## ")?.lowerBound ?? rest.endIndex)]
+            .split(separator: "\n### ")[0]
+        let cells = section.split(separator: "\n").filter { $0.hasPrefix("| `") }
+            .map { $0.dropFirst().split(separator: "|")[0] }
+        return Set(
+            cells.flatMap { cell in
+                cell.split(separator: "`", omittingEmptySubsequences: false).enumerated()
+                    .filter { !$0.offset.isMultiple(of: 2) }.map { String($0.element) }
+            })
+    }
+
+    @Test("It names every column of every table, and none that isn't there", arguments: TransferTable.all)
+    func tables(_ table: TransferTable) throws {
+        #expect(try columns(of: table.name) == Set(table.columns.map(\.name)))
+    }
+
+    @Test("It has a section for no other table", arguments: ["secret_lock", "relay_schema", "relay_copy"])
+    func others(_ table: String) {
+        #expect(text.contains("`\(table)`"))
+        let sections = text.split(separator: "\n").count { $0.hasPrefix("### Table ") }
+        #expect(sections == TransferTable.all.count)
+    }
+}
