@@ -19,6 +19,57 @@ need_base() {
     mv "$cache/base.part.tar" "$cache/base.tar"
 }
 
+# The commands of a page as they stand there, in the indented lines after <!-- run: NAME -->: page_commands PAGE NAME.
+page_commands() {
+    awk -v marker="<!-- run: $2 -->" '
+        $0 == marker { inside = 1; next }
+        inside && /^    / { print substr($0, 5); found = 1; next }
+        inside && (found || $0 != "") { exit }
+        END { exit !found }' "$1" || die "$1 has no commands after <!-- run: $2 -->"
+}
+
+# What the pages' examples use.
+page_secret=Kx3s0Q9-secret-of-yours
+page_token=00fc13ad
+page_key=AuthKey_KEY1234567.p8
+
+# Puts an APNs under Apple's own names on this machine: what the pages install then needs no other settings than theirs.
+# start_apple BIN STATE: sets $apple to the address that api.push.apple.com has, $apple_ca to its certificate and
+# $page_key's file in STATE.
+start_apple() {
+    apple=127.7.$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1))
+    production_port=443 start_simulator "$1" "$2" --host $apple --certificate-name api.push.apple.com
+    apple_ca=$2/simulator.pem
+    cp "$2/key.p8" "$2/$page_key"
+    # The pages' commands tell the relay what it needs.
+    unset "${!APNS_@}"
+    ! (exec 3<>/dev/tcp/127.0.0.1/8787) 2>/dev/null || die "port 8787, which the pages use, is taken"
+}
+
+# Copies what belongs to the repository, without what was built: copy_source DIRECTORY.
+copy_source() {
+    tar -c --exclude-vcs --exclude='./.build*' --exclude=./.run --exclude='*.deb' . | tar -x -C "$1"
+}
+
+# How many pushes the phone of the pages' examples got.
+page_pushes() { curl -fsS -m 10 "$control/pushes?token=$page_token&format=text" | grep -c '200 accepted' || true; }
+
+# Follows the page's "First push" and looks whether the phone got one: first_push COMMAND..., which runs a script.
+first_push() {
+    local before
+    before=$(page_pushes)
+    "$@" "$(page_commands docs/OPERATIONS.md "first push"); echo"
+    [ "$(page_pushes)" = $((before + 1)) ] || die "the phone got $(($(page_pushes) - before)) pushes and not 1"
+}
+
+# The page's event alone, for a phone that is registered.
+next_push() {
+    local before
+    before=$(page_pushes)
+    "$@" "$(page_commands docs/OPERATIONS.md "first push" | sed -n '/v1\/event/,$p'); echo"
+    [ "$(page_pushes)" = $((before + 1)) ] || die "the phone got $(($(page_pushes) - before)) pushes and not 1"
+}
+
 secret=deploy-$(od -An -N12 -tx1 /dev/urandom | tr -d ' \n')
 token=$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')
 pushes=0                         # how many the phone must have got by now

@@ -27,16 +27,17 @@ stop_stack() {
 # A field of a flat JSON object in a file, digits and plain strings only.
 json_field() { sed -n "s/.*\"$2\" *: *\"\{0,1\}\([^\",}]*\).*/\1/p" "$1" | head -n 1; }
 
-# start_simulator BIN STATE [FLAG...]: sets $control and the relay's APNS_ environment.
+# start_simulator BIN STATE [FLAG...]: sets $control and the relay's APNS_ environment; $production_port is any free one
+# unless it is set.
 start_simulator() {
-    local bin=$1 state=$2 team=TEAM123456 key=KEY1234567
+    local bin=$1 state=$2 team=ABCDE12345 key=KEY1234567
     shift 2
     mkdir -p "$state"
     [ -f "$state/key.p8" ] || "$bin/apns-simulator" key --out "$state/key.p8" >/dev/null
     rm -f "$state/simulator.json"
     # A session of its own: Ctrl-C reaches the script, which then stops each once, in order.
     setsid "$bin/apns-simulator" --public-key "$state/key.p8.pub" --key-id $key --team-id $team \
-        --certificate-file "$state/simulator.pem" --production-port 0 --sandbox-port 0 --control-port 0 \
+        --certificate-file "$state/simulator.pem" --production-port "${production_port:-0}" --sandbox-port 0 --control-port 0 \
         --ready-file "$state/simulator.json" "$@" >"$state/simulator.log" 2>&1 &
     children+=($!)
     await "The simulator (log: $state/simulator.log)" $! test -s "$state/simulator.json"
