@@ -62,12 +62,18 @@ import Glibc
     /// Whether an address is free to listen on.
     ///
     /// Sockets that share an address let any process of the same user join, so a second relay would quietly take half
-    /// of the connections: ask here first.
+    /// of the connections: ask here first. Nothing listens meanwhile, so no connection is taken and lost.
     package static func checkFree(_ address: SocketAddress) throws(NetworkError) {
-        Glibc.close(try listen(address, isShared: false))
+        Glibc.close(try bind(address, isShared: false))
     }
 
     private static func listen(_ address: SocketAddress, isShared: Bool) throws(NetworkError) -> Int32 {
+        let descriptor = try bind(address, isShared: isShared)
+        guard Glibc.listen(descriptor, backlog) == 0 else { throw failure(descriptor, address) }
+        return descriptor
+    }
+
+    private static func bind(_ address: SocketAddress, isShared: Bool) throws(NetworkError) -> Int32 {
         let descriptor: Int32
         switch makeSocket(family: address.family) {
         case .success(let new): descriptor = new
@@ -77,13 +83,16 @@ import Glibc
         if isShared { setOption(descriptor, SOL_SOCKET, SO_REUSEPORT, 1) }
         if address.family == AF_INET6 { setOption(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0) }
         let bound = unsafe address.withSockaddr { unsafe relay_bind(descriptor, $0, $1) }
-        guard bound == 0, Glibc.listen(descriptor, backlog) == 0 else {
-            let code = errno
-            Glibc.close(descriptor)
-            throw code == EADDRINUSE
-                ? .addressInUse(address.description) : .cannotListen(address.description, errno: code)
-        }
+        guard bound == 0 else { throw failure(descriptor, address) }
         return descriptor
+    }
+
+    /// What went wrong with a socket, which is closed.
+    private static func failure(_ descriptor: Int32, _ address: SocketAddress) -> NetworkError {
+        let code = errno
+        Glibc.close(descriptor)
+        return code == EADDRINUSE
+            ? .addressInUse(address.description) : .cannotListen(address.description, errno: code)
     }
 
     /// Accepts what the system already holds, then listens no more.

@@ -41,7 +41,7 @@ struct Application {
         raiseFileLimit()
         let tls = try loadTLS()
         let apns = try APNsSide(configuration.apns, log: log)
-        var serving = try await Serving(configuration.server, loops: loopCount)
+        var serving = try Serving(configuration.server, loops: loopCount)
         let storage: any Storage
         do throws(StartFailure) {
             storage = try await openStorage(isStopping)

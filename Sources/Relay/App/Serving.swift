@@ -16,18 +16,17 @@ struct Serving {
     private let wanted: SocketAddress
 
     /// Starts so many loops, and finds out whether the address can be listened on.
-    init(_ configuration: ServerConfiguration, loops count: Int) async throws(StartFailure) {
+    init(_ configuration: ServerConfiguration, loops count: Int) throws(StartFailure) {
         guard let wanted = SocketAddress(ip: configuration.host, port: configuration.port) else {
             throw StartFailure(.configuration, "\(Quoted.value(configuration.host)) is no address")
         }
         self.wanted = wanted
-        for index in 0..<count { loops.append(EventLoop(label: "relay.loop.\(index)")) }
         do throws(NetworkError) {
-            try await Self.checkFree(wanted, on: loops[0])
+            if wanted.port != 0 { try Listener.checkFree(wanted) }
         } catch {
-            await stop(within: .zero)
             throw StartFailure(.unavailable, error.description)
         }
+        for index in 0..<count { loops.append(EventLoop(label: "relay.loop.\(index)")) }
     }
 
     /// Starts a server on each loop, all on one address.
@@ -105,17 +104,6 @@ struct Serving {
         services = []
         for loop in loops { await loop.stop() }
         loops = []
-    }
-
-    /// Finds out whether another program listens on the address.
-    ///
-    /// The loops' sockets share it, and a shared socket joins those of any process of the same user: a relay that is
-    /// started twice would take half the other's connections without a word. A socket that isn't shared is refused.
-    private static func checkFree(_ address: SocketAddress, on loop: EventLoop) async throws(NetworkError) {
-        guard address.port != 0 else { return }
-        try await loop.run { loop throws(NetworkError) in
-            try Listener(address, on: loop) { _ in nil }.close()
-        }
     }
 
     private static func options(

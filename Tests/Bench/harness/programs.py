@@ -52,8 +52,8 @@ def pushes_accepted(simulator):
         return json.load(answer)["production"]["accepted"]
 
 
-def start_relay(workplace, simulator, settings):
-    """A relay with an empty database, which logs to a file as it does by default."""
+def start_relay(workplace, simulator, settings, under=()):
+    """A relay with an empty database, which logs to a file as it does by default; `under` another program if wanted."""
     directory = workplace.directory
     for file in directory.glob("relay.db*"):
         file.unlink()
@@ -67,8 +67,8 @@ def start_relay(workplace, simulator, settings):
         "APNS_PRIVATE_KEY_FILE": str(signing_key(workplace)), "APNS_DEFAULT_BUNDLE_ID": TOPIC,
         "APNS_PRODUCTION_URL": origin, "APNS_SANDBOX_URL": origin,
         "APNS_CA_FILE": str(directory / "simulator.pem"), **settings}
-    relay = workplace.serve([BIN / "relay", "serve"], port, environment)
-    workplace.reproduce(["env", *(f"{name}={value}" for name, value in environment.items()), BIN / "relay", "serve"])
+    relay = workplace.serve([*under, BIN / "relay", "serve"], port, environment)
+    workplace.reproduce(["env", *(f"{name}={value}" for name, value in environment.items()), *under, BIN / "relay", "serve"])
     return relay
 
 

@@ -7,6 +7,7 @@ import http.client
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from statistics import median
 
 from . import wrk
@@ -74,19 +75,31 @@ def compare(workplace, result, simulator, relay, devices, connections, reference
     ours = wrk.command(relay.port, connections, 1 if workplace.quick else 3, "event", SECRETS)
     workplace.reproduce(ours)
     middle, slow = [], []
+    log = Path(relay.log)
+    log_began, pushes = log.stat().st_size, 0
     for turn in range(workplace.runs):
         rate, cpu = reference()
         before = pushes_accepted(simulator)
         figures = wrk.run(workplace, relay, ours)
         if pushes_accepted(simulator) - before < figures["requests"] * devices:
             sys.exit(f"{figures['requests']} events were answered, but not every device got its push")
+        pushes += figures["requests"] * devices
         middle.append(figures["p50"] / 1000)
         slow.append(figures["p99"] / 1000)
         result.add(figures["rate"], rate, figures["cpu"], cpu)
         workplace.progress(result, turn)
     result.remark = (
         f"{median(result.ours) * devices:,.0f} pushes/s, {median(result.cpu_ours) / devices:.1f} us a push, p50 {median(middle):.1f} ms, p99 {median(slow):.1f} ms, "
-        f"peak {relay.peak_mebibytes:.0f} MiB")
+        f"peak {relay.peak_mebibytes:.0f} MiB{unlogged(log, log_began, pushes)}")
+
+
+def unlogged(log, start, pushes):
+    """The share of pushes whose row in the delivery log was dropped, because the database could not keep up."""
+    with open(log, "rb") as file:
+        file.seek(start)
+        lines = [json.loads(line) for line in file if b'"delivery.dropped"' in line or b'"delivery.lost"' in line]
+    rows = sum(line["rows"] for line in lines)
+    return f", {rows / pushes:.0%} of the log dropped" if rows else ""
 
 
 def register(port, devices):

@@ -1,6 +1,8 @@
 """What every part needs: the programs, a directory for the time of the run, processes that surely end, and the results."""
 
+import errno
 import os
+import random
 import resource
 import shlex
 import shutil
@@ -206,10 +208,12 @@ class Workplace:
 
 
 def free_port():
-    """A port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that nobody uses now, below those that the kernel gives to connections."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == errno.ECONNREFUSED:
+                return port
 
 
 def _listens(port):
