@@ -65,6 +65,17 @@ class AccountTests(unittest.TestCase):
         self.arrive()
         self.assertDiffers("answered as failed")
 
+    def test_failed_for_a_removal_that_nobody_saw(self):
+        self.answer("failed", reason="DeviceRemoved")
+        self.arrive()
+        self.assertDiffers("answered as failed")
+
+    def test_on_its_way_and_not_stored_because_its_device_left(self):
+        self.account.removals[DEVICE] = milliseconds()
+        self.answer("failed", reason="DeviceRemoved")
+        self.arrive()
+        self.assertEqual(self.differences(), [])
+
     def test_queued_that_is_nowhere(self):
         self.answer("queued")
         self.assertDiffers("neither arrived nor ended")

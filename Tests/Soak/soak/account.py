@@ -152,7 +152,8 @@ class Account:
         status = delivery["status"]
         if status == "sent" and not arrived:
             self.differences.append(f"{session} {device}: answered as sent, and did not arrive")
-        if status == "failed" and arrived and delivery["reason"] != "QueueUnavailable":
+        # On its way when the event's time was over, and not to be stored: what became of it could not be known.
+        if status == "failed" and arrived and not self.may_be_under_way(device, delivery["reason"]):
             self.differences.append(f"{session} {device}: answered as failed ({delivery['reason']}), and arrived")
         if status != "queued":
             return
@@ -171,6 +172,11 @@ class Account:
             self.differences.append(f"{session} {device}: queued and arrived, and no end is written down")
         else:
             self.differences.append(f"{session} {device}: queued, and neither arrived nor ended")
+
+    def may_be_under_way(self, device, reason):
+        if reason == "DeviceRemoved":
+            return device in self.removals or device in self.doomed
+        return reason in ("QueueFull", "QueueUnavailable")
 
     def _settle_duplicates(self):
         for (session, device), times in self.arrivals.items():
