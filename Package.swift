@@ -88,10 +88,13 @@ let package = Package(
         tests(
             "APNsTests", ["APNs", "COpenSSL", "HTTP2", "HTTP2Testing", "JSON", "Network"],
             exclude: ["http2-server.mjs"]),
-        tests("RelayTests", ["Relay", "APNs", "HTTPServer", "JSON", "Network", "Storage"]),
+        // A library, because two suites read what Prometheus would read.
+        .target(name: "PrometheusText", path: "Tests/PrometheusText", swiftSettings: strict),
+        tests("RelayTests", ["Relay", "APNs", "HTTPServer", "JSON", "Network", "PrometheusText", "Storage"]),
         tests("APNsSimulatorTests", ["APNsSimulator", "HTTP2", "HTTPServer", "JSON", "Network"]),
         tests(
-            "EndToEndTests", ["CSQLite", "JSON", "Network", "Storage", "StorageMySQL", "StoragePostgres"],
+            "EndToEndTests",
+            ["CSQLite", "JSON", "Network", "PrometheusText", "Storage", "StorageMySQL", "StoragePostgres"],
             exclude: ["Support/crowd.py", "Support/terminal.py"]),
     ]
 )

@@ -6,6 +6,8 @@ import Glibc
     let context: OpaquePointer
     /// Application protocols this side speaks, in its order, as RFC 7301 writes them on the wire.
     let protocols: [UInt8]
+    /// Until when this side's own certificate is valid, in seconds since 1970.
+    fileprivate(set) var certificateExpiry: Int64?
 
     init(method: OpaquePointer?, alpn: [String]) throws(NetworkError) {
         guard let context = unsafe SSL_CTX_new(method) else { throw .tls(opensslErrorText()) }
@@ -46,6 +48,9 @@ package final class TLSServerContext: Sendable {
 
     var current: TLSSettings { settings.withLock { $0 } }
 
+    /// Until when the certificate is valid, in seconds since 1970; nil for a date that OpenSSL can't read.
+    package var certificateExpiry: Int64? { current.certificateExpiry }
+
     private static func load(
         _ certificateFile: String, _ keyFile: String, _ alpn: [String]
     ) throws(NetworkError) -> TLSSettings {
@@ -54,6 +59,7 @@ package final class TLSServerContext: Sendable {
         let settings = try unsafe TLSSettings(method: TLS_server_method(), alpn: alpn)
         ERR_clear_error()
         guard unsafe useChain(certificate, settings.context) else { throw .badCertificate(certificateFile) }
+        settings.certificateExpiry = unsafe expiry(of: settings.context)
         guard let privateKey = unsafe readKey(key) else { throw .badKey(keyFile) }
         defer { unsafe EVP_PKEY_free(privateKey) }
         guard unsafe SSL_CTX_use_PrivateKey(settings.context, privateKey) == 1 else {
@@ -84,6 +90,13 @@ package final class TLSServerContext: Sendable {
         let isEnd = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE
         ERR_clear_error()
         return isEnd
+    }
+
+    private static func expiry(of context: OpaquePointer) -> Int64? {
+        guard let leaf = unsafe SSL_CTX_get0_certificate(context) else { return nil }
+        var date = unsafe tm()
+        guard unsafe ASN1_TIME_to_tm(X509_get0_notAfter(leaf), &date) == 1 else { return nil }
+        return Int64(unsafe timegm(&date))
     }
 
     private static func readKey(_ pem: [UInt8]) -> OpaquePointer? {

@@ -119,6 +119,9 @@ package protocol Storage: Sendable {
     /// The version of the database's schema: `SchemaStep.current` unless another program changed it since it was opened.
     func schemaVersion() async throws(StorageError) -> Int
 
+    /// How busy it is, from memory: nothing is asked.
+    var load: StorageLoad { get }
+
     /// Finishes the calls that have begun, closes every connection and ends their threads.
     ///
     /// Calls that come later throw `closed`. Closing twice is allowed; both return when all is closed.

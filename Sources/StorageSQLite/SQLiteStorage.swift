@@ -91,7 +91,15 @@ package final class SQLiteStorage: Storage {
         return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
     }
 
-    /// How many changes wait for the writer; for tests and measurements.
+    /// As `Storage` says.
+    package var load: StorageLoad {
+        var load = StorageLoad()
+        load.waitingCalls = waitingChanges
+        if let writer { load.durations = writer.durations.withLock { $0 } }
+        return load
+    }
+
+    /// How many changes wait for the writer.
     package var waitingChanges: Int { writer?.load ?? 0 }
 
     private func read<Output: Sendable>(

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Storage
 
 /// The one connection that changes the database and checkpoints its log, on a thread of its own.
@@ -19,6 +20,8 @@ actor SQLiteWriter {
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
     private nonisolated let inbox: Inbox<any SQLiteCall<Session>>
+    /// How long transactions took.
+    nonisolated let durations = Guarded(DurationHistogram())
     private let options: SQLiteOptions
     private var session: Session?
     private var lock: WriterLock?
@@ -105,14 +108,24 @@ actor SQLiteWriter {
 
     /// Does all calls in one transaction, commits it and answers them.
     private func commit(_ batch: [any SQLiteCall<Session>], _ session: Session) {
+        let began = Self.nanoseconds
         var failure = attempt(batch, session)
         // On a full disk what the log holds may fit the database, and then the log's own room can be used again.
         if case .full = failure, (try? session.connection.checkpoint()) != nil {
             failure = attempt(batch, session)
         }
+        let took = Self.nanoseconds &- began
+        durations.withLock { $0.observe(nanoseconds: took) }
         for call in batch {
             if let failure { call.fail(failure) } else { call.finish() }
         }
+    }
+
+    /// A clock that never goes back.
+    private static var nanoseconds: UInt64 {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
     }
 
     /// Does all calls in one transaction and commits it; the error means that none of them has changed anything.

@@ -120,7 +120,7 @@ struct LifecycleTests {
         _ = try await Program("apns-simulator", ["key", "--out", key]).ended()
         var good = [
             "APNS_TEAM_ID": Stack.teamID, "APNS_KEY_ID": Stack.keyID, "APNS_PRIVATE_KEY_FILE": key,
-            "PORT": "0",
+            "PORT": "0", "RELAY_ADMIN_LISTEN": "off",
             "DATABASE_URL": "sqlite:" + directory.file("no/such/folder/relay.db"),
         ]
         let database = try Program("relay", ["serve"], environment: good)

@@ -55,7 +55,8 @@ start_relay() {
     shift
     # What tests are told begins like the relay's own settings, of which it would not know these.
     for name in "${!RELAY_TEST_@}"; do without+=(-u "$name"); done
-    setsid env "${without[@]}" "$bin/relay" serve "$@" &
+    # Its port may be taken, and nobody asks there.
+    setsid env "${without[@]}" RELAY_ADMIN_LISTEN="${RELAY_ADMIN_LISTEN:-off}" "$bin/relay" serve "$@" &
     children+=($!)
     url=http://127.0.0.1:$PORT
     await "The relay" $! curl -fsS -m 2 "$url/health"

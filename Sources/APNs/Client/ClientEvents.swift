@@ -40,4 +40,7 @@ package struct ClientStatistics: Sendable, Equatable {
     package var unreachable: [String: UInt64] = [:]
     /// Pushes that went to a connection again because the first certainly did nothing for them.
     package var moved: UInt64 = 0
+
+    /// Nothing counted.
+    package init() {}
 }

@@ -7,6 +7,7 @@ package import Network
 package final class ConnectionLedger: Sendable {
     private struct Counts {
         var all = 0
+        var refused: UInt64 = 0
         var byClient: [UInt64: Int] = [:]
     }
 
@@ -27,13 +28,22 @@ package final class ConnectionLedger: Sendable {
     /// How many are open.
     package var count: Int { counts.withLock(\.all) }
 
+    /// How many were refused in all.
+    package var refusedCount: UInt64 { counts.withLock(\.refused) }
+
     /// Counts one more connection from `address`, an IPv6 client by its /64; false when a cap forbids it.
     func admit(_ address: SocketAddress?) -> Bool {
         let client = key(address)
         return counts.withLock { counts in
-            guard counts.all < max else { return false }
+            guard counts.all < max else {
+                counts.refused += 1
+                return false
+            }
             if let client {
-                guard counts.byClient[client, default: 0] < maxPerClient else { return false }
+                guard counts.byClient[client, default: 0] < maxPerClient else {
+                    counts.refused += 1
+                    return false
+                }
                 counts.byClient[client, default: 0] += 1
             }
             counts.all += 1

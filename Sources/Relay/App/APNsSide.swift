@@ -94,6 +94,11 @@ final class LoopClients: PushSenders {
         }
     }
 
+    /// How the clients stand, by what they are for.
+    var statistics: [APNsGroup: ClientStatistics] {
+        Dictionary(uniqueKeysWithValues: clients.map { (APNsGroup($0), $1.statistics) })
+    }
+
     /// Ends all clients: none takes another push.
     func stop(deadline: Duration) async {
         for client in Array(clients.values) + leaving.values { await client.stop(deadline: deadline) }

@@ -41,6 +41,7 @@ struct Application {
         raiseFileLimit()
         let tls = try loadTLS()
         let apns = try APNsSide(configuration.apns, log: log)
+        try AdminServer.checkFree(configuration.server.adminListen)
         var serving = try Serving(configuration.server, loops: loopCount)
         let storage: any Storage
         do throws(StartFailure) {
@@ -54,14 +55,16 @@ struct Application {
         let services = makeServices(storage, deliveryLog, queue, apns)
         var server = configuration.server
         server.connectionsMax = connectionsMax(of: server)
+        let admin: AdminServer?
         do throws(StartFailure) {
             try await serving.start(server, tls: tls, services: services, apns: apns)
+            admin = try await startAdmin(serving, server, tls, services)
         } catch {
             await serving.stop(within: .zero)
             await storage.close()
             throw error
         }
-        logStart(serving.address)
+        logStart(serving.address, admin?.address)
         let upkeep = Upkeep(
             storage: storage, log: log, clock: services.clock, retention: configuration.delivery.logRetention)
         await withTaskGroup { group in
@@ -73,6 +76,7 @@ struct Application {
                 .info, "stopping",
                 [.note("deadline", DurationText.render(configuration.server.shutdownDeadline))])
             await serving.stop(within: configuration.server.shutdownDeadline)
+            await admin?.stop()
             queue.finish()
             deliveryLog.finish()
             group.cancelAll()
@@ -144,6 +148,16 @@ struct Application {
         }
     }
 
+    private func startAdmin(
+        _ serving: Serving, _ server: ServerConfiguration, _ tls: TLSServerContext?, _ services: Services
+    ) async throws(StartFailure) -> AdminServer? {
+        let database = configuration.database.engine.rawValue
+        guard
+            let metrics = serving.metrics(server, tls: tls, shared: services, database: database)
+        else { return nil }
+        return try await AdminServer.start(server.adminListen, metrics: metrics, log: log)
+    }
+
     private func openStorage(
         _ isStopping: @escaping @Sendable () -> Bool
     ) async throws(StartFailure) -> any Storage {
@@ -186,6 +200,7 @@ struct Application {
             deliveryLog: deliveryLog,
             queue: queue,
             apnsHealth: APNsHealth(),
+            queueAgeMax: delivery.readyQueueAge,
             checkCredentials: apns.checkCredentials)
     }
 
@@ -202,7 +217,7 @@ struct Application {
 
     // MARK: What the first lines say
 
-    private func logStart(_ address: SocketAddress?) {
+    private func logStart(_ address: SocketAddress?, _ admin: SocketAddress?) {
         let apns = configuration.apns
         let scheme = configuration.server.tls == nil ? "http" : "https"
         let bundle = apns.apps.defaultBundleID?.text ?? "named by each registration"
@@ -213,6 +228,7 @@ struct Application {
             [
                 .note("version", Version.current),
                 .note("listening", "\(scheme)://\(address?.description ?? "-")"),
+                .note("admin", admin.map { "http://\($0)" } ?? "off"),
                 .count("loops", loopCount),
                 .note("database", OpenStorage.description(of: configuration.database)),
                 .note("production", apns.production.description),

@@ -73,6 +73,19 @@ enum Bounds {
     /// Attempts to write a batch of ends when the process is ending.
     static let settlementsAttemptsAtEnd = 3
 
+    // MARK: Metrics
+
+    /// Apps that metrics name; what further ones do counts as `other`.
+    static let metricsAppsMax = 100
+    /// How long an event loop may take to say what it has counted.
+    static let loopReportDeadline: Duration = .seconds(3)
+    /// How long the checks of readiness may take in a scrape; the database doesn't answer if they take longer.
+    static let scrapeReadinessDeadline: Duration = .seconds(2)
+    /// Open connections of the admin listener.
+    static let adminConnectionsMax = 32
+    /// How long its answers may take once the relay has stopped.
+    static let adminClosingDeadline: Duration = .milliseconds(200)
+
     // MARK: Logs
 
     /// Log lines that wait to be written; further ones are dropped and counted.

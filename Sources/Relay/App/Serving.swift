@@ -14,6 +14,8 @@ struct Serving {
     private(set) var address: SocketAddress?
 
     private let wanted: SocketAddress
+    /// Counts the clients' connections; made at the start.
+    private var ledger: ConnectionLedger?
 
     /// Starts so many loops, and finds out whether the address can be listened on.
     init(_ configuration: ServerConfiguration, loops count: Int) throws(StartFailure) {
@@ -38,6 +40,7 @@ struct Serving {
         var options = Self.options(configuration, wanted, tls: tls, log: services.log)
         options.isShared = loops.count > 1
         let ledger = ConnectionLedger(limits: options.limits, isExempt: configuration.trustedProxies.contains)
+        self.ledger = ledger
         for loop in loops {
             do throws(NetworkError) {
                 let pushesMax = services.limits.pushesPerLoopMax
@@ -68,6 +71,17 @@ struct Serving {
                 throw StartFailure(.unavailable, error.description)
             }
         }
+    }
+
+    /// Where metrics come from, once it has started.
+    func metrics(
+        _ configuration: ServerConfiguration, tls: TLSServerContext?, shared: Services, database: String
+    ) -> MetricsSource? {
+        guard let ledger else { return nil }
+        return MetricsSource(
+            loops: zip(services, clients).map { MetricsSource.Loop(services: $0, clients: $1) },
+            shared: shared, ledger: ledger, connectionsMax: configuration.connectionsMax, tls: tls,
+            database: database)
     }
 
     /// Goes on with other apps on every loop; keys that are gone finish what they have.

@@ -20,6 +20,8 @@ final class DeliveryLog: Sendable {
         /// Rows that were taken out to be written and are not yet.
         var inHand = 0
         var dropped = 0
+        /// Rows that never came into the database, in all.
+        var lost: UInt64 = 0
         var isFinished = false
     }
 
@@ -38,6 +40,22 @@ final class DeliveryLog: Sendable {
         (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
+    /// How the log stands.
+    struct Figures: Sendable, Equatable {
+        /// Rows that are not in the database yet.
+        var waiting = 0
+        var waitingMax = 0
+        /// Rows that never came there.
+        var dropped: UInt64 = 0
+    }
+
+    /// How the log stands.
+    var figures: Figures {
+        waiting.withLock {
+            Figures(waiting: $0.rows.count + $0.inHand, waitingMax: options.waitingMax, dropped: $0.lost)
+        }
+    }
+
     /// Takes rows to be written; never waits.
     func append(_ rows: [Delivery]) {
         let isFirst = waiting.withLock { waiting in
@@ -46,6 +64,7 @@ final class DeliveryLog: Sendable {
                 waiting.isFinished ? 0 : max(0, options.waitingMax - waiting.rows.count - waiting.inHand)
             waiting.rows += rows.prefix(room)
             waiting.dropped += max(0, rows.count - room)
+            waiting.lost += UInt64(max(0, rows.count - room))
             return wasEmpty && !waiting.rows.isEmpty
         }
         if isFirst { wake.yield() }
@@ -100,7 +119,10 @@ final class DeliveryLog: Sendable {
                 log(
                     goesOn ? .warning : .error, goesOn ? "delivery.delayed" : "delivery.lost",
                     [.count("rows", batch.count), .storageError(error)])
-                guard goesOn else { return }
+                guard goesOn else {
+                    waiting.withLock { $0.lost += UInt64(batch.count) }
+                    return
+                }
             }
             await options.pause(delay)
             delay = min(delay * 2, Bounds.deliveriesRetryDelayMax)

@@ -121,10 +121,12 @@ final class FanOut {
         }
         await storeUnsent()
         return items.map { item in
-            DeviceResult(
+            let status = item.phase.result
+            services.counts.result(status, of: item.device)
+            return DeviceResult(
                 deviceID: item.device.id,
                 maskedToken: item.push?.deviceToken.description ?? item.device.maskedToken,
-                pushID: item.push?.id, status: item.phase.result, removed: item.removed)
+                pushID: item.push?.id, status: status, removed: item.removed)
         }
     }
 
@@ -167,9 +169,8 @@ final class FanOut {
         case .sent(let environment):
             if let environment {
                 let device = items[index].device
-                change(index) { storage throws(StorageError) in
-                    _ = try await storage.setEnvironment(DeviceEnvironment(environment), of: device)
-                    return false
+                change(index, .environment) { storage throws(StorageError) in
+                    try await storage.setEnvironment(DeviceEnvironment(environment), of: device)
                 }
             }
             settle(index, .ended(.sent(apnsID: outcome.apnsID ?? items[index].push?.id ?? "")))
@@ -198,34 +199,46 @@ final class FanOut {
 
     func remove(_ index: Int, ifNotUpdatedAfter time: EpochMilliseconds) {
         let device = items[index].device
-        change(index) { storage throws(StorageError) in
+        change(index, .removal) { storage throws(StorageError) in
             try await storage.remove(device, ifNotUpdatedAfter: time)
         }
     }
 
-    /// Stores what an outcome says about a registration; `store` says whether it removed it.
+    /// What an outcome can say about a registration.
+    private enum Change {
+        case environment, removal
+    }
+
+    /// Stores what an outcome says about a registration; `store` says whether that changed it.
     ///
     /// Such outcomes are rare, so that a task for each is no burden.
     private func change(
-        _ index: Int, _ store: @escaping @Sendable (any Storage) async throws(StorageError) -> Bool
+        _ index: Int, _ change: Change,
+        _ store: @escaping @Sendable (any Storage) async throws(StorageError) -> Bool
     ) {
         changes += 1
         let shared = services.shared
         nonisolated(unsafe) let fanOut = self  // why: confined to the loop that runs the task
         services.loop.spawn { _ in
-            var isRemoved = false
+            var isDone = false
             do throws(StorageError) {
-                isRemoved = try await store(shared.storage)
+                isDone = try await store(shared.storage)
             } catch {
                 shared.log(.warning, "registration.unchanged", [.storageError(error)])
             }
-            fanOut.changed(index, isRemoved: isRemoved)
+            fanOut.changed(index, change, isDone: isDone)
         }
     }
 
-    private func changed(_ index: Int, isRemoved: Bool) {
+    private func changed(_ index: Int, _ change: Change, isDone: Bool) {
         changes -= 1
-        if isRemoved { items[index].removed = true }
+        switch change {
+        case _ where !isDone: break
+        case .environment: services.counts.environmentsHealed += 1
+        case .removal:
+            services.counts.devicesRemoved += 1
+            items[index].removed = true
+        }
         closeIfDone()
     }
 

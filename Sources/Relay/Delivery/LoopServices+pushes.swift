@@ -41,16 +41,25 @@ extension LoopServices {
     ) -> Bool {
         guard let app = apps[push.topic.text] else { return false }
         let key = app.key
-        senders.sender(of: app, to: attempt.environment).send(push) { outcome in completion(outcome, key) }
+        let environment = attempt.environment
+        let number = counts.apps.number(of: push.topic.text)
+        let began = loop.now.nanoseconds
+        senders.sender(of: app, to: environment).send(push) { [self] outcome in
+            counts.attempt(outcome, app: number, environment, took: loop.now.nanoseconds &- began)
+            completion(outcome, key)
+        }
         return true
     }
 
     /// Stores which environment accepted a device's token, without waiting for it.
     func store(_ environment: Environment, of device: Device) {
         let shared = shared
+        nonisolated(unsafe) let services = self  // why: confined to the loop that runs the task
         loop.spawn { _ in
             do throws(StorageError) {
-                _ = try await shared.storage.setEnvironment(DeviceEnvironment(environment), of: device)
+                if try await shared.storage.setEnvironment(DeviceEnvironment(environment), of: device) {
+                    services.counts.environmentsHealed += 1
+                }
             } catch {
                 shared.log(.warning, "registration.unchanged", [.storageError(error)])
             }

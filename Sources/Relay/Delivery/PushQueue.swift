@@ -46,13 +46,13 @@ final class PushQueue: Sendable {
         }
     }
 
-    private struct State {
+    struct State {
         var ends: [End] = []
         /// Ends that were taken out to be written and are not yet.
         var inHand = 0
         var isFinished = false
-        /// About how many pushes wait in all.
-        var waiting = 0
+        /// How it stands; of what waits in all, about how many.
+        var figures = Figures()
         /// When the worker will look next by itself, and how it is told to look earlier.
         var nextLook: EpochMilliseconds = .max
         var wakeWorker: (@Sendable (EpochMilliseconds) -> Void)?
@@ -61,7 +61,7 @@ final class PushQueue: Sendable {
     let options: Options
     let storage: any Storage
     private let log: Log
-    private let state = Lock(State())
+    let state = Lock(State())
     private let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
@@ -83,7 +83,7 @@ final class PushQueue: Sendable {
     /// Stores pushes; a result for each, in their order.
     func store(_ pushes: [PendingPush], lease: PushLease?) async -> [Result] {
         guard !pushes.isEmpty else { return [] }
-        let hasRoom = state.withLock { $0.waiting + pushes.count <= options.totalMax }
+        let hasRoom = state.withLock { $0.figures.waiting + pushes.count <= options.totalMax }
         guard hasRoom else { return pushes.map { _ in .refused(reason: Self.queueFull) } }
         do throws(StorageError) {
             let results = try await storage.enqueue(
@@ -106,8 +106,10 @@ final class PushQueue: Sendable {
     private func note(_ pushes: [PendingPush], _ results: [EnqueueResult], isLeased: Bool) {
         let due = zip(pushes, results).filter { $0.1 == .queued }.map(\.0.dueAt).min()
         let wakeWorker = state.withLock { state -> (@Sendable (EpochMilliseconds) -> Void)? in
-            state.waiting += results.count { $0 == .queued }
-            guard !isLeased, let due, due < state.nextLook else { return nil }
+            state.figures.waiting += results.count { $0 == .queued }
+            guard !isLeased, let due else { return nil }
+            state.figures.oldestDue = min(due, state.figures.oldestDue ?? due)
+            guard due < state.nextLook else { return nil }
             state.nextLook = due
             return state.wakeWorker
         }
@@ -137,7 +139,12 @@ final class PushQueue: Sendable {
 
     /// Notes how many pushes wait in all.
     func noteWaiting(_ count: Int) {
-        state.withLock { $0.waiting = count }
+        state.withLock { $0.figures.waiting = count }
+    }
+
+    /// Notes when the next of those that nobody holds is due, which may be long ago.
+    func noteOldestDue(_ time: EpochMilliseconds?) {
+        state.withLock { $0.figures.oldestDue = time }
     }
 
     // MARK: Ends
@@ -149,7 +156,7 @@ final class PushQueue: Sendable {
                 return (false, true)
             }
             state.ends.append(end)
-            if case .over = end.settlement.end { state.waiting = max(0, state.waiting - 1) }
+            state.figures.count(end.settlement.end)
             return (state.ends.count == 1, false)
         }
         if isDropped { log(.error, "queue.end_lost", [.secretHash(end.settlement.secretHash)]) }
@@ -209,7 +216,9 @@ final class PushQueue: Sendable {
         }
         for case let removal? in batch.map(\.removal) {
             do throws(StorageError) {
-                _ = try await storage.remove(removal.device, ifNotUpdatedAfter: removal.ifNotUpdatedAfter)
+                if try await storage.remove(removal.device, ifNotUpdatedAfter: removal.ifNotUpdatedAfter) {
+                    state.withLock { $0.figures.devicesRemoved += 1 }
+                }
             } catch {
                 log(.warning, "registration.unchanged", [.storageError(error)])
             }

@@ -128,6 +128,7 @@ final class RetryWorker {
     ) {
         isClaiming = false
         failures = 0
+        queue.noteOldestDue(next)
         let taken = claimed.map { Waiting(claimed: $0, lease: lease, claimedAt: claimedAt) }
         guard !isStopping else {
             giveBack(taken)
@@ -213,6 +214,7 @@ final class RetryWorker {
                 return queue.end(held.over(.failed, error: FanOut.invalidRegistration, at: now))
             }
             inFlight += 1
+            services.counts.retries += 1
             send(push, held, services.firstAttempt(to: device, of: app, at: waiting.claimedAt))
         }
     }

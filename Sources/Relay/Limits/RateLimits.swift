@@ -16,22 +16,6 @@ struct RateLimitConfiguration: Sendable, Equatable {
 
 /// The limits of the process, asked before anything is stored or sent.
 final class RateLimits: Sendable {
-    /// A limit, as the log names it.
-    enum Name: String, Sendable {
-        case events
-        case registrations
-        case unknownSecrets = "unknown_secrets"
-
-        /// The sentence that follows the error's own.
-        var hint: String {
-            switch self {
-            case .events: "This secret sends more than it may."
-            case .registrations: "This secret registers more than it may."
-            case .unknownSecrets: "This address names more secrets without devices than it may."
-            }
-        }
-    }
-
     private let events: RateLimiter?
     private let registrations: RateLimiter?
     private let unknownSecrets: RateLimiter?
@@ -49,14 +33,17 @@ final class RateLimits: Sendable {
     ///
     /// - Throws: `rate_limited` when it is one too many.
     func countEvent(_ key: SecretKey, at now: MonotonicTime) throws(APIError) {
-        try check(.events, events?.take(key.primary, at: now))
+        try check(
+            events?.take(key.primary, at: now), .events, hint: "This secret sends more than it may.")
     }
 
     /// Counts a registration of a secret, or what costs as much.
     ///
     /// - Throws: `rate_limited` when it is one too many.
     func countRegistration(_ key: SecretKey, at now: MonotonicTime) throws(APIError) {
-        try check(.registrations, registrations?.take(key.primary, at: now))
+        try check(
+            registrations?.take(key.primary, at: now), .registrations,
+            hint: "This secret registers more than it may.")
     }
 
     /// Whether strangers are limited, so that it must be found out who is one.
@@ -68,12 +55,14 @@ final class RateLimits: Sendable {
     func countUnknownSecret(_ request: Request, at now: MonotonicTime) throws(APIError) {
         guard let unknownSecrets else { return }
         let client = trustedProxies.client(of: request)
-        try check(.unknownSecrets, unknownSecrets.take(client?.clientKey ?? 0, at: now))
+        try check(
+            unknownSecrets.take(client?.clientKey ?? 0, at: now), .unknownSecrets,
+            hint: "This address names more secrets without devices than it may.")
     }
 
-    private func check(_ name: Name, _ wait: Duration?) throws(APIError) {
+    private func check(_ wait: Duration?, _ limit: LimitKind, hint: String) throws(APIError) {
         guard let wait else { return }
-        var error = APIError(.rateLimited, hint: name.hint, logDetail: name.rawValue)
+        var error = APIError(.rateLimited, hint: hint, logDetail: limit.rawValue, limit: limit)
         error.retryAfterSeconds = Self.wholeSeconds(wait)
         throw error
     }

@@ -9,6 +9,7 @@ final class Log: Sendable {
     private struct Waiting {
         var events: [LogEvent] = []
         var dropped = 0
+        var droppedInAll: UInt64 = 0
         var isScheduled = false
         var isClosed = false
     }
@@ -41,6 +42,7 @@ final class Log: Sendable {
         let isFirst = waiting.withLock { waiting in
             guard !waiting.isClosed, waiting.events.count < capacity else {
                 waiting.dropped += 1
+                waiting.droppedInAll += 1
                 return false
             }
             waiting.events.append(event)
@@ -50,6 +52,9 @@ final class Log: Sendable {
         guard isFirst else { return }
         loop.submit { [self] in gather() }
     }
+
+    /// Lines that were dropped because too many waited.
+    var droppedLines: UInt64 { waiting.withLock(\.droppedInAll) }
 
     /// Writes what waits and ends the thread; later events are dropped.
     func close() async {

@@ -31,6 +31,7 @@ struct API: Sendable {
     /// Says that the process serves; asks nobody.
     private func health(_ request: Request) -> Response {
         services.value.shared.log(.debug, "request", [.requestID(request.id), .route(.health), .status(200)])
+        services.value.counts.request(.health, status: 200, took: 0)
         return Reply.ok.response(requestID: request.id)
     }
 
@@ -48,10 +49,12 @@ struct API: Sendable {
             } catch {
                 reply = Reply(error)
                 trace.add(error)
+                if let limit = error.limit { services.counts.hit(limit) }
             }
+            let took = loop.now.since(started)
+            services.counts.request(name, status: reply.status, took: took.clampedNanoseconds)
             let head: [LogField] = [
-                .requestID(request.id), .route(name), .status(reply.status),
-                .duration(loop.now.since(started)),
+                .requestID(request.id), .route(name), .status(reply.status), .duration(took),
             ]
             services.shared.log(level(of: reply, name), "request", head + trace.fields)
             return reply.response(requestID: request.id)
@@ -65,6 +68,7 @@ struct API: Sendable {
         let requestID = id.isEmpty ? RequestID.make(using: &services.generator) : id
         let error = APIError(ErrorCode(refusal))
         let reply = Reply(error)
+        services.counts.request(.none, status: reply.status, took: nil)
         services.shared.log(
             .info, "request",
             [

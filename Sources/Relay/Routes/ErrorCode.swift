@@ -91,15 +91,21 @@ struct APIError: Error, Sendable, Equatable {
     var hint: String?
     /// More about it for the log, never for the caller.
     var logDetail: String?
+    /// The limit that refused it, to be counted.
+    var limit: LimitKind?
     /// Seconds after which the caller may try again; `nil` for the code's own.
     var retryAfterSeconds: Int?
 
     /// A refusal.
-    init(_ code: ErrorCode, field: RequestField? = nil, hint: String? = nil, logDetail: String? = nil) {
+    init(
+        _ code: ErrorCode, field: RequestField? = nil, hint: String? = nil, logDetail: String? = nil,
+        limit: LimitKind? = nil
+    ) {
         self.code = code
         self.field = field
         self.hint = hint
         self.logDetail = logDetail
+        self.limit = limit
     }
 
     /// What the caller reads: the code's sentence, and what the field must be or the hint.

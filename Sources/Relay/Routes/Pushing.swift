@@ -129,7 +129,7 @@ struct Pushing {
 
     /// The secret's devices, unless there is too much to do already.
     private func devices(of order: Order) async throws(APIError) -> [Device] {
-        guard !services.slots.refuses(1) else { throw APIError(.overloaded) }
+        guard !services.slots.refuses(1) else { throw APIError(.overloaded, limit: .pushes) }
         do throws(StorageError) {
             return try await shared.storage.devices(of: order.key)
         } catch {
@@ -155,7 +155,7 @@ struct Pushing {
             // Pushes that nobody waits for any more would be sent again when the caller tries again.
             throw APIError(.storageUnavailable, logDetail: "the look-up took longer than the event may")
         }
-        guard services.slots.take(devices.count) else { throw APIError(.overloaded) }
+        guard services.slots.take(devices.count) else { throw APIError(.overloaded, limit: .pushes) }
         let fanOut = FanOut(devices, order.content, on: services)
         let results = await fanOut.run(deadline: left)
         let answer = EventAnswer(results: results)

@@ -7,24 +7,36 @@ import Storage
 struct ReadyRoute: AnsweringRoute {
     let services: LoopServices
 
-    /// Asks the database and looks at APNs' credentials, at most once a second on each loop: the route is public.
+    /// Says what was found at most a second ago: the route is public.
     func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
-        let now = services.loop.now
-        if let last = services.readiness, now.since(last.at) < Bounds.readinessCacheTime { return last.reply }
-        let reply = await check().reply
-        services.readiness = (now, reply)
-        return reply
+        await services.checkReadiness().reply
+    }
+}
+
+extension LoopServices {
+    /// Asks the database and looks at APNs' credentials, at most once a second on each loop.
+    func checkReadiness() async -> Readiness {
+        let now = loop.now
+        if let last = readiness, now.since(last.at) < Bounds.readinessCacheTime { return last.found }
+        let found = await readinessNow()
+        readiness = (now, found)
+        return found
     }
 
-    private func check() async -> Readiness {
+    private func readinessNow() async -> Readiness {
         var readiness = Readiness(
-            apns: services.shared.checkCredentials()
-                ?? services.shared.apnsHealth.fault(of: services.apps.keys))
+            apns: shared.checkCredentials() ?? shared.apnsHealth.fault(of: apps.keys))
         do throws(StorageError) {
-            try await services.shared.storage.ping()
+            try await shared.storage.ping()
+            if shared.queueAgeMax > .zero, let due = try await shared.storage.nextPushDue(),
+                shared.clock.now - due > shared.queueAgeMax.inMilliseconds
+            {
+                readiness.queue = Readiness.overdue
+            }
         } catch {
-            readiness.storage = "unavailable"
-            services.shared.log(.warning, "storage.unavailable", [.storageError(error)])
+            readiness.storage = Readiness.unavailable
+            readiness.queue = Readiness.unknown
+            shared.log(.warning, "storage.unavailable", [.storageError(error)])
         }
         return readiness
     }
@@ -36,9 +48,23 @@ struct Readiness: Sendable, Equatable {
     var storage: String?
     /// What is wrong with APNs' credentials: a reason of APNs' or a word of ours.
     var apns: String?
+    /// What is wrong with the pushes that wait, one word.
+    var queue: String?
+
+    /// The database doesn't answer.
+    static let unavailable = "unavailable"
+    /// A push has been due for longer than it may be.
+    static let overdue = "overdue"
+    /// It can't be asked.
+    static let unknown = "unknown"
+
+    /// The checks by name, with what each found.
+    var checks: [(name: String, fault: String?)] {
+        [("storage", storage), ("apns", apns), ("queue", queue)]
+    }
 
     /// Whether nothing is wrong.
-    var isReady: Bool { storage == nil && apns == nil }
+    var isReady: Bool { checks.allSatisfy { $0.fault == nil } }
 
     /// The answer: 200 or 503, with the checks by name in either.
     var reply: Reply {
@@ -52,8 +78,10 @@ struct Readiness: Sendable, Equatable {
         }
         writer.name("checks")
         writer.beginObject()
-        writer.member("storage", storage ?? "ok")
-        writer.member("apns", apns ?? "ok")
+        for check in checks {
+            writer.name(check.name)
+            writer.string(check.fault ?? "ok")
+        }
         writer.endObject()
         writer.endObject()
         var reply = Reply(status: isReady ? 200 : error.code.status, body: writer.finish())

@@ -27,7 +27,7 @@ struct RegisterRoute: AnsweringRoute {
         }
         switch result {
         case .created, .updated: return .ok
-        case .limitReached: throw APIError(.deviceLimit)
+        case .limitReached: throw APIError(.deviceLimit, limit: .devices)
         }
     }
 

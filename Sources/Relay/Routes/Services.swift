@@ -16,6 +16,8 @@ struct Services: Sendable {
     let deliveryLog: DeliveryLog
     let queue: PushQueue
     let apnsHealth: APNsHealth
+    /// How old the oldest due push may be while the relay is ready; zero is any age.
+    var queueAgeMax: Duration = .seconds(300)
     /// Signs with APNs' key; what is wrong when it can't, in one word.
     let checkCredentials: @Sendable () -> String?
 }
@@ -45,8 +47,10 @@ final class LoopServices {
     private(set) var rules: RequestRules
     var slots: PushSlots
     var generator = IDGenerator()
-    /// The last answer of `/ready` and its time.
-    var readiness: (at: MonotonicTime, reply: Reply)?
+    /// What is counted on this loop.
+    var counts: LoopCounts
+    /// What `/ready` found last, and when.
+    var readiness: (at: MonotonicTime, found: Readiness)?
 
     /// The services of a loop; on that loop.
     init(loop: EventLoop, shared: Services, apps: Apps, senders: any PushSenders) {
@@ -56,12 +60,14 @@ final class LoopServices {
         self.apps = apps
         rules = RequestRules(apps, secretBytesMin: shared.secretBytesMin)
         slots = PushSlots(capacity: shared.limits.pushesPerLoopMax)
+        counts = LoopCounts(apps)
     }
 
     /// Goes on with other apps; requests that are being handled see them too.
     func use(_ apps: Apps) {
         self.apps = apps
         rules = RequestRules(apps, secretBytesMin: shared.secretBytesMin)
+        counts.use(apps)
     }
 
     /// A new identifier for a row or a push.

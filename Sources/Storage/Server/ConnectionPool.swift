@@ -7,6 +7,7 @@ final class ConnectionPool<Connection: SQLConnection>: Sendable {
         var state: PoolState
         var calls: [PoolState.CallID: any PoolCall<Connection>] = [:]
         var lastCall: PoolState.CallID = 0
+        var durations = DurationHistogram()
     }
 
     private typealias Event = (inout PoolState, PoolState.Time) -> [PoolState.Action]
@@ -42,7 +43,7 @@ final class ConnectionPool<Connection: SQLConnection>: Sendable {
     ) async throws(StorageError) -> Output {
         let outcome = await withCheckedContinuation { continuation in
             let call = PendingPoolCall<Connection, Output>(
-                continuation, deadline: .now + timeout, options: options, body)
+                continuation, within: timeout, options: options, body)
             add(call)
         }
         return try outcome.get()
@@ -53,6 +54,17 @@ final class ConnectionPool<Connection: SQLConnection>: Sendable {
         react { state, _ in state.close() }
         for lane in lanes { await lane.shutdown() }
         timer.withLock { $0?.end() }
+    }
+
+    /// How many connections there are, how many calls wait, and how long calls took.
+    var load: StorageLoad {
+        shared.withLock { shared in
+            var load = StorageLoad()
+            load.connections = shared.state.connections
+            load.waitingCalls = shared.state.waiting.count
+            load.durations = shared.durations
+            return load
+        }
     }
 
     /// How many connections there are, those that are being opened included; for tests.
@@ -142,12 +154,19 @@ extension ConnectionPool {
             repeatElsewhere(call, identifier, error, after: slot)
         case .done where connection.isUsable && !connection.isInTransaction:
             react { state, now in state.released(slot: slot, now: now) }
-            call.finish()
+            finish(call)
         case .done:
             lane.connection = nil
             react { state, now in state.lost(slot: slot, now: now) }
-            call.finish()
+            finish(call)
         }
+    }
+
+    private func finish(_ call: any PoolCall<Connection>) {
+        let (seconds, attoseconds) = call.began.duration(to: .now).components
+        let nanoseconds = UInt64(max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000))
+        shared.withLock { $0.durations.observe(nanoseconds: nanoseconds) }
+        call.finish()
     }
 
     private func isAlive(_ connection: Connection, _ deadline: ContinuousClock.Instant) -> Bool {

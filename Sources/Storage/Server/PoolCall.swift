@@ -12,6 +12,8 @@ enum PoolVerdict: Sendable {
 protocol PoolCall<Connection>: AnyObject, Sendable {
     associatedtype Connection: SQLConnection
 
+    /// When its caller began to wait.
+    var began: ContinuousClock.Instant { get }
     /// When its caller stops waiting.
     var deadline: ContinuousClock.Instant { get }
     /// Does the work and keeps its outcome.
@@ -30,6 +32,7 @@ final class PendingPoolCall<Connection: SQLConnection, Output: Sendable>: PoolCa
     typealias Outcome = Result<Output, StorageError>
     typealias Body = (ServerSession<Connection>) throws(SQLFailure) -> Output
 
+    let began: ContinuousClock.Instant
     let deadline: ContinuousClock.Instant
     private let options: ServerOptions
     private let body: Body
@@ -39,11 +42,12 @@ final class PendingPoolCall<Connection: SQLConnection, Output: Sendable>: PoolCa
     private var mayBeDone = false
 
     init(
-        _ continuation: CheckedContinuation<Outcome, Never>, deadline: ContinuousClock.Instant,
+        _ continuation: CheckedContinuation<Outcome, Never>, within timeout: Duration,
         options: ServerOptions, _ body: @escaping Body
     ) {
         self.continuation = continuation
-        self.deadline = deadline
+        began = .now
+        deadline = began + timeout
         self.options = options
         self.body = body
     }

@@ -52,6 +52,9 @@ package struct PoolState: Sendable {
     private(set) var waiting: ArraySlice<Waiter> = []
     private(set) var outage: Outage?
     private(set) var isClosed = false
+    private(set) var openedCount: UInt64 = 0
+    private(set) var failedCount: UInt64 = 0
+    private(set) var lostCount: UInt64 = 0
     // Connections that were last used before a loss may have been lost with it.
     private var suspectBefore: Time?
 
@@ -69,6 +72,24 @@ package struct PoolState: Sendable {
         if let outage, !slots.contains(.opening), wantsConnections { consider(outage.retryAt) }
         for case .idle(_, let retireAt) in slots { consider(retireAt) }
         return next
+    }
+
+    /// How many connections there are of each kind, and what became of others.
+    package var connections: StorageLoad.Connections {
+        var connections = StorageLoad.Connections()
+        connections.max = slots.count
+        for slot in slots {
+            switch slot {
+            case .empty: break
+            case .opening: connections.opening += 1
+            case .idle: connections.idle += 1
+            case .busy: connections.busy += 1
+            }
+        }
+        connections.opened = openedCount
+        connections.failed = failedCount
+        connections.lost = lostCount
+        return connections
     }
 
     /// Whether a connection that was lost is to be replaced, although nobody may be waiting for it.
@@ -105,6 +126,7 @@ extension PoolState {
 
     /// A slot has its connection; `youth` in 0..<1 is how much of the random part of its lifetime it gets.
     package mutating func opened(slot: Int, now: Time, youth: Double) -> [Action] {
+        openedCount += 1
         guard !isClosed else { return [.close(slot: slot)] }
         outage = nil
         slots[slot] = .idle(since: now, retireAt: now + options.lifetime * (0.9 + 0.1 * youth))
@@ -115,6 +137,7 @@ extension PoolState {
     package mutating func openFailed(
         slot: Int, error: StorageError, now: Time, chance: Double
     ) -> [Action] {
+        failedCount += 1
         slots[slot] = .empty
         guard !isClosed else { return [] }
         let failures = (outage?.failures ?? 0) + 1
@@ -136,6 +159,7 @@ extension PoolState {
 
     /// A connection was lost, with whatever call it had; the pool has closed it.
     package mutating func lost(slot: Int, now: Time) -> [Action] {
+        lostCount += 1
         slots[slot] = .empty
         suspectBefore = now
         return failIfDown() + serve(now: now)

@@ -75,6 +75,9 @@ package final class ServerStorage<Connection: SQLConnection>: Storage {
         await pool.close()
     }
 
+    /// As `Storage` says.
+    package var load: StorageLoad { pool.load }
+
     /// How many connections there are, those included that are being opened; for tests.
     package var connectionCount: Int { pool.connectionCount }
 

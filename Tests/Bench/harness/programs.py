@@ -63,7 +63,7 @@ def start_relay(workplace, simulator, settings, under=()):
         # On, but never reached: what is measured includes their cost.
         "RELAY_EVENTS_PER_MINUTE": "10000000", "RELAY_REGISTRATIONS_PER_MINUTE": "10000000",
         "RELAY_UNKNOWN_SECRETS_PER_MINUTE": "10000000",
-        "PORT": str(port), "DATABASE_URL": f"sqlite:{directory}/relay.db", "APNS_TEAM_ID": TEAM, "APNS_KEY_ID": KEY,
+        "PORT": str(port), "RELAY_ADMIN_LISTEN": "127.0.0.1:0", "DATABASE_URL": f"sqlite:{directory}/relay.db", "APNS_TEAM_ID": TEAM, "APNS_KEY_ID": KEY,
         "APNS_PRIVATE_KEY_FILE": str(signing_key(workplace)), "APNS_DEFAULT_BUNDLE_ID": TOPIC,
         "APNS_PRODUCTION_URL": origin, "APNS_SANDBOX_URL": origin,
         "APNS_CA_FILE": str(directory / "simulator.pem"), **settings}

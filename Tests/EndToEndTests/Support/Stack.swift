@@ -81,7 +81,8 @@ final class Stack: Sendable {
             http: HTTPClient(endpoint: Endpoint(host: "127.0.0.1", port: try port("controlPort")), loop: loop)
         )
         let environment = [
-            "PORT": "0", "DATABASE_URL": "sqlite:" + directory.file("relay.db"), "RELAY_LOOPS": "2",
+            "PORT": "0", "RELAY_ADMIN_LISTEN": "127.0.0.1:0",
+            "DATABASE_URL": "sqlite:" + directory.file("relay.db"), "RELAY_LOOPS": "2",
             "RELAY_EVENTS_PER_MINUTE": "1000000", "RELAY_REGISTRATIONS_PER_MINUTE": "1000000",
             "RELAY_UNKNOWN_SECRETS_PER_MINUTE": "1000000",
             "APNS_TEAM_ID": teamID, "APNS_KEY_ID": keyID, "APNS_PRIVATE_KEY_FILE": key,
@@ -106,9 +107,19 @@ final class Stack: Sendable {
 
     /// The address that a relay's first log line names.
     static func listening(_ relay: Program) async throws -> Endpoint {
+        try await endpoint("listening", relay)
+    }
+
+    /// Talks to the admin listener of the relay that runs now.
+    var admin: HTTPClient {
+        get async throws { HTTPClient(endpoint: try await Self.endpoint("admin", relay), loop: loop) }
+    }
+
+    private static func endpoint(_ field: String, _ relay: Program) async throws -> Endpoint {
         let line = try await relay.line("it listens") { $0.contains("listening") }
         // The same in JSON and in text: http://127.0.0.1:PORT.
-        guard let start = line.range(of: "://127.0.0.1:"),
+        guard let name = line.range(of: field),
+            let start = line[name.upperBound...].range(of: "://127.0.0.1:"),
             let port = UInt16(line[start.upperBound...].prefix { $0.isNumber })
         else { throw Program.Failure(description: "no address in: \(line)") }
         return Endpoint(host: "127.0.0.1", port: port)

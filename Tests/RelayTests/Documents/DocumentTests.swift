@@ -40,6 +40,34 @@ struct DocumentTests {
                 }))
     }
 
+    @Test("docs/METRICS.md is what the table of metrics says")
+    func metrics() {
+        let expected = MetricsDocument.text
+        if Documents.isUpdating { Documents.write("METRICS.md", expected) }
+        #expect(Documents.read("METRICS.md") == expected, advice)
+    }
+
+    @Test("Each alert has its chapter in docs/ALERTS.md, and asks for metrics that there are")
+    func alerts() throws {
+        let rules = Documents.read("../deploy/prometheus/alerts.yml")
+        let lines = rules.split(separator: "\n").map { $0.drop { $0 == " " } }
+        let alerts = lines.filter { $0.hasPrefix("- alert: ") }.map { String($0.dropFirst(9)) }
+        let chapters = Documents.read("ALERTS.md").split(separator: "\n").filter { $0.hasPrefix("## Relay") }
+        #expect(alerts.count > 10 && alerts == chapters.map { String($0.dropFirst(3)) })
+        let runbooks = lines.filter { $0.hasPrefix("runbook_url: ") }
+        #expect(runbooks.map { String($0.drop { $0 != "#" }.dropFirst()) } == alerts.map { $0.lowercased() })
+        let isWord = { (character: Character) in
+            character.isASCII && (character.isLetter || character.isNumber || character == "_")
+        }
+        for word in Set(rules.split { !isWord($0) }.map(String.init)) {
+            guard word.hasPrefix("relay_") || word.hasPrefix("process_") else { continue }
+            let isThere = Metrics.table.contains { metric in
+                metric.kind == .histogram ? word == metric.name + "_bucket" : word == metric.name
+            }
+            #expect(isThere, "\(word)")
+        }
+    }
+
     @Test("The tables in docs/API.md are those of the code")
     func api() throws {
         var text = Documents.read("API.md")

@@ -199,7 +199,7 @@ struct ReadyRouteTests {
         try await RelayFixture.with { relay in
             let response = await relay.answer(Request(target: "/ready"))
             #expect(response.status == 200)
-            #expect(response.json == ["ok": true, "checks": ["storage": "ok", "apns": "ok"]])
+            #expect(response.json == ["ok": true, "checks": ["storage": "ok", "apns": "ok", "queue": "ok"]])
         }
     }
 
@@ -215,7 +215,7 @@ struct ReadyRouteTests {
             #expect(
                 response.json == [
                     "ok": false, "error": "The relay is not ready.", "code": "not_ready",
-                    "checks": ["storage": "unavailable", "apns": "SigningFailed"],
+                    "checks": ["storage": "unavailable", "apns": "SigningFailed", "queue": "unknown"],
                 ])
         }
     }
@@ -230,6 +230,36 @@ struct ReadyRouteTests {
             #expect(await relay.answer(Request(target: "/ready")).status == 200)
             await relay.loop.run { _ in relay.services.value.readiness = nil }
             #expect(await relay.answer(Request(target: "/ready")).status == 503)
+        }
+    }
+
+    @Test(
+        "A push that has been due for too long shows until it is gone, and never when the bound is 0",
+        arguments: [Duration.seconds(300), .zero])
+    func overdue(bound: Duration) async throws {
+        var options = RelayFixture.Options()
+        options.queueAgeMax = bound
+        try await RelayFixture.with(options) { relay in
+            let device = relay.storage.add("aabb", under: RelayFixture.key)
+            let now = relay.time.withLock { $0 }
+            let push = PendingPush(
+                id: "push-1", secretHash: device.secretHash, deviceID: device.id, eventType: "complete",
+                sessionID: "ses_1", payload: [], pushType: "alert", priority: 10, collapseID: nil,
+                attempts: 1,
+                dueAt: now, createdAt: now, expiresAt: now + 86_400_000)
+            _ = try await relay.storage.enqueue([push], lease: nil, limitPerSecret: 10)
+            func ready(after seconds: Int64) async -> Response {
+                relay.time.withLock { $0 = now + seconds * 1000 }
+                await relay.loop.run { _ in relay.services.value.readiness = nil }
+                return await relay.answer(Request(target: "/ready"))
+            }
+            #expect(await ready(after: 300).status == 200)
+            let late = await ready(after: 301)
+            #expect(late.status == (bound == .zero ? 200 : 503))
+            let word: JSON.Value = bound == .zero ? "ok" : "overdue"
+            #expect(late.json["checks"] == ["storage": "ok", "apns": "ok", "queue": word])
+            relay.storage.state.withLock { $0.pending = [] }
+            #expect(await ready(after: 302).status == 200)
         }
     }
 

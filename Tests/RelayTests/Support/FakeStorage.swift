@@ -31,6 +31,8 @@ final class FakeStorage: Storage {
 
     let state = Lock(State())
 
+    var load: StorageLoad { StorageLoad() }
+
     /// A device under a key, as if it had been registered at a time.
     @discardableResult
     func add(

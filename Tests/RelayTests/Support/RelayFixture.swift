@@ -32,6 +32,7 @@ struct RelayFixture: Sendable {
         /// Instead of one of its own: what another relay works with.
         var storage: FakeStorage?
         var credentialsFault: String?
+        var queueAgeMax: Duration = .seconds(300)
         var logLevel = LogLevel.debug
     }
 
@@ -69,6 +70,7 @@ struct RelayFixture: Sendable {
             deliveryLog: DeliveryLog(storage: storage, log: lines.log),
             queue: PushQueue(storage: storage, log: lines.log, options: options.queue),
             apnsHealth: APNsHealth(),
+            queueAgeMax: options.queueAgeMax,
             checkCredentials: { credentialsFault })
         let (production, sandbox, services) = await loop.run { loop in
             let production = ScriptedSender()

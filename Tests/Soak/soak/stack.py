@@ -92,8 +92,9 @@ class Stack:
         """Starts a relay and waits until it serves; where the database is down, it says so and is tried again."""
         origin = f"https://localhost:{self.apns_port}"
         environment = {
-            "PORT": str(self.ports[index]), "DATABASE_URL": self.database.url, "APNS_TEAM_ID": "TEAM123456",
-            "APNS_KEY_ID": "KEY1234567", "APNS_PRIVATE_KEY_FILE": str(self.directory / "key.p8"),
+            "PORT": str(self.ports[index]), "RELAY_ADMIN_LISTEN": "127.0.0.1:0", "DATABASE_URL": self.database.url,
+            "APNS_TEAM_ID": "TEAM123456", "APNS_KEY_ID": "KEY1234567",
+            "APNS_PRIVATE_KEY_FILE": str(self.directory / "key.p8"),
             "APNS_DEFAULT_BUNDLE_ID": "com.example.app", "APNS_PRODUCTION_URL": origin, "APNS_SANDBOX_URL": origin,
             "APNS_CA_FILE": str(self.directory / "simulator.pem"), "RELAY_EVENTS_PER_MINUTE": "0",
             "RELAY_REGISTRATIONS_PER_MINUTE": "0", "RELAY_UNKNOWN_SECRETS_PER_MINUTE": "0"}

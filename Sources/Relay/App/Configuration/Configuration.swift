@@ -109,6 +109,7 @@ struct ConfigurationProblems: Error, Equatable, CustomStringConvertible {
 struct ServerConfiguration: Sendable {
     var port: UInt16
     var host: String
+    var adminListen: ListenAddress
     var loops: Int?
     var connectionsMax: Int
     var connectionsPerAddressMax: Int
@@ -123,6 +124,7 @@ struct ServerConfiguration: Sendable {
     init(_ reader: inout SettingReader) {
         port = UInt16(reader.read(Settings.port))
         host = reader.read(Settings.host)
+        adminListen = reader.read(Settings.adminListen)
         loops = reader.read(Settings.loops)
         connectionsMax = reader.read(Settings.connectionsMax)
         connectionsPerAddressMax = reader.read(Settings.connectionsPerAddressMax)
@@ -261,6 +263,7 @@ struct DeliveryConfiguration: Sendable {
     var queueMax: Int
     var queuePerSecretMax: Int
     var retryDelayMax: Duration
+    var readyQueueAge: Duration
     var logRetention: Duration
     var eventsPerMinute: Int
     var registrationsPerMinute: Int
@@ -276,6 +279,7 @@ struct DeliveryConfiguration: Sendable {
         queueMax = reader.read(Settings.queueMax)
         queuePerSecretMax = reader.read(Settings.queuePerSecretMax)
         retryDelayMax = reader.read(Settings.retryDelayMax)
+        readyQueueAge = reader.read(Settings.readyQueueAge)
         logRetention = reader.read(Settings.logRetention)
         eventsPerMinute = reader.read(Settings.eventsPerMinute)
         registrationsPerMinute = reader.read(Settings.registrationsPerMinute)

@@ -1,4 +1,3 @@
-import Glibc
 import Network
 import Storage
 
@@ -57,10 +56,7 @@ extension SettingType where Value == String {
             if text == "localhost" {
                 return .failure(.because("a name can stand for several addresses; use 127.0.0.1 or ::1"))
             }
-            var storage = in6_addr()
-            let isAddress =
-                inet_pton(AF_INET, text, &storage) == 1 || inet_pton(AF_INET6, text, &storage) == 1
-            return isAddress ? .success(text) : .failure(.notAccepted)
+            return SocketAddress(ip: text, port: 0) == nil ? .failure(.notAccepted) : .success(text)
         },
         render: { $0 })
 }

@@ -4,7 +4,8 @@
 enum Settings {
     /// The whole table, chapter by chapter, in the order in which it is documented.
     static let table: [SettingRow] = [
-        port.row, host.row, loops.row, connectionsMax.row, connectionsPerAddressMax.row, headDeadline.row,
+        port.row, host.row, adminListen.row, loops.row, connectionsMax.row, connectionsPerAddressMax.row,
+        headDeadline.row,
         bodyDeadline.row, idleTimeout.row, shutdownDeadline.row,
         tlsCertFile.row, tlsKeyFile.row, tlsHandshakeDeadline.row,
         databaseURL.row, databaseConnections.row, databaseTimeout.row, databaseStartDeadline.row,
@@ -15,7 +16,7 @@ enum Settings {
         connectTimeout.row, pushTimeout.row,
         secretBytesMin.row, secretPepper.row, devicesPerSecretMax.row, eventDeadline.row,
         pushesPerEventMax.row, pushesMax.row, queueMax.row, queuePerSecretMax.row, retryDelayMax.row,
-        logRetention.row,
+        readyQueueAge.row, logRetention.row,
         eventsPerMinute.row, registrationsPerMinute.row, unknownSecretsPerMinute.row, trustedProxies.row,
         logLevel.row, logFormat.row,
         secret.row,
@@ -34,6 +35,10 @@ enum Settings {
     static let host = Setting(
         "HOST", .server, .address, default: "127.0.0.1", users: [.serve, .health],
         "The address to listen on. 0.0.0.0 is every IPv4 address, :: every address.")
+    static let adminListen = Setting(
+        "RELAY_ADMIN_LISTEN", .server, .listenAddress, default: .loopback(port: 9090),
+        "Where Prometheus finds /metrics; docs/METRICS.md. Whoever reaches it sees counts of every app, so keep it from "
+            + "strangers. Relays on one machine need a port each; port 0 takes any free one.")
     static let loops = Setting(
         "RELAY_LOOPS", .server, optional: .integer(1...64), unset: "one per core, at most 8",
         "Event loops. Each is a thread with its own listener and its own connections to APNs.")
@@ -178,6 +183,10 @@ enum Settings {
         "RELAY_RETRY_DELAY_MAX", .delivery, .duration(.milliseconds(100)...(.seconds(86_400))),
         default: .seconds(600),
         "The longest wait between two attempts to send a push, unless APNs asks for more.")
+    static let readyQueueAge = Setting(
+        "RELAY_READY_QUEUE_AGE", .delivery, .duration(.zero...(.seconds(30 * 86_400))),
+        default: .seconds(300),
+        "For how long a push that waits may have been due while `/ready` says 200. 0s: however long.")
     static let logRetention = Setting(
         "RELAY_LOG_RETENTION", .delivery, .duration(.seconds(3600)...(.seconds(3650 * 86400))),
         default: .seconds(30 * 86400),

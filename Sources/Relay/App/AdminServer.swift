@@ -1,0 +1,78 @@
+import HTTPServer
+import Network
+
+/// The admin listener: `/metrics` for Prometheus, and the probes, on an address and a thread of their own.
+///
+/// Never on the public listener: what it tells is for whoever runs the relay.
+struct AdminServer: Sendable {
+    /// The listener's paths.
+    enum Path: String, CaseIterable {
+        case metrics = "/metrics"
+        case health = "/health"
+        case ready = "/ready"
+    }
+
+    /// Where it listens; port 0 has become the one that the system chose.
+    let address: SocketAddress
+    private let loop: EventLoop
+    private let server: HTTPServer
+
+    /// Finds out whether the address can be listened on, before anything is opened that is dear.
+    static func checkFree(_ listen: ListenAddress) throws(StartFailure) {
+        guard let address = listen.address, address.port != 0 else { return }
+        do throws(NetworkError) {
+            try Listener.checkFree(address)
+        } catch {
+            throw failure(error)
+        }
+    }
+
+    /// Serves what `metrics` says; `nil` when that is switched off.
+    static func start(
+        _ listen: ListenAddress, metrics: MetricsSource, log: Log
+    ) async throws(StartFailure) -> AdminServer? {
+        guard let address = listen.address else { return nil }
+        var options = HTTPServer.Options(address: address)
+        options.limits.connectionsMax = Bounds.adminConnectionsMax
+        options.limits.connectionsPerAddressMax = Bounds.adminConnectionsMax
+        let loop = EventLoop(label: "relay.admin")
+        do throws(NetworkError) {
+            let server = try await HTTPServer.start(
+                service(metrics, log), options, ledger: ConnectionLedger(limits: options.limits), on: loop)
+            return AdminServer(address: server.address, loop: loop, server: server)
+        } catch {
+            await loop.stop()
+            throw failure(error)
+        }
+    }
+
+    /// Answers what it is asked now, and ends.
+    func stop() async {
+        await server.stop(within: Bounds.adminClosingDeadline)
+        await loop.stop()
+    }
+
+    private static func service(_ metrics: MetricsSource, _ log: Log) -> Service {
+        var router = Router()
+        router.on(.get, Path.metrics.rawValue) { _, _ in
+            guard let snapshot = await metrics.snapshot() else {
+                log(.warning, "metrics.failed", [.reason("an event loop does not answer")])
+                return Response(
+                    status: .serviceUnavailable, contentType: "text/plain; charset=utf-8",
+                    body: Array("an event loop does not answer\n".utf8))
+            }
+            return Response(
+                contentType: Exposition.contentType, body: Exposition.text(Metrics.table, of: snapshot))
+        }
+        router.onSync(.get, Path.health.rawValue) { _ in Reply.ok.response(requestID: "") }
+        router.on(.get, Path.ready.rawValue) { _, _ in
+            await metrics.readiness().reply.response(requestID: "")
+        }
+        return Service(router: router)
+    }
+
+    private static func failure(_ error: NetworkError) -> StartFailure {
+        let hint = if case .addressInUse = error { ", or off" } else { "" }
+        return StartFailure(.unavailable, "RELAY_ADMIN_LISTEN: \(error.description)\(hint)")
+    }
+}

@@ -1,0 +1,72 @@
+import APNs
+import Storage
+
+/// Everything that metrics tell, at one moment.
+struct MetricsSnapshot: Sendable {
+    /// What all loops counted and hold.
+    var loops = LoopReport()
+    var pushesInFlightMax = 0
+    var connections = 0
+    var connectionsMax = 0
+    var queue = PushQueue.Figures()
+    var queueMax = 0
+    var deliveryLog = DeliveryLog.Figures()
+    var logLinesDropped: UInt64 = 0
+    var storage = StorageLoad()
+    var readiness = Readiness()
+    var process: ProcessFigures?
+    /// Until when the certificate is valid, in seconds since 1970; `nil` without one.
+    var certificateExpiry: Int64?
+    var version = Version.current
+    /// The database's engine.
+    var database = ""
+    /// The time of the snapshot, milliseconds since 1970.
+    var time: EpochMilliseconds = 0
+}
+
+/// What one loop has to tell, or several together.
+struct LoopReport: Sendable {
+    var counts = LoopCounts()
+    /// Pushes that wait for an outcome.
+    var pushesInFlight = 0
+    var groups: [APNsGroup: ClientStatistics] = [:]
+
+    /// Adds another loop's.
+    mutating func add(_ other: LoopReport) {
+        counts.add(other.counts)
+        pushesInFlight += other.pushesInFlight
+        groups.merge(other.groups) { $0 + $1 }
+    }
+}
+
+/// The connections to one of APNs' environments with one key.
+struct APNsGroup: Hashable, Sendable {
+    let environment: Environment
+    let teamID: String
+    let keyID: String
+
+    /// The group of a key in an environment.
+    init(_ place: APNsHealth.Place) {
+        environment = place.environment
+        teamID = place.key.teamID
+        keyID = place.key.keyID
+    }
+
+    /// The values of its labels.
+    var labels: [String] { [environment.rawValue, teamID, keyID] }
+}
+
+extension ClientStatistics {
+    fileprivate static func + (left: ClientStatistics, right: ClientStatistics) -> ClientStatistics {
+        var sum = left
+        sum.openConnections += right.openConnections
+        sum.connectingConnections += right.connectingConnections
+        sum.retiringConnections += right.retiringConnections
+        sum.pushesUnderWay += right.pushesUnderWay
+        sum.pushesWaiting += right.pushesWaiting
+        sum.connectionsOpened += right.connectionsOpened
+        sum.connectionsFailed += right.connectionsFailed
+        sum.goAways.merge(right.goAways) { $0 + $1 }
+        return sum
+    }
+}

@@ -1,0 +1,138 @@
+import APNs
+import PrometheusText
+import Storage
+import Testing
+
+@testable import Relay
+
+@Suite("What a loop counts")
+struct LoopCountsTests {
+    private static func apps(_ bundleIDs: [String], default bundleID: String? = nil) throws -> Apps {
+        Apps(
+            single: PushApp(key: TestKey.first),
+            defaultBundleID: try bundleID.map { try #require(Topic($0)) },
+            bundleIDs: Set(try bundleIDs.map { try #require(Topic($0)) }))
+    }
+
+    private static func read(_ counts: LoopCounts) throws -> PrometheusText {
+        var snapshot = MetricsSnapshot()
+        snapshot.loops.counts = counts
+        return try PrometheusText(
+            String(decoding: Exposition.text(Metrics.table, of: snapshot), as: UTF8.self))
+    }
+
+    private static func device(_ bundleID: String) -> Device {
+        Device(
+            id: "1", secretHash: RelayFixture.key.primary, token: "aabb", bundleID: bundleID,
+            environment: .sandbox, createdAt: 1, updatedAt: 1)
+    }
+
+    @Test("Outcomes count under their app, environment and reason")
+    func outcomes() throws {
+        var counts = LoopCounts(try Self.apps(["org.example.a"], default: "org.example.default"))
+        let app = counts.apps.number(of: "org.example.a")
+        counts.attempt(.accepted(apnsID: "x", uniqueID: nil), app: app, .production, took: 2_000_000)
+        counts.attempt(.rejected(410, "Unregistered"), app: app, .production, took: 2_000_000)
+        counts.attempt(.rejected(400, "BrandNewReason"), app: app, .sandbox, took: 2_000_000)
+        counts.attempt(
+            .unreachable(Unreachable(processed: .unknown, cause: .timeout)), app: 0, .sandbox,
+            took: 9_000_000_000)
+        counts.result(.queued(reason: "Timeout"), of: Self.device("org.example.a"))
+        counts.result(.failed(reason: "QueueFull"), of: Self.device("org.example.stranger"))
+        counts.result(.muted, of: Self.device("org.example.default"))
+        counts.result(.sent(apnsID: "x"), of: Self.device("org.example.default"))
+        let read = try Self.read(counts)
+        func attempts(_ environment: String, _ app: String, _ outcome: String, _ reason: String) -> Double? {
+            read.value(
+                "relay_push_attempts_total",
+                ["environment": environment, "app": app, "outcome": outcome, "reason": reason])
+        }
+        #expect(attempts("production", "org.example.a", "accepted", "none") == 1)
+        #expect(attempts("production", "org.example.a", "rejected", "Unregistered") == 1)
+        #expect(attempts("sandbox", "org.example.a", "rejected", "other") == 1)
+        #expect(attempts("sandbox", "other", "unreachable", "Timeout") == 1)
+        #expect(attempts("sandbox", "org.example.default", "accepted", "none") == 0)
+        #expect(read.sum("relay_push_attempts_total") == 4)
+        #expect(
+            read.value(
+                "relay_push_attempt_duration_seconds_bucket", ["environment": "production", "le": "0.0025"])
+                == 2)
+        #expect(read.value("relay_push_attempt_duration_seconds_sum", ["environment": "sandbox"]) == 9.002)
+        func results(_ app: String, _ result: String, _ reason: String) -> Double? {
+            read.value(
+                "relay_pushes_total",
+                ["environment": "sandbox", "app": app, "result": result, "reason": reason])
+        }
+        #expect(results("org.example.a", "queued", "Timeout") == 1)
+        #expect(results("other", "failed", "QueueFull") == 1)
+        #expect(results("org.example.default", "muted", "none") == 1)
+        #expect(results("org.example.default", "sent", "none") == 1)
+        #expect(read.sum("relay_pushes_total") == 4)
+        #expect(read.value("relay_limits_hit_total", ["limit": "queue"]) == 1)
+    }
+
+    @Test("Every reason that the relay knows is told from every other")
+    func reasons() throws {
+        #expect(Set(KnownReasons.words).count == KnownReasons.words.count)
+        var counts = LoopCounts(try Self.apps(["org.example.a"]))
+        for word in KnownReasons.words {
+            counts.result(.failed(reason: word), of: Self.device("org.example.a"))
+            counts.result(.queued(reason: word), of: Self.device("org.example.a"))
+        }
+        let read = try Self.read(counts)
+        for word in KnownReasons.words {
+            for result in ["failed", "queued"] {
+                #expect(read.sum("relay_pushes_total", ["result": result, "reason": word]) == 1)
+            }
+        }
+    }
+
+    @Test("Loops whose apps have other numbers are summed by name, and apps that are gone keep their counts")
+    func sums() throws {
+        var first = LoopCounts(try Self.apps(["org.example.b"]))
+        var second = LoopCounts(try Self.apps(["org.example.a", "org.example.b"]))
+        first.use(try Self.apps(["org.example.a", "org.example.c"]))
+        for (bundleID, times) in [("org.example.a", 1), ("org.example.b", 2), ("org.example.c", 4)] {
+            for _ in 0..<times {
+                first.result(.sent(apnsID: "x"), of: Self.device(bundleID))
+                second.result(.sent(apnsID: "x"), of: Self.device(bundleID))
+            }
+        }
+        first.request(.event, status: 200, took: 5)
+        second.request(.event, status: 503, took: 5)
+        second.request(.none, status: 404, took: nil)
+        second.hit(.events)
+        var sum = LoopCounts()
+        sum.add(first)
+        sum.add(second)
+        let read = try Self.read(sum)
+        func sent(_ app: String) -> Double { read.sum("relay_pushes_total", ["app": app]) }
+        #expect(sent("org.example.a") == 2 && sent("org.example.b") == 4)
+        // The second loop doesn't know it.
+        #expect(sent("org.example.c") == 4 && sent("other") == 4)
+        #expect(read.value("relay_http_requests_total", ["route": "POST /v1/event", "status": "503"]) == 1)
+        #expect(read.value("relay_http_requests_total", ["route": "other", "status": "404"]) == 1)
+        #expect(
+            read.value("relay_http_request_duration_seconds_count", ["route": "POST /v1/event"]) == 2)
+        #expect(read.value("relay_limits_hit_total", ["limit": "events"]) == 1)
+    }
+
+    @Test("Only so many apps have a name")
+    func bounded() throws {
+        let many = (0..<(Bounds.metricsAppsMax + 50)).map { "org.example.a\($0 + 1000)" }
+        var counts = LoopCounts(try Self.apps(many, default: "org.example.a1000"))
+        #expect(counts.apps.names.count == Bounds.metricsAppsMax + 1)
+        for bundleID in many { counts.result(.sent(apnsID: "x"), of: Self.device(bundleID)) }
+        let read = try Self.read(counts)
+        #expect(read.sum("relay_pushes_total", ["app": "other"]) == 50)
+        #expect(read.sum("relay_pushes_total", ["app": "org.example.a1000"]) == 1)
+    }
+
+    @Test("An app that takes any bundle has no name but its default, whatever devices say")
+    func anyBundle() throws {
+        let single = Apps(
+            single: PushApp(key: TestKey.first), defaultBundleID: Topic("org.example.default"))
+        #expect(LoopCounts(single).apps.names == ["other", "org.example.default"])
+        #expect(LoopCounts(try Self.apps(["other"])).apps.names == ["other"])
+    }
+}
