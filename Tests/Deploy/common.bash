@@ -19,6 +19,13 @@ need_base() {
     mv "$cache/base.part.tar" "$cache/base.tar"
 }
 
+# What no root file system is entered without.
+need_namespaces() {
+    [ "$(id -u)" = 0 ] || die "This makes root file systems and enters them: run it as root"
+    unshare --mount --propagation private true 2>/dev/null \
+        || die "This machine gives root no mount namespaces (a container without privileges?): nothing can be checked here"
+}
+
 # The commands of a page as they stand there, in the indented lines after <!-- run: NAME -->: page_commands PAGE NAME.
 page_commands() {
     awk -v marker="<!-- run: $2 -->" '
@@ -43,7 +50,10 @@ start_apple() {
     cp "$2/key.p8" "$2/$page_key"
     # The pages' commands tell the relay what it needs.
     unset "${!APNS_@}"
-    ! (exec 3<>/dev/tcp/127.0.0.1/8787) 2>/dev/null || die "port 8787, which the pages use, is taken"
+    local port
+    for port in 8787 9090; do
+        ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || die "port $port, which the pages use, is taken"
+    done
 }
 
 # Copies what belongs to the repository, without what was built: copy_source DIRECTORY.
