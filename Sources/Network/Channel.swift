@@ -17,6 +17,18 @@ package protocol ChannelHandler: AnyObject {
     func channelClosed(_ channel: Channel, reason: ChannelCloseReason)
 }
 
+/// How far a connection that this side makes has come; where it stood still, when connecting took too long.
+package enum ConnectStage: Sendable, Equatable {
+    /// The name is looked up.
+    case name
+    /// The TCP connection is made.
+    case socket
+    /// The TLS handshake is under way.
+    case handshake
+    /// It stands, or stood.
+    case open
+}
+
 /// A TCP connection, with or without TLS, on one event loop and confined to it.
 ///
 /// Writes are gathered and leave once a turn. The channel holds itself and its handler until it has closed.
@@ -38,6 +50,8 @@ package protocol ChannelHandler: AnyObject {
     package internal(set) var remoteAddress: SocketAddress?
     /// Who is told; held until the channel has closed.
     package var handler: (any ChannelHandler)?
+    /// How far it has come.
+    package internal(set) var stage = ConnectStage.name
     /// The protocol that ALPN chose; set before the handler hears that the channel is active.
     package private(set) var alpn: String?
 
@@ -180,6 +194,7 @@ package protocol ChannelHandler: AnyObject {
             loop, descriptor, Unmanaged.passUnretained(self).toOpaque(), channelEvent)
         if isTLS {
             state = .handshaking
+            stage = .handshake
             startTimer(deadline) { [weak self] in self?.finish(.connectTimeout) }
             goOnWithHandshake()
         } else {
@@ -209,6 +224,7 @@ package protocol ChannelHandler: AnyObject {
     private func becomeOpen() {
         timer = nil
         state = .open
+        stage = .open
         alpn = transport?.alpn
         events?.setWriting(false)
         handler?.channelActive(self)

@@ -74,6 +74,7 @@ extension Channel {
         guard let channel, !channel.isClosed, !addresses.isEmpty else {
             return end { $0.finish(.connectFailed(errno: self.lastError)) }
         }
+        channel.stage = .socket
         let address = addresses.removeFirst()
         switch makeSocket(family: address.family) {
         case .failure(let failure):

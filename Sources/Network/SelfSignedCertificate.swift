@@ -4,8 +4,8 @@ import COpenSSL
 ///
 /// A client trusts it by having ``certificate`` as its only authority. P-256, so that handshakes are cheap.
 package struct SelfSignedCertificate: Sendable {
-    /// How long it is valid, from an hour before it was made.
-    static let validDays = 30
+    /// When it is valid unless its maker says otherwise, in seconds from now: an hour ago, for 30 days.
+    package static let usualTime: ClosedRange<Int> = -3_600...(30 * 86_400)
 
     /// The certificate in PEM.
     package let certificate: [UInt8]
@@ -15,9 +15,12 @@ package struct SelfSignedCertificate: Sendable {
     package let privateKey: [UInt8]
 
     /// Makes a certificate for names (`localhost`) and addresses (`127.0.0.1`), which stand in subjectAltName.
-    package init(names: [String] = ["localhost"], addresses: [String] = ["127.0.0.1", "::1"])
-        throws(NetworkError)
-    {
+    ///
+    /// - Parameter time: When it is valid, in seconds from now.
+    package init(
+        names: [String] = ["localhost"], addresses: [String] = ["127.0.0.1", "::1"],
+        validFor time: ClosedRange<Int> = usualTime
+    ) throws(NetworkError) {
         guard let key = unsafe relay_EVP_generate_P256(), let x509 = unsafe X509_new() else {
             throw .tls(opensslErrorText())
         }
@@ -26,7 +29,9 @@ package struct SelfSignedCertificate: Sendable {
             unsafe X509_free(x509)
         }
         let alternatives = names.map { "DNS:" + $0 } + addresses.map { "IP:" + $0 }
-        guard unsafe Self.fill(x509, key, names.first ?? "localhost", alternatives.joined(separator: ",")),
+        guard
+            unsafe Self.fill(
+                x509, key, names.first ?? "localhost", alternatives.joined(separator: ","), time),
             let certificate = unsafe Self.pem({ unsafe PEM_write_bio_X509($0, x509) }),
             let privateKey = unsafe Self.pem({
                 unsafe PEM_write_bio_PKCS8PrivateKey($0, key, nil, nil, 0, nil, nil)
@@ -37,14 +42,15 @@ package struct SelfSignedCertificate: Sendable {
     }
 
     private static func fill(
-        _ x509: OpaquePointer, _ key: OpaquePointer, _ name: String, _ alternatives: String
+        _ x509: OpaquePointer, _ key: OpaquePointer, _ name: String, _ alternatives: String,
+        _ time: ClosedRange<Int>
     ) -> Bool {
         var serial: UInt64 = 0
         guard unsafe RAND_bytes(&serial, Int32(MemoryLayout<UInt64>.size)) == 1 else { return false }
         unsafe X509_set_version(x509, 2)
         unsafe ASN1_INTEGER_set_uint64(X509_get_serialNumber(x509), serial >> 1)
-        unsafe X509_gmtime_adj(X509_getm_notBefore(x509), -3600)
-        unsafe X509_gmtime_adj(X509_getm_notAfter(x509), validDays * 86_400)
+        unsafe X509_gmtime_adj(X509_getm_notBefore(x509), time.lowerBound)
+        unsafe X509_gmtime_adj(X509_getm_notAfter(x509), time.upperBound)
         let subject = unsafe X509_get_subject_name(x509)
         unsafe X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC, name, -1, -1, 0)
         unsafe X509_set_issuer_name(x509, subject)

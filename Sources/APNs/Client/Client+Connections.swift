@@ -81,6 +81,7 @@ extension Client {
             connection.hasAnswered = true
             lastFailure = nil
         }
+        if settings.keepsDate { answerDate = response.fields.string("date") ?? answerDate }
         guard let place, let entry = pushes.remove(place) else {
             // Its time was over before.
             state.answered(connection.index, PoolState.AnswerKind(response.status, nil), at: now)

@@ -35,6 +35,8 @@ package final class Client {
     var counters = ClientStatistics()
     /// How the last connection ended that answered no push, as long as none has been answered since.
     var lastFailure: ConnectionEnd?
+    /// The `date` of the last answer as it came, where the settings keep it and the server sends one.
+    package internal(set) var answerDate: String?
     private var token: ProviderToken?
     private var tokenCheckedAt = MonotonicTime(nanoseconds: 0)
     private var tickTimer: Timer?

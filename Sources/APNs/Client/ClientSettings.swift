@@ -29,6 +29,9 @@ package struct ClientSettings: Sendable, Equatable {
     /// How often a push that a server certainly did not process goes to a connection again.
     package var movesMax = 5
 
+    /// Whether the `date` of answers is kept (``Client/answerDate``); for a diagnosis, since it makes each push dearer.
+    package var keepsDate = false
+
     /// How long a provider token is used before its source is asked again whether it is still the one.
     package var tokenCheckInterval = Duration.seconds(1)
 

@@ -27,6 +27,7 @@ final class PoolConnection: ClientConnectionHandler {
         fields = PushFields(authority: authority)
         var limits = ClientLimits()
         limits.keptFields = ["apns-id", "apns-unique-id", "retry-after"]
+        if client.settings.keepsDate { limits.keptFields.append("date") }
         limits.bodyBytes = Answer.bodyBytesMax
         connection = try HTTP2ClientConnection(limits: limits, handler: self)
     }

@@ -40,6 +40,9 @@ package struct ProviderCredentials: Sendable {
             }
     }
 
+    /// Whether what the key signs is verified by its public half.
+    package var canSign: Bool { key.signsAndVerifies() }
+
     /// Signs a provider token.
     ///
     /// - Parameter issuedAt: The claim `iat`, seconds since 1970.

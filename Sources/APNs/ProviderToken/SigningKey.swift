@@ -29,18 +29,35 @@ internal import COpenSSL
 
     deinit { unsafe EVP_PKEY_free(key) }
 
+    /// Whether what it signs is verified by its public half; it changes nothing.
+    package func signsAndVerifies() -> Bool {
+        let message = Array("apn-relay".utf8)
+        defer { ERR_clear_error() }
+        guard let der = try? derSignature(message), let context = unsafe EVP_MD_CTX_new() else {
+            return false
+        }
+        defer { unsafe EVP_MD_CTX_free(context) }
+        return unsafe EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, key) == 1
+            && EVP_DigestVerify(context, der, der.count, message, message.count) == 1
+    }
+
     /// Signs with ES256 (RFC 7518, section 3.4): 64 bytes, r and s one after the other.
     func sign(_ message: [UInt8]) throws(ProviderTokenError) -> [UInt8] {
+        guard let signature = Self.joseSignature(try derSignature(message)) else { throw .signingFailed }
+        return signature
+    }
+
+    /// A signature as OpenSSL writes it.
+    private func derSignature(_ message: [UInt8]) throws(ProviderTokenError) -> [UInt8] {
         defer { ERR_clear_error() }
         guard let context = unsafe EVP_MD_CTX_new() else { throw .signingFailed }
         defer { unsafe EVP_MD_CTX_free(context) }
         var der = [UInt8](repeating: 0, count: Self.derBytesMax)
         var count = der.count
         guard unsafe EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key) == 1,
-            unsafe EVP_DigestSign(context, &der, &count, message, message.count) == 1,
-            let signature = Self.joseSignature(Array(der[..<count]))
+            unsafe EVP_DigestSign(context, &der, &count, message, message.count) == 1
         else { throw .signingFailed }
-        return signature
+        return Array(der[..<count])
     }
 
     /// The longest DER form of a signature: two integers of 33 bytes, their heads, and the sequence's.

@@ -14,6 +14,8 @@ extension SimulatorSettings {
             new.acceptsUnknownTokens = unknown == .accept
         }
         if let accepts = try fields.bool("acceptConnections") { new.acceptsConnections = accepts }
+        let day = 86_400
+        if let offset = try fields.int("clockOffset", in: -day...day) { new.clockOffset = Int64(offset) }
         let seconds = 0...Int(Int32.max)
         if let age = try fields.int("providerTokenAgeMax", in: seconds) {
             new.tokenLimits.ageMax = Int64(age)
@@ -37,6 +39,7 @@ extension SimulatorSettings {
             "topics": topics.map { .array($0.map { .string($0) }) } ?? nil,
             "unknownTokens": .string((acceptsUnknownTokens ? UnknownTokens.accept : .reject).rawValue),
             "acceptConnections": .bool(acceptsConnections),
+            "clockOffset": clockOffset.map { .int($0) } ?? nil,
             "providerTokenAgeMax": .int(tokenLimits.ageMax),
             "providerTokenUpdateInterval": .int(tokenLimits.updateInterval),
         ]

@@ -16,6 +16,10 @@ package struct SimulatorSettings: Sendable {
     package var acceptsUnknownTokens = true
     /// Whether new connections are taken.
     package var acceptsConnections = true
+    /// How many seconds the server's clock is ahead; answers have a `date` header then.
+    ///
+    /// `nil`: it goes right, and answers have none.
+    package var clockOffset: Int64?
     /// The ages and intervals of provider tokens.
     package var tokenLimits = ConnectionTrust.Limits()
 

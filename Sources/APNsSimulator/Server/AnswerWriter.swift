@@ -11,19 +11,22 @@ package struct AnswerWriter {
 
     /// Hands an answer's header fields and body to `send`.
     ///
-    /// - Parameter sentID: The text of `id` where the client sent it.
+    /// - Parameters:
+    ///   - sentID: The text of `id` where the client sent it.
+    ///   - date: A `date` header's text; `nil` sends none.
     package mutating func write<Result>(
         _ answer: ScriptedAnswer, id: MessageID, sentID: ArraySlice<UInt8>?, uniqueID: MessageID?,
-        send: (_ fields: HeaderFields, _ body: [UInt8]) -> Result
+        date: String? = nil, send: (_ fields: HeaderFields, _ body: [UInt8]) -> Result
     ) -> Result {
         // Nearly every answer is this one, so its fields keep their memory.
-        if answer == .accepted {
+        if answer == .accepted, date == nil {
             accepted.rewind(to: statusOnly)
             Self.append(id, sentID, uniqueID, to: &accepted)
             return send(accepted, [])
         }
         var fields = HeaderFields(status: answer.status)
         Self.append(id, sentID, uniqueID, to: &fields)
+        if let date { fields.append("date", date) }
         if let seconds = answer.retryAfter { fields.append("retry-after", String(seconds)) }
         return send(fields, Self.body(of: answer))
     }

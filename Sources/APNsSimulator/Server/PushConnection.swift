@@ -1,4 +1,5 @@
 import HTTP2
+import HTTPServer
 import Network
 
 /// One client's connection: judges its pushes and answers them at once or later.
@@ -94,7 +95,7 @@ final class PushConnection: ServerConnectionHandler {
     private func receive(_ request: PushRequest, on stream: StreamID) {
         pushes += 1
         let now = WallClock.milliseconds
-        let checked = check(request, now: now / 1_000)
+        let checked = check(request, now: now / 1_000 + (server.settings.clockOffset ?? 0))
         let clientID =
             switch checked {
             case .success(let push): push.id
@@ -134,7 +135,10 @@ final class PushConnection: ServerConnectionHandler {
         case .answer(let answer):
             let isTaken = server.writer.write(
                 answer, id: push.record.id, sentID: push.hasClientID ? push.record.request[.id] : nil,
-                uniqueID: push.record.uniqueID
+                uniqueID: push.record.uniqueID,
+                date: server.settings.clockOffset.map {
+                    HTTPDate.text(unixTime: Int(WallClock.milliseconds / 1_000 + $0))
+                }
             ) {
                 connection?.respond(to: stream, $0, body: $1) ?? false
             }

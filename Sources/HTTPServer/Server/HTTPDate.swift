@@ -1,9 +1,40 @@
 /// The date of an HTTP message (RFC 9110, section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
-enum HTTPDate {
+package enum HTTPDate {
     private static let weekdays: [StaticString] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
     private static let months: [StaticString] = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
+
+    /// The date as text; `unixTime` is in seconds, 1970 or later.
+    package static func text(unixTime: Int) -> String {
+        String(decoding: line(unixTime: unixTime).dropFirst("Date: ".utf8.count).dropLast(2), as: UTF8.self)
+    }
+
+    /// Seconds since 1970 of a date in the one form that senders may use; `nil` for anything else.
+    ///
+    /// The weekday isn't looked at.
+    package static func unixTime(of text: String) -> Int? {
+        let parts = text.split(separator: " ")
+        guard parts.count == 6, parts[5] == "GMT", let day = Int(parts[1]), let year = Int(parts[3]),
+            let month = months.firstIndex(where: { $0.description == parts[2] }),
+            (1...31).contains(day), (1970...9999).contains(year)
+        else { return nil }
+        let clock = parts[4].split(separator: ":").map { Int($0) ?? -1 }
+        // 60 is a leap second.
+        guard clock.count == 3, (0...23).contains(clock[0]), (0...59).contains(clock[1]),
+            (0...60).contains(clock[2])
+        else { return nil }
+        return daysSince1970(year, month + 1, day) * 86_400 + clock[0] * 3600 + clock[1] * 60 + clock[2]
+    }
+
+    /// The inverse of `civil`.
+    private static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int {
+        let marchYear = month <= 2 ? year - 1 : year
+        let era = marchYear / 400
+        let yearOfEra = marchYear % 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
 
     /// The date as a whole header line with its CRLF; `unixTime` is in seconds, 1970 or later.
     static func line(unixTime: Int) -> [UInt8] {
