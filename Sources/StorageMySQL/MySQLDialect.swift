@@ -5,6 +5,7 @@ extension MySQLConnection {
     package static let dialect = SQLDialect(
         begin: "START TRANSACTION",
         currentSchema: "database()",
+        clock: "SELECT CAST(unix_timestamp(now(3)) * 1000 AS SIGNED)",
         // Keys and ids are in columns that compare bytes.
         bytewise: { $0 },
         insertUnlessPresent: { "INSERT IGNORE \($0)" },

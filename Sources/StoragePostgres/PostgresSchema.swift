@@ -8,6 +8,7 @@ enum PostgresSchema {
     static let dialect = SQLDialect(
         begin: "BEGIN ISOLATION LEVEL READ COMMITTED",
         currentSchema: "current_schema()",
+        clock: "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)",
         bytewise: { "\($0) COLLATE \"C\"" },
         insertUnlessPresent: { "INSERT \($0) ON CONFLICT DO NOTHING" },
         deleteFirst: { deletion in

@@ -37,6 +37,39 @@ final class WriterLock {
         writeHolder()
     }
 
+    /// Takes the lock if its file is there and nobody holds it, and changes nothing; for a look at a database.
+    ///
+    /// Whoever comes first to a database makes the file, so without one there is no writer.
+    private init?(lookingAt path: String) throws(StorageError) {
+        descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            guard errno == ENOENT else { throw StorageError.systemCall("opening \(path)", errno) }
+            return nil
+        }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else { return }
+        let code = errno
+        guard code == EWOULDBLOCK else { throw StorageError.systemCall("locking \(path)", code) }
+        throw .inUse(logDetail: Self.holder(descriptor))
+    }
+
+    /// What a look at a database's lock found.
+    enum Look {
+        /// Nobody has it, nor will anybody as long as this lives, where there is something to lock.
+        case free(WriterLock?)
+        /// A process writes the database; its id.
+        case held(process: String)
+    }
+
+    /// Finds out whether a process writes a database; makes no file.
+    static func look(atDatabase database: String) throws(StorageError) -> Look {
+        do throws(StorageError) {
+            return .free(try WriterLock(lookingAt: path(forDatabase: database)))
+        } catch {
+            guard case .inUse(let process) = error else { throw error }
+            return .held(process: process)
+        }
+    }
+
     deinit {
         if descriptor >= 0 { close(descriptor) }
     }
@@ -83,6 +116,14 @@ enum DatabaseFile {
         unsafe access(path, F_OK) == 0
     }
 
+    /// Fails where no file could be made at a path: its folder is missing, or closed to this process.
+    static func checkFolder(of path: String) throws(StorageError) {
+        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        guard unsafe access(folder, W_OK | X_OK) == 0 else {
+            throw StorageError.systemCall("writing into \(folder)", errno)
+        }
+    }
+
     private static func resolve(_ path: String) -> String? {
         guard let resolved = unsafe realpath(path, nil) else { return nil }
         defer { unsafe free(resolved) }
@@ -92,7 +133,7 @@ enum DatabaseFile {
 
 extension StorageError {
     /// The error of a system call that failed; the path is for the log only.
-    fileprivate static func systemCall(_ action: String, _ code: Int32) -> StorageError {
+    static func systemCall(_ action: String, _ code: Int32) -> StorageError {
         let reason = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
         let detail = "\(action): \(reason)"
         return switch code {

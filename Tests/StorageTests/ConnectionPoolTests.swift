@@ -42,7 +42,8 @@ private final class Script: Sendable {
 /// A connection to a script.
 private final class ScriptedConnection: SQLConnection {
     static let dialect = SQLDialect(
-        begin: "BEGIN", currentSchema: "x", bytewise: { $0 }, insertUnlessPresent: { "INSERT " + $0 },
+        begin: "BEGIN", currentSchema: "x", clock: "SELECT 0", bytewise: { $0 },
+        insertUnlessPresent: { "INSERT " + $0 },
         deleteFirst: { _ in "DELETE" }, statements: { _, _ in [] }, createVersionTable: "CREATE")
 
     let script: Script

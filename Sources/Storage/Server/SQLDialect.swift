@@ -4,6 +4,8 @@ package struct SQLDialect: Sendable {
     package let begin: String
     /// An expression for the schema (in MySQL's words: the database) in which tables are made: `current_schema()`.
     package let currentSchema: String
+    /// A query for the server's clock, in milliseconds since 1970.
+    package let clock: String
     /// A column's values as bytes, for `ORDER BY` and `<`: `id` becomes `id COLLATE "C"`.
     package let bytewise: @Sendable (_ column: String) -> String
     /// `INSERT` that leaves a row alone whose key is there and then counts no row.
@@ -23,7 +25,7 @@ package struct SQLDialect: Sendable {
 
     /// A dialect of its parts.
     package init(
-        begin: String, currentSchema: String, bytewise: @escaping @Sendable (String) -> String,
+        begin: String, currentSchema: String, clock: String, bytewise: @escaping @Sendable (String) -> String,
         insertUnlessPresent: @escaping @Sendable (String) -> String,
         replacing: @escaping @Sendable ([String], [String]) -> String = TransferWords.onConflict,
         deleteFirst: @escaping @Sendable (LimitedDeletion) -> String,
@@ -31,6 +33,7 @@ package struct SQLDialect: Sendable {
     ) {
         self.begin = begin
         self.currentSchema = currentSchema
+        self.clock = clock
         self.bytewise = bytewise
         self.insertUnlessPresent = insertUnlessPresent
         self.replacing = replacing

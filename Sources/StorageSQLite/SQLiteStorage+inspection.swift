@@ -1,0 +1,78 @@
+package import Storage
+
+extension SQLiteStorage {
+    /// Looks at a file and changes nothing in it, also beside a relay that writes it; makes none where there is none.
+    ///
+    /// Throws what kept it from being read, `foreignDatabase`, `schemaTooNew`, or why no file could be made.
+    package static func inspection(
+        at location: SQLiteLocation, id: UUIDv7, now: EpochMilliseconds
+    ) async throws(StorageError) -> DatabaseInspection {
+        guard DatabaseFile.exists(location.path) else {
+            try DatabaseFile.checkFolder(of: location.path)
+            return DatabaseInspection(
+                missingSteps: SchemaStep.allCases, hasDevices: nil, clock: nil, write: .notTried)
+        }
+        let reader = SQLiteReader(options: SQLiteOptions())
+        do throws(StorageError) {
+            let found = try await reader.inspection(
+                try DatabaseFile.find(location.path), id: id, now: now)
+            await reader.close()
+            return found
+        } catch {
+            await reader.close()
+            throw error
+        }
+    }
+}
+
+extension SQLiteReader {
+    /// Instead of `open`, on the reader's thread.
+    fileprivate func inspection(
+        _ path: String, id: UUIDv7, now: EpochMilliseconds
+    ) throws(StorageError) -> DatabaseInspection {
+        let connection = try SQLiteConnection(
+            path: path, mode: .readOnly, busyTimeoutMilliseconds: Self.lookBusyMilliseconds)
+        let missing = try SQLiteSchema.pending(after: try SQLiteSchema.inspect(connection)).map(\.step)
+        let hasTables = missing.count < SchemaStep.allCases.count
+        return DatabaseInspection(
+            missingSteps: missing,
+            hasDevices: hasTables ? try connection.integer(WriteTrialStatements.hasDevices) == 1 : nil,
+            clock: nil, write: try trial(path, hasTables: hasTables, id: id, now: now))
+    }
+
+    /// How long the look waits for another's lock.
+    private static var lookBusyMilliseconds: Int32 { 2_000 }
+
+    private func trial(
+        _ path: String, hasTables: Bool, id: UUIDv7, now: EpochMilliseconds
+    ) throws(StorageError) -> DatabaseInspection.WriteTrial {
+        let lock: WriterLock?
+        switch try WriterLock.look(atDatabase: path) {
+        case .held(let process): return .heldBy(process: process)
+        case .free(let free): lock = free
+        }
+        // Held, so that no relay becomes the writer meanwhile.
+        return withExtendedLifetime(lock) {
+            do throws(StorageError) {
+                // Beside the file SQLite and the relay make others.
+                try DatabaseFile.checkFolder(of: path)
+                let connection = try SQLiteConnection(
+                    path: path, mode: .readWrite, busyTimeoutMilliseconds: Self.lookBusyMilliseconds)
+                guard !connection.isReadOnly else {
+                    throw StorageError.readOnly(logDetail: "\(path) can't be written")
+                }
+                guard hasTables else { return .notTried }
+                try connection.execute("BEGIN IMMEDIATE")
+                for (sql, parameters) in WriteTrialStatements.all(id: id, at: now) {
+                    _ = try connection.prepare(sql).execute { binder in
+                        for value in parameters { binder.value(value) }
+                    }
+                }
+                try connection.execute("ROLLBACK")
+                return .done
+            } catch {
+                return .failed(error)
+            }
+        }
+    }
+}
