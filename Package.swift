@@ -34,6 +34,7 @@ let package = Package(
         .executable(name: "apns-simulator", targets: ["APNsSimulator"]),
     ],
     targets: [
+        system("CCurl", pkgConfig: "libcurl"),
         system("CEvent", pkgConfig: "libevent_core"),
         system("CMariaDB", pkgConfig: "libmariadb"),
         system("CNghttp2", pkgConfig: "libnghttp2"),
@@ -49,12 +50,13 @@ let package = Package(
         library("Network", ["CEvent", "COpenSSL"], cFacing),
         library("HTTPServer", ["Network"], strict),
         library("HTTP2", ["Network", "CNghttp2"], cFacing),
+        library("WebClient", ["CCurl"], cFacing),
         library("APNs", ["HTTP2", "Network", "JSON", "COpenSSL"], cFacing),
         .executableTarget(
             name: "Relay",
             dependencies: [
                 "APNs", "HTTPServer", "JSON", "Network", "Storage", "StorageMySQL", "StoragePostgres",
-                "StorageSQLite",
+                "StorageSQLite", "WebClient",
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -90,7 +92,9 @@ let package = Package(
             exclude: ["http2-server.mjs"]),
         // A library, because two suites read what Prometheus would read.
         .target(name: "PrometheusText", path: "Tests/PrometheusText", swiftSettings: strict),
-        tests("RelayTests", ["Relay", "APNs", "HTTPServer", "JSON", "Network", "PrometheusText", "Storage"]),
+        tests(
+            "RelayTests",
+            ["Relay", "APNs", "HTTPServer", "JSON", "Network", "PrometheusText", "Storage", "WebClient"]),
         tests("APNsSimulatorTests", ["APNsSimulator", "HTTP2", "HTTPServer", "JSON", "Network"]),
         tests(
             "EndToEndTests",

@@ -48,6 +48,14 @@ struct ServerUnderTest: Sendable, CustomTestStringConvertible {
         guard status == 0 else { throw Program.Failure(description: "\(word) \(name) ended with \(status)") }
     }
 
+    /// Runs a statement in a database that was made.
+    func run(_ statement: String, at url: String) throws {
+        switch name {
+        case "postgres": try run(statement, on: PostgresConnection.self, try PostgresLocation(url: url))
+        default: try run(statement, on: MySQLConnection.self, try MySQLLocation(url: url))
+        }
+    }
+
     private func run<Connection: SQLConnection>(
         _ statement: String, on type: Connection.Type, _ location: Connection.Location
     ) throws {

@@ -3,20 +3,20 @@ import Network
 
 /// What the process has of APNs: the apps with their keys, trusted certificates, and clients on each loop.
 final class APNsSide: Sendable {
-    private let configuration: APNsConfiguration
+    private let servers: APNsServers
     private let tls: TLSClientContext
     private let log: Log
     private let current: Lock<Apps>
 
     /// Signs a first token with each key and loads the certificates; connects to nobody yet.
     init(_ configuration: APNsConfiguration, log: Log) throws(StartFailure) {
-        self.configuration = configuration
+        servers = configuration.servers
         self.log = log
         current = Lock(configuration.apps)
         do throws(NetworkError) {
-            tls = try TLSClientContext(caFile: configuration.caFile, alpn: ["h2"])
+            tls = try TLSClientContext(caFile: servers.caFile, alpn: ["h2"])
         } catch {
-            let setting = configuration.caFile == nil ? "the system's certificates" : "APNS_CA_FILE"
+            let setting = servers.caFile == nil ? "the system's certificates" : "APNS_CA_FILE"
             throw StartFailure(.configuration, "\(setting): \(error.description)")
         }
         guard checkCredentials() == nil else {
@@ -39,16 +39,12 @@ final class APNsSide: Sendable {
     /// The clients of one loop, on that loop: its share of the connections to each server.
     func clients(on loop: EventLoop, loops: Int, pushesMax: Int) -> LoopClients {
         var settings = ClientSettings()
-        settings.connectionsMax = max(1, (configuration.connectionsMax + loops - 1) / loops)
+        settings.connectionsMax = max(1, (servers.connectionsMax + loops - 1) / loops)
         settings.queuedPushesMax = pushesMax
-        settings.pushTimeout = configuration.pushTimeout
-        settings.connectTimeout = configuration.connectTimeout
-        return LoopClients { [configuration, tls, log] key, environment in
-            let origin =
-                switch environment {
-                case .production: configuration.production
-                case .sandbox: configuration.sandbox
-                }
+        settings.pushTimeout = servers.pushTimeout
+        settings.connectTimeout = servers.connectTimeout
+        return LoopClients { [servers, tls, log] key, environment in
+            let origin = servers.origin(of: environment)
             let client = Client(
                 endpoint: Endpoint(host: origin.host, port: origin.port), tls: tls, tokens: key.tokens,
                 on: loop, settings: settings)

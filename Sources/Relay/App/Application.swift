@@ -211,7 +211,7 @@ struct Application {
         options.totalMax = delivery.queueMax
         options.schedule = RetrySchedule(delayMax: delivery.retryDelayMax)
         options.workMax =
-            configuration.apns.pushTimeout * OutcomePolicy.attemptsAtOnceMax + Bounds.retryWorkMargin
+            configuration.apns.servers.pushTimeout * OutcomePolicy.attemptsAtOnceMax + Bounds.retryWorkMargin
         return options
     }
 
@@ -231,12 +231,12 @@ struct Application {
                 .note("admin", admin.map { "http://\($0)" } ?? "off"),
                 .count("loops", loopCount),
                 .note("database", OpenStorage.description(of: configuration.database)),
-                .note("production", apns.production.description),
-                .note("sandbox", apns.sandbox.description),
+                .note("production", apns.servers.production.description),
+                .note("sandbox", apns.servers.sandbox.description),
                 .note("team", teams), .note("key", keys),
                 .note("bundle", bundle),
             ])
-        for origin in [apns.production, apns.sandbox] where !origin.isApple {
+        for origin in [apns.servers.production, apns.servers.sandbox] where !origin.isApple {
             log(.warning, "apns.not_apple", [.note("server", origin.description)])
         }
     }

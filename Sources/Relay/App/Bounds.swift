@@ -120,6 +120,36 @@ enum Bounds {
     /// For the whole question: connecting, TLS, and the first bytes of the answer.
     static let healthDeadline: Duration = .seconds(3)
 
+    // MARK: relay check
+
+    /// For all of it; what has no result by then is reported so.
+    static let checkDeadline: Duration = .seconds(60)
+    /// For each step of it (a connection, a push, a call to the database), unless a setting allows less.
+    static let checkStepDeadline: Duration = .seconds(10)
+    /// Keys that are tried in each environment.
+    static let checkKeysMax = 20
+    /// Bundle identifiers that are tried with each of them.
+    static let checkTopicsMax = 20
+    /// Devices of a secret that are told of, and sent a push.
+    static let checkDevicesMax = 50
+    /// How far clocks may differ before it is noticed.
+    static let checkClockSkewNoticed: Duration = .seconds(30)
+    /// How far they may differ at all.
+    static let checkClockSkewMax: Duration = .seconds(300)
+    /// Bytes that must be free on a file's disk.
+    static let checkDiskBytesMin: Int64 = 16 * 1_048_576
+    /// Bytes below which it is noticed.
+    static let checkDiskBytesNoticed: Int64 = 512 * 1_048_576
+    /// Days before a certificate's end from which it is noticed.
+    static let checkCertificateDaysNoticed: Int64 = 21
+
+    // MARK: relay send
+
+    /// From a relay's name to the end of its answer: an event's longest time, and the way there.
+    static let sendDeadline: Duration = .seconds(320)
+    /// Bytes of a relay's answer that a command reads.
+    static let commandAnswerBytesMax = 1 << 20
+
     // MARK: Commands for people
 
     /// Connections of a command to a database server.

@@ -86,6 +86,32 @@ enum OpenStorage {
         }
     }
 
+    /// Looks at a database and changes nothing in it; also beside a relay that runs.
+    static func inspection(
+        of database: DatabaseURL, options: ServerOptions, id: UUIDv7, clock: WallClock
+    ) async throws(StorageError) -> DatabaseInspection {
+        var options = options
+        options.connectionsMax = 1
+        switch try place(of: database) {
+        case .sqlite(let location):
+            return try await SQLiteStorage.inspection(at: location, id: id, now: clock.now)
+        case .postgres(let location):
+            return try await ServerStorage<PostgresConnection>.inspection(
+                at: location, options: options, id: id
+            ) { clock.now }
+        case .mysql(let location):
+            return try await ServerStorage<MySQLConnection>.inspection(
+                at: location, options: options, id: id
+            ) { clock.now }
+        }
+    }
+
+    /// The file of a database that is one.
+    static func file(of database: DatabaseURL) -> String? {
+        guard case .sqlite(let location) = try? Place(database) else { return nil }
+        return location.path
+    }
+
     /// Where a database is, for a person: never a user or a password.
     static func description(of database: DatabaseURL) -> String {
         guard let place = try? Place(database) else { return database.engine.rawValue }

@@ -36,6 +36,26 @@ struct Apps: Sendable {
     /// The app of a bundle identifier; `nil` where it isn't pushed to.
     subscript(bundleID: String) -> PushApp? { byBundleID[bundleID] ?? other }
 
+    /// Where some app of a key is pushed to.
+    func environments(of key: AppKey) -> Set<Environment> {
+        apps(of: key).reduce(into: []) { $0.formUnion($1.environments) }
+    }
+
+    /// The bundle identifiers that are known to be pushed to with a key in an environment, in alphabetical order.
+    func topics(of key: AppKey, in environment: Environment) -> [Topic] {
+        let known =
+            other == nil
+            ? Array(byBundleID.keys) : (bundleIDs ?? Set([defaultBundleID].compactMap(\.self))).map(\.text)
+        return known.sorted().filter { bundleID in
+            guard let app = self[bundleID], app.key === key else { return false }
+            return app.environments.contains(environment)
+        }.compactMap(Topic.init)
+    }
+
+    private func apps(of key: AppKey) -> [PushApp] {
+        (Array(byBundleID.values) + [other].compactMap(\.self)).filter { $0.key === key }
+    }
+
     /// How many apps there are; `nil` where any bundle identifier is one.
     var count: Int? { other == nil ? byBundleID.count : nil }
 }

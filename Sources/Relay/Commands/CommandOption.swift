@@ -2,32 +2,75 @@
 enum CommandOption: String, CaseIterable, Sendable {
     case dryRun = "--dry-run"
     case json = "--json"
+    case devices = "--devices"
+    case send = "--send"
+    case url = "--url"
+    case title = "--title"
+    case body = "--body"
+    case eventType = "--event-type"
+    case session = "--session"
+    case caFile = "--ca-file"
 
     /// The commands that take it.
     var users: [SettingUser] {
         switch self {
         case .dryRun: [.migrate]
-        case .json: [.devices]
+        case .json: [.devices, .check, .send]
+        case .devices, .send: [.check]
+        case .url, .title, .body, .eventType, .session, .caFile: [.send]
         }
     }
 
-    /// The whole numbers that it takes; `nil` when it says enough by being there.
-    var range: ClosedRange<Int>? {
+    /// What is written behind an option.
+    enum Value: Equatable {
+        /// Nothing: it says enough by being there.
+        case none
+        /// A whole number of a range.
+        case number(ClosedRange<Int>)
+        /// A text; what usage calls it.
+        case text(String)
+    }
+
+    /// What it takes.
+    var value: Value {
         switch self {
-        case .dryRun, .json: nil
+        case .dryRun, .json, .devices, .send: .none
+        case .url: .text("URL")
+        case .title, .body: .text("TEXT")
+        case .eventType: .text(EventType.allCases.map(\.rawValue).joined(separator: "|"))
+        case .session: .text("ID")
+        case .caFile: .text("PATH")
         }
     }
+
+    /// Whether something is written behind it.
+    var takesValue: Bool { value != .none }
 
     /// What it does, for help.
     var summary: String {
         switch self {
         case .dryRun: "Print the SQL that would be run, and run none of it."
         case .json: "Print JSON; times are ISO 8601 in UTC."
+        case .devices: "Look at a secret's devices too, and ask for the secret where none is given."
+        case .send: "Send a test push to the secret's devices; implies --devices."
+        case .url:
+            "The relay's URL. Default: the relay on this machine, by its settings."
+        case .title: "The notification's title."
+        case .body: "The notification's text."
+        case .eventType: "Send an event of this type instead of a notification."
+        case .session: "The session that the event is about. Default: relay-send."
+        case .caFile: "PEM certificates that the relay's must stand under, instead of the system's."
         }
     }
 
     /// The option as usage shows it.
-    var usage: String { range == nil ? rawValue : rawValue + " N" }
+    var usage: String {
+        switch value {
+        case .none: rawValue
+        case .number: rawValue + " N"
+        case .text(let name): rawValue + " " + name
+        }
+    }
 
     /// The option of a flag, if the command has it.
     init?(flag: String, user: SettingUser) {
@@ -38,37 +81,44 @@ enum CommandOption: String, CaseIterable, Sendable {
 
 /// The options that a command line gave.
 struct CommandOptions: Equatable, Sendable {
-    private var values: [CommandOption: Int] = [:]
+    private var texts: [CommandOption: String] = [:]
 
-    /// No option, or some that need no number.
+    /// No option, or some that need no value.
     init(_ given: CommandOption...) {
-        for option in given { values[option] = 1 }
+        for option in given { texts[option] = "" }
     }
 
     /// Whether it was given.
-    func has(_ option: CommandOption) -> Bool { values[option] != nil }
+    func has(_ option: CommandOption) -> Bool { texts[option] != nil }
 
     /// The number that was given with it.
-    func number(_ option: CommandOption) -> Int? { values[option] }
+    func number(_ option: CommandOption) -> Int? { texts[option].flatMap { Int($0) } }
 
-    /// Adds an option with its number, if it takes one.
+    /// The text that was given with it.
+    func text(_ option: CommandOption) -> String? { texts[option] }
+
+    /// Adds an option with its value, if it takes one.
     ///
     /// - Parameter text: What was written behind the option, `nil` when nothing was.
     mutating func add(_ option: CommandOption, _ text: String?) throws(UsageProblem) {
         let flag = option.rawValue
-        guard values[option] == nil else { throw UsageProblem(description: "\(flag) is given twice") }
-        guard let range = option.range else {
+        guard texts[option] == nil else { throw UsageProblem(description: "\(flag) is given twice") }
+        switch option.value {
+        case .none:
             guard text == nil else { throw UsageProblem(description: "\(flag) takes no value") }
-            values[option] = 1
-            return
+            texts[option] = ""
+        case .number(let range):
+            guard let text, !text.isEmpty else { throw UsageProblem(description: "\(flag) needs a number") }
+            guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text),
+                range.contains(number)
+            else {
+                let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
+                throw UsageProblem(description: "\(flag) is \(Quoted.value(text)): expected \(expected)")
+            }
+            texts[option] = text
+        case .text:
+            guard let text, !text.isEmpty else { throw UsageProblem(description: "\(flag) needs a value") }
+            texts[option] = text
         }
-        guard let text, !text.isEmpty else { throw UsageProblem(description: "\(flag) needs a number") }
-        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text),
-            range.contains(number)
-        else {
-            let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
-            throw UsageProblem(description: "\(flag) is \(Quoted.value(text)): expected \(expected)")
-        }
-        values[option] = number
     }
 }

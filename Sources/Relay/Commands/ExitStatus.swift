@@ -2,7 +2,8 @@
 enum ExitStatus: Int32, Error, Sendable {
     /// All went well.
     case success = 0
-    /// `relay health`: the relay does not serve.
+    /// `relay health`: the relay does not serve. `relay check`: something keeps pushes from arriving. `relay send`: nothing
+    /// was sent.
     case unhealthy = 1
     /// `EX_USAGE`: the command line makes no sense.
     case usage = 64

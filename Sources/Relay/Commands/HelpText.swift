@@ -8,6 +8,8 @@ enum HelpText {
         case .migrate: command(.migrate, migrate)
         case .copy: command(.copy, copy)
         case .devices: command(.devices, devices)
+        case .check: command(.check, check)
+        case .send: command(.send, send)
         case .health: command(.health, health)
         }
     }
@@ -22,6 +24,8 @@ enum HelpText {
                relay migrate [--dry-run] [--SETTING VALUE]...
                relay copy --from URL --to URL [--merge]
                relay devices [--json] [--SETTING VALUE]...
+               relay check [--json] [--devices] [--send] [--SETTING VALUE]...
+               relay send [--url URL] [--title TEXT] [--body TEXT] [--event-type TYPE] [--json]
                relay health [--SETTING VALUE]...
                relay COMMAND --help
                relay --version
@@ -30,12 +34,15 @@ enum HelpText {
         migrate   Bring the database's tables up to date and exit. serve does it too when it starts.
         copy      Copy everything from one database to another, of the same engine or not.
         devices   Show a secret's devices, and how the last push to each ended.
+        check     Find out why nothing arrives: settings, key, clock, APNs, database, certificate.
+        send      Send a notification through a relay that runs.
         health    Ask the relay on this machine for GET /health: exit status 0 when it serves, 1 when not.
 
         Settings come from environment variables and, before them, from flags of the same name:
         PORT is --port. relay serve --help lists them.
 
-        Exit statuses: 0 success, 1 unhealthy, 64 wrong usage, 65 data in the way of a copy,
+        Exit statuses: 0 success, 1 unhealthy, a check failed or nothing was sent, 64 wrong usage,
+        65 data in the way of a copy,
         69 database or port unavailable, 70 a defect,
         78 wrong configuration, 130 a second SIGTERM or SIGINT.
 
@@ -72,6 +79,27 @@ enum HelpText {
 
         Shows the devices of a secret and how the last push to each ended, also beside a relay that runs.
         Of a token only the end is shown. With --json it prints what POST /v1/device/list answers.
+        """
+
+    private static let check = """
+        Usage: relay check [--json] [--devices] [--send] [--SETTING VALUE]...
+
+        Finds out why nothing arrives, and changes nothing. It has the settings of relay serve (see there)
+        and is best run as the user that the relay runs as. It looks at settings, keys, clock, the way to
+        APNs, whether APNs takes keys and bundle IDs (by a push to a device token that can't exist),
+        database, disk, certificate, open files and the relay that runs here; with a secret also at its
+        devices and how the last push to each ended. It ends within a minute.
+
+        Exit status 0 when nothing failed, warnings included; 1 when something did. docs/DIAGNOSIS.md
+        tells what to do.
+        """
+
+    private static let send = """
+        Usage: relay send [--url URL] [--title TEXT] [--body TEXT] [--event-type TYPE] [--json]
+
+        Sends a notification, or an event, to a secret's devices through a relay that runs, and shows what
+        became of each push. Exit status 0 when something was sent, 1 when nothing was, 69 when the relay
+        can't be had.
         """
 
     private static let health = """

@@ -38,7 +38,7 @@ extension Invocation {
                 let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
                 let value = parts.count == 2 ? String(parts[1]) : nil
                 if let option = CommandOption(flag: String(parts[0]), user: command ?? .serve) {
-                    try options.add(option, value ?? (option.range == nil ? nil : rest.popFirst()))
+                    try options.add(option, value ?? (option.takesValue ? rest.popFirst() : nil))
                 } else {
                     try flags.take(String(parts[0]), value, &rest)
                 }
@@ -74,11 +74,11 @@ private struct Flags {
         var known: [String: (name: String, users: [SettingUser])] = [:]
         var refused: [String: String] = [:]
         for row in Settings.table {
-            if row.isSecret { known[row.fileFlag] = (row.fileName, row.users) }
+            if row.isSecret { known[row.fileFlag] = (row.fileName, row.flagUsers) }
             if let refusal = row.flagRefusal {
                 refused[row.flag] = refusal
             } else {
-                known[row.flag] = (row.name, row.users)
+                known[row.flag] = (row.name, row.flagUsers)
             }
         }
         self.known = known

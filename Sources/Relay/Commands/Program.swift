@@ -42,6 +42,8 @@ enum Program {
             case .copy: return CopyCommand.run(try CopyConfiguration(sources))
             case .devices:
                 return DevicesCommand.run(try inspection(), options, style)
+            case .check: return CheckCommand.run(sources, options, style)
+            case .send: return SendCommand.run(try SendConfiguration(sources, options), options, style)
             case .health: return HealthCommand.run(try HealthConfiguration(sources))
             }
         } catch {

@@ -34,6 +34,17 @@ final class Program: Sendable {
         try self.init(name, Self.products.appendingPathComponent(name), arguments, environment)
     }
 
+    /// Starts the built product `name` as a user who may do nothing, also where the tests are root's.
+    convenience init(asNobody name: String, _ arguments: [String], environment: [String: String]) throws {
+        let program = Self.products.appendingPathComponent(name).path
+        guard geteuid() == 0 else {
+            try self.init(name, arguments, environment: environment)
+            return
+        }
+        let change = ["--reuid=65534", "--regid=65534", "--clear-groups", "--", program]
+        try self.init(name, URL(fileURLWithPath: "/usr/bin/setpriv"), change + arguments, environment)
+    }
+
     /// Starts a Python script that stands beside this file.
     convenience init(
         script name: String, _ arguments: [String], environment: [String: String] = [:]

@@ -56,44 +56,18 @@ final class Stack: Sendable {
 
     private static func start(_ overrides: [String: String], _ flags: [String]) async throws -> Stack {
         let directory = try TemporaryDirectory()
-        let key = directory.file("key.p8")
-        let keyMaker = try Program("apns-simulator", ["key", "--out", key])
-        _ = try await keyMaker.ended()
-        let simulator = try Program(
-            "apns-simulator",
-            [
-                "--public-key", key + ".pub", "--key-id", keyID, "--team-id", teamID,
-                "--certificate-file", directory.file("simulator.pem"), "--ready-file",
-                directory.file("ready.json"),
-                "--production-port", "0", "--sandbox-port", "0", "--control-port", "0",
-            ] + flags)
-        _ = try await simulator.line("it serves") { $0.contains("Control") || $0.contains("control") }
-        let ready = try JSON.parse(
-            Array(try Data(contentsOf: URL(fileURLWithPath: directory.file("ready.json")))), maxBytes: 65_536)
-        func port(_ name: String) throws -> UInt16 {
-            guard let port = ready[name]?.int else {
-                throw Program.Failure(description: "no \(name) in \(ready)")
-            }
-            return UInt16(port)
-        }
         let loop = EventLoop(label: "e2e")
-        let control = Control(
-            http: HTTPClient(endpoint: Endpoint(host: "127.0.0.1", port: try port("controlPort")), loop: loop)
-        )
+        let apns = try await SimulatedAPNs(in: directory, flags, on: loop)
         let environment = [
             "PORT": "0", "RELAY_ADMIN_LISTEN": "127.0.0.1:0",
             "DATABASE_URL": "sqlite:" + directory.file("relay.db"), "RELAY_LOOPS": "2",
             "RELAY_EVENTS_PER_MINUTE": "1000000", "RELAY_REGISTRATIONS_PER_MINUTE": "1000000",
             "RELAY_UNKNOWN_SECRETS_PER_MINUTE": "1000000",
-            "APNS_TEAM_ID": teamID, "APNS_KEY_ID": keyID, "APNS_PRIVATE_KEY_FILE": key,
-            "APNS_DEFAULT_BUNDLE_ID": bundleID, "APNS_CA_FILE": directory.file("simulator.pem"),
-            "APNS_PRODUCTION_URL": "https://localhost:\(try port("productionPort"))",
-            "APNS_SANDBOX_URL": "https://localhost:\(try port("sandboxPort"))",
-        ].merging(overrides) { _, override in override }
+        ].merging(apns.environment) { $1 }.merging(overrides) { _, override in override }
         let relay = try Program("relay", ["serve"], environment: environment)
         return Stack(
-            directory: directory, loop: loop, simulator: simulator, relay: relay,
-            address: try await listening(relay), control: control, environment: environment)
+            directory: directory, loop: loop, simulator: apns.program, relay: relay,
+            address: try await listening(relay), control: apns.control, environment: environment)
     }
 
     /// Starts another relay on the same database, after the first has ended.
@@ -150,6 +124,47 @@ final class Stack: Sendable {
         let answer = try await http.post("/v1/event", body)
         guard answer.status == 200 else { throw Program.Failure(description: "event: \(answer.text)") }
         return try EventResult(answer.json())
+    }
+}
+
+/// A simulated APNs as a process, with a key that it takes.
+struct SimulatedAPNs {
+    let program: Program
+    let control: Control
+    /// What a relay needs to push to it.
+    let environment: [String: String]
+
+    /// Starts it, with its files in a directory.
+    init(in directory: TemporaryDirectory, _ flags: [String], on loop: EventLoop) async throws {
+        let key = directory.file("key.p8")
+        let keyMaker = try Program("apns-simulator", ["key", "--out", key])
+        _ = try await keyMaker.ended()
+        program = try Program(
+            "apns-simulator",
+            [
+                "--public-key", key + ".pub", "--key-id", Stack.keyID, "--team-id", Stack.teamID,
+                "--certificate-file", directory.file("simulator.pem"), "--ready-file",
+                directory.file("ready.json"),
+                "--production-port", "0", "--sandbox-port", "0", "--control-port", "0",
+            ] + flags)
+        _ = try await program.line("it serves") { $0.contains("Control") || $0.contains("control") }
+        let ready = try JSON.parse(
+            Array(try Data(contentsOf: URL(fileURLWithPath: directory.file("ready.json")))), maxBytes: 65_536)
+        func port(_ name: String) throws -> UInt16 {
+            guard let port = ready[name]?.int else {
+                throw Program.Failure(description: "no \(name) in \(ready)")
+            }
+            return UInt16(port)
+        }
+        control = Control(
+            http: HTTPClient(endpoint: Endpoint(host: "127.0.0.1", port: try port("controlPort")), loop: loop)
+        )
+        environment = [
+            "APNS_TEAM_ID": Stack.teamID, "APNS_KEY_ID": Stack.keyID, "APNS_PRIVATE_KEY_FILE": key,
+            "APNS_DEFAULT_BUNDLE_ID": Stack.bundleID, "APNS_CA_FILE": directory.file("simulator.pem"),
+            "APNS_PRODUCTION_URL": "https://localhost:\(try port("productionPort"))",
+            "APNS_SANDBOX_URL": "https://localhost:\(try port("sandboxPort"))",
+        ]
     }
 }
 

@@ -75,7 +75,7 @@ struct InvocationTests {
             (["sevre"], "there is no command \"sevre\"; did you mean serve?"),
             (
                 ["frobnicate"],
-                "there is no command \"frobnicate\"; there are serve, migrate, copy, devices and health"
+                "there is no command \"frobnicate\"; there are serve, migrate, copy, devices, check, send and health"
             ),
             (["--prot", "1"], "there is no flag --prot; did you mean --port?"),
             (["-p", "1"], "there is no flag \"-p\""),

@@ -94,6 +94,17 @@ struct DocumentTests {
         }
     }
 
+    @Test("The faults in docs/DIAGNOSIS.md are those of the code, and every part is told of")
+    func faults() throws {
+        let rows = CheckFault.allCases.map { ["`\($0.rawValue)`", $0.status.rawValue, $0.advice] }
+        let table = Documents.table(["fault", "status", "what to do"], rows)
+        let text = try #require(
+            Documents.replacing("faults", in: Documents.read("DIAGNOSIS.md"), with: table), "no place")
+        if Documents.isUpdating { Documents.write("DIAGNOSIS.md", text) }
+        #expect(Documents.read("DIAGNOSIS.md") == text, advice)
+        for part in CheckPart.allCases where part != .check { #expect(text.contains("`\(part.rawValue)`")) }
+    }
+
     private var fields: String {
         Documents.table(
             ["field", "must be"], RequestField.allCases.map { ["`\($0.rawValue)`", $0.rule] })

@@ -67,20 +67,34 @@ struct HealthConfiguration: Sendable, Equatable {
     /// Reads the settings of this command; see ``ServeConfiguration``.
     init(_ sources: SettingSources) throws(ConfigurationProblems) {
         var reader = SettingReader(sources)
+        self.init(&reader)
+        guard reader.problems.isEmpty else { throw ConfigurationProblems(reader.problems, user: .health) }
+    }
+
+    /// Reads the settings among those of another command.
+    init(_ reader: inout SettingReader) {
         port = UInt16(reader.read(Settings.port))
         host = reader.read(Settings.host)
         isTLS = TLSConfiguration(&reader) != nil
         if port == 0 { reader.note("PORT is 0: which port the relay was given can't be known") }
-        guard reader.problems.isEmpty else { throw ConfigurationProblems(reader.problems, user: .health) }
     }
 
-    /// The address to connect to: this machine where the relay listens on every address.
-    var reachableHost: String {
-        switch SocketAddress(ip: host, port: port)?.host {
-        case "0.0.0.0": "127.0.0.1"
-        case "::": "::1"
-        default: host
-        }
+    /// A place of its parts.
+    init(port: UInt16, host: String, isTLS: Bool) {
+        self.port = port
+        self.host = host
+        self.isTLS = isTLS
+    }
+
+    /// The URL of a path there: on this machine where the relay listens on every address.
+    func url(_ path: String) -> String {
+        let reachable =
+            switch SocketAddress(ip: host, port: port)?.host {
+            case "0.0.0.0": "127.0.0.1"
+            case "::": "::1"
+            default: host
+            }
+        return "\(isTLS ? "https" : "http")://\(Endpoint(host: reachable, port: port))\(path)"
     }
 }
 
@@ -163,12 +177,8 @@ struct TLSConfiguration: Sendable, Equatable {
     }
 }
 
-/// The apps that are pushed to, and APNs' servers.
-struct APNsConfiguration: Sendable {
-    /// The apps with their keys.
-    var apps: Apps
-    /// Where the apps stand, to be read again; `nil` when the settings describe one.
-    var appsFile: String?
+/// APNs' servers, and how they are used.
+struct APNsServers: Sendable {
     var production: APNsOrigin
     var sandbox: APNsOrigin
     var caFile: String?
@@ -176,14 +186,40 @@ struct APNsConfiguration: Sendable {
     var connectTimeout: Duration
     var pushTimeout: Duration
 
-    /// Reads all of it; `nil` when the apps are not there or not whole, which is noted as problems.
-    init?(_ reader: inout SettingReader) {
+    init(_ reader: inout SettingReader) {
         production = reader.read(Settings.productionURL)
         sandbox = reader.read(Settings.sandboxURL)
         caFile = reader.read(Settings.caFile)
         connectionsMax = reader.read(Settings.apnsConnectionsMax)
         connectTimeout = reader.read(Settings.connectTimeout)
         pushTimeout = reader.read(Settings.pushTimeout)
+    }
+
+    /// The server of an environment.
+    func origin(of environment: Environment) -> APNsOrigin {
+        switch environment {
+        case .production: production
+        case .sandbox: sandbox
+        }
+    }
+}
+
+/// The apps that are pushed to, and where they are described.
+struct APNsConfiguration: Sendable {
+    /// The apps with their keys.
+    var apps: Apps
+    /// Where the apps stand, to be read again; `nil` when the settings describe one.
+    var appsFile: String?
+    var servers: APNsServers
+
+    /// Reads all of it; `nil` when the apps are not there or not whole, which is noted as problems.
+    init?(_ reader: inout SettingReader) {
+        self.init(servers: APNsServers(&reader), &reader)
+    }
+
+    /// Reads the apps, where the servers were read before.
+    init?(servers: APNsServers, _ reader: inout SettingReader) {
+        self.servers = servers
         appsFile = reader.read(Settings.appsFile)
         let single = Self.singleApp(&reader, isWanted: !reader.isGiven(Settings.appsFile.row))
         guard let apps = appsFile.map({ Self.apps(of: $0, &reader) }) ?? single else { return nil }

@@ -33,7 +33,7 @@ enum SettingGroup: String, CaseIterable, Sendable {
 
 /// The commands that read settings.
 enum SettingUser: String, CaseIterable, Sendable {
-    case serve, migrate, copy, devices, health
+    case serve, migrate, copy, devices, check, send, health
 }
 
 extension [SettingUser] {
@@ -65,6 +65,9 @@ struct SettingRow: Sendable, Equatable {
     ///
     /// `nil` where it isn't.
     var flagRefusal: String?
+
+    /// The commands whose command line takes its flag: `relay check` looks at all that `relay serve` reads.
+    var flagUsers: [SettingUser] { users.contains(.serve) ? users + [.check] : users }
 
     /// The flag that an environment variable has.
     static func flag(of name: String) -> String {

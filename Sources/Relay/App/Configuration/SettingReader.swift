@@ -52,6 +52,13 @@ struct SettingReader {
         }
     }
 
+    /// What `read` reads, or `nil` when it noted a problem on the way.
+    mutating func whole<Part>(_ read: (inout SettingReader) -> Part?) -> Part? {
+        let count = problems.count
+        let part = read(&self)
+        return problems.count == count ? part : nil
+    }
+
     /// Notes a problem that concerns several settings.
     mutating func note(_ problem: String) {
         problems.append(problem)

@@ -30,10 +30,10 @@ enum Settings {
     // MARK: Server
 
     static let port = Setting(
-        "PORT", .server, .integer(0...65535), default: 8787, users: [.serve, .health],
+        "PORT", .server, .integer(0...65535), default: 8787, users: [.serve, .send, .health],
         "The TCP port to listen on. 0 takes any free one; the first log line says which.")
     static let host = Setting(
-        "HOST", .server, .address, default: "127.0.0.1", users: [.serve, .health],
+        "HOST", .server, .address, default: "127.0.0.1", users: [.serve, .send, .health],
         "The address to listen on. 0.0.0.0 is every IPv4 address, :: every address.")
     static let adminListen = Setting(
         "RELAY_ADMIN_LISTEN", .server, .listenAddress, default: .loopback(port: 9090),
@@ -70,10 +70,10 @@ enum Settings {
     // MARK: TLS
 
     static let tlsCertFile = Setting(
-        "RELAY_TLS_CERT_FILE", .tls, optional: .path, unset: "plain HTTP", users: [.serve, .health],
+        "RELAY_TLS_CERT_FILE", .tls, optional: .path, unset: "plain HTTP", users: [.serve, .send, .health],
         "The certificate chain in PEM. Set together with RELAY_TLS_KEY_FILE; SIGHUP reads both again.")
     static let tlsKeyFile = Setting(
-        "RELAY_TLS_KEY_FILE", .tls, optional: .path, unset: "plain HTTP", users: [.serve, .health],
+        "RELAY_TLS_KEY_FILE", .tls, optional: .path, unset: "plain HTTP", users: [.serve, .send, .health],
         "The certificate's private key in PEM, without password.")
     static let tlsHandshakeDeadline = Setting(
         "RELAY_TLS_HANDSHAKE_DEADLINE", .tls, .duration(.milliseconds(100)...(.seconds(600))),

@@ -1,0 +1,170 @@
+import JSON
+import Storage
+import WebClient
+
+/// `relay send`: sends a notification or an event through a relay that runs, over its public API.
+enum SendCommand {
+    /// Sends once, and says what became of each device's push.
+    static func run(_ configuration: SendConfiguration, _ options: CommandOptions, _ style: OutputStyle)
+        -> ExitStatus
+    {
+        let secret: Secret
+        do throws(ExitStatus) {
+            secret = try SecretInput.require(configuration.secret)
+        } catch {
+            return error
+        }
+        guard let text = String(validating: secret.bytes, as: UTF8.self) else {
+            StandardError.message("the secret isn't UTF-8, and requests are JSON")
+            return .usage
+        }
+        var request = WebRequest(url: configuration.url, timeout: Bounds.sendDeadline)
+        request.body = configuration.content.body(secret: text)
+        request.isLocal = configuration.isLocal
+        request.trust = configuration.trust
+        return CommandTask.run { [request] in
+            do throws(WebFailure) {
+                return show(
+                    try await WebClient.send(request), configuration.url, isJSON: options.has(.json), style)
+            } catch {
+                StandardError.message("\(configuration.url): \(error)")
+                return .unavailable
+            }
+        }
+    }
+
+    private static func show(_ answer: WebAnswer, _ url: String, isJSON: Bool, _ style: OutputStyle)
+        -> ExitStatus
+    {
+        let body = try? JSON.parse(answer.body, maxBytes: Bounds.commandAnswerBytesMax)
+        guard let body, body.object != nil else {
+            StandardError.message("\(url): answered \(answer.status), and not as a relay does")
+            return .unavailable
+        }
+        if isJSON { StandardOutput.write(String(decoding: body.encoded(), as: UTF8.self) + "\n") }
+        guard answer.status == 200 else {
+            let sentence = TerminalText.safe(body["error"]?.string ?? "no reason given")
+            StandardError.message("\(url): answered \(answer.status): \(sentence)")
+            return answer.status == 503 ? .unavailable : .unhealthy
+        }
+        if !isJSON { StandardOutput.write(SendResult(body).text(style)) }
+        return body["sent"]?.int ?? 0 > 0 ? .success : .unhealthy
+    }
+}
+
+/// What the command sends.
+struct SendContent: Sendable, Equatable {
+    var title: String?
+    var body: String?
+    /// An event's type; without one it is a notification.
+    var event: EventType?
+    /// The session that an event is about.
+    var sessionID: String
+
+    /// The route that takes it.
+    var route: RouteName { event == nil ? .notify : .event }
+
+    /// The request's body.
+    func body(secret: String) -> [UInt8] {
+        var writer = JSON.Writer()
+        writer.beginObject()
+        writer.member("secret", secret)
+        if let event {
+            writer.member("eventType", event.rawValue)
+            writer.member("sessionID", sessionID)
+            if let title { writer.member("title", title) }
+            if let body { writer.member("body", body) }
+        } else {
+            writer.name("notification")
+            writer.beginObject()
+            let hasText = title != nil || body != nil
+            if let title = title ?? (hasText ? nil : "Test notification") { writer.member("title", title) }
+            if let body = body ?? (hasText ? nil : "Sent by relay send.") { writer.member("body", body) }
+            writer.member("sound", "default")
+            writer.endObject()
+        }
+        writer.endObject()
+        return writer.finish()
+    }
+}
+
+/// What `relay send` runs with.
+struct SendConfiguration: Sendable {
+    /// The whole URL of the route.
+    var url: String
+    /// Whether it is the relay of this machine, by its settings.
+    var isLocal: Bool
+    var trust: WebRequest.Trust
+    var content: SendContent
+    var secret: Secret?
+
+    /// Reads settings and options; see ``ServeConfiguration``.
+    init(_ sources: SettingSources, _ options: CommandOptions) throws(ConfigurationProblems) {
+        var reader = SettingReader(sources)
+        secret = reader.read(Settings.secret)
+        let type = options.text(.eventType)
+        content = SendContent(
+            title: options.text(.title), body: options.text(.body), event: type.flatMap(EventType.init),
+            sessionID: options.text(.session) ?? "relay-send")
+        if type != nil, content.event == nil {
+            reader.note(
+                "--event-type must be one of \(EventType.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        var base = options.text(.url) ?? ""
+        isLocal = base.isEmpty
+        if isLocal {
+            let local = HealthConfiguration(&reader)
+            base = local.url("")
+            trust = .anyone
+        } else {
+            if !base.hasPrefix("https://"), !base.hasPrefix("http://") {
+                reader.note("--url must begin with https:// or http://")
+            }
+            trust = .system
+        }
+        if let file = options.text(.caFile) { trust = .file(file) }
+        while base.hasSuffix("/") { base.removeLast() }
+        url = base + content.route.path
+        guard reader.problems.isEmpty else { throw ConfigurationProblems(reader.problems, user: .send) }
+    }
+}
+
+/// A relay's answer to an event or a notification.
+struct SendResult {
+    private let body: JSON.Value
+
+    init(_ body: JSON.Value) {
+        self.body = body
+    }
+
+    /// The counts, and a line for each device.
+    func text(_ style: OutputStyle) -> String {
+        let counts = ["sent", "failed", "queued", "muted"].map { "\(body[$0]?.int ?? 0) \($0)" }
+        let deliveries = body["deliveries"]?.array ?? []
+        guard !deliveries.isEmpty else {
+            return "no device is registered under this secret\n"
+        }
+        var table = TextTable([
+            .init(heading: "DEVICE"), .init(heading: "STATUS"), .init(heading: "REASON"),
+            .init(heading: "APNS-ID"),
+        ])
+        for delivery in deliveries {
+            let status = delivery["status"]?.string ?? ""
+            let removed = delivery["removed"]?.bool == true ? " (removed)" : ""
+            table.add([
+                .init(delivery["device"]?.string ?? ""), .init(status, Self.mark(status)),
+                .init((delivery["reason"]?.string ?? "") + removed), .init(delivery["apnsID"]?.string ?? ""),
+            ])
+        }
+        return table.text(style) + counts.joined(separator: ", ") + "\n"
+    }
+
+    private static func mark(_ status: String) -> TextMark? {
+        switch status {
+        case "sent": .good
+        case "queued": .warning
+        case "failed": .bad
+        default: nil
+        }
+    }
+}

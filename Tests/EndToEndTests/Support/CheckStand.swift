@@ -1,0 +1,136 @@
+import Foundation
+import Glibc
+import JSON
+import Network
+
+/// A set-up in which all is well, for a test to break one thing in and run `relay check` on.
+final class CheckStand: Sendable {
+    let directory: TemporaryDirectory
+    let loop: EventLoop
+    let apns: SimulatedAPNs
+    /// The relay's settings.
+    let environment: [String: String]
+
+    private init(_ flags: [String]) async throws {
+        directory = try TemporaryDirectory()
+        loop = EventLoop(label: "check")
+        // As Apple's does, it doesn't know tokens that nobody registered.
+        apns = try await SimulatedAPNs(in: directory, ["--unknown-tokens", "reject"] + flags, on: loop)
+        environment = [
+            "PORT": "1", "DATABASE_URL": "sqlite:" + directory.file("relay.db"), "APNS_CONNECT_TIMEOUT": "3s",
+            "RELAY_DATABASE_TIMEOUT": "5s",
+        ].merging(apns.environment) { $1 }
+    }
+
+    /// Starts a simulated APNs, gives the stand to `body` and takes it down.
+    static func run(simulator flags: [String] = [], _ body: (CheckStand) async throws -> Void) async throws {
+        let stand = try await CheckStand(flags)
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(stand)) } catch { result = .failure(error) }
+        try await stand.apns.program.stop()
+        await stand.loop.stop()
+        try result.get()
+    }
+
+    /// Runs `relay check --json` with some settings changed, or taken away where they are empty.
+    func check(_ changes: [String: String] = [:], _ arguments: [String] = []) async throws -> CheckResult {
+        let environment = environment.merging(changes) { $1 }
+        return try await CheckResult(
+            Program("relay", ["check", "--json"] + arguments, environment: environment))
+    }
+
+    /// Writes a file and returns its path.
+    func write(_ text: String, to name: String, mode: mode_t = 0o600) throws -> String {
+        try write(Array(text.utf8), to: name, mode: mode)
+    }
+
+    func write(_ bytes: [UInt8], to name: String, mode: mode_t = 0o600) throws -> String {
+        let path = directory.file(name)
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        chmod(path, mode)
+        return path
+    }
+}
+
+/// What `relay check --json` found.
+struct CheckResult: Sendable, CustomStringConvertible {
+    let status: Int32
+    let output: String
+    let checks: [JSON.Value]
+
+    init(_ program: Program) async throws {
+        status = try await program.ended()
+        output = program.output
+        guard let json = try? JSON.parse(Array(output.utf8), maxBytes: 1 << 20),
+            let checks = json["checks"]?.array,
+            json["ok"]?.bool == (status == 0)
+        else { throw Program.Failure(description: "no report (\(status)): \(output)") }
+        self.checks = checks
+    }
+
+    /// The faults that failed, each once, in their order.
+    var failed: [String] { faults("failed") }
+
+    /// The faults that are warned of, each once, in their order.
+    var warned: [String] { faults("warning") }
+
+    private func faults(_ status: String) -> [String] {
+        var faults: [String] = []
+        for check in checks where check["status"]?.string == status {
+            guard let fault = check["fault"]?.string, !faults.contains(fault) else { continue }
+            faults.append(fault)
+        }
+        return faults
+    }
+
+    /// What is said of a fault, or of a part where all is well; all of it together.
+    func text(_ name: String) -> String {
+        checks.filter { $0["fault"]?.string == name || $0["check"]?.string == name && $0["fault"] == nil }
+            .compactMap { "\($0["subject"]?.string ?? ""): \($0["text"]?.string ?? "")" }.joined(
+                separator: "\n")
+    }
+
+    var description: String { "\(status): \(output)" }
+}
+
+/// A server on this machine that is not what it should be.
+final class FakeServer: Sendable {
+    let port: UInt16
+    private let listener: LoopBound<Listener>
+
+    /// Listens, under TLS where a context is given; what it says to whoever sends something, if anything.
+    init(on loop: EventLoop, tls: TLSServerContext? = nil, says answer: String = "") async throws {
+        // OpenSSL writes to clients that are gone.
+        signal(SIGPIPE, SIG_IGN)
+        listener = try await loop.run { loop throws(NetworkError) in
+            guard let address = SocketAddress(ip: "127.0.0.1", port: 0) else {
+                throw .badAddress("127.0.0.1")
+            }
+            var options = Listener.Options()
+            options.tls = tls
+            return LoopBound(
+                try Listener(address, on: loop, options: options) { _ in Answerer(answer) }, on: loop)
+        }
+        port = await loop.run { [listener] _ in listener.value.localAddress.port }
+    }
+
+    private final class Answerer: ChannelHandler {
+        private let answer: String
+
+        init(_ answer: String) { self.answer = answer }
+
+        func channelActive(_ channel: Channel) {}
+
+        func channel(_ channel: Channel, received bytes: UnsafeRawBufferPointer) {
+            guard !answer.isEmpty else { return }
+            channel.write(Array(answer.utf8))
+            channel.closeAfterFlush(deadline: .seconds(1))
+        }
+
+        func channelReadEnded(_ channel: Channel) { channel.close() }
+
+        func channelWritable(_ channel: Channel) {}
+
+        func channelClosed(_ channel: Channel, reason: ChannelCloseReason) {}
+    }
+}
