@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import Network
+import PrometheusText
 import Storage
 import StorageMySQL
 import StoragePostgres
@@ -97,7 +98,16 @@ struct DatabaseServerTests {
             // Not after a TCP timeout: within what RELAY_DATABASE_TIMEOUT allows, on a busy machine.
             #expect(ContinuousClock.now - began < .seconds(10))
             #expect(try await stack.http.get("/health").status == 200)
-            #expect(try await stack.http.get("/ready").status == 503)
+            let ready = try await stack.http.get("/ready")
+            #expect(ready.status == 503)
+            let checks: JSON.Value = ["storage": "unavailable", "apns": "ok", "queue": "unknown"]
+            #expect(try ready.json()["checks"] == checks)
+            // A scrape works without the database.
+            let down = try PrometheusText(try await stack.admin.get("/metrics").text)
+            #expect(down.value("relay_ready") == 0)
+            #expect(down.value("relay_ready_check", ["check": "storage"]) == 0)
+            #expect(down.value("relay_ready_check", ["check": "apns"]) == 1)
+            #expect(down.sum("relay_database_connections_lost_total") >= 1)
             try await server.order("restart")
             _ = try await eventually {
                 try await Self.post(stack, "/v1/event", Self.event).status
@@ -106,6 +116,20 @@ struct DatabaseServerTests {
             }
             load.cancel()
             try await load.value
+            _ = try await eventually {
+                try await stack.http.get("/ready").status
+            } until: {
+                $0 == 200
+            }
+            // Each loop remembers for a second what it found.
+            let up = try await eventually {
+                try PrometheusText(try await stack.admin.get("/metrics").text)
+            } until: {
+                $0.value("relay_ready") == 1
+            }
+            #expect(
+                up.sum("relay_database_connections_opened_total")
+                    > down.sum("relay_database_connections_opened_total"))
             kept.formUnion(answered.withLock { $0 })
             for token in kept.sorted().prefix(3) {
                 let body: JSON.Value = ["secret": .string(Self.secret), "deviceToken": .string(token)]

@@ -9,6 +9,21 @@ extension ContractCase {
             #expect(try await storage.schemaVersion() == SchemaStep.current)
         },
 
+        ContractCase(open: "its load counts how long changes took, and nothing waits when all are done") {
+            storage async throws in
+            let before = storage.load.durations
+            for token in ["aa", "bb", "cc"] {
+                try await storage.register(Samples.registration(token), Samples.key("secret"))
+            }
+            let after = storage.load
+            #expect(after.durations.count >= before.count + 3 && after.durations.sum > before.sum)
+            #expect(after.waitingCalls == 0)
+            if let connections = after.connections {
+                #expect(connections.opened >= 1 && connections.failed == 0 && connections.lost == 0)
+                #expect(connections.idle >= 1 && connections.busy + connections.opening == 0)
+            }
+        },
+
         ContractCase("everything is there again after closing and opening") { database async throws in
             let key = Samples.key("secret")
             let claim = Samples.claim("event", under: key)

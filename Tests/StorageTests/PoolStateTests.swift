@@ -36,6 +36,35 @@ struct PoolStateTests {
         #expect(pool.released(slot: 0, now: .zero) == [.run(3, slot: 0, checking: false)])
     }
 
+    @Test("It counts what its connections do, and what became of others")
+    func counts() {
+        var pool = Self.pool(3)
+        func expect(_ idle: Int, _ busy: Int, _ opening: Int, location: SourceLocation = #_sourceLocation) {
+            let counted = pool.connections
+            #expect(counted.max == 3, sourceLocation: location)
+            #expect(
+                [counted.idle, counted.busy, counted.opening] == [idle, busy, opening],
+                sourceLocation: location)
+        }
+        expect(0, 0, 0)
+        for call in 1...2 { _ = pool.add(UInt64(call), deadline: .seconds(5), now: .zero) }
+        expect(0, 0, 2)
+        _ = pool.opened(slot: 0, now: .zero, youth: 0)
+        expect(0, 1, 1)
+        _ = pool.opened(slot: 1, now: .zero, youth: 0)
+        _ = pool.released(slot: 0, now: .zero)
+        expect(1, 1, 0)
+        _ = pool.lost(slot: 1, now: .zero)
+        expect(1, 0, 0)
+        _ = pool.lost(slot: 0, now: .zero)
+        _ = pool.add(3, deadline: .seconds(5), now: .zero)
+        expect(0, 0, 1)
+        _ = pool.openFailed(slot: 0, error: Self.down, now: .zero, chance: 0)
+        expect(0, 0, 0)
+        let counted = pool.connections
+        #expect(counted.opened == 2 && counted.lost == 2 && counted.failed == 1)
+    }
+
     @Test("Calls are served in the order in which they came")
     func fair() {
         var pool = Self.pool(1)

@@ -49,6 +49,30 @@ struct SettingTypeTests {
         #expect(SettingType.integer(0...10).parse(text) == .failure(.notAccepted))
     }
 
+    @Test(
+        "An address to listen on has a port, and IPv6 stands in brackets",
+        arguments: [
+            ("127.0.0.1:9090", "127.0.0.1:9090"), ("0.0.0.0:0", "0.0.0.0:0"), ("[::1]:65535", "[::1]:65535"),
+            ("[0:0::1]:80", "[::1]:80"), ("off", "off"),
+        ])
+    func listenAddress(text: String, rendered: String) throws {
+        let type = SettingType.listenAddress
+        let address = try type.parse(text).get()
+        #expect(type.render(address) == rendered)
+        #expect(try type.parse(type.render(address)).get() == address)
+    }
+
+    @Test(
+        "Nothing else is an address to listen on",
+        arguments: [
+            "", "9090", ":9090", "localhost:9090", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536",
+            "127.0.0.1:+1",
+            "::1:9090", "[127.0.0.1]:9090", "[::1]", "[::1]9090", "127.0.0.1:9090 ", "OFF", "on",
+        ])
+    func noListenAddress(text: String) {
+        #expect(SettingType.listenAddress.parse(text) == .failure(.notAccepted))
+    }
+
     @Test("Origins are https URLs of a host and a port")
     func origins() {
         #expect(APNsOrigin(url: "https://127.0.0.1:8443")?.description == "https://127.0.0.1:8443")

@@ -108,7 +108,10 @@ extension LoopCounts {
     }
 
     private static func number(of environment: Environment) -> Int {
-        environment == environments[0] ? 0 : 1
+        switch environment {
+        case .sandbox: 0
+        case .production: 1
+        }
     }
 }
 
