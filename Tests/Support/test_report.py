@@ -106,7 +106,7 @@ class Report:
         """The lines that follow a failure."""
         yield b""
         yield f"---- {name} failed with status {status}; the last lines of {log}:".encode()
-        yield from (line[:LINE_BYTES] for line in self.last)
+        yield from (shortened(line) for line in self.last)
         yield b""
         yield f"---- What failed in {name}:".encode()
         left = REPORT_LINES
@@ -114,13 +114,20 @@ class Report:
             if left <= 0:
                 yield b"... and more, in the log"
                 break
-            lines = [line[:LINE_BYTES] for line in block if line.strip()][:min(BLOCK_LINES, left)]
+            lines = [shortened(line) for line in block if line.strip()][:min(BLOCK_LINES, left)]
             left -= len(lines)
             yield from lines
         if not self.crashes and not self.failures:
             yield b"Nothing that is known for a failure was printed."
         for test in list(self.open_tests)[:5]:
-            yield b"Begun and not ended: " + test[:LINE_BYTES]
+            yield b"Begun and not ended: " + shortened(test)
+
+
+def shortened(line):
+    """A line without its middle if it is long: where a failure was stands at its end, behind a test's arguments."""
+    if len(line) <= LINE_BYTES:
+        return line
+    return line[:LINE_BYTES * 2 // 5] + " … ".encode() + line[-LINE_BYTES * 3 // 5:]
 
 
 def show(line):

@@ -92,11 +92,12 @@ class ReportTests(unittest.TestCase):
         self.assertTrue(end.startswith("a.swift:1:2: error: no such thing\n  | here\n"))
 
     def test_the_end_is_short_whatever_came(self):
-        line = "✘ Test \"x\" recorded an issue at A.swift:1:1: " + "long " * 1000 + "\n"
+        line = "✘ Test \"x\" recorded an issue with 1 argument " + "long " * 1000 + " at A.swift:1:1: failed\n"
         said, status = self.run_with(line * 500, "exit 1")
         end = said[said.index("---- some tests failed"):]
         self.assertLess(len(end.splitlines()), 100)
         self.assertLess(max(map(len, end.splitlines())), 500)
+        self.assertTrue(end.rstrip().splitlines()[-2].endswith(" at A.swift:1:1: failed"))
 
     def test_a_program_left_behind_is_not_waited_for(self):
         said, status = self.run_with(SUMMARY, "sleep 60 & exit 5")

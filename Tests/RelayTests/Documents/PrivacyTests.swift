@@ -21,8 +21,11 @@ struct PrivacyTests {
             })
     }
 
-    @Test("It names every column of every table, and none that isn't there", arguments: TransferTable.all)
-    func tables(_ table: TransferTable) throws {
+    @Test(
+        "It names every column of every table, and none that isn't there",
+        arguments: TransferTable.all.map(\.name))
+    func tables(_ name: String) throws {
+        let table = try #require(TransferTable.all.first { $0.name == name })
         #expect(try columns(of: table.name) == Set(table.columns.map(\.name)))
     }
 
