@@ -66,6 +66,13 @@ package struct Delivery: Hashable, Sendable {
     }
 }
 
+extension [Delivery] {
+    /// At most so many of the rows, the newest of them first.
+    package func newestFirst(_ limit: Int) -> [Delivery] {
+        Array(sorted { ($0.createdAt, $0.id) > ($1.createdAt, $1.id) }.prefix(Swift.max(limit, 0)))
+    }
+}
+
 /// A place in the delivery log, which is ordered by time and then id.
 package struct DeliveryCursor: Hashable, Sendable {
     /// The row's time.

@@ -31,18 +31,52 @@ package struct SecretHash: Hashable, Sendable, CustomStringConvertible {
 
 /// The hashes under which one secret's rows may be kept.
 ///
-/// Every call that reads or changes a tenant's rows takes one. Drivers match rows under either hash, write under
-/// `primary` alone, and move what they find under `legacy` to `primary` when the secret next registers a device.
+/// Every call that reads or changes a tenant's rows takes one. Drivers match rows under each hash, write under
+/// `primary` alone, and move what they find under `legacy` to `primary` when they are asked to (`Storage.rehash`) and
+/// when the secret next registers a device.
 package struct SecretKey: Hashable, Sendable, CustomStringConvertible {
+    /// The most hashes that a key has beside the primary one.
+    package static let legacyMax = 2
+
     /// The hash that new rows get.
     package let primary: SecretHash
-    /// The hash of rows from before the pepper was set; nil when there is no pepper.
-    package let legacy: SecretHash?
+    // In place, because a key is copied for every call; and with an array here unoptimised code of Swift 6.3 frees a
+    // task's memory in the wrong order ("freed pointer was not the last allocation").
+    private let firstLegacy: SecretHash?
+    private let secondLegacy: SecretHash?
 
     /// A key of its parts; use `SecretHasher` to make one from a secret.
-    package init(primary: SecretHash, legacy: SecretHash? = nil) {
+    package init(primary: SecretHash, legacy: [SecretHash] = []) {
+        precondition(legacy.count <= Self.legacyMax, "a key has few hashes")
         self.primary = primary
-        self.legacy = legacy == primary ? nil : legacy
+        let others = legacy.filter { $0 != primary }
+        firstLegacy = others.first
+        secondLegacy = others.count > 1 ? others[1] : nil
+    }
+
+    /// The hashes of rows from before the pepper was set or changed, that which counts more first; none when there
+    /// can't be such rows.
+    package var legacy: [SecretHash] { [firstLegacy, secondLegacy].compactMap(\.self) }
+
+    /// Whether there may be rows under another hash than the primary one.
+    package var hasLegacy: Bool { firstLegacy != nil }
+
+    /// All of its hashes, that which counts most first.
+    package var hashes: [SecretHash] { [primary] + legacy }
+
+    /// Its hashes, as many for each key, some of them more than once: for a statement that looks for any of them.
+    package var hashesPadded: [SecretHash] {
+        hashes + Array(repeating: primary, count: Self.legacyMax - legacy.count)
+    }
+
+    /// The secret's devices, each token once: where one has rows under several hashes, the row that counts most.
+    package func once(_ devices: [Device]) -> [Device] {
+        guard hasLegacy, devices.count > 1 else { return devices }
+        // By bytes: Swift takes canonically equal texts for equal.
+        var seen: Set<[UInt8]> = []
+        return hashes.flatMap { hash in
+            devices.filter { $0.secretHash == hash && seen.insert(Array($0.token.utf8)).inserted }
+        }
     }
 
     /// The primary hash's prefix.
@@ -52,29 +86,42 @@ package struct SecretKey: Hashable, Sendable, CustomStringConvertible {
 /// Turns secrets into the keys of their rows.
 ///
 /// Without a pepper the hash is SHA-256 of the secret's bytes, which is what existing installations hold. With one it
-/// is HMAC-SHA-256 under the pepper (RFC 2104), and the plain hash becomes the legacy one.
+/// is HMAC-SHA-256 under the pepper (RFC 2104), and the plain hash becomes a legacy one; so does that under another
+/// pepper, which was used before or will be.
 package struct SecretHasher: Sendable {
     /// The fewest bytes a pepper may have.
     package static let pepperBytesMin = 32
 
     private let pepper: Secret?
+    private let otherPepper: Secret?
 
     /// A hasher without a pepper.
     package init() {
         pepper = nil
+        otherPepper = nil
     }
 
-    /// A hasher with a pepper; nil when it has fewer than 32 bytes.
-    package init?(pepper: Secret) {
-        guard pepper.bytes.count >= Self.pepperBytesMin else { return nil }
+    /// A hasher with a pepper, or with none; nil when one has fewer than 32 bytes.
+    ///
+    /// - Parameter other: The pepper under which there may be rows, too.
+    package init?(pepper: Secret?, other: Secret? = nil) {
+        for pepper in [pepper, other].compactMap(\.self) {
+            guard pepper.bytes.count >= Self.pepperBytesMin else { return nil }
+        }
         self.pepper = pepper
+        otherPepper = other == pepper ? nil : other
     }
 
     /// The key of a secret's rows.
     package func key(of secret: Secret) -> SecretKey {
         let plain = SecretHash(Digest256(of: secret.bytes))
-        guard let pepper else { return SecretKey(primary: plain) }
-        let peppered = SecretHash(Digest256(of: secret.bytes, authenticatedBy: pepper.bytes))
-        return SecretKey(primary: peppered, legacy: plain)
+        guard pepper != nil || otherPepper != nil else { return SecretKey(primary: plain) }
+        let hashes = [pepper, otherPepper].map { pepper in
+            pepper.map { SecretHash(Digest256(of: secret.bytes, authenticatedBy: $0.bytes)) }
+        }
+        guard let primary = hashes[0] else {
+            return SecretKey(primary: plain, legacy: hashes.compactMap(\.self))
+        }
+        return SecretKey(primary: primary, legacy: hashes.dropFirst().compactMap(\.self) + [plain])
     }
 }

@@ -3,8 +3,8 @@
 /// One contract for every driver; its meaning is tested in one place, `StorageContract`, which every driver passes.
 ///
 /// **Keys** (`SecretKey`, tokens, event ids) compare byte for byte: case, trailing spaces and Unicode forms make
-/// different keys. Rows under a key's legacy hash belong to the secret as those under its primary hash do; where one
-/// token has both, the primary row counts. No call reaches another secret's rows, whatever they have in common.
+/// different keys. Rows under a key's legacy hashes belong to the secret as those under its primary hash do; where one
+/// token has several, the row under the primary hash counts, then that under the first legacy one. No call reaches another secret's rows, whatever they have in common.
 ///
 /// **Texts** are kept exactly; one with a NUL or past its bound in `StorageLimits` is refused as `invalidValue` and
 /// nothing is changed. Empty texts are texts. What another program left in an adopted row is read as well as it can be,
@@ -21,7 +21,7 @@ package protocol Storage: Sendable {
     ///
     /// On update the bundle and environment follow this call and `updatedAt` becomes the later of its own and the call's
     /// time; `id` and `createdAt` stay, and so does each of the details that the call leaves nil. The limit counts the secret's devices in the same transaction as the insert, so
-    /// that concurrent calls never exceed it; it refuses new tokens only. Rows under the legacy hash move to the primary.
+    /// that concurrent calls never exceed it; it refuses new tokens only. Rows under a legacy hash move to the primary.
     func register(
         _ registration: Registration, under key: SecretKey, deviceLimit: Int
     ) async throws(StorageError) -> RegistrationResult
@@ -31,6 +31,11 @@ package protocol Storage: Sendable {
 
     /// The secret's devices, each token once, oldest first (by `createdAt`, then `id`); empty when it has none.
     func devices(of key: SecretKey) async throws(StorageError) -> [Device]
+
+    /// Moves a secret's devices and waiting pushes from its legacy hashes to the primary; false when there were none.
+    ///
+    /// A worker that holds one of the pushes finds it gone (`settle`). The log and receipts stay: they end by themselves.
+    func rehash(_ key: SecretKey) async throws(StorageError) -> Bool
 
     /// Stores which environment accepted a device's token.
     ///
@@ -112,6 +117,26 @@ package protocol Storage: Sendable {
 
     /// How many pushes wait, leased ones included; no more than `limit` are counted.
     func countPushes(limit: Int) async throws(StorageError) -> Int
+
+    /// How much a secret has, under all its hashes: what `revoke` removes.
+    func holdings(of key: SecretKey) async throws(StorageError) -> Holdings
+
+    /// Removes a secret's devices, the pushes that wait for them and its receipts, at most `limit` rows of each table
+    /// under each hash, all in one transaction, and says how many.
+    ///
+    /// Small steps keep the writer free for others: call again until nothing is left. The delivery log stays.
+    func revoke(_ key: SecretKey, limit: Int) async throws(StorageError) -> Holdings
+
+    /// Counts the ends of pushes in the delivery log from a time on and before another: of one hash, or of all.
+    ///
+    /// About `limit` rows are looked at (only what ended in one millisecond is never cut), along an index by time;
+    /// the tally says up to when it counted, and the next call goes on from there.
+    func tally(
+        of hash: SecretHash?, from start: EpochMilliseconds, before end: EpochMilliseconds, limit: Int
+    ) async throws(StorageError) -> DeliveryTally
+
+    /// Counts what is there in one of `Census.shares` parts of the database, which are about equal.
+    func census(ofShare share: UInt8) async throws(StorageError) -> Census
 
     /// Asks the database something trivial, where the next request would ask it.
     func ping() async throws(StorageError)

@@ -6,41 +6,100 @@ struct DeliveryReads {
 
     private static let columns = "id, event_type, session_id, status, error, created_at, device_id"
 
+    private let ofAll: Tally
+    private let ofHash: Tally
+
     init(_ connection: SQLiteConnection) throws(StorageError) {
         page = try connection.prepare(
             """
-            SELECT \(Self.columns), secret_hash = ?1 FROM delivery_log
-            WHERE secret_hash IN (?1, ?2) AND (created_at, id) < (?3, ?4)
-            ORDER BY created_at DESC, id DESC LIMIT ?5
+            SELECT \(Self.columns) FROM delivery_log
+            WHERE secret_hash = ? AND (created_at, id) < (?, ?)
+            ORDER BY created_at DESC, id DESC LIMIT ?
             """)
+        ofAll = try Tally(connection, where: "")
+        ofHash = try Tally(connection, where: "secret_hash = ? AND ")
     }
 
     func deliveries(
         of key: SecretKey, before cursor: DeliveryCursor?, limit: Int
     ) throws(StorageError) -> [Delivery] {
-        let legacy = key.legacy ?? key.primary
+        // A page of each hash's rows, because for several SQLite would read and sort them all.
         var deliveries: [Delivery] = []
-        try page.query {
-            $0.hash(key.primary)
-            $0.hash(legacy)
-            $0.integer(cursor?.createdAt ?? .max)
-            $0.text(cursor?.id ?? "")
-            $0.integer(max(limit, 0))
-        } row: { row throws(StorageError) in
-            deliveries.append(try Self.delivery(row, key))
+        for hash in key.hashes {
+            try page.query {
+                $0.hash(hash)
+                $0.integer(cursor?.createdAt ?? .max)
+                $0.text(cursor?.id ?? "")
+                $0.integer(max(limit, 0))
+            } row: { row throws(StorageError) in
+                deliveries.append(try Self.delivery(row, hash))
+            }
         }
-        return deliveries
+        return !key.hasLegacy ? deliveries : deliveries.newestFirst(limit)
+    }
+
+    func tally(
+        of hash: SecretHash?, from start: EpochMilliseconds, before end: EpochMilliseconds, limit: Int
+    ) throws(StorageError) -> DeliveryTally {
+        try (hash == nil ? ofAll : ofHash).count(hash, from: start, before: end, limit: limit)
     }
 
     private static func delivery(
-        _ row: borrowing SQLiteRow, _ key: SecretKey
+        _ row: borrowing SQLiteRow, _ hash: SecretHash
     ) throws(StorageError) -> Delivery {
         guard let status = DeliveryStatus(rawValue: try row.text(3)) else { throw row.wrong(3) }
         return Delivery(
-            id: try row.text(0),
-            secretHash: try row.integer(7) == 1 ? key.primary : key.legacy ?? key.primary,
+            id: try row.text(0), secretHash: hash,
             eventType: try row.text(1), sessionID: try row.text(2), status: status,
             error: try row.optionalText(4), createdAt: try row.integer(5), deviceID: try row.optionalText(6))
+    }
+}
+
+/// Counts rows of the log: of one hash or of all.
+private struct Tally {
+    private let next: SQLiteStatement
+    private let byOutcome: SQLiteStatement
+    private let events: SQLiteStatement
+
+    init(_ connection: SQLiteConnection, where condition: String) throws(StorageError) {
+        let span = "\(condition)created_at >= ? AND created_at < ?"
+        next = try connection.prepare(
+            "SELECT created_at FROM delivery_log WHERE \(span) ORDER BY created_at LIMIT 1 OFFSET ?")
+        byOutcome = try connection.prepare(
+            "SELECT status, error, count(*) FROM delivery_log WHERE \(span) GROUP BY status, error")
+        events = try connection.prepare(
+            """
+            SELECT count(*) FROM (SELECT DISTINCT secret_hash, event_type, session_id, created_at
+                FROM delivery_log WHERE \(span))
+            """)
+    }
+
+    func count(
+        _ hash: SecretHash?, from start: EpochMilliseconds, before end: EpochMilliseconds, limit: Int
+    ) throws(StorageError) -> DeliveryTally {
+        func span(_ end: EpochMilliseconds) -> (inout SQLiteBinder) -> Void {
+            { binder in
+                if let hash { binder.hash(hash) }
+                binder.integer(start)
+                binder.integer(end)
+            }
+        }
+        var behind: EpochMilliseconds?
+        try next.query {
+            span(end)(&$0)
+            $0.integer(max(limit, 1))
+        } row: { row throws(StorageError) in
+            behind = try row.integer(0)
+        }
+        var tally = DeliveryTally(end: DeliveryTally.end(from: start, next: behind, before: end))
+        try byOutcome.query(span(tally.end)) { row throws(StorageError) in
+            guard let status = DeliveryStatus(rawValue: try row.text(0)) else { throw row.wrong(0) }
+            tally.add(status, try row.optionalText(1), count: Int(try row.integer(2)))
+        }
+        try events.query(span(tally.end)) { row throws(StorageError) in
+            tally.events = Int(try row.integer(0))
+        }
+        return tally
     }
 }
 

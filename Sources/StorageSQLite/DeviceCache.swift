@@ -13,7 +13,7 @@ struct DeviceCache: Sendable {
 
     private struct Entry: Sendable {
         let devices: [Device]
-        let legacy: SecretHash?
+        let legacy: [SecretHash]
         let until: Int64
     }
 
@@ -55,8 +55,7 @@ struct DeviceCache: Sendable {
 
     /// Forgets a secret's devices, after a change of them and before it is answered.
     mutating func forget(_ key: SecretKey) {
-        forget(key.primary)
-        if let legacy = key.legacy { forget(legacy) }
+        for hash in key.hashes { forget(hash) }
     }
 
     /// Forgets the devices of which one row is kept under this hash.
@@ -82,7 +81,7 @@ struct DeviceCache: Sendable {
             primaries = primaries.filter { old[$0.value] != nil }
         }
         if let before = young.updateValue(entry, forKey: key.primary) { weight -= before.devices.count + 1 }
-        if let legacy = key.legacy { primaries[legacy] = key.primary }
+        for legacy in key.legacy { primaries[legacy] = key.primary }
         weight += entry.devices.count + 1
     }
 }

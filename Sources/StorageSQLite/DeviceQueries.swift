@@ -3,7 +3,7 @@ internal import Storage
 /// Looks devices up; for a reading connection.
 struct DeviceReads {
     private let byHash: SQLiteStatement
-    private let byEitherHash: SQLiteStatement
+    private let byAnyHash: SQLiteStatement
 
     static let columns =
         "id, device_token, bundle_id, apns_env, created_at, updated_at, \(details)"
@@ -12,29 +12,27 @@ struct DeviceReads {
     init(_ connection: SQLiteConnection) throws(StorageError) {
         byHash = try connection.prepare(
             "SELECT \(Self.columns) FROM device_registration WHERE secret_hash = ?")
-        byEitherHash = try connection.prepare(
+        byAnyHash = try connection.prepare(
             """
-            SELECT \(Self.columns), secret_hash = ?1 FROM device_registration
-            WHERE secret_hash = ?1 OR secret_hash = ?2 AND device_token NOT IN
-                (SELECT device_token FROM device_registration WHERE secret_hash = ?1)
+            SELECT \(Self.columns), secret_hash FROM device_registration
+            WHERE secret_hash IN (\(SQLiteStatement.anyHash))
             """)
     }
 
     func devices(of key: SecretKey) throws(StorageError) -> [Device] {
         var devices: [Device] = []
-        guard let legacy = key.legacy else {
+        guard key.hasLegacy else {
             try byHash.query({ $0.hash(key.primary) }) { row throws(StorageError) in
                 devices.append(try Self.device(row, key.primary))
             }
             return Self.ordered(devices)
         }
-        try byEitherHash.query {
-            $0.hash(key.primary)
-            $0.hash(legacy)
+        try byAnyHash.query {
+            $0.anyHash(of: key)
         } row: { row throws(StorageError) in
-            devices.append(try Self.device(row, row.integer(11) == 1 ? key.primary : legacy))
+            devices.append(try Self.device(row, try row.secretHash(11)))
         }
-        return Self.ordered(devices)
+        return Self.ordered(key.once(devices))
     }
 
     /// Sorted here, because for a handful of rows SQLite's sorter costs more than finding them.
@@ -92,7 +90,10 @@ struct DeviceWrites {
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         deleteToken = try connection.prepare(
-            "DELETE FROM device_registration WHERE secret_hash IN (?, ?) AND device_token = ?")
+            """
+            DELETE FROM device_registration
+            WHERE secret_hash IN (\(SQLiteStatement.anyHash)) AND device_token = ?
+            """)
         updateEnvironment = try connection.prepare(
             "UPDATE device_registration SET apns_env = ? WHERE secret_hash = ? AND id = ? AND updated_at <= ?"
         )
@@ -101,8 +102,8 @@ struct DeviceWrites {
         movePending = try connection.prepare("UPDATE pending_push SET secret_hash = ? WHERE secret_hash = ?")
         dropPendingOfToken = try connection.prepare(
             """
-            DELETE FROM pending_push WHERE secret_hash IN (?1, ?2) AND device_id IN
-                (SELECT id FROM device_registration WHERE secret_hash IN (?1, ?2) AND device_token = ?3)
+            DELETE FROM pending_push WHERE secret_hash IN (?1, ?2, ?3) AND device_id IN
+                (SELECT id FROM device_registration WHERE secret_hash IN (?1, ?2, ?3) AND device_token = ?4)
             """)
         dropPending = try connection.prepare(
             "DELETE FROM pending_push WHERE secret_hash = ? AND device_id = ?")
@@ -111,7 +112,7 @@ struct DeviceWrites {
     func register(
         _ registration: Registration, _ key: SecretKey, limit: Int
     ) throws(StorageError) -> RegistrationResult {
-        if let legacy = key.legacy { try move(from: legacy, to: key.primary) }
+        try rehash(key)
         let updated = try update.execute {
             $0.text(registration.bundleID)
             $0.text(registration.environment.rawValue)
@@ -139,8 +140,7 @@ struct DeviceWrites {
 
     func unregister(_ token: String, _ key: SecretKey) throws(StorageError) -> Bool {
         let bind = { (binder: inout SQLiteBinder) in
-            binder.hash(key.primary)
-            binder.hash(key.legacy ?? key.primary)
+            binder.anyHash(of: key)
             binder.text(token)
         }
         try dropPendingOfToken.execute(bind)
@@ -170,17 +170,22 @@ struct DeviceWrites {
         return true
     }
 
-    /// Moves all rows of a secret to its primary hash; where a token has both, the primary row stays.
-    private func move(from legacy: SecretHash, to primary: SecretHash) throws(StorageError) {
-        try adoptLegacy.execute {
-            $0.hash(primary)
-            $0.hash(legacy)
+    /// Moves all rows of a secret to its primary hash; where a token has several, the one that counts most stays.
+    @discardableResult
+    func rehash(_ key: SecretKey) throws(StorageError) -> Bool {
+        var moved = 0
+        for legacy in key.legacy {
+            moved += try adoptLegacy.execute {
+                $0.hash(key.primary)
+                $0.hash(legacy)
+            }
+            moved += try dropLegacy.execute { $0.hash(legacy) }
+            moved += try movePending.execute {
+                $0.hash(key.primary)
+                $0.hash(legacy)
+            }
         }
-        try dropLegacy.execute { $0.hash(legacy) }
-        try movePending.execute {
-            $0.hash(primary)
-            $0.hash(legacy)
-        }
+        return moved > 0
     }
 }
 

@@ -243,10 +243,3 @@ extension SQLiteBinder {
         text(settlement.owner.text)
     }
 }
-
-extension SQLiteRow {
-    fileprivate func secretHash(_ column: Int32) throws(StorageError) -> SecretHash {
-        guard let hash = SecretHash(hex: try text(column)) else { throw wrong(column) }
-        return hash
-    }
-}

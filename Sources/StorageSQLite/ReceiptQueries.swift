@@ -14,11 +14,11 @@ struct ReceiptWrites {
         find = try connection.prepare(
             """
             SELECT content_digest, lease_until, answer FROM event_receipt
-            WHERE secret_hash IN (?1, ?2) AND event_id = ?3 AND expires_at > ?4
+            WHERE secret_hash IN (?1, ?2, ?3) AND event_id = ?4 AND expires_at > ?5
             ORDER BY secret_hash = ?1 DESC LIMIT 1
             """)
         delete = try connection.prepare(
-            "DELETE FROM event_receipt WHERE secret_hash IN (?, ?) AND event_id = ?")
+            "DELETE FROM event_receipt WHERE secret_hash IN (\(SQLiteStatement.anyHash)) AND event_id = ?")
         insert = try connection.prepare(
             """
             INSERT INTO event_receipt
@@ -43,8 +43,7 @@ struct ReceiptWrites {
     func claim(_ event: EventClaim) throws(StorageError) -> EventClaimResult {
         if let standing = try standingReceipt(event) { return standing }
         try delete.execute {
-            $0.hash(event.key.primary)
-            $0.hash(event.key.legacy ?? event.key.primary)
+            $0.anyHash(of: event.key)
             $0.text(event.eventID)
         }
         try insert.execute {
@@ -86,8 +85,7 @@ struct ReceiptWrites {
     private func standingReceipt(_ event: EventClaim) throws(StorageError) -> EventClaimResult? {
         var result: EventClaimResult?
         try find.query {
-            $0.hash(event.key.primary)
-            $0.hash(event.key.legacy ?? event.key.primary)
+            $0.anyHash(of: event.key)
             $0.text(event.eventID)
             $0.integer(event.at)
         } row: { row throws(StorageError) in

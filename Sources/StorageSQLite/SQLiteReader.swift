@@ -11,6 +11,7 @@ actor SQLiteReader {
         let devices: DeviceReads
         let deliveries: DeliveryReads
         let queue: QueueReads
+        let counts: CountReads
         let version: SQLiteStatement
         let begin: SQLiteStatement
         let commit: SQLiteStatement
@@ -40,6 +41,7 @@ actor SQLiteReader {
             devices: try DeviceReads(connection),
             deliveries: try DeliveryReads(connection),
             queue: try QueueReads(connection),
+            counts: try CountReads(connection),
             version: try connection.prepare(SQLiteSchema.versionQuery),
             begin: try connection.prepare("BEGIN"),
             commit: try connection.prepare("COMMIT"))

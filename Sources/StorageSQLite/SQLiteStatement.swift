@@ -30,6 +30,9 @@ final class SQLiteStatement {
         unsafe texts.deallocate()
     }
 
+    /// A place for each hash that a key may have, for `IN (…)`.
+    static let anyHash = Array(repeating: "?", count: SecretKey.legacyMax + 1).joined(separator: ", ")
+
     /// Runs a statement that returns no rows and says how many rows it changed.
     @discardableResult
     func execute(_ bind: (inout SQLiteBinder) -> Void = { _ in }) throws(StorageError) -> Int {
@@ -115,6 +118,11 @@ struct SQLiteBinder {
                 unsafe value.writeHex(into: hex)
                 return unsafe relay_sqlite3_bind_text(handle, next, hex.baseAddress, Int32(hex.count))
             })
+    }
+
+    /// Each hash of a key, where a statement has `SQLiteStatement.anyHash`.
+    mutating func anyHash(of key: SecretKey) {
+        for value in key.hashesPadded { hash(value) }
     }
 
     mutating func integer(_ value: Int64) {
@@ -208,6 +216,11 @@ struct SQLiteRow: ~Copyable {
     func integer(_ column: Int32) throws(StorageError) -> Int64 {
         guard unsafe sqlite3_column_type(handle, column) == SQLITE_INTEGER else { throw wrong(column) }
         return unsafe sqlite3_column_int64(handle, column)
+    }
+
+    func secretHash(_ column: Int32) throws(StorageError) -> SecretHash {
+        guard let hash = SecretHash(hex: try text(column)) else { throw wrong(column) }
+        return hash
     }
 
     func blob(_ column: Int32) throws(StorageError) -> [UInt8] {

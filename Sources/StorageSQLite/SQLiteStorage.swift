@@ -154,6 +154,13 @@ extension SQLiteStorage {
     }
 
     /// As `Storage` says.
+    package func rehash(_ key: SecretKey) async throws(StorageError) -> Bool {
+        guard key.hasLegacy else { return false }
+        defer { cache.withLock { $0.forget(key) } }
+        return try await write { session throws(StorageError) in try session.devices.rehash(key) }
+    }
+
+    /// As `Storage` says.
     package func setEnvironment(
         _ environment: DeviceEnvironment, of device: Device
     ) async throws(StorageError) -> Bool {
@@ -271,6 +278,37 @@ extension SQLiteStorage {
     /// As `Storage` says.
     package func countPushes(limit: Int) async throws(StorageError) -> Int {
         try await read { session throws(StorageError) in try session.queue.count(limit: limit) }
+    }
+}
+
+// MARK: - All that a secret has, and all that is there
+
+extension SQLiteStorage {
+    /// As `Storage` says.
+    package func holdings(of key: SecretKey) async throws(StorageError) -> Holdings {
+        try await read { session throws(StorageError) in try session.counts.holdings(of: key) }
+    }
+
+    /// As `Storage` says.
+    package func revoke(_ key: SecretKey, limit: Int) async throws(StorageError) -> Holdings {
+        defer { cache.withLock { $0.forget(key) } }
+        return try await write { session throws(StorageError) in
+            try session.revoking.revoke(key, limit: limit)
+        }
+    }
+
+    /// As `Storage` says.
+    package func tally(
+        of hash: SecretHash?, from start: EpochMilliseconds, before end: EpochMilliseconds, limit: Int
+    ) async throws(StorageError) -> DeliveryTally {
+        try await read { session throws(StorageError) in
+            try session.deliveries.tally(of: hash, from: start, before: end, limit: limit)
+        }
+    }
+
+    /// As `Storage` says.
+    package func census(ofShare share: UInt8) async throws(StorageError) -> Census {
+        try await read { session throws(StorageError) in try session.counts.census(ofShare: share) }
     }
 }
 

@@ -13,6 +13,7 @@ actor SQLiteWriter {
         let deliveries: DeliveryWrites
         let receipts: ReceiptWrites
         let queue: QueueWrites
+        let revoking: RevokeWrites
         fileprivate let transaction: Transaction
     }
 
@@ -50,6 +51,7 @@ actor SQLiteWriter {
             deliveries: try DeliveryWrites(connection),
             receipts: try ReceiptWrites(connection),
             queue: try QueueWrites(connection),
+            revoking: try RevokeWrites(connection),
             transaction: try Transaction(connection))
         self.lock = lock
         return steps

@@ -7,10 +7,11 @@ import Testing
 struct AppsTests {
     private static let secret = "a secret of the test"
 
-    /// Keys of two teams, and the file with their apps.
+    /// Keys of two teams, one of which has two, and the file with their apps.
     private struct Files {
         static let teams = [
             (team: "AAAAA11111", key: "KEYAAAAAAA"), (team: "BBBBB22222", key: "KEYBBBBBBB"),
+            (team: "AAAAA11111", key: "KEYCCCCCCC"),
         ]
         let directory: TemporaryDirectory
 
@@ -113,6 +114,38 @@ struct AppsTests {
             let result = try await stack.event(Self.secret)
             #expect(result.sent == 1 && result.reason(token(1)) == "UnknownBundle")
             #expect(try await register(stack, token(3), "com.example.a")["code"] == "unknown_bundle")
+        }
+    }
+
+    @Test("A team's key is changed for its second while pushes wait: none fails, and each arrives")
+    func rotation() async throws {
+        let files = try await Files()
+        try files.write([("com.example.a", 0)])
+        let settings = files.settings.merging(["RELAY_RETRY_DELAY_MAX": "1s"]) { $1 }
+        try await Stack.run(settings, simulator: files.simulatorFlags) { stack in
+            for number in 1...2 {
+                #expect(try await register(stack, token(number), "com.example.a")["ok"] == true)
+            }
+            let rule: JSON.Value = [
+                "match": ["token": .string(token(2))], "reason": "TooManyRequests", "count": 1,
+            ]
+            try await stack.control.put("/rules", rule)
+            let before = try await stack.event(Self.secret)
+            #expect(before.sent == 1 && before.queued == 1)
+
+            try files.write([("com.example.a", 2)])
+            stack.relay.signal(SIGHUP)
+            _ = try await stack.relay.line("the reload") { $0.contains("reload") && $0.contains("keys") }
+            #expect(try await stack.event(Self.secret).sent == 2)
+            let waited = try await eventually {
+                try await stack.control.pushes(token: token(2)).filter { $0["status"] == 200 }
+            } until: {
+                $0.count == 2
+            }
+            #expect(waited.count == 2)
+            // APNs binds a connection to its first key.
+            let connections = try await stack.control.pushes(token: token(1)).map { $0["connection"]?.int }
+            #expect(connections.count == 2 && connections[0] != connections[1])
         }
     }
 

@@ -129,6 +129,22 @@ extension CutCall {
         } check: { storage, key async throws in
             #expect(try await storage.claim(Samples.claim("event", under: key)) == .claimed)
         },
+        CutCall(name: "revoking a secret") { storage, key async throws in
+            try await storage.register(Samples.registration("aa"), key)
+        } make: { storage, key async throws in
+            // Where the first attempt was committed the second finds nothing.
+            _ = try await storage.revoke(key, limit: 9)
+        } check: { storage, key async throws in
+            #expect(try await storage.holdings(of: key).isEmpty)
+        },
+        CutCall(name: "moving a secret under another hash") { storage, key async throws in
+            try await storage.register(Samples.registration("aa"), key)
+        } make: { storage, key async throws in
+            let next = SecretKey(primary: SecretHash(Digest256(of: [1])), legacy: [key.primary])
+            _ = try await storage.rehash(next)
+            #expect(try await storage.tokens(of: SecretKey(primary: next.primary)) == ["aa"])
+            _ = try await storage.revoke(next, limit: 9)
+        },
         CutCall(name: "a ping") { storage, _ in try await storage.ping() },
     ]
 

@@ -5,8 +5,13 @@ import Testing
 private enum Peppered {
     static let before = Samples.key("secret")
     static let after = SecretKey(
-        primary: SecretHash(Digest256(of: Array("peppered".utf8))), legacy: before.primary)
+        primary: SecretHash(Digest256(of: Array("peppered".utf8))), legacy: [before.primary])
     static let onlyAfter = SecretKey(primary: after.primary)
+    /// The same secret under the pepper that came next, before and after it took the other's place.
+    static let announced = SecretKey(
+        primary: after.primary, legacy: [SecretHash(Digest256(of: Array("next".utf8))), before.primary])
+    static let next = SecretKey(primary: announced.legacy[0], legacy: [after.primary, before.primary])
+    static let onlyNext = SecretKey(primary: next.primary)
 }
 
 extension ContractCase {
@@ -91,6 +96,79 @@ extension ContractCase {
             #expect(try await storage.complete(old, answer: [1, 2]))
             #expect(
                 try await storage.claim(Samples.claim("event", under: Peppered.after)) == .answered([1, 2]))
+        },
+
+        ContractCase(open: "devices under the pepper before and without one are found, each token once") {
+            storage async throws in
+            try await storage.register(Samples.registration("aa", bundleID: "plain"), Peppered.before)
+            try await storage.register(Samples.registration("cc", bundleID: "plain"), Peppered.before)
+            try await storage.register(Samples.registration("aa", bundleID: "old"), Peppered.onlyAfter)
+            try await storage.register(Samples.registration("bb", bundleID: "old"), Peppered.onlyAfter)
+            try await storage.register(Samples.registration("bb", bundleID: "new"), Peppered.onlyNext)
+            let found = try await storage.devices(of: Peppered.next).sorted { $0.token < $1.token }
+            #expect(found.map(\.token) == ["aa", "bb", "cc"])
+            #expect(found.map(\.bundleID) == ["old", "new", "plain"])
+            #expect(try await storage.unregister(token: "aa", under: Peppered.next))
+            #expect(try await storage.tokens(of: Peppered.next).sorted() == ["bb", "cc"])
+        },
+
+        ContractCase(open: "a secret's rows move under the new pepper when that is asked for") {
+            storage async throws in
+            let plain = try await storage.registered("aa", Peppered.before)
+            let old = try await storage.registered("bb", Peppered.onlyAfter)
+            let pushes = [Samples.pending(plain), Samples.pending(old)]
+            #expect(
+                try await storage.enqueue(pushes, lease: nil, limitPerSecret: 9) == [.queued, .queued])
+            #expect(try await storage.rehash(Peppered.next))
+            #expect(try await storage.rehash(Peppered.next) == false)
+            #expect(try await storage.rehash(Peppered.onlyNext) == false)
+            let devices = try await storage.devices(of: Peppered.onlyNext)
+            #expect(Set(devices.map(\.id)) == [plain.id, old.id])
+            #expect(try await storage.devices(of: Peppered.after) == [])
+            let claimed = try await storage.claimed(Samples.lease())
+            #expect(Set(claimed.map(\.push.id)) == Set(pushes.map(\.id)))
+            #expect(claimed.allSatisfy { $0.device != nil && $0.push.secretHash == Peppered.next.primary })
+        },
+
+        ContractCase(open: "relays that write under the old and the new pepper find each other's rows") {
+            storage async throws in
+            try await storage.register(Samples.registration("aa"), Peppered.announced)
+            #expect(try await storage.register(Samples.registration("aa"), Peppered.next) == .updated)
+            #expect(try await storage.register(Samples.registration("bb"), Peppered.next) == .created)
+            #expect(try await storage.tokens(of: Peppered.announced).sorted() == ["aa", "bb"])
+            #expect(try await storage.register(Samples.registration("bb"), Peppered.announced) == .updated)
+            #expect(try await storage.tokens(of: Peppered.next).sorted() == ["aa", "bb"])
+            let refused = try await storage.register(
+                Samples.registration("cc"), under: Peppered.next, deviceLimit: 2)
+            #expect(refused == .limitReached)
+        },
+
+        ContractCase(open: "the log under several peppers is one, newest first, page by page") {
+            storage async throws in
+            let keys = [Peppered.before, Peppered.onlyAfter, Peppered.onlyNext]
+            for number in 0..<9 {
+                try await storage.append([
+                    Samples.delivery(keys[number % 3], at: Samples.time + Int64(number))
+                ])
+            }
+            var times: [Int64] = []
+            var cursor: DeliveryCursor?
+            while true {
+                let page = try await storage.deliveries(of: Peppered.next, before: cursor, limit: 4)
+                guard let last = page.last else { break }
+                times += page.map { $0.createdAt - Samples.time }
+                cursor = last.cursor
+            }
+            #expect(times == [8, 7, 6, 5, 4, 3, 2, 1, 0])
+        },
+
+        ContractCase(open: "an event that was answered under the pepper before is answered again") {
+            storage async throws in
+            let old = Samples.claim("event", under: Peppered.after)
+            #expect(try await storage.claim(old) == .claimed)
+            #expect(try await storage.complete(old, answer: [7]))
+            #expect(
+                try await storage.claim(Samples.claim("event", under: Peppered.next)) == .answered([7]))
         },
     ]
 }

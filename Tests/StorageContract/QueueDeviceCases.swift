@@ -62,7 +62,7 @@ extension ContractCase {
         ContractCase(open: "pushes move under the pepper with their device") { storage async throws in
             let before = Samples.key("secret")
             let after = SecretKey(
-                primary: SecretHash(Digest256(of: Array("peppered".utf8))), legacy: before.primary)
+                primary: SecretHash(Digest256(of: Array("peppered".utf8))), legacy: [before.primary])
             let device = try await storage.registered("aa", before)
             let push = Samples.pending(device)
             _ = try await storage.enqueue([push], lease: nil, limitPerSecret: 9)
@@ -80,7 +80,7 @@ extension ContractCase {
             storage async throws in
             let before = Samples.key("secret")
             let after = SecretKey(
-                primary: SecretHash(Digest256(of: Array("peppered".utf8))), legacy: before.primary)
+                primary: SecretHash(Digest256(of: Array("peppered".utf8))), legacy: [before.primary])
             try await storage.register(Samples.registration("aa"), after)
             // A process that doesn't know the pepper registers the token again and queues a push for it.
             let device = try await storage.registered("aa", before)

@@ -46,7 +46,7 @@ struct DeviceCacheTests {
     func changes() {
         let plain = SecretHasher().key(of: Secret("secret"))
         let other = Samples.key("other").primary
-        let peppered = SecretKey(primary: other, legacy: plain.primary)
+        let peppered = SecretKey(primary: other, legacy: [plain.primary])
         for change in [
             { $0.forget(peppered) }, { $0.forget(plain.primary) }, { $0.forget(other) },
         ] as [(inout DeviceCache) -> Void] {

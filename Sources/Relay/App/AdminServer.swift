@@ -1,7 +1,7 @@
 import HTTPServer
 import Network
 
-/// The admin listener: `/metrics` for Prometheus, and the probes, on an address and a thread of their own.
+/// The admin listener: `/metrics` for Prometheus, the probes, and what `relay revoke` asks, on an address and a thread of their own.
 ///
 /// Never on the public listener: what it tells is for whoever runs the relay.
 struct AdminServer: Sendable {
@@ -10,6 +10,7 @@ struct AdminServer: Sendable {
         case metrics = "/metrics"
         case health = "/health"
         case ready = "/ready"
+        case revoke = "/v1/secret/revoke"
     }
 
     /// Where it listens; port 0 has become the one that the system chose.
@@ -29,16 +30,18 @@ struct AdminServer: Sendable {
 
     /// Serves what `metrics` says; `nil` when that is switched off.
     static func start(
-        _ listen: ListenAddress, metrics: MetricsSource, log: Log
+        _ listen: ListenAddress, metrics: MetricsSource, revocation: Revocation, log: Log
     ) async throws(StartFailure) -> AdminServer? {
         guard let address = listen.address else { return nil }
         var options = HTTPServer.Options(address: address)
+        options.limits.bodyBytesMax = Bounds.requestBodyBytesMax
         options.limits.connectionsMax = Bounds.adminConnectionsMax
         options.limits.connectionsPerAddressMax = Bounds.adminConnectionsMax
         let loop = EventLoop(label: "relay.admin")
         do throws(NetworkError) {
             let server = try await HTTPServer.start(
-                service(metrics, log), options, ledger: ConnectionLedger(limits: options.limits), on: loop)
+                service(metrics, revocation, log), options, ledger: ConnectionLedger(limits: options.limits),
+                on: loop)
             return AdminServer(address: server.address, loop: loop, server: server)
         } catch {
             await loop.stop()
@@ -52,7 +55,9 @@ struct AdminServer: Sendable {
         await loop.stop()
     }
 
-    private static func service(_ metrics: MetricsSource, _ log: Log) -> Service {
+    private static func service(
+        _ metrics: MetricsSource, _ revocation: Revocation, _ log: Log
+    ) -> Service {
         var router = Router()
         router.on(.get, Path.metrics.rawValue) { _, _ in
             guard let snapshot = await metrics.snapshot() else {
@@ -68,6 +73,7 @@ struct AdminServer: Sendable {
         router.on(.get, Path.ready.rawValue) { _, _ in
             await metrics.readiness().reply.response(requestID: "")
         }
+        router.on(.post, Path.revoke.rawValue) { request, _ in await revocation.answer(request) }
         return Service(router: router)
     }
 

@@ -155,7 +155,9 @@ struct Application {
         guard
             let metrics = serving.metrics(server, tls: tls, shared: services, database: database)
         else { return nil }
-        return try await AdminServer.start(server.adminListen, metrics: metrics, log: log)
+        return try await AdminServer.start(
+            server.adminListen, metrics: metrics,
+            revocation: Revocation(storage: services.storage, hasher: services.hasher, log: log), log: log)
     }
 
     private func openStorage(

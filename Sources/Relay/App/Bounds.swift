@@ -154,6 +154,30 @@ enum Bounds {
 
     /// Connections of a command to a database server.
     static let commandConnectionsMax = 2
+    /// Rows of the delivery log that are shown unless another number is asked for.
+    static let deliveriesShownDefault = 50
+    /// Rows of the delivery log that can be shown at once.
+    static let deliveriesShownMax = 10_000
+    /// How often a log that is followed is looked at.
+    static let followInterval: Duration = .seconds(1)
+    /// Pages of new rows in one such look; further rows are left out.
+    static let followPagesMax = 20
+    /// Days that are counted unless another number is asked for.
+    static let statsDaysDefault = 7
+    /// Days that can be counted at once.
+    static let statsDaysMax = 400
+    /// Rows of the delivery log that are counted by one statement.
+    static let statsRowsPerStep = 10_000
+    /// Different reasons that are counted for a day; further ones are counted together.
+    static let statsReasonsMax = 100
+    /// Reasons that a day's line shows.
+    static let statsReasonsShown = 3
+    /// How long a command waits for a SQLite file to be free for changes before it asks the relay that runs on it.
+    static let commandLockTimeout: Duration = .milliseconds(300)
+    /// Rows of each table that are removed in one transaction when a secret is revoked.
+    static let revokeRowsPerStep = 500
+    /// How long the relay that runs may take to revoke a secret.
+    static let revokeDeadline: Duration = .seconds(60)
     /// How often a question at a terminal looks whether a signal has come.
     static let promptSignalInterval: Duration = .milliseconds(100)
 

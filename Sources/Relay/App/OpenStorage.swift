@@ -67,13 +67,32 @@ enum OpenStorage {
         var file = SQLiteOptions()
         file.access = .readOnly
         file.readers = 1
+        return try await open(database, file: file, server: server)
+    }
+
+    private static func open(
+        _ database: DatabaseURL, file: SQLiteOptions, server: ServerOptions
+    ) async throws(StorageError) -> any Storage {
         switch try place(of: database) {
-        case .sqlite(let location): return try await SQLiteStorage.open(location, options: file)
+        case .sqlite(let location): try await SQLiteStorage.open(location, options: file)
         case .postgres(let location):
-            return try await ServerStorage<PostgresConnection>.open(location, options: server)
+            try await ServerStorage<PostgresConnection>.open(location, options: server)
         case .mysql(let location):
-            return try await ServerStorage<MySQLConnection>.open(location, options: server)
+            try await ServerStorage<MySQLConnection>.open(location, options: server)
         }
+    }
+
+    /// Opens a database to change it, but not its schema; a file that a relay runs on is `inUse`.
+    static func openWriting(
+        _ database: DatabaseURL, options: ServerOptions
+    ) async throws(StorageError) -> any Storage {
+        var server = options
+        server.access = .writeWithoutMigrating
+        var file = SQLiteOptions()
+        file.access = .writeWithoutMigrating
+        file.readers = 1
+        file.writerLockTimeoutMilliseconds = Bounds.commandLockTimeout.inMilliseconds
+        return try await open(database, file: file, server: server)
     }
 
     /// The steps that opening a database would apply, found out without changing it; also beside a relay that runs.

@@ -1,6 +1,10 @@
 /// What a command can be told on its command line alone: no environment variable stands for it.
 enum CommandOption: String, CaseIterable, Sendable {
     case dryRun = "--dry-run"
+    case limit = "--limit"
+    case follow = "--follow"
+    case days = "--days"
+    case yes = "--yes"
     case json = "--json"
     case devices = "--devices"
     case send = "--send"
@@ -15,7 +19,10 @@ enum CommandOption: String, CaseIterable, Sendable {
     var users: [SettingUser] {
         switch self {
         case .dryRun: [.migrate]
-        case .json: [.devices, .check, .send]
+        case .limit, .follow: [.deliveries]
+        case .days: [.stats]
+        case .yes: [.revoke]
+        case .json: .inspecting + [.check, .send]
         case .devices, .send: [.check]
         case .url, .title, .body, .eventType, .session, .caFile: [.send]
         }
@@ -34,7 +41,9 @@ enum CommandOption: String, CaseIterable, Sendable {
     /// What it takes.
     var value: Value {
         switch self {
-        case .dryRun, .json, .devices, .send: .none
+        case .limit: .number(1...Bounds.deliveriesShownMax)
+        case .days: .number(1...Bounds.statsDaysMax)
+        case .dryRun, .follow, .yes, .json, .devices, .send: .none
         case .url: .text("URL")
         case .title, .body: .text("TEXT")
         case .eventType: .text(EventType.allCases.map(\.rawValue).joined(separator: "|"))
@@ -50,6 +59,10 @@ enum CommandOption: String, CaseIterable, Sendable {
     var summary: String {
         switch self {
         case .dryRun: "Print the SQL that would be run, and run none of it."
+        case .limit: "Show at most N deliveries. Default: \(Bounds.deliveriesShownDefault)."
+        case .follow: "Then show each delivery as it comes, until Ctrl-C; oldest first."
+        case .days: "Count N days, today included. Default: \(Bounds.statsDaysDefault)."
+        case .yes: "Don't ask whether it is meant."
         case .json: "Print JSON; times are ISO 8601 in UTC."
         case .devices: "Look at a secret's devices too, and ask for the secret where none is given."
         case .send: "Send a test push to the secret's devices; implies --devices."

@@ -15,6 +15,6 @@ enum ExitStatus: Int32, Error, Sendable {
     case software = 70
     /// `EX_CONFIG`: the configuration is wrong.
     case configuration = 78
-    /// A second SIGTERM or SIGINT: not everything in flight was finished.
+    /// A command that SIGTERM or SIGINT has ended, or a relay at the second one: not everything in flight was finished.
     case interrupted = 130
 }

@@ -8,6 +8,9 @@ enum HelpText {
         case .migrate: command(.migrate, migrate)
         case .copy: command(.copy, copy)
         case .devices: command(.devices, devices)
+        case .deliveries: command(.deliveries, deliveries)
+        case .stats: command(.stats, stats)
+        case .revoke: command(.revoke, revoke)
         case .check: command(.check, check)
         case .send: command(.send, send)
         case .health: command(.health, health)
@@ -24,6 +27,9 @@ enum HelpText {
                relay migrate [--dry-run] [--SETTING VALUE]...
                relay copy --from URL --to URL [--merge]
                relay devices [--json] [--SETTING VALUE]...
+               relay deliveries [--limit N] [--follow] [--json] [--SETTING VALUE]...
+               relay stats [--days N] [--json] [--SETTING VALUE]...
+               relay revoke [--yes] [--json] [--SETTING VALUE]...
                relay check [--json] [--devices] [--send] [--SETTING VALUE]...
                relay send [--url URL] [--title TEXT] [--body TEXT] [--event-type TYPE] [--json]
                relay health [--SETTING VALUE]...
@@ -34,6 +40,10 @@ enum HelpText {
         migrate   Bring the database's tables up to date and exit. serve does it too when it starts.
         copy      Copy everything from one database to another, of the same engine or not.
         devices   Show a secret's devices, and how the last push to each ended.
+        deliveries
+                  Show a secret's delivery log: how each push to its devices ended.
+        stats     Count events and pushes by day, and what is there now.
+        revoke    Remove a secret's devices, the pushes that wait for them and its receipts.
         check     Find out why nothing arrives: settings, key, clock, APNs, database, certificate.
         send      Send a notification through a relay that runs.
         health    Ask the relay on this machine for GET /health: exit status 0 when it serves, 1 when not.
@@ -79,6 +89,33 @@ enum HelpText {
 
         Shows the devices of a secret and how the last push to each ended, also beside a relay that runs.
         Of a token only the end is shown. With --json it prints what POST /v1/device/list answers.
+        """
+
+    private static let deliveries = """
+        Usage: relay deliveries [--limit N] [--follow] [--json] [--SETTING VALUE]...
+
+        Shows how the pushes to a secret's devices ended, newest first, also beside a relay that runs.
+        Rows are kept for RELAY_LOG_RETENTION. A push that waits comes here when it has ended.
+        With --follow and --json each delivery is a JSON object on a line of its own.
+        """
+
+    private static let stats = """
+        Usage: relay stats [--days N] [--json] [--SETTING VALUE]...
+
+        Counts events and pushes by day in UTC and by how they ended, and what is there now: of the
+        whole database, or of the one secret that RELAY_SECRET or --secret-file gives. It reads
+        the days' part of the delivery log, some thousand rows at a time, also beside a relay that runs.
+        """
+
+    private static let revoke = """
+        Usage: relay revoke [--yes] [--json] [--SETTING VALUE]...
+
+        Removes a secret's devices, the pushes that wait for them and its receipts, after it has shown
+        how many there are and asked. The delivery log stays. Beside a relay that runs on a SQLite file
+        that relay is asked to do it, at its RELAY_ADMIN_LISTEN. A second run finds nothing to do.
+
+        Whoever knows the secret can register a device again, but only its own: give the phone and the
+        OpenCode server a new one.
         """
 
     private static let check = """

@@ -42,6 +42,12 @@ enum Program {
             case .copy: return CopyCommand.run(try CopyConfiguration(sources))
             case .devices:
                 return DevicesCommand.run(try inspection(), options, style)
+            case .deliveries:
+                return DeliveriesCommand.run(try inspection(), options, style)
+            case .stats:
+                return StatsCommand.run(try inspection(), options, style)
+            case .revoke:
+                return RevokeCommand.run(try inspection(), options)
             case .check: return CheckCommand.run(sources, options, style)
             case .send: return SendCommand.run(try SendConfiguration(sources, options), options, style)
             case .health: return HealthCommand.run(try HealthConfiguration(sources))

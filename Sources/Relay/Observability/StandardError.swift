@@ -18,6 +18,12 @@ enum StandardError {
 
 /// Standard output, where goes what a command was asked to print.
 enum StandardOutput {
+    /// Whether somebody still reads: false when the other end of a pipe is closed.
+    static var isRead: Bool {
+        var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+        return poll(&output, 1, 0) <= 0 || output.revents & Int16(POLLERR | POLLHUP | POLLNVAL) == 0
+    }
+
     /// Writes a text as it is; false when nobody reads any more.
     @discardableResult
     static func write(_ text: String) -> Bool {

@@ -131,6 +131,13 @@ struct Pushing {
     private func devices(of order: Order) async throws(APIError) -> [Device] {
         guard !services.slots.refuses(1) else { throw APIError(.overloaded, limit: .pushes) }
         do throws(StorageError) {
+            let devices = try await shared.storage.devices(of: order.key)
+            guard devices.contains(where: { $0.secretHash != order.key.primary }) else { return devices }
+            // Before anything is sent: what is stored for a device later must find it under the hash it has now.
+            guard try await shared.storage.rehash(order.key) else { return devices }
+            shared.log(
+                .info, "secret.rehashed",
+                [.secretHash(order.key.primary), .count("devices", devices.count)])
             return try await shared.storage.devices(of: order.key)
         } catch {
             throw APIError(error)

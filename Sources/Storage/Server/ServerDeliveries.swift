@@ -31,13 +31,33 @@ struct ServerDeliveries<Connection: SQLConnection> {
         let row: (SQLRow) throws(SQLFailure) -> Void = { row throws(SQLFailure) in
             deliveries.append(try Self.delivery(row))
         }
-        if let legacy = key.legacy {
-            let hashes: [SQLValue] = [.hash(key.primary), .hash(legacy)]
-            try session.query(statements.pageOfBoth, hashes + bounds, row: row)
-        } else {
-            try session.query(statements.page, [.hash(key.primary)] + bounds, row: row)
+        for hash in key.hashes { try session.query(statements.page, [.hash(hash)] + bounds, row: row) }
+        return !key.hasLegacy ? deliveries : deliveries.newestFirst(limit)
+    }
+
+    func tally(
+        of hash: SecretHash?, from start: EpochMilliseconds, before end: EpochMilliseconds, limit: Int
+    ) throws(SQLFailure) -> DeliveryTally {
+        let span = (hash == nil ? "" : "secret_hash = ? AND ") + "created_at >= ? AND created_at < ?"
+        let from: [SQLValue] = (hash.map { [.hash($0)] } ?? []) + [.integer(start)]
+        let next = try session.connection.integer(
+            "SELECT created_at FROM delivery_log WHERE \(span) ORDER BY created_at LIMIT 1 OFFSET ?",
+            from + [.integer(end), .integer(Int64(max(limit, 1)))])
+        var tally = DeliveryTally(end: DeliveryTally.end(from: start, next: next, before: end))
+        let values = from + [.integer(tally.end)]
+        try session.query(
+            "SELECT status, error, count(*) FROM delivery_log WHERE \(span) GROUP BY status, error", values
+        ) { row throws(SQLFailure) in
+            guard let status = DeliveryStatus(rawValue: try row.text(0)) else { throw row.wrong(0) }
+            tally.add(status, try row.optionalText(1), count: Int(try row.integer(2)))
         }
-        return deliveries
+        let events = try session.connection.integer(
+            """
+            SELECT count(*) FROM (SELECT DISTINCT secret_hash, event_type, session_id, created_at
+                FROM delivery_log WHERE \(span)) AS events
+            """, values)
+        tally.events = Int(events ?? 0)
+        return tally
     }
 
     func prune(before time: EpochMilliseconds, limit: Int) throws(SQLFailure) -> Int {

@@ -13,21 +13,13 @@ struct ServerDevices<Connection: SQLConnection> {
 
     func devices(of key: SecretKey) throws(SQLFailure) -> [Device] {
         var devices: [Device] = []
-        if let legacy = key.legacy {
-            let sql = "SELECT \(Self.columns()) FROM device_registration WHERE secret_hash IN (?, ?)"
-            try session.query(sql, [.hash(key.primary), .hash(legacy)]) { row throws(SQLFailure) in
-                devices.append(try Self.device(row))
-            }
-            // By bytes: Swift takes canonically equal texts for equal.
-            let current = devices.filter { $0.secretHash == key.primary }.map { Array($0.token.utf8) }
-            let tokens = Set(current)
-            devices.removeAll { $0.secretHash == legacy && tokens.contains(Array($0.token.utf8)) }
-        } else {
-            let sql = "SELECT \(Self.columns()) FROM device_registration WHERE secret_hash = ?"
-            try session.query(sql, [.hash(key.primary)]) { row throws(SQLFailure) in
-                devices.append(try Self.device(row))
-            }
+        let isOne = !key.hasLegacy
+        let hashes = isOne ? "= ?" : "IN (\(ServerStatements.anyHash))"
+        let sql = "SELECT \(Self.columns()) FROM device_registration WHERE secret_hash \(hashes)"
+        try session.query(sql, isOne ? [.hash(key.primary)] : .anyHash(of: key)) { row throws(SQLFailure) in
+            devices.append(try Self.device(row))
         }
+        devices = key.once(devices)
         guard devices.count > 1 else { return devices }
         return devices.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
     }
@@ -36,14 +28,10 @@ struct ServerDevices<Connection: SQLConnection> {
     func register(
         _ registration: Registration, _ key: SecretKey, limit: Int
     ) throws(SQLFailure) -> RegistrationResult {
-        let legacy = try hashWithRows(key.legacy)
-        if legacy == nil, try update(registration, key) { return try updatedResult(registration, key) }
+        let legacy = try hashesWithRows(key.legacy)
+        if legacy.isEmpty, try update(registration, key) { return try updatedResult(registration, key) }
         return try session.transaction { () throws(SQLFailure) in
-            // In one order everywhere. A relay without the pepper registers under the legacy hash meanwhile.
-            for hash in [key.primary, legacy].compactMap(\.self).sorted(by: { $0.hex < $1.hex }) {
-                try session.lock(hash, statements)
-            }
-            if let legacy { try move(from: legacy, to: key.primary) }
+            try moveAll(from: legacy, to: key.primary)
             if try update(registration, key) { return try updatedResult(registration, key) }
             let sql = "SELECT count(*) FROM device_registration WHERE secret_hash = ?"
             guard try integer(sql, [.hash(key.primary)]) ?? 0 < limit else { return .limitReached }
@@ -56,6 +44,14 @@ struct ServerDevices<Connection: SQLConnection> {
         }
     }
 
+    /// Moves all rows of a secret to its primary hash; false when there were none under others.
+    func rehash(_ key: SecretKey) throws(SQLFailure) -> Bool {
+        let legacy = try hashesWithRows(key.legacy)
+        guard !legacy.isEmpty else { return false }
+        try session.transaction { () throws(SQLFailure) in try moveAll(from: legacy, to: key.primary) }
+        return true
+    }
+
     func unregister(_ token: String, _ key: SecretKey) throws(SQLFailure) -> Bool {
         if let wasThere = try unregisterOnce(token, key) { return wasThere }
         // It was there and is gone: removed, or moved to the primary hash meanwhile.
@@ -66,8 +62,10 @@ struct ServerDevices<Connection: SQLConnection> {
     private func unregisterOnce(_ token: String, _ key: SecretKey) throws(SQLFailure) -> Bool? {
         var rows: [(hash: SecretHash, id: String)] = []
         try session.query(
-            "SELECT secret_hash, id FROM device_registration WHERE secret_hash IN (?, ?) AND device_token = ?",
-            [.hash(key.primary), .hash(key.legacy ?? key.primary), .text(token)]
+            """
+            SELECT secret_hash, id FROM device_registration
+            WHERE secret_hash IN (\(ServerStatements.anyHash)) AND device_token = ?
+            """, .anyHash(of: key) + [.text(token)]
         ) { row throws(SQLFailure) in rows.append((try row.hash(0), try row.text(1))) }
         guard !rows.isEmpty else { return false }
         return try session.transaction { () throws(SQLFailure) in
@@ -174,14 +172,25 @@ extension ServerDevices {
             values + Self.details(device.details))
     }
 
-    /// The hash, if it has rows.
-    private func hashWithRows(_ hash: SecretHash?) throws(SQLFailure) -> SecretHash? {
-        guard let hash else { return nil }
-        for table in ["device_registration", "pending_push"] {
-            let sql = "SELECT created_at FROM \(table) WHERE secret_hash = ? LIMIT 1"
-            if try integer(sql, [.hash(hash)]) != nil { return hash }
+    /// Those of the hashes that have rows.
+    private func hashesWithRows(_ hashes: [SecretHash]) throws(SQLFailure) -> [SecretHash] {
+        var found: [SecretHash] = []
+        for hash in hashes {
+            for table in ["device_registration", "pending_push"] where found.last != hash {
+                let sql = "SELECT created_at FROM \(table) WHERE secret_hash = ? LIMIT 1"
+                if try integer(sql, [.hash(hash)]) != nil { found.append(hash) }
+            }
         }
-        return nil
+        return found
+    }
+
+    /// Locks a secret under all these hashes, and moves its rows to the primary one; within a transaction.
+    private func moveAll(from legacy: [SecretHash], to primary: SecretHash) throws(SQLFailure) {
+        // In one order everywhere. A relay without the pepper registers under a legacy hash meanwhile.
+        for hash in ([primary] + legacy).sorted(by: { $0.hex < $1.hex }) {
+            try session.lock(hash, statements)
+        }
+        for hash in legacy { try move(from: hash, to: primary) }
     }
 
     /// Moves all rows of a secret to its primary hash; where a token has both, the primary row stays.

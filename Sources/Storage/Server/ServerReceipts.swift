@@ -16,7 +16,7 @@ struct ServerReceipts<Connection: SQLConnection> {
     }
 
     func claim(_ event: EventClaim) throws(SQLFailure) -> EventClaimResult {
-        if event.key.legacy == nil, try insert(event) { return .claimed }
+        if !event.key.hasLegacy, try insert(event) { return .claimed }
         for _ in 0..<Self.claimAttemptsMax {
             let receipts = try receipts(of: event)
             if let standing = receipts.first(where: { $0.expiresAt > event.at }),
@@ -69,9 +69,8 @@ extension ServerReceipts {
         try session.query(
             """
             SELECT secret_hash, content_digest, claim_id, lease_until, answer, expires_at FROM event_receipt
-            WHERE secret_hash IN (?, ?) AND event_id = ?
-            """,
-            [.hash(event.key.primary), .hash(event.key.legacy ?? event.key.primary), .text(event.eventID)]
+            WHERE secret_hash IN (\(ServerStatements.anyHash)) AND event_id = ?
+            """, .anyHash(of: event.key) + [.text(event.eventID)]
         ) { row throws(SQLFailure) in
             receipts.append(
                 Receipt(
@@ -93,7 +92,7 @@ extension ServerReceipts {
 
     /// Takes the event over, unless another caller has changed a receipt since it was read.
     private func take(_ event: EventClaim, from receipts: [Receipt]) throws(SQLFailure) -> Bool {
-        if let legacy = receipts.first(where: { $0.hash != event.key.primary }) {
+        for legacy in receipts where legacy.hash != event.key.primary {
             guard try delete(legacy, event) else { return false }
         }
         guard let primary = receipts.first(where: { $0.hash == event.key.primary }) else {

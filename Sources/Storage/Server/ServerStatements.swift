@@ -11,9 +11,14 @@ struct ServerStatements: Sendable {
     let insertPushesUnlessPresent: Insertion
     let deleteOldDeliveries: String
     let deleteOldReceipts: String
-    /// A page of one hash's log, and of two.
+    /// A page of one hash's log.
     let page: String
-    let pageOfBoth: String
+    let revokeDevices: String
+    let revokePushes: String
+    let revokeReceipts: String
+
+    /// A place for each hash that a key may have, for `IN (…)`; `[SQLValue].anyHash(of:)` fills them.
+    static let anyHash = Array(repeating: "?", count: SecretKey.legacyMax + 1).joined(separator: ", ")
 
     init(_ dialect: SQLDialect) {
         makeLock = dialect.insertUnlessPresent(
@@ -40,8 +45,15 @@ struct ServerStatements: Sendable {
             LimitedDeletion(
                 from: "event_receipt", key: ["secret_hash", "event_id"], where: "expires_at <= ?",
                 orderedBy: "expires_at"))
-        page = Self.page(where: "secret_hash = ?", dialect)
-        pageOfBoth = Self.page(where: "secret_hash IN (?, ?)", dialect)
+        page = Self.page(dialect)
+        func revocation(_ table: String, _ column: String) -> String {
+            dialect.deleteFirst(
+                LimitedDeletion(
+                    from: table, key: ["secret_hash", column], where: "secret_hash = ?", orderedBy: column))
+        }
+        revokeDevices = revocation("device_registration", "device_token")
+        revokePushes = revocation("pending_push", "id")
+        revokeReceipts = revocation("event_receipt", "event_id")
     }
 
     private static let deliveryColumns = [
@@ -54,12 +66,12 @@ struct ServerStatements: Sendable {
         "collapse_id", "attempts", "due_at", "lease_owner", "created_at", "expires_at",
     ]
 
-    private static func page(where secret: String, _ dialect: SQLDialect) -> String {
+    private static func page(_ dialect: SQLDialect) -> String {
         let id = dialect.bytewise("id")
         // The first bound on created_at says nothing new; an index can be read up to it.
         return """
             SELECT \(deliveryColumns.joined(separator: ", ")) FROM delivery_log
-            WHERE \(secret) AND created_at <= ? AND (created_at < ? OR created_at = ? AND \(id) < ?)
+            WHERE secret_hash = ? AND created_at <= ? AND (created_at < ? OR created_at = ? AND \(id) < ?)
             ORDER BY created_at DESC, \(id) DESC LIMIT ?
             """
     }
@@ -95,4 +107,9 @@ struct Insertion: Sendable {
     static func into(_ table: String, _ columns: [String]) -> String {
         "INTO \(table) (\(columns.joined(separator: ", "))) VALUES "
     }
+}
+
+extension [SQLValue] {
+    /// Each hash of a key, where a statement has `ServerStatements.anyHash`.
+    static func anyHash(of key: SecretKey) -> [SQLValue] { key.hashesPadded.map { .hash($0) } }
 }

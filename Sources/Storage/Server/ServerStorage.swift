@@ -5,7 +5,7 @@
 ///   is known to be down it fails at once as `unavailable`; the pool notices by itself when the server is back.
 /// - A transaction that the server takes back (deadlock, serialization failure) is run again.
 /// - A call whose connection was lost is run once more on another. Where the first may have been committed the second
-///   comes to the same result, save that `unregister`, `remove` and the prunes then tell only of what was left.
+///   comes to the same result, save that `unregister`, `remove`, `revoke` and the prunes then tell only of what was left.
 ///
 /// Its SQL keeps to what PostgreSQL, MySQL and the engines that speak their protocols have in common: every
 /// statement on an event's way names `secret_hash`, and correctness rests on unique keys and row locks alone.
@@ -122,6 +122,14 @@ extension ServerStorage {
     package func devices(of key: SecretKey) async throws(StorageError) -> [Device] {
         try await read { [statements] session throws(SQLFailure) in
             try ServerDevices(session: session, statements: statements).devices(of: key)
+        }
+    }
+
+    /// As `Storage` says.
+    package func rehash(_ key: SecretKey) async throws(StorageError) -> Bool {
+        guard key.hasLegacy else { return false }
+        return try await write { [statements] session throws(SQLFailure) in
+            try ServerDevices(session: session, statements: statements).rehash(key)
         }
     }
 
@@ -253,6 +261,41 @@ extension ServerStorage {
         try await read { session throws(SQLFailure) in
             let sql = "SELECT count(*) FROM (SELECT due_at FROM pending_push LIMIT ?) AS counted"
             return Int(try session.connection.integer(sql, [.integer(Int64(max(limit, 0)))]) ?? 0)
+        }
+    }
+}
+
+// MARK: - All that a secret has, and all that is there
+
+extension ServerStorage {
+    /// As `Storage` says.
+    package func holdings(of key: SecretKey) async throws(StorageError) -> Holdings {
+        try await read { [statements] session throws(SQLFailure) in
+            try ServerSecrets(session: session, statements: statements).holdings(of: key)
+        }
+    }
+
+    /// As `Storage` says.
+    package func revoke(_ key: SecretKey, limit: Int) async throws(StorageError) -> Holdings {
+        try await write { [statements] session throws(SQLFailure) in
+            try ServerSecrets(session: session, statements: statements).revoke(key, limit: limit)
+        }
+    }
+
+    /// As `Storage` says.
+    package func tally(
+        of hash: SecretHash?, from start: EpochMilliseconds, before end: EpochMilliseconds, limit: Int
+    ) async throws(StorageError) -> DeliveryTally {
+        try await read { [statements] session throws(SQLFailure) in
+            try ServerDeliveries(session: session, statements: statements)
+                .tally(of: hash, from: start, before: end, limit: limit)
+        }
+    }
+
+    /// As `Storage` says.
+    package func census(ofShare share: UInt8) async throws(StorageError) -> Census {
+        try await read { [statements] session throws(SQLFailure) in
+            try ServerSecrets(session: session, statements: statements).census(ofShare: share)
         }
     }
 }

@@ -48,6 +48,21 @@ struct InvocationTests {
         #expect(MigrateCommand.sql(of: [], place: "SQLite r.db").contains("is up to date"))
     }
 
+    @Test("Options are a command's own, and some have a number")
+    func options() throws {
+        var options = CommandOptions(.follow, .json)
+        try options.add(.limit, "20")
+        #expect(
+            try Invocation.parse(["deliveries", "--limit", "20", "--follow", "--json"])
+                == .run(.deliveries, flags: [:], options: options))
+        let days = try Invocation.parse(["stats", "--days=3", "--database-url", "sqlite:r.db"])
+        guard case .run(.stats, flags: ["DATABASE_URL": "sqlite:r.db"], let given) = days else {
+            Issue.record("\(days)")
+            return
+        }
+        #expect(given.number(.days) == 3 && given.has(.days) && !given.has(.json))
+    }
+
     @Test("A flag's value follows it or stands behind an equals sign")
     func flags() throws {
         #expect(
@@ -75,7 +90,7 @@ struct InvocationTests {
             (["sevre"], "there is no command \"sevre\"; did you mean serve?"),
             (
                 ["frobnicate"],
-                "there is no command \"frobnicate\"; there are serve, migrate, copy, devices, check, send and health"
+                "there is no command \"frobnicate\"; there are serve, migrate, copy, devices, deliveries, stats, revoke, check, send and health"
             ),
             (["--prot", "1"], "there is no flag --prot; did you mean --port?"),
             (["-p", "1"], "there is no flag \"-p\""),
@@ -92,6 +107,14 @@ struct InvocationTests {
             (["devices", "--secret", "hunter2"], Settings.secret.row.flagRefusal ?? ""),
             (["devices", "--secret=hunter2"], Settings.secret.row.flagRefusal ?? ""),
             (["serve", "--json"], "there is no flag --json"),
+            (["deliveries", "--limit"], "--limit needs a number"),
+            (["deliveries", "--limit="], "--limit needs a number"),
+            (["deliveries", "--limit", "0"], "--limit is \"0\": expected a whole number from 1 to 10000"),
+            (["stats", "--days=x"], "--days is \"x\": expected a whole number from 1 to 400"),
+            (
+                ["deliveries", "--limit", "--follow"],
+                "--limit is \"--follow\": expected a whole number from 1 to 10000"
+            ),
         ])
     func problems(arguments: [String], sentence: String) {
         #expect(throws: UsageProblem(description: sentence)) { try Invocation.parse(arguments) }

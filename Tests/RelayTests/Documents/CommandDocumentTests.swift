@@ -32,14 +32,46 @@ struct CommandDocumentTests {
 private enum CommandExamples {
     static var all: [(name: String, command: String, output: String)] {
         [
+            ("devices", "devices", DevicesCommand.text(list, of: key, .plain)),
+            ("deliveries", "deliveries --limit 3", view.text(log, of: key, .plain)),
+            ("follow", "deliveries --follow --json --limit 1", view.jsonLines([log[0]])),
+            ("stats", "stats --days 3", report.text(.plain)),
             (
-                "devices", "devices",
-                DevicesCommand.text(DeviceList(devices: devices, last: last), of: key, .plain)
-            )
+                "revoke", "revoke",
+                RevokeCommand.question(holdings, of: key) + "yes\n"
+                    + RevokeCommand.removed(holdings, of: key)
+            ),
+            ("stats json", "stats --days 1 --json", today.json),
         ]
     }
 
     private static let key = SecretHasher().key(of: Secret("Kx3s0Q9-secret-of-yours"))
+    private static let holdings = Holdings(devices: 2, pushes: 1, receipts: 14)
+    private static let list = DeviceList(devices: devices, last: last)
+    private static let view = DeliveryView(devices: devices)
+    private static let log =
+        last + [
+            delivery("3", .failed, "Unregistered", now - 9_000_000, event: "permission", session: "ses_9")
+        ]
+
+    private static let report = StatsReport(
+        key: nil,
+        days: [
+            day(-2, 1_893, 3_120, ["TooManyRequests": 12, "Unregistered": 4]),
+            day(-1, 2_204, 3_871, ["Unregistered": 3, "BadDeviceToken": 2, "Expired": 1, "Timeout": 1]),
+            day(0, 1_240, 2_069, [:]),
+        ], now: Census(secrets: 391, devices: 702, waiting: 5))
+    private static let today = StatsReport(
+        key: nil, days: [day(0, 1_240, 2_069, ["Expired": 1])], now: report.now)
+
+    private static func day(
+        _ offset: Int64, _ events: Int, _ sent: Int, _ failed: [String: Int]
+    ) -> StatsReport.Day {
+        var day = StatsReport.Day(number: now / StatsReport.dayMilliseconds + offset)
+        day.add(DeliveryTally(events: events, sent: sent, failed: failed, end: day.end))
+        return day
+    }
+
     private static let now: EpochMilliseconds = 1_795_265_257_123
 
     private static let devices = [
@@ -61,10 +93,11 @@ private enum CommandExamples {
     }
 
     private static func delivery(
-        _ device: String, _ status: DeliveryStatus, _ error: String?, _ time: EpochMilliseconds
+        _ device: String, _ status: DeliveryStatus, _ error: String?, _ time: EpochMilliseconds,
+        event: String = "complete", session: String = "ses_1"
     ) -> Delivery {
         Delivery(
-            id: "01a1fe7c-\(device)", secretHash: key.primary, eventType: "complete",
-            sessionID: "ses_1", status: status, error: error, createdAt: time, deviceID: device)
+            id: "01a1fe7c-\(device)", secretHash: key.primary, eventType: event, sessionID: session,
+            status: status, error: error, createdAt: time, deviceID: device)
     }
 }

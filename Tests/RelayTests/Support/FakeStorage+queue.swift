@@ -70,6 +70,66 @@ extension FakeStorage {
     }
 }
 
+extension FakeStorage {
+    func rehash(_ key: SecretKey) async throws(StorageError) -> Bool {
+        try checked { state in
+            let found = state.devices.indices.filter { key.legacy.contains(state.devices[$0].secretHash) }
+            for index in found {
+                let old = state.devices[index]
+                state.devices[index] = Device(
+                    id: old.id, secretHash: key.primary, token: old.token, bundleID: old.bundleID,
+                    environment: old.environment, createdAt: old.createdAt, updatedAt: old.updatedAt,
+                    details: old.details)
+            }
+            return !found.isEmpty
+        }
+    }
+
+    func holdings(of key: SecretKey) async throws(StorageError) -> Holdings {
+        try checked { state in state.holdings(of: key) }
+    }
+
+    func revoke(_ key: SecretKey, limit: Int) async throws(StorageError) -> Holdings {
+        try checked { state in
+            let all = state.holdings(of: key)
+            state.devices.removeAll { key.hashes.contains($0.secretHash) }
+            state.pending.removeAll { key.hashes.contains($0.push.secretHash) }
+            state.receipts.removeAll { $0.claim.key.primary == key.primary }
+            return all
+        }
+    }
+
+    func tally(
+        of hash: SecretHash?, from start: EpochMilliseconds, before end: EpochMilliseconds, limit: Int
+    ) async throws(StorageError) -> DeliveryTally {
+        try checked { state in
+            var tally = DeliveryTally(end: end)
+            for row in state.deliveries where (start..<end).contains(row.createdAt) {
+                guard hash == nil || row.secretHash == hash else { continue }
+                tally.add(row.status, row.error, count: 1)
+            }
+            return tally
+        }
+    }
+
+    func census(ofShare share: UInt8) async throws(StorageError) -> Census {
+        try checked { state in
+            guard share == 0 else { return Census() }
+            let secrets = Set(state.devices.map(\.secretHash)).count
+            return Census(secrets: secrets, devices: state.devices.count, waiting: state.pending.count)
+        }
+    }
+}
+
+extension FakeStorage.State {
+    fileprivate func holdings(of key: SecretKey) -> Holdings {
+        Holdings(
+            devices: devices.count { key.hashes.contains($0.secretHash) },
+            pushes: pending.count { key.hashes.contains($0.push.secretHash) },
+            receipts: receipts.count { $0.claim.key.primary == key.primary })
+    }
+}
+
 extension PendingPush {
     fileprivate func again(dueAt: EpochMilliseconds, attempts: Int) -> PendingPush {
         PendingPush(

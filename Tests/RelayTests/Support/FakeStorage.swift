@@ -99,7 +99,7 @@ final class FakeStorage: Storage {
     }
 
     func devices(of key: SecretKey) async throws(StorageError) -> [Device] {
-        try checked { state in state.devices.filter { $0.secretHash == key.primary } }
+        try checked { state in key.once(state.devices.filter { key.hashes.contains($0.secretHash) }) }
     }
 
     func setEnvironment(

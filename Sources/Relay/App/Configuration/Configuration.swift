@@ -307,7 +307,7 @@ struct DeliveryConfiguration: Sendable {
 
     init(_ reader: inout SettingReader) {
         secretBytesMin = reader.read(Settings.secretBytesMin)
-        hasher = reader.read(Settings.secretPepper) ?? SecretHasher()
+        hasher = SecretHasher(&reader)
         devicesPerSecretMax = reader.read(Settings.devicesPerSecretMax)
         eventDeadline = reader.read(Settings.eventDeadline)
         pushesPerEventMax = reader.read(Settings.pushesPerEventMax)

@@ -8,6 +8,8 @@ struct InspectionConfiguration: Sendable {
     var hasher: SecretHasher
     /// `nil` when none was given.
     var secret: Secret?
+    /// Where a relay that runs can be asked; `off` for commands that ask none.
+    var admin: ListenAddress
 
     /// Reads the settings of a command; see ``ServeConfiguration``.
     init(_ sources: SettingSources, user: SettingUser) throws(ConfigurationProblems) {
@@ -16,8 +18,9 @@ struct InspectionConfiguration: Sendable {
         options = ServerOptions()
         options.connectionsMax = Bounds.commandConnectionsMax
         options.callTimeout = reader.read(Settings.databaseTimeout)
-        hasher = reader.read(Settings.secretPepper) ?? SecretHasher()
+        hasher = SecretHasher(&reader)
         secret = reader.read(Settings.secret)
+        admin = user == .revoke ? reader.read(Settings.adminListen) : .off
         reader.noteUnknownNames()
         guard reader.problems.isEmpty else { throw ConfigurationProblems(reader.problems, user: user) }
     }

@@ -33,12 +33,12 @@ enum SettingGroup: String, CaseIterable, Sendable {
 
 /// The commands that read settings.
 enum SettingUser: String, CaseIterable, Sendable {
-    case serve, migrate, copy, devices, check, send, health
+    case serve, migrate, copy, devices, deliveries, stats, revoke, check, send, health
 }
 
 extension [SettingUser] {
     /// The commands that look into the database for a person.
-    static let inspecting: [SettingUser] = [.devices]
+    static let inspecting: [SettingUser] = [.devices, .deliveries, .stats, .revoke]
 }
 
 /// What the table says about one setting, whatever its type.

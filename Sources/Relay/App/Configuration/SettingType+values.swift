@@ -122,12 +122,23 @@ enum DurationText {
     }
 }
 
-extension SettingType where Value == SecretHasher {
+extension SettingType where Value == Secret {
     /// A key for the hashes of secrets.
     static let pepper = SettingType(
         accepts: "at least \(SecretHasher.pepperBytesMin) bytes",
-        parse: { text in SecretHasher(pepper: Secret(text)).map(Result.success) ?? .failure(.notAccepted) },
+        parse: { text in
+            text.utf8.count >= SecretHasher.pepperBytesMin ? .success(Secret(text)) : .failure(.notAccepted)
+        },
         render: { _ in "" })
+}
+
+extension SecretHasher {
+    /// The hasher that the settings describe; each pepper was checked when it was read.
+    init(_ reader: inout SettingReader) {
+        let pepper = reader.read(Settings.secretPepper)
+        let other = reader.read(Settings.secretPepperOther)
+        self = SecretHasher(pepper: pepper, other: other) ?? SecretHasher()
+    }
 }
 
 extension SettingType where Value == Secret {

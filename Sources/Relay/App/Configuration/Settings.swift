@@ -14,7 +14,8 @@ enum Settings {
         appsFile.row, productionURL.row, sandboxURL.row, caFile.row, sound.row, timeToLive.row,
         apnsConnectionsMax.row,
         connectTimeout.row, pushTimeout.row,
-        secretBytesMin.row, secretPepper.row, devicesPerSecretMax.row, eventDeadline.row,
+        secretBytesMin.row, secretPepper.row, secretPepperOther.row, devicesPerSecretMax.row,
+        eventDeadline.row,
         pushesPerEventMax.row, pushesMax.row, queueMax.row, queuePerSecretMax.row, retryDelayMax.row,
         readyQueueAge.row, logRetention.row,
         eventsPerMinute.row, registrationsPerMinute.row, unknownSecretsPerMinute.row, trustedProxies.row,
@@ -37,7 +38,8 @@ enum Settings {
         "The address to listen on. 0.0.0.0 is every IPv4 address, :: every address.")
     static let adminListen = Setting(
         "RELAY_ADMIN_LISTEN", .server, .listenAddress, default: .loopback(port: 9090),
-        "Where Prometheus finds /metrics; docs/METRICS.md. Whoever reaches it sees counts of every app, so keep it from "
+        users: [.serve, .revoke],
+        "Where Prometheus finds /metrics; docs/METRICS.md. relay revoke asks there, too. Whoever reaches it sees counts of every app, so keep it from "
             + "strangers. Relays on one machine need a port each; port 0 takes any free one.")
     static let loops = Setting(
         "RELAY_LOOPS", .server, optional: .integer(1...64), unset: "one per core, at most 8",
@@ -157,6 +159,11 @@ enum Settings {
         users: [.serve] + .inspecting,
         "A key for the hashes under which registrations are kept. Those kept without it are still found; without "
             + "it those kept with it are lost.")
+    static let secretPepperOther = Setting(
+        "RELAY_SECRET_PEPPER_OTHER", .delivery, optional: .pepper, unset: "there is no other", secret: true,
+        users: [.serve] + .inspecting,
+        "Another key under whose hashes registrations are found: the one before, or the next. docs/ROTATION.md "
+            + "changes RELAY_SECRET_PEPPER with it and loses none.")
     static let devicesPerSecretMax = Setting(
         "RELAY_DEVICES_PER_SECRET_MAX", .delivery, .integer(1...10_000), default: 50,
         "Devices that may be registered under one secret.")

@@ -15,6 +15,9 @@ enum TerminalPrompt {
     /// Bytes of a line that a terminal hands over whole.
     private static let lineBytesMax = 4096
 
+    /// Whether somebody can be asked.
+    static var isPossible: Bool { isatty(STDIN_FILENO) == 1 }
+
     /// Asks, and waits for a line.
     ///
     /// The terminal is as it was when this returns, however it returns: the signals that end a program are taken from

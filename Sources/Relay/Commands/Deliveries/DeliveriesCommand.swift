@@ -1,0 +1,174 @@
+import JSON
+import Network
+import Storage
+
+/// `relay deliveries`: shows a secret's delivery log, and goes on showing it.
+enum DeliveriesCommand {
+    /// Asks for the secret if it must, and prints.
+    static func run(
+        _ configuration: InspectionConfiguration, _ options: CommandOptions, _ style: OutputStyle
+    ) -> ExitStatus {
+        let secret: Secret
+        do throws(ExitStatus) {
+            secret = try SecretInput.require(configuration.secret)
+        } catch {
+            return error
+        }
+        let key = configuration.hasher.key(of: secret)
+        return Inspection.run(configuration) { storage throws(StorageError) in
+            let limit = options.number(.limit) ?? Bounds.deliveriesShownDefault
+            let view = DeliveryView(devices: try await storage.devices(of: key))
+            guard options.has(.follow) else {
+                let rows = try await storage.newestDeliveries(of: key, count: limit)
+                StandardOutput.write(options.has(.json) ? view.json(rows) : view.text(rows, of: key, style))
+                return .success
+            }
+            let follow = Follow(
+                storage: storage, key: key, isJSON: options.has(.json), style: style, view: view)
+            return try await follow.run(showing: limit)
+        }
+    }
+
+    /// The log as it goes on.
+    private struct Follow {
+        let storage: any Storage
+        let key: SecretKey
+        let isJSON: Bool
+        let style: OutputStyle
+        var view: DeliveryView
+
+        /// Shows the newest rows, oldest first, and then each that comes, until nobody reads any more.
+        consuming func run(showing limit: Int) async throws(StorageError) -> ExitStatus {
+            let rows = try await storage.newestDeliveries(of: key, count: max(limit, LogFollower.window))
+            var follower = LogFollower(seen: rows)
+            if !isJSON { StandardOutput.write(view.heading(of: key, style)) }
+            var isPrinted = write(rows.prefix(limit).reversed())
+            var isAway = false
+            while isPrinted, StandardOutput.isRead {
+                try? await Task.sleep(for: Bounds.followInterval)
+                do throws(StorageError) {
+                    let new = follower.take(try await look(follower))
+                    if !new.allSatisfy(view.knowsDevice) {
+                        view = DeliveryView(devices: try await storage.devices(of: key))
+                    }
+                    isPrinted = write(new)
+                    isAway = false
+                } catch {
+                    guard error.isTransient else { throw error }
+                    if !isAway { StandardError.message("\(error.logDetail); trying again") }
+                    isAway = true
+                }
+            }
+            return .success
+        }
+
+        private func look(_ follower: LogFollower) async throws(StorageError) -> [Delivery] {
+            var rows: [Delivery] = []
+            for _ in 0..<Bounds.followPagesMax {
+                let page = try await storage.deliveries(
+                    of: key, before: rows.last?.cursor, limit: LogFollower.window)
+                rows += page
+                guard follower.goesOn(behind: page, of: LogFollower.window) else { break }
+            }
+            return rows
+        }
+
+        private func write(_ rows: [Delivery]) -> Bool {
+            guard !rows.isEmpty else { return true }
+            return StandardOutput.write(isJSON ? view.jsonLines(rows) : view.rows(rows, style))
+        }
+    }
+}
+
+extension Storage {
+    /// The newest rows of a secret's log, newest first, read page by page.
+    func newestDeliveries(of key: SecretKey, count: Int) async throws(StorageError) -> [Delivery] {
+        var rows: [Delivery] = []
+        while rows.count < count {
+            let limit = min(count - rows.count, StorageLimits.lastDeliveriesWindow)
+            let page = try await deliveries(of: key, before: rows.last?.cursor, limit: limit)
+            rows += page
+            guard page.count == limit else { break }
+        }
+        return rows
+    }
+}
+
+/// Rows of the delivery log as they are printed.
+struct DeliveryView: Sendable {
+    /// Masked tokens by the device's `id`.
+    private let tokens: [String: String]
+
+    /// A view that knows the devices that are registered now.
+    init(devices: [Device]) {
+        tokens = Dictionary(devices.map { ($0.id, $0.maskedToken) }, uniquingKeysWith: { $1 })
+    }
+
+    /// Whether a row's device can be named, or the row names none.
+    func knowsDevice(of row: Delivery) -> Bool { row.deviceID.map { tokens[$0] != nil } ?? true }
+
+    /// A table for a person, newest first.
+    func text(_ rows: [Delivery], of key: SecretKey, _ style: OutputStyle) -> String {
+        Self.head(key) + table(rows).text(style)
+    }
+
+    /// What stands above rows that are still to come.
+    func heading(of key: SecretKey, _ style: OutputStyle) -> String {
+        Self.head(key) + table([]).text(style)
+    }
+
+    /// Rows under that heading.
+    func rows(_ rows: [Delivery], _ style: OutputStyle) -> String { table(rows).rowsText(style) }
+
+    /// One JSON object with all rows.
+    func json(_ rows: [Delivery]) -> String {
+        var writer = JSON.Writer(capacity: 64 + 192 * rows.count)
+        writer.beginObject()
+        writer.name("deliveries")
+        writer.beginArray()
+        for row in rows { write(row, to: &writer) }
+        writer.endArray()
+        writer.endObject()
+        return String(decoding: writer.finish(), as: UTF8.self) + "\n"
+    }
+
+    /// A JSON object for each row, on a line of its own.
+    func jsonLines(_ rows: [Delivery]) -> String {
+        rows.map { row in
+            var writer = JSON.Writer()
+            write(row, to: &writer)
+            return String(decoding: writer.finish(), as: UTF8.self) + "\n"
+        }.joined()
+    }
+
+    private static func head(_ key: SecretKey) -> String { "Secret \(key); times in UTC\n" }
+
+    private func table(_ rows: [Delivery]) -> TextTable {
+        var table = TextTable([
+            .init(heading: "TIME", widthMin: 19), .init(heading: "EVENT", widthMin: 10),
+            .init(heading: "DEVICE", widthMin: 9), .init(heading: "OUTCOME", widthMin: 20, widthMax: 40),
+            .init(heading: "SESSION"),
+        ])
+        for row in rows {
+            table.add([
+                .init(Timestamp(row.createdAt).toTheSecond), .init(row.eventType),
+                .init(row.deviceID.map { tokens[$0] ?? "gone" } ?? ""), .outcome(of: row),
+                .init(row.sessionID),
+            ])
+        }
+        return table
+    }
+
+    private func write(_ row: Delivery, to writer: inout JSON.Writer) {
+        writer.beginObject()
+        writer.member("at", Timestamp(row.createdAt).text)
+        writer.member("eventType", row.eventType)
+        writer.member("status", row.status.rawValue)
+        if let error = row.error { writer.member("reason", error) }
+        // A device that is gone has no name any more.
+        if let device = row.deviceID.flatMap({ tokens[$0] }) { writer.member("device", device) }
+        writer.member("sessionID", row.sessionID)
+        writer.member("id", row.id)
+        writer.endObject()
+    }
+}

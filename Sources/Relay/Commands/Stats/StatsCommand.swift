@@ -1,0 +1,85 @@
+import Storage
+
+/// `relay stats`: counts what happened on each day, and what is there now.
+enum StatsCommand {
+    /// Counts, of one secret where one was given, and prints.
+    static func run(
+        _ configuration: InspectionConfiguration, _ options: CommandOptions, _ style: OutputStyle
+    ) -> ExitStatus {
+        let key = configuration.secret.map(configuration.hasher.key)
+        let days = options.number(.days) ?? Bounds.statsDaysDefault
+        return Inspection.run(configuration) { storage throws(StorageError) in
+            let progress = StatsProgress(isTerminal: StandardError.isTerminal)
+            let count = StatsCount(storage: storage, key: key) { progress.show($0) }
+            let report: StatsReport
+            do throws(StorageError) {
+                report = try await count.report(days: days, now: WallClock.system.now)
+            } catch {
+                progress.clear()
+                throw error
+            }
+            progress.clear()
+            StandardOutput.write(options.has(.json) ? report.json : report.text(style))
+            return .success
+        }
+    }
+}
+
+/// Counts in steps, so that no statement takes long however much there is.
+struct StatsCount: Sendable {
+    let storage: any Storage
+    /// The one secret that is counted; `nil` for all.
+    let key: SecretKey?
+    /// Told what was counted so far of a day.
+    var progress: @Sendable (StatsReport.Day) -> Void = { _ in }
+
+    /// Counts whole days in UTC, today the last of them.
+    func report(days: Int, now: EpochMilliseconds) async throws(StorageError) -> StatsReport {
+        let today = now.floorDivided(by: StatsReport.dayMilliseconds)
+        var counted: [StatsReport.Day] = []
+        for number in (today - Int64(days) + 1)...today { counted.append(try await day(number)) }
+        if let key {
+            let holdings = try await storage.holdings(of: key)
+            let secrets = holdings.devices > 0 ? 1 : 0
+            let census = Census(secrets: secrets, devices: holdings.devices, waiting: holdings.pushes)
+            return StatsReport(key: key, days: counted, now: census)
+        }
+        return StatsReport(key: nil, days: counted, now: try await storage.census())
+    }
+
+    private func day(_ number: Int64) async throws(StorageError) -> StatsReport.Day {
+        var day = StatsReport.Day(number: number)
+        let hashes: [SecretHash?] = key?.hashes ?? [nil]
+        for hash in hashes {
+            var from = day.start
+            while from < day.end {
+                let tally = try await storage.tally(
+                    of: hash, from: from, before: day.end, limit: Bounds.statsRowsPerStep)
+                day.add(tally)
+                progress(day)
+                from = tally.end
+            }
+        }
+        return day
+    }
+}
+
+/// A line on a terminal that says how far the counting is.
+private final class StatsProgress: Sendable {
+    private let isTerminal: Bool
+
+    init(isTerminal: Bool) {
+        self.isTerminal = isTerminal
+    }
+
+    func show(_ day: StatsReport.Day) {
+        guard isTerminal, day.pushes > 0 else { return }
+        write("counting \(day.name): \(CopyProgress.grouped(day.pushes)) pushes")
+    }
+
+    func clear() {
+        if isTerminal { write("") }
+    }
+
+    private func write(_ text: String) { StandardError.write(Array("\r\u{1B}[K\(text)".utf8)) }
+}
