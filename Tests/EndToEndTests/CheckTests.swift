@@ -24,6 +24,24 @@ struct CheckTests {
         }
     }
 
+    @Test("tells what it knows while it waits for the rest, and ends at Ctrl-C")
+    func interrupted() async throws {
+        try await CheckStand.run { stand in
+            let silent = try await FakeServer(on: stand.loop)
+            let changes = [
+                "APNS_PRODUCTION_URL": "https://localhost:\(silent.port)", "APNS_CONNECT_TIMEOUT": "60s",
+            ]
+            let program = try Program(
+                "relay", ["check"], environment: stand.environment.merging(changes) { $1 })
+            _ = try await program.line("it knows the key") { $0.hasPrefix("ok       key") }
+            let began = ContinuousClock.now
+            program.signal(SIGINT)
+            #expect(try await program.ended() == 130)
+            // A step alone would have taken 10 s.
+            #expect(ContinuousClock.now - began < .seconds(8))
+        }
+    }
+
     // MARK: Settings and keys
 
     @Test("an unknown setting")

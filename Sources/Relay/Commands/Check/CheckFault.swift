@@ -153,7 +153,9 @@ extension CheckFault {
             "A firewall swallows it, or the server is overloaded: look at it from this machine."
         case .databaseRefused:
             "User, password, database or certificate in DATABASE_URL are not what the server wants; its log says more."
-        case .databaseFolder: "Make the folder, owned by the relay's user, or mend the path in DATABASE_URL."
+        case .databaseFolder:
+            "The folder must be there, and folder and file be the relay's user's: make it so, or mend the path in "
+                + "DATABASE_URL. Run this check as that user."
         case .databaseReadOnly:
             "The relay's user must be able to write the file and its folder; a server must be the primary and grant "
                 + "INSERT, UPDATE and DELETE."
