@@ -19,8 +19,8 @@
 package protocol Storage: Sendable {
     /// Inserts a device or, when the secret has its token already, updates it.
     ///
-    /// On update the bundle and environment follow this call and `updatedAt` becomes the later of its own and the call's
-    /// time; `id` and `createdAt` stay, and so does each of the details that the call leaves nil. The limit counts the secret's devices in the same transaction as the insert, so
+    /// On update the bundle and environment follow this call and `updatedAt` becomes the call's time, and always later than
+    /// it was, so that a removal for the registration before can't take this one; `id` and `createdAt` stay, and so does each of the details that the call leaves nil. The limit counts the secret's devices in the same transaction as the insert, so
     /// that concurrent calls never exceed it; it refuses new tokens only. Rows under a legacy hash move to the primary.
     func register(
         _ registration: Registration, under key: SecretKey, deviceLimit: Int

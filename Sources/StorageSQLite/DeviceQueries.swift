@@ -75,7 +75,7 @@ struct DeviceWrites {
         dropLegacy = try connection.prepare("DELETE FROM device_registration WHERE secret_hash = ?")
         update = try connection.prepare(
             """
-            UPDATE device_registration SET bundle_id = ?, apns_env = ?, updated_at = max(updated_at, ?),
+            UPDATE device_registration SET bundle_id = ?, apns_env = ?, updated_at = max(updated_at + 1, ?),
                 device_name = coalesce(?, device_name), device_model = coalesce(?, device_model),
                 os_version = coalesce(?, os_version), app_version = coalesce(?, app_version),
                 preferences = coalesce(?, preferences)

@@ -57,6 +57,12 @@ struct ReceiptWrites {
         return .claimed
     }
 
+    /// Ends every claim without an answer: whoever opens the file for writing is alone, so their holders are dead.
+    static func endLeases(_ connection: SQLiteConnection) throws(StorageError) {
+        try connection.execute(
+            "UPDATE event_receipt SET lease_until = 0 WHERE answer IS NULL AND lease_until > 0")
+    }
+
     func complete(_ event: EventClaim, answer: [UInt8]) throws(StorageError) -> Bool {
         try storeAnswer.execute {
             $0.blob(answer)

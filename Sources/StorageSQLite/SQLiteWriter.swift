@@ -45,6 +45,7 @@ actor SQLiteWriter {
         try configure(connection)
         let steps = pending.isEmpty ? [] : try SQLiteSchema.migrate(connection)
         try QueueWrites.endLeases(connection)
+        try ReceiptWrites.endLeases(connection)
         session = Session(
             connection: connection,
             devices: try DeviceWrites(connection),

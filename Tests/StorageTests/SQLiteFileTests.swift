@@ -37,6 +37,22 @@ struct SQLiteFileTests {
         }
     }
 
+    @Test("the claims and leases of a process that died end when the next one opens its file")
+    func leasesEnd() async throws {
+        try await withDatabase { database in
+            var generator = SystemRandomNumberGenerator()
+            let key = SecretHasher().key(of: Secret("secret"))
+            for _ in 1...2 {
+                let claim = EventClaim(
+                    id: UUIDv7(at: 0, using: &generator), key: key, eventID: "event",
+                    content: Digest256(of: []), at: 0, leaseUntil: 100_000)
+                let storage = try await database.open(SQLiteDatabase.impatient)
+                #expect(try await storage.claim(claim) == .claimed)
+                await storage.close()
+            }
+        }
+    }
+
     @Test("closing leaves no log behind, so the one file is the whole database")
     func closedFile() async throws {
         try await withDatabase { database in

@@ -95,9 +95,13 @@ final class LoopClients: PushSenders {
         Dictionary(uniqueKeysWithValues: clients.map { (APNsGroup($0), $1.statistics) })
     }
 
-    /// Ends all clients: none takes another push.
-    func stop(deadline: Duration) async {
-        for client in Array(clients.values) + leaving.values { await client.stop(deadline: deadline) }
+    /// Ends all clients, at once: none takes another push.
+    func stop(on loop: EventLoop, deadline: Duration) async {
+        let stops = (Array(clients.values) + leaving.values).map { client in
+            nonisolated(unsafe) let client = client  // why: confined to the loop that runs the task
+            return loop.spawn { _ in await client.stop(deadline: deadline) }
+        }
+        for stop in stops { await stop.value }
     }
 }
 

@@ -38,7 +38,6 @@ struct Application {
     private func serve(
         _ requests: AsyncStream<SignalRequest>, _ isStopping: @escaping @Sendable () -> Bool
     ) async throws(StartFailure) {
-        raiseFileLimit()
         let tls = try loadTLS()
         let apns = try APNsSide(configuration.apns, log: log)
         try AdminServer.checkFree(configuration.server.adminListen)
@@ -67,20 +66,22 @@ struct Application {
         logStart(serving.address, admin?.address)
         let upkeep = Upkeep(
             storage: storage, log: log, clock: services.clock, retention: configuration.delivery.logRetention)
+        let upkeeping = Task { await upkeep.run() }
         await withTaskGroup { group in
             group.addTask { await deliveryLog.run() }
             group.addTask { await queue.run() }
-            group.addTask { await upkeep.run() }
             await untilStop(requests, tls, apns, serving, services)
             log(
                 .info, "stopping",
                 [.note("deadline", DurationText.render(configuration.server.shutdownDeadline))])
             await serving.stop(within: configuration.server.shutdownDeadline)
             await admin?.stop()
+            upkeeping.cancel()
+            // Not cancelled: what they still have is written, and tried again for a while.
             queue.finish()
             deliveryLog.finish()
-            group.cancelAll()
         }
+        await upkeeping.value
         await storage.close()
         log(.info, "stopped")
     }
@@ -190,7 +191,9 @@ struct Application {
             limits: DeliveryLimits(
                 devicesPerSecretMax: delivery.devicesPerSecretMax, eventDeadline: delivery.eventDeadline,
                 pushesPerEventMax: delivery.pushesPerEventMax,
-                pushesPerLoopMax: max(1, delivery.pushesMax / loopCount)),
+                pushesPerLoopMax: max(1, delivery.pushesMax / loopCount),
+                claimLeaseMargin: Bounds.claimLeaseMargin(
+                    databaseTimeout: configuration.databaseServer.options.callTimeout)),
             rates: RateLimits(
                 RateLimitConfiguration(
                     eventsPerMinute: delivery.eventsPerMinute,
@@ -241,10 +244,6 @@ struct Application {
         for origin in [apns.servers.production, apns.servers.sandbox] where !origin.isApple {
             log(.warning, "apns.not_apple", [.note("server", origin.description)])
         }
-    }
-
-    /// Lets the process have as many files open as it may; says so when its connections are more.
-    private func raiseFileLimit() {
     }
 
     /// As many connections as are wanted and leave descriptors for the database and for APNs.

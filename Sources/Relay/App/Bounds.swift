@@ -34,9 +34,15 @@ enum Bounds {
     static let deliveriesListedMax = 380
     /// Bytes of a reason in an answer.
     static let reasonBytesMax = 64
+    /// Storage calls of an event that may have to wait for their whole time: looking up, claiming, storing, keeping.
+    static let storageCallsPerEventMax = 5
     /// How much longer than `RELAY_EVENT_DEADLINE` an event's receipt is leased: for the storage calls around it, beyond
     /// how far clocks may differ.
-    static let claimLeaseMargin: Duration = clockSkewMax + .seconds(30)
+    static func claimLeaseMargin(databaseTimeout: Duration) -> Duration {
+        clockSkewMax + databaseTimeout * storageCallsPerEventMax
+    }
+    /// `Retry-After` of an event that another request handles and has not answered in time.
+    static let claimRetryAfterSeconds = 10
     /// How much longer than `RELAY_EVENT_DEADLINE` a request waits for another's answer to its event; at most half of it.
     static let claimWaitMargin: Duration = .milliseconds(1_500)
     /// Between the first two looks at an event that another request handles; each further wait is twice as long.
@@ -210,8 +216,13 @@ enum Bounds {
     static let readinessCacheTime: Duration = .seconds(1)
     /// How long `/ready` shows a refusal of the credentials that has not come again.
     static let apnsFaultMemory: Duration = .seconds(300)
-    /// How often the answer to an event with an `eventID` is tried to be kept.
-    static let receiptAttemptsMax = 3
+    /// How long the answer to an event with an `eventID` is tried to be kept, once the caller has it.
+    static let receiptRetryTime: Duration = .seconds(600)
     /// The first wait between these attempts; it doubles.
-    static let receiptRetryDelay: Duration = .milliseconds(100)
+    static let receiptRetryDelayMin: Duration = .milliseconds(100)
+    /// The longest of these waits.
+    static let receiptRetryDelayMax: Duration = .seconds(5)
+    /// Answers of one loop that are tried to be kept at once, each of at most `StorageLimits.answerBytes`; further ones
+    /// are given up after their first attempt.
+    static let receiptsRetriedMax = 200
 }

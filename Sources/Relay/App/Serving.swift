@@ -96,19 +96,19 @@ struct Serving {
 
     /// Stops accepting, lets what is in flight be answered until the deadline, then ends the loops.
     mutating func stop(within deadline: Duration) async {
+        let end = MonotonicTime.current + deadline
         await withTaskGroup { group in
             for server in servers { group.addTask { await server.stop(within: deadline) } }
             if let worker {
                 group.addTask { await worker.loop.run { _ in await worker.value.stop(within: deadline) } }
             }
         }
-        // Pushes that are still out belong to events whose answer went out without them.
+        // Pushes that are still out belong to events whose answer went out without them: cut off they would be sent again.
+        let left = max(end.since(MonotonicTime.current), Bounds.apnsClosingDeadline)
         await withTaskGroup { group in
             for clients in clients {
                 group.addTask {
-                    await clients.loop.run { _ in
-                        await clients.value.stop(deadline: Bounds.apnsClosingDeadline)
-                    }
+                    await clients.loop.run { loop in await clients.value.stop(on: loop, deadline: left) }
                 }
             }
         }

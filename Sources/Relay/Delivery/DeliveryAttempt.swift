@@ -11,6 +11,8 @@ struct DeliveryAttempt: Hashable, Sendable {
     let mayChangeEnvironment: Bool
     /// Whether the topic may be the operator's default and not the device's own word.
     let isTopicDefault: Bool
+    /// Whether the operator named the topic, as its default or among the bundle identifiers that may be registered.
+    let isTopicConfigured: Bool
     /// When the first attempt of this push was made, milliseconds since 1970.
     ///
     /// The registration was read before.
@@ -25,11 +27,12 @@ struct DeliveryAttempt: Hashable, Sendable {
     /// The first attempt of a push: to the environment that the registration names.
     init(
         registeredEnvironment: Environment, mayChangeEnvironment: Bool, isTopicDefault: Bool,
-        firstSentAt: EpochMilliseconds
+        isTopicConfigured: Bool, firstSentAt: EpochMilliseconds
     ) {
         self.registeredEnvironment = registeredEnvironment
         self.mayChangeEnvironment = mayChangeEnvironment
         self.isTopicDefault = isTopicDefault
+        self.isTopicConfigured = isTopicConfigured || isTopicDefault
         self.firstSentAt = firstSentAt
         environment = registeredEnvironment
     }

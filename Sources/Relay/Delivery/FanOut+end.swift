@@ -29,11 +29,12 @@ extension FanOut {
                 unsent.append((index, row(push, item.device, attempts: 1, dueAt: due), retry.reason))
             }
         }
-        // Those in flight first: their outcome may come at any moment.
-        let heldResults = await queue.store(held.map(\.push), lease: lease)
-        for (held, result) in zip(held, heldResults) { stored(held.push, held.index, result, lease) }
-        let results = await queue.store(unsent.map(\.push), lease: nil)
-        for (unsent, result) in zip(unsent, results) {
+        // Both at once: the caller has waited for its event's time already.
+        let (heldRows, unsentRows) = (held.map(\.push), unsent.map(\.push))
+        async let storedHeld = queue.store(heldRows, lease: lease)
+        async let storedUnsent = queue.store(unsentRows, lease: nil)
+        for (held, result) in zip(held, await storedHeld) { stored(held.push, held.index, result, lease) }
+        for (unsent, result) in zip(unsent, await storedUnsent) {
             items[unsent.index].phase = .ended(DeviceResult.Status(result, reason: unsent.reason))
         }
     }

@@ -200,7 +200,7 @@ final class FanOut {
     func remove(_ index: Int, ifNotUpdatedAfter time: EpochMilliseconds) {
         let device = items[index].device
         change(index, .removal) { storage throws(StorageError) in
-            try await storage.remove(device, ifNotUpdatedAfter: time)
+            try await storage.remove(device, ifNotUpdatedAfter: device.removalBound(time))
         }
     }
 

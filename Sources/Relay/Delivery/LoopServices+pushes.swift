@@ -30,7 +30,8 @@ extension LoopServices {
         DeliveryAttempt(
             registeredEnvironment: Environment(device.environment),
             mayChangeEnvironment: app.environments.count == 2,
-            isTopicDefault: device.bundleID == rules.defaultBundleID?.text, firstSentAt: time)
+            isTopicDefault: device.bundleID == rules.defaultBundleID?.text,
+            isTopicConfigured: apps.bundleIDs != nil, firstSentAt: time)
     }
 
     /// Sends a push with the key of its app; false when the relay doesn't push to the app.
@@ -65,6 +66,12 @@ extension LoopServices {
             }
         }
     }
+}
+
+extension Device {
+    /// Until when a registration counts as the one that was read and pushed to: what came later is fresh, whatever
+    /// the clocks of APNs, this relay and another say.
+    func removalBound(_ time: EpochMilliseconds) -> EpochMilliseconds { min(time, updatedAt) }
 }
 
 extension PendingPush {

@@ -97,8 +97,8 @@ enum OutcomePolicy {
         case .invalidProviderToken?, .missingProviderToken?, .unrelatedKeyIdInToken?:
             failure.fault = configurationFault(attempt)
         case .topicDisallowed?, .badTopic?:
-            // A topic that came with a registration is whatever a stranger wrote there.
-            if attempt.isTopicDefault { failure.fault = configurationFault(attempt) }
+            // Where any bundle may be registered, a topic is whatever a stranger wrote there.
+            if attempt.isTopicConfigured { failure.fault = configurationFault(attempt) }
         case .payloadTooLarge?, .badCollapseId?, .badExpirationDate?, .badMessageId?, .badPriority?,
             .badPath?,
             .duplicateHeaders?, .invalidPushType?, .missingDeviceToken?, .missingTopic?, .payloadEmpty?,

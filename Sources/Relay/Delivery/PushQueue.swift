@@ -216,7 +216,8 @@ final class PushQueue: Sendable {
         }
         for case let removal? in batch.map(\.removal) {
             do throws(StorageError) {
-                if try await storage.remove(removal.device, ifNotUpdatedAfter: removal.ifNotUpdatedAfter) {
+                let bound = removal.device.removalBound(removal.ifNotUpdatedAfter)
+                if try await storage.remove(removal.device, ifNotUpdatedAfter: bound) {
                     state.withLock { $0.figures.devicesRemoved += 1 }
                 }
             } catch {

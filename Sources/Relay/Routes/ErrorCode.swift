@@ -98,10 +98,11 @@ struct APIError: Error, Sendable, Equatable {
 
     /// A refusal.
     init(
-        _ code: ErrorCode, field: RequestField? = nil, hint: String? = nil, logDetail: String? = nil,
-        limit: LimitKind? = nil
+        _ code: ErrorCode, field: RequestField? = nil, hint: String? = nil, retryAfterSeconds: Int? = nil,
+        logDetail: String? = nil, limit: LimitKind? = nil
     ) {
         self.code = code
+        self.retryAfterSeconds = retryAfterSeconds
         self.field = field
         self.hint = hint
         self.logDetail = logDetail

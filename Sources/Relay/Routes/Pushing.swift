@@ -47,7 +47,7 @@ struct Pushing {
         while true {
             // Made anew each time: a claim won late is as long as one won at once.
             let now = shared.clock.now
-            let lease = shared.limits.eventDeadline + Bounds.claimLeaseMargin
+            let lease = shared.limits.eventDeadline + shared.limits.claimLeaseMargin
             let claim = EventClaim(
                 id: services.makeID(), key: order.key, eventID: eventID, content: order.digest, at: now,
                 leaseUntil: now + lease.inMilliseconds)
@@ -64,7 +64,9 @@ struct Pushing {
                 // The other one may use all of its time, and then has its answer to store.
                 let deadline = shared.limits.eventDeadline
                 guard waited < deadline + min(Bounds.claimWaitMargin, deadline / 2), !Task.isCancelled else {
-                    throw APIError(.overloaded, logDetail: "another request is still handling the eventID")
+                    throw APIError(
+                        .overloaded, retryAfterSeconds: Bounds.claimRetryAfterSeconds,
+                        logDetail: "another request is still handling the eventID")
                 }
                 await services.loop.pause(interval)
                 interval = min(interval * 2, Bounds.claimPollIntervalMax)
@@ -102,25 +104,45 @@ struct Pushing {
         return answer
     }
 
-    /// Keeps the answer for the same `eventID`; a failure that may pass is tried again.
+    /// Keeps the answer for the same `eventID`; after a failure that may pass the caller isn't kept waiting.
     private func keep(_ answer: [UInt8], of claim: EventClaim) async {
-        var delay = Bounds.receiptRetryDelay
-        for attempt in 1...Bounds.receiptAttemptsMax {
-            do throws(StorageError) {
-                if try await !shared.storage.complete(claim, answer: answer) {
-                    shared.log(.warning, "receipt.lost", [.secretHash(claim.key.primary)])
-                }
-                return
-            } catch {
-                guard error.isTransient, attempt < Bounds.receiptAttemptsMax else {
-                    shared.log(
-                        .error, "receipt.not_kept", [.secretHash(claim.key.primary), .storageError(error)])
-                    return
-                }
-            }
-            await services.loop.pause(delay)
-            delay = delay * 2
+        guard let failure = await failureOfKeeping(answer, of: claim) else { return }
+        guard failure.isTransient, services.receiptsRetried < Bounds.receiptsRetriedMax else {
+            return noteNotKept(claim, failure)
         }
+        services.receiptsRetried += 1
+        nonisolated(unsafe) let pushing = self  // why: confined to the loop that runs the task
+        services.loop.spawn { _ in
+            await pushing.keepTrying(answer, of: claim)
+            pushing.services.receiptsRetried -= 1
+        }
+    }
+
+    /// Until it is kept, a database that comes back would let the event be sent again.
+    private func keepTrying(_ answer: [UInt8], of claim: EventClaim) async {
+        let end = services.loop.now + Bounds.receiptRetryTime
+        var delay = Bounds.receiptRetryDelayMin
+        while true {
+            await services.loop.pause(delay)
+            guard let failure = await failureOfKeeping(answer, of: claim) else { return }
+            guard failure.isTransient, services.loop.now < end else { return noteNotKept(claim, failure) }
+            delay = min(delay * 2, Bounds.receiptRetryDelayMax)
+        }
+    }
+
+    private func failureOfKeeping(_ answer: [UInt8], of claim: EventClaim) async -> StorageError? {
+        do throws(StorageError) {
+            if try await !shared.storage.complete(claim, answer: answer) {
+                shared.log(.warning, "receipt.lost", [.secretHash(claim.key.primary)])
+            }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func noteNotKept(_ claim: EventClaim, _ failure: StorageError) {
+        shared.log(.error, "receipt.not_kept", [.secretHash(claim.key.primary), .storageError(failure)])
     }
 
     // MARK: Delivery

@@ -32,6 +32,9 @@ struct DeliveryLimits: Sendable {
     var pushesPerEventMax = 500
     /// Pushes of one loop that may wait for an outcome.
     var pushesPerLoopMax = 10_000
+    /// How much longer than `eventDeadline` an event's receipt is leased: for the storage calls around it, beyond how far
+    /// clocks may differ.
+    var claimLeaseMargin = Bounds.claimLeaseMargin(databaseTimeout: .seconds(5))
 }
 
 /// What the routes on one loop work with.
@@ -49,6 +52,8 @@ final class LoopServices {
     var generator = IDGenerator()
     /// What is counted on this loop.
     var counts: LoopCounts
+    /// Answers that could not be kept at once and are being tried to be kept.
+    var receiptsRetried = 0
     /// What `/ready` found last, and when.
     var readiness: (at: MonotonicTime, found: Readiness)?
 

@@ -143,7 +143,7 @@ extension ServerDevices {
         values += [.hash(key.primary), .text(registration.token)]
         return try session.execute(
             """
-            UPDATE device_registration SET bundle_id = ?, apns_env = ?, updated_at = greatest(updated_at, ?),
+            UPDATE device_registration SET bundle_id = ?, apns_env = ?, updated_at = greatest(updated_at + 1, ?),
                 device_name = coalesce(?, device_name), device_model = coalesce(?, device_model),
                 os_version = coalesce(?, os_version), app_version = coalesce(?, app_version),
                 preferences = coalesce(?, preferences)

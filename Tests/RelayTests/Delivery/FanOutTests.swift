@@ -108,6 +108,23 @@ struct FanOutTests {
         }
     }
 
+    @Test("A registration that comes while its push is on its way stays, whatever the clock of its relay")
+    func registeredMeanwhile() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key, at: 1000)
+            await relay.loop.run { _ in relay.production.value.script = { _ in nil } }
+            let answer = Task { await relay.event() }
+            #expect(await relay.until { $0.production.held.count == 1 })
+            relay.storage.state.withLock { $0.devices = [] }
+            relay.storage.add("aa00", under: RelayFixture.key, at: 1001)
+            await relay.loop.run { _ in
+                relay.production.value.answerHeld { _ in .rejected(400, "DeviceTokenNotForTopic") }
+            }
+            #expect(await answer.value.json["failed"] == 1)
+            #expect(relay.storage.state.withLock(\.devices).map(\.updatedAt) == [1001])
+        }
+    }
+
     @Test("A token of the other environment is sent there, and the environment is stored")
     func flip() async throws {
         try await RelayFixture.with { relay in

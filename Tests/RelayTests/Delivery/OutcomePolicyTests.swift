@@ -7,10 +7,12 @@ import Testing
 private let sentAt: Int64 = 1_800_000_000_000
 
 private func attempt(
-    to environment: Environment = .production, mayChange: Bool = true, isTopicDefault: Bool = false
+    to environment: Environment = .production, mayChange: Bool = true, isTopicDefault: Bool = false,
+    isTopicConfigured: Bool = false
 ) -> DeliveryAttempt {
     DeliveryAttempt(
         registeredEnvironment: environment, mayChangeEnvironment: mayChange, isTopicDefault: isTopicDefault,
+        isTopicConfigured: isTopicConfigured,
         firstSentAt: sentAt)
 }
 
@@ -195,6 +197,7 @@ struct OutcomePolicyTests {
         ])
     func refusedTopic(reason: Reason.Documented) {
         let own = step(rejected(reason), attempt(isTopicDefault: true))
+        #expect(step(rejected(reason), attempt(isTopicConfigured: true)) == own)
         #expect(own == failed(reason.name, fault: .configuration))
         // Anybody can register a device for any app: that must not show in `/ready`.
         #expect(step(rejected(reason), attempt(isTopicDefault: false)) == failed(reason.name))

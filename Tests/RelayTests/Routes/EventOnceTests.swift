@@ -126,6 +126,7 @@ struct EventOnceTests {
             let response = await relay.event(["eventID": "e-1"])
             #expect(response.status == 503)
             #expect(response.json["code"] == "overloaded")
+            #expect(response.headers["Retry-After"] == String(Bounds.claimRetryAfterSeconds))
         }
     }
 
@@ -141,6 +142,43 @@ struct EventOnceTests {
             #expect(await task.value.json["sent"] == 1)
             #expect(await relay.event(["eventID": "e-1"]).json["sent"] == 1)
             #expect(await relay.onLoop { $0.production.pushes.count } == 1)
+        }
+    }
+
+    @Test("An answer that the database doesn't take is given at once, and kept when it does")
+    func keptLater() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            let failure = StorageError.unavailable(logDetail: "down")
+            relay.storage.state.withLock { $0.completeFailures = [failure, failure] }
+            let first = await relay.event(["eventID": "e-1"])
+            #expect(first.json["sent"] == 1)
+            let storage = relay.storage
+            #expect(
+                await relay.until(turns: 10_000_000) { _ in
+                    storage.state.withLock { $0.receipts.first?.answer != nil }
+                })
+            #expect(await relay.event(["eventID": "e-1"]).body == first.body)
+            #expect(await relay.onLoop { $0.production.pushes.count } == 1)
+            #expect(await relay.until { $0.services.receiptsRetried == 0 })
+        }
+    }
+
+    @Test(
+        "So many answers are tried to be kept at once and no more, and a failure that lasts isn't tried again"
+    )
+    func notKept() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            relay.storage.state.withLock { $0.completeFailures = [.unavailable(logDetail: "down")] }
+            await relay.loop.run { _ in relay.services.value.receiptsRetried = Bounds.receiptsRetriedMax }
+            #expect(await relay.event(["eventID": "e-1"]).json["sent"] == 1)
+            await relay.loop.run { _ in relay.services.value.receiptsRetried = 0 }
+            relay.storage.state.withLock { $0.completeFailures = [.corrupt(logDetail: "strange")] }
+            #expect(await relay.event(["eventID": "e-2"]).json["sent"] == 1)
+            #expect(await relay.onLoop { $0.services.receiptsRetried } == 0)
+            let lines = try await relay.lines.closed()
+            #expect(lines.filter { $0["event"] == "receipt.not_kept" }.count == 2)
         }
     }
 

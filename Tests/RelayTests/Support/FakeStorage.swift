@@ -16,6 +16,8 @@ final class FakeStorage: Storage {
         var failure: StorageError?
         /// Thrown by the next calls to `append`, one each.
         var appendFailures: [StorageError] = []
+        /// Thrown by the next calls to `complete`, one each.
+        var completeFailures: [StorageError] = []
         /// Sizes of the batches of `append`, failed ones too.
         var batches: [Int] = []
         var isClosed = false
@@ -163,7 +165,8 @@ final class FakeStorage: Storage {
     }
 
     func complete(_ event: EventClaim, answer: [UInt8]) async throws(StorageError) -> Bool {
-        try checked { state in
+        try checked { state throws(StorageError) in
+            if !state.completeFailures.isEmpty { throw state.completeFailures.removeFirst() }
             guard let index = state.receipts.firstIndex(where: { $0.claim.id == event.id }) else {
                 return false
             }
