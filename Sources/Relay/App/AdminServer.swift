@@ -69,9 +69,9 @@ struct AdminServer: Sendable {
             return Response(
                 contentType: Exposition.contentType, body: Exposition.text(Metrics.table, of: snapshot))
         }
-        router.onSync(.get, Path.health.rawValue) { _ in Reply.ok.response(requestID: "") }
+        router.onSync(.get, Path.health.rawValue) { _ in Reply.ok.response(requestID: nil) }
         router.on(.get, Path.ready.rawValue) { _, _ in
-            await metrics.readiness().reply.response(requestID: "")
+            await metrics.readiness().reply.response(requestID: nil)
         }
         router.on(.post, Path.revoke.rawValue) { request, _ in await revocation.answer(request) }
         return Service(router: router)

@@ -30,11 +30,11 @@ struct Reply: Sendable, Equatable {
         body = writer.finish()
     }
 
-    /// The answer as the HTTP server takes it.
-    func response(requestID: String) -> Response {
+    /// The answer as the HTTP server takes it; on the admin listener requests have no identifiers.
+    func response(requestID: String?) -> Response {
         var headers = Headers()
         headers.append("Content-Type", "application/json")
-        headers.append("X-Request-ID", requestID)
+        if let requestID { headers.append("X-Request-ID", requestID) }
         if let retryAfterSeconds { headers.append("Retry-After", String(retryAfterSeconds)) }
         return Response(status: Status(rawValue: status), headers: headers, body: body)
     }
