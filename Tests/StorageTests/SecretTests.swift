@@ -98,6 +98,26 @@ struct SecretTests {
         #expect(!key.legacy.contains(key.primary))
     }
 
+    @Test("with a second pepper a key has its hash too, and the two peppers of a rotation find the same rows")
+    func otherPepper() throws {
+        let secret = Secret("abc")
+        let (old, new) = (Secret([UInt8](0..<32)), Secret([UInt8](32..<64)))
+        func key(_ pepper: Secret?, _ other: Secret? = nil) throws -> SecretKey {
+            try #require(SecretHasher(pepper: pepper, other: other)).key(of: secret)
+        }
+        let plain = SecretHasher().key(of: secret).primary
+        let (before, after) = try (key(old, new), key(new, old))
+        #expect(try before.hashes == [key(old).primary, key(new).primary, plain])
+        #expect(try after.hashes == [key(new).primary, key(old).primary, plain])
+        #expect(Set(before.hashesPadded) == Set(after.hashesPadded))
+        // Giving a pepper up, and one that is written twice.
+        #expect(try key(nil, old).hashes == [plain, key(old).primary])
+        #expect(try key(old, old) == key(old))
+        #expect(
+            try [key(old), key(old, new)].allSatisfy { $0.hashesPadded.count == SecretKey.legacyMax + 1 })
+        #expect(SecretHasher(pepper: old, other: Secret("short")) == nil)
+    }
+
     @Test("a pepper of fewer than 32 bytes is refused")
     func shortPepper() {
         #expect(SecretHasher(pepper: Secret([UInt8](repeating: 1, count: 31))) == nil)
