@@ -58,6 +58,10 @@ enum Bounds {
     static let enqueueReserve: Duration = .milliseconds(500)
     /// Stored pushes in flight at once while there is nothing else to send.
     static let retriesInFlightMax = 128
+    /// Stored pushes in flight to each destination (a key's connections to one environment) beside any number of new events.
+    static let retriesPerPlaceMin = 8
+    /// How long a destination that has all its places may be silent before what waits for it makes room for others.
+    static let retryStallTime: Duration = .seconds(2)
     /// What sending a stored push may take beside APNs' answers: storage calls and a busy machine.
     static let retryWorkMargin: Duration = .seconds(5)
     /// How long a claimed push may wait for its turn.
@@ -68,7 +72,10 @@ enum Bounds {
     static let retryLookPause: Duration = .milliseconds(20)
     /// Ends of stored pushes that wait to be written; further ones are lost, and those pushes are sent again.
     static let settlementsWaitingMax = 50_000
-    /// Ends of stored pushes in one transaction.
+    /// Ends that are not written yet beyond which no stored push is claimed, so that no lease runs out before its push's
+    /// end is written.
+    static let settlementsUnwrittenMax = 512
+    /// Ends of stored pushes in one transaction; fewer after one took too long.
     static let settlementsPerBatchMax = 256
     /// How long ends of stored pushes are gathered before they are written together.
     static let settlementsGatherTime: Duration = .milliseconds(20)

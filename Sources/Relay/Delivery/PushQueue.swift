@@ -50,12 +50,15 @@ final class PushQueue: Sendable {
         var ends: [End] = []
         /// Ends that were taken out to be written and are not yet.
         var inHand = 0
+        /// How many are written at once.
+        var batchMax = Bounds.settlementsPerBatchMax
         var isFinished = false
         /// How it stands; of what waits in all, about how many.
         var figures = Figures()
         /// When the worker will look next by itself, and how it is told to look earlier.
         var nextLook: EpochMilliseconds = .max
         var wakeWorker: (@Sendable (EpochMilliseconds) -> Void)?
+        var endsWritten: (@Sendable () -> Void)?
     }
 
     let options: Options
@@ -132,6 +135,14 @@ final class PushQueue: Sendable {
         state.withLock { $0.wakeWorker = wakeWorker }
     }
 
+    /// Has the worker told when ends were written.
+    func onEndsWritten(_ endsWritten: (@Sendable () -> Void)?) {
+        state.withLock { $0.endsWritten = endsWritten }
+    }
+
+    /// How many ends are not written yet.
+    var unwrittenEnds: Int { state.withLock { $0.ends.count + $0.inHand } }
+
     /// Notes when the worker will look next.
     func workerLooks(at time: EpochMilliseconds) {
         state.withLock { $0.nextLook = time }
@@ -181,18 +192,23 @@ final class PushQueue: Sendable {
     private func writeAll() async {
         while true {
             let batch = state.withLock { state in
-                let batch = Array(state.ends.prefix(Bounds.settlementsPerBatchMax))
+                let batch = Array(state.ends.prefix(state.batchMax))
                 state.ends.removeFirst(batch.count)
                 state.inHand = batch.count
                 return batch
             }
             guard !batch.isEmpty else { return }
             await write(batch)
-            state.withLock { $0.inHand = 0 }
+            state.withLock { state in
+                state.inHand = 0
+                return state.endsWritten
+            }?()
         }
     }
 
     /// Writes a batch; a failure that may pass is tried again for as long as the process runs.
+    ///
+    /// What took too long comes back as the first of the ends, and fewer are written at once.
     private func write(_ batch: [End]) async {
         var delay = Bounds.settlementsRetryDelayMin
         var attemptsAfterFinish = 0
@@ -201,6 +217,7 @@ final class PushQueue: Sendable {
                 let held = try await storage.settle(batch.map(\.settlement))
                 let lost = held.count { !$0 }
                 if lost > 0 { log(.debug, "queue.not_held", [.count("pushes", lost)]) }
+                state.withLock { $0.batchMax = min(2 * $0.batchMax, Bounds.settlementsPerBatchMax) }
                 break
             } catch {
                 if state.withLock(\.isFinished) { attemptsAfterFinish += 1 }
@@ -210,11 +227,24 @@ final class PushQueue: Sendable {
                     goesOn ? .warning : .error, goesOn ? "queue.end_delayed" : "queue.end_lost",
                     [.count("pushes", batch.count), .storageError(error)])
                 guard goesOn else { break }
+                if case .timeout = error, batch.count > 1 { return splitNext(batch) }
             }
             await options.pause(delay)
             delay = min(delay * 2, Bounds.settlementsRetryDelayMax)
         }
-        for case let removal? in batch.map(\.removal) {
+        await remove(batch.compactMap(\.removal))
+    }
+
+    private func splitNext(_ batch: [End]) {
+        state.withLock { state in
+            state.ends.insert(contentsOf: batch, at: 0)
+            state.inHand = 0
+            state.batchMax = batch.count / 2
+        }
+    }
+
+    private func remove(_ removals: [End.Removal]) async {
+        for removal in removals {
             do throws(StorageError) {
                 let bound = removal.device.removalBound(removal.ifNotUpdatedAfter)
                 if try await storage.remove(removal.device, ifNotUpdatedAfter: bound) {

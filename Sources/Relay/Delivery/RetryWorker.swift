@@ -14,15 +14,29 @@ final class RetryWorker {
         let lease: PushLease
         /// Before its device was read.
         let claimedAt: EpochMilliseconds
+        /// Where it goes; `nil` where it needs no place because it can't be sent.
+        let place: APNsHealth.Place?
+        var isBegun = false
+    }
+
+    /// A push in flight.
+    private struct Sending {
+        let waiting: Waiting
+        let push: Push
+        let held: HeldPush
+        /// The place that it took.
+        let place: APNsHealth.Place
     }
 
     private let services: LoopServices
     private let budget: RetryBudget
     private var timer: Timer?
     private var waiting: [Waiting] = []
-    private var inFlight = 0
+    private var places: RetryPlaces
     private var isClaiming = false
     private var isSending = false
+    /// A push has left its place since the waiting ones were last looked at.
+    private var hasNewPlace = false
     /// When the timer fires; `.max` when it isn't set.
     private var looksAt: EpochMilliseconds = .max
     /// The last claim got all it asked for, or it was time to look while there was no room or a claim was under way.
@@ -30,6 +44,7 @@ final class RetryWorker {
     private var countedAt: EpochMilliseconds = 0
     private var failures = 0
     private var report = FanOutReport()
+    private var reportedAt: EpochMilliseconds = 0
     private var isStopping = false
     private var stopTimer: Timer?
     private var onStopped: CheckedContinuation<Void, Never>?
@@ -38,10 +53,14 @@ final class RetryWorker {
     init(on services: LoopServices, budget: RetryBudget = RetryBudget()) {
         self.services = services
         self.budget = budget
+        places = RetryPlaces(budget)
     }
 
     private var queue: PushQueue { services.shared.queue }
     private var now: EpochMilliseconds { services.shared.clock.now }
+    private var room: Int {
+        budget.room(held: waiting.count + places.inFlight, unwritten: queue.unwrittenEnds)
+    }
 
     // MARK: Life
 
@@ -51,6 +70,7 @@ final class RetryWorker {
         let loop = services.loop
         let worker = LoopBound(self, on: loop)
         queue.onEarlierPush { due in loop.submit { worker.value.look(at: due) } }
+        queue.onEndsWritten { loop.submit { worker.value.send() } }
         look()
     }
 
@@ -58,10 +78,11 @@ final class RetryWorker {
     func stop(within deadline: Duration) async {
         isStopping = true
         queue.onEarlierPush(nil)
+        queue.onEndsWritten(nil)
         timer = nil
         giveBack(waiting)
         waiting = []
-        guard inFlight > 0 || isClaiming else { return }
+        guard places.inFlight > 0 || isClaiming else { return }
         await withCheckedContinuation { continuation in
             onStopped = continuation
             stopTimer = Timer(on: services.loop) { [unowned self] in stopped() }
@@ -76,7 +97,7 @@ final class RetryWorker {
     }
 
     private func stoppedIfIdle() {
-        if isStopping, inFlight == 0, !isClaiming { stopped() }
+        if isStopping, places.inFlight == 0, !isClaiming { stopped() }
     }
 
     // MARK: Claiming
@@ -92,12 +113,13 @@ final class RetryWorker {
     private func look() {
         looksAt = .max
         queue.workerLooks(at: .max)
-        let room = budget.room(held: waiting.count + inFlight)
         guard !isStopping else { return }
+        postponeStalled()
+        let room = room
         guard !isClaiming, room > 0 else {
             // Goes on when the claim or pushes have ended.
             mayHaveMore = true
-            return
+            return watch()
         }
         isClaiming = true
         mayHaveMore = false
@@ -109,13 +131,15 @@ final class RetryWorker {
             do throws(StorageError) {
                 let claimed = try await shared.storage.claimPushes(
                     dueAt: claimedAt, lease: lease, limit: room)
+                // They are held now, whatever the questions that follow come to.
+                worker.took(claimed, lease, claimedAt, isAll: claimed.count < room)
                 let next = try await shared.storage.nextPushDue()
                 if worker.isTimeToCount(at: claimedAt) {
                     let limit = shared.queue.options.totalMax
                     shared.queue.noteWaiting(
                         next == nil ? 0 : try await shared.storage.countPushes(limit: limit))
                 }
-                worker.took(claimed, lease, claimedAt, next: next, isAll: claimed.count < room)
+                worker.looked(next: next)
             } catch {
                 worker.failed(error)
             }
@@ -123,24 +147,32 @@ final class RetryWorker {
     }
 
     private func took(
-        _ claimed: [ClaimedPush], _ lease: PushLease, _ claimedAt: EpochMilliseconds,
-        next: EpochMilliseconds?, isAll: Bool
+        _ claimed: [ClaimedPush], _ lease: PushLease, _ claimedAt: EpochMilliseconds, isAll: Bool
     ) {
+        let taken = claimed.map { push in
+            Waiting(claimed: push, lease: lease, claimedAt: claimedAt, place: place(of: push))
+        }
+        guard !isStopping else { return giveBack(taken) }
+        waiting += taken
+        if !isAll { mayHaveMore = true }
+        postponeStalled()
+        send()
+    }
+
+    private func looked(next: EpochMilliseconds?) {
         isClaiming = false
         failures = 0
         queue.noteOldestDue(next)
-        let taken = claimed.map { Waiting(claimed: $0, lease: lease, claimedAt: claimedAt) }
-        guard !isStopping else {
-            giveBack(taken)
-            return stoppedIfIdle()
-        }
-        waiting += taken
-        if !isAll { mayHaveMore = true }
         // Several relays shall not look in step.
         let jitter = EpochMilliseconds.random(in: 0..<1000, using: &services.generator)
         let poll = now + Bounds.retryPollInterval.inMilliseconds + jitter
-        if !mayHaveMore { look(at: min(next ?? poll, poll)) }
+        if mayHaveMore { watch() } else { look(at: min(next ?? poll, poll)) }
         send()
+    }
+
+    /// Looks again soon where what waits has no place, so that those for a destination that is silent make room.
+    private func watch() {
+        if !waiting.isEmpty { look(at: now + Bounds.retryStallTime.inMilliseconds) }
     }
 
     /// Whether the count of all that wait is old.
@@ -171,74 +203,140 @@ final class RetryWorker {
         }
     }
 
+    /// Has those wait longer whose destination doesn't answer and has all the places it may have.
+    ///
+    /// As if they had been sent and not answered; the places in `waiting` are for others meanwhile.
+    private func postponeStalled() {
+        guard !waiting.isEmpty else { return }
+        let now = now
+        let silent = places.silent(besides: services.slots.taken, at: now)
+        guard !silent.isEmpty else { return }
+        let isStalled = { (push: Waiting) in push.place.map { silent.contains($0) } ?? false }
+        for push in waiting where isStalled(push) {
+            postpone(push, .unreachable, at: now)
+        }
+        waiting.removeAll(where: isStalled)
+    }
+
+    /// Has a push that was not sent wait for its next attempt.
+    private func postpone(
+        _ waiting: Waiting, _ trouble: OutcomePolicy.RetryLater.Trouble, at now: EpochMilliseconds
+    ) {
+        let push = waiting.claimed.push
+        let due = queue.options.schedule.due(
+            after: OutcomePolicy.RetryLater(reason: "", trouble: trouble), attempts: push.attempts + 1,
+            at: now, expiresAt: push.expiresAt, random: .random(in: 0..<1, using: &services.generator))
+        queue.end(
+            PushQueue.End(
+                settlement: Settlement(
+                    id: push.id, secretHash: push.secretHash, owner: waiting.lease.owner,
+                    end: .again(dueAt: due, attempts: push.attempts + 1))))
+    }
+
     // MARK: Sending
 
-    /// Sends as many as there is room for beside new events.
+    /// Sends as many as there are places for beside new events.
     private func send() {
         // An outcome may come within `send`: then the loop below goes on, rather than one call inside the other.
+        hasNewPlace = true
         guard !isSending else { return }
         isSending = true
-        var next = 0
-        while next < waiting.count, inFlight < budget.inFlightMax(besides: services.slots.taken) {
-            begin(waiting[next])
-            next += 1
+        while hasNewPlace, !waiting.isEmpty {
+            hasNewPlace = false
+            beginThoseWithPlace()
         }
-        waiting.removeFirst(next)
         isSending = false
-        if mayHaveMore, !isClaiming, budget.room(held: waiting.count + inFlight) >= budget.claimMin { look() }
-        if inFlight == 0 {
+        if mayHaveMore, !isClaiming, room >= budget.claimMin { look() }
+        if places.inFlight == 0 || now >= reportedAt + Bounds.retryPollInterval.inMilliseconds {
+            reportedAt = now
             report.log(to: services.shared)
             report = FanOutReport()
         }
         stoppedIfIdle()
     }
 
+    private func beginThoseWithPlace() {
+        for index in waiting.indices {
+            let push = waiting[index]
+            let isFree = push.place.map { places.hasPlace(in: $0, besides: services.slots.taken) } ?? true
+            guard isFree || isOver(push) else { continue }
+            waiting[index].isBegun = true
+            begin(push)
+        }
+        waiting.removeAll(where: \.isBegun)
+    }
+
+    /// Whether it isn't sent, whatever place there is.
+    private func isOver(_ waiting: Waiting) -> Bool {
+        now >= waiting.claimed.push.expiresAt || isHeldTooLong(waiting, at: now)
+    }
+
+    /// Held for too long to be sure that nobody else takes it while it is sent.
+    private func isHeldTooLong(_ waiting: Waiting, at now: EpochMilliseconds) -> Bool {
+        let needed = queue.options.workMax + Bounds.clockSkewMax
+        return now + needed.inMilliseconds > waiting.lease.until
+    }
+
+    /// Where a push goes, by its registration and the apps as they are now.
+    private func place(of push: ClaimedPush) -> APNsHealth.Place? {
+        guard let device = push.device, case .app(let app, _, _) = services.destination(of: device) else {
+            return nil
+        }
+        return APNsHealth.Place(key: app.key, environment: Environment(device.environment))
+    }
+
     private func begin(_ waiting: Waiting) {
         let now = now
         let pending = waiting.claimed.push
-        // Held for too long to be sure that nobody else takes it while it is sent.
-        let needed = queue.options.workMax + Bounds.clockSkewMax
-        guard now + needed.inMilliseconds <= waiting.lease.until else { return giveBack([waiting]) }
+        guard !isHeldTooLong(waiting, at: now) else { return giveBack([waiting]) }
         guard let device = waiting.claimed.device else {
             return queue.end(Self.withoutDevice(waiting, at: now))
         }
         let held = HeldPush(pending, to: device, owner: waiting.lease.owner)
-        guard now < pending.expiresAt else {
-            return queue.end(held.over(.failed, error: PushQueue.expired, at: now))
-        }
+        let isExpired = now >= pending.expiresAt
         switch services.destination(of: device) {
         case .none(let reason):
-            queue.end(held.over(.failed, error: reason, at: now))
+            guard !isExpired, reason != FanOut.invalidRegistration else {
+                return queue.end(held.over(.failed, error: reason, at: now))
+            }
+            // Another relay, or this one in a moment, may know the app: each reads the apps file when it is told to.
+            postpone(waiting, .server, at: now)
+        case .app where isExpired:
+            queue.end(held.over(.failed, error: PushQueue.expired, at: now))
         case .app(let app, let token, let topic):
             guard let push = pending.push(to: token, topic) else {
                 return queue.end(held.over(.failed, error: FanOut.invalidRegistration, at: now))
             }
-            inFlight += 1
+            let place = APNsHealth.Place(key: app.key, environment: Environment(device.environment))
+            places.take(in: place, at: now)
             services.counts.retries += 1
-            send(push, held, services.firstAttempt(to: device, of: app, at: waiting.claimedAt))
+            let attempt = services.firstAttempt(to: device, of: app, at: waiting.claimedAt)
+            send(Sending(waiting: waiting, push: push, held: held, place: place), attempt)
         }
     }
 
-    private func send(_ push: Push, _ held: HeldPush, _ attempt: DeliveryAttempt) {
-        let isSent = services.send(push, attempt) { [self] outcome, key in
-            decide(outcome, push, held, attempt, key)
+    private func send(_ sending: Sending, _ attempt: DeliveryAttempt) {
+        let isSent = services.send(sending.push, attempt) { [self] outcome, key in
+            decide(outcome, sending, attempt, key)
         }
         guard !isSent else { return }
-        queue.end(held.over(.failed, error: FanOut.unknownBundle, at: now))
-        inFlight -= 1
+        postpone(sending.waiting, .server, at: now)
+        places.giveBack(sending.place, isAnswered: false, at: now)
         send()
     }
 
     private func decide(
-        _ outcome: Outcome, _ push: Push, _ held: HeldPush, _ attempt: DeliveryAttempt, _ key: AppKey
+        _ outcome: Outcome, _ sending: Sending, _ attempt: DeliveryAttempt, _ key: AppKey
     ) {
         let step = OutcomePolicy.step(after: outcome, of: attempt)
         report.note(outcome, step, attempt.environment, key)
-        if case .sendAgain(let next) = step { return send(push, held, next) }
-        if case .sent(let environment?) = step { services.store(environment, of: held.device) }
+        if case .sendAgain(let next) = step { return send(sending, next) }
+        if case .sent(let environment?) = step { services.store(environment, of: sending.held.device) }
         let random = Double.random(in: 0..<1, using: &services.generator)
-        queue.end(held.end(after: step, queue.options.schedule, at: now, random: random))
-        inFlight -= 1
+        queue.end(sending.held.end(after: step, queue.options.schedule, at: now, random: random))
+        var isAnswered = true
+        if case .unreachable = outcome { isAnswered = false }
+        places.giveBack(sending.place, isAnswered: isAnswered, at: now)
         send()
     }
 
@@ -252,23 +350,4 @@ final class RetryWorker {
             settlement: Settlement(
                 id: push.id, secretHash: push.secretHash, owner: waiting.lease.owner, end: .over(delivery)))
     }
-}
-
-/// How many pushes that were stored may be on their way, so that new events go first.
-struct RetryBudget: Hashable, Sendable {
-    /// In flight while the loop has nothing else to send.
-    var inFlightMax = Bounds.retriesInFlightMax
-
-    /// In flight beside so many pushes of new events: fewer the more those are, and never none.
-    func inFlightMax(besides eventPushes: Int) -> Int {
-        max(1, inFlightMax - eventPushes)
-    }
-
-    /// How many may be claimed while so many are held: enough that sending needn't wait for the database.
-    func room(held: Int) -> Int {
-        max(0, 2 * inFlightMax - held)
-    }
-
-    /// Fewer than these are not claimed while there are others to send.
-    var claimMin: Int { max(1, inFlightMax / 2) }
 }

@@ -143,6 +143,33 @@ struct PushQueueTests {
         }
     }
 
+    @Test("Ends that take too long together are written in smaller parts, and then together again")
+    func endsSplit() async throws {
+        var options = RelayFixture.Options()
+        options.queue.pause = { _ in await Task.yield() }
+        try await RelayFixture.with(options) { relay in
+            let device = relay.storage.add("aa00", under: RelayFixture.key)
+            let owner = await relay.onLoop { $0.services.makeID() }
+            let queue = await relay.queue
+            let lease = queue.lease(owner: owner, at: 0)
+            for number in 0..<300 {
+                let push = PendingPush(
+                    id: "push \(number)", secretHash: device.secretHash, deviceID: device.id,
+                    eventType: "error", sessionID: "ses_9", payload: [], pushType: "alert", priority: 5,
+                    collapseID: nil, attempts: 1, dueAt: 0, createdAt: 0, expiresAt: 1)
+                relay.storage.state.withLock {
+                    $0.pending.append(FakeStorage.Pending(push: push, lease: lease))
+                }
+                queue.end(HeldPush(push, to: device, owner: owner).over(.sent, at: 1))
+            }
+            relay.storage.state.withLock { $0.settlementsMax = 10 }
+            await relay.writeEnds()
+            #expect(relay.pending.isEmpty)
+            let ids = relay.storage.state.withLock(\.deliveries).map(\.id)
+            #expect(ids == (0..<300).map { "push \($0)" })
+        }
+    }
+
     @Test("An end that the database refuses for good is given up, also at the end of the process")
     func endsLost() async throws {
         for failure in [StorageError.corrupt(logDetail: "x"), .unavailable(logDetail: "x")] {

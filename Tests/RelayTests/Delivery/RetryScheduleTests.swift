@@ -58,11 +58,62 @@ struct RetryScheduleTests {
         #expect((0...60_000).contains(delay(.server, attempts: attempts, random: 0.99)))
     }
 
-    @Test("Retries give way to new events, and never all of it")
-    func budget() {
-        let budget = RetryBudget(inFlightMax: 10)
-        #expect([0, 3, 9, 10, 1_000].map(budget.inFlightMax(besides:)) == [10, 7, 1, 1, 1])
-        #expect([0, 5, 20, 21].map(budget.room(held:)) == [20, 15, 0, 0])
+    @Test("Claims stop where enough is held, and where enough ends are not written")
+    func room() {
+        let budget = RetryBudget(inFlightMax: 10, unwrittenMax: 30)
+        #expect([0, 5, 20, 21].map { budget.room(held: $0, unwritten: 0) } == [20, 15, 0, 0])
+        #expect([0, 10, 25, 30, 31].map { budget.room(held: 0, unwritten: $0) } == [20, 20, 5, 0, 0])
         #expect(RetryBudget(inFlightMax: 1).claimMin == 1)
+    }
+
+    /// Takes all the places that a destination may have, and says how many.
+    private func fill(
+        _ places: inout RetryPlaces, _ place: APNsHealth.Place, besides eventPushes: Int = 0,
+        at now: EpochMilliseconds = 0
+    ) -> Int {
+        var taken = 0
+        while places.hasPlace(in: place, besides: eventPushes) {
+            places.take(in: place, at: now)
+            taken += 1
+        }
+        return taken
+    }
+
+    private let here = APNsHealth.Place(key: TestKey.first, environment: .production)
+    private let there = APNsHealth.Place(key: TestKey.first, environment: .sandbox)
+    private let elsewhere = APNsHealth.Place(key: TestKey.second, environment: .sandbox)
+
+    @Test("Retries give way to new events, never all of it, and leave places for other destinations")
+    func places() {
+        for (eventPushes, expected) in [(0, [60, 30, 15]), (60, [30, 15, 8]), (118, [8, 8, 8])] {
+            var places = RetryPlaces(RetryBudget(inFlightMax: 120, perPlaceMin: 8))
+            let taken = [here, there, elsewhere].map { fill(&places, $0, besides: eventPushes) }
+            #expect(taken == expected)
+            #expect(places.inFlight == expected.reduce(0, +))
+            // Also when new events have taken what was left.
+            #expect(!places.hasPlace(in: here, besides: 1_000))
+            for _ in 0..<expected[1] { places.giveBack(there, isAnswered: true, at: 1) }
+            #expect(places.hasPlace(in: there, besides: 1_000))
+        }
+    }
+
+    @Test("A destination is silent that has all its places and has not answered for a while")
+    func silence() {
+        let time = Bounds.retryStallTime.inMilliseconds
+        var places = RetryPlaces(RetryBudget(inFlightMax: 20, perPlaceMin: 1))
+        places.take(in: there, at: 0)
+        let taken = fill(&places, here, at: 0)
+        #expect(places.silent(besides: 0, at: time - 1) == [])
+        #expect(places.silent(besides: 0, at: time) == [here])
+        places.giveBack(here, isAnswered: true, at: 100)
+        places.take(in: here, at: 101)
+        #expect(places.silent(besides: 0, at: time) == [])
+        // What has been given up is no answer.
+        places.giveBack(here, isAnswered: false, at: 101)
+        places.take(in: here, at: 102)
+        #expect(places.silent(besides: 0, at: 100 + time) == [here])
+        for _ in 0..<taken { places.giveBack(here, isAnswered: false, at: 200) }
+        places.take(in: here, at: 300)
+        #expect(places.silent(besides: 19, at: 299 + time) == [there])
     }
 }

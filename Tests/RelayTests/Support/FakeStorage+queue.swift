@@ -43,6 +43,7 @@ extension FakeStorage {
     func settle(_ settlements: [Settlement]) async throws(StorageError) -> [Bool] {
         try checked { state throws(StorageError) in
             if !state.queueFailures.isEmpty { throw state.queueFailures.removeFirst() }
+            guard settlements.count <= state.settlementsMax else { throw .timeout(logDetail: "too many") }
             return settlements.map { settlement in
                 let held = state.pending.firstIndex {
                     $0.push.id == settlement.id && $0.lease?.owner == settlement.owner
@@ -62,7 +63,10 @@ extension FakeStorage {
     }
 
     func nextPushDue() async throws(StorageError) -> EpochMilliseconds? {
-        try checked { state in state.pending.map(\.dueAt).min() }
+        try checked { state throws(StorageError) in
+            if !state.dueFailures.isEmpty { throw state.dueFailures.removeFirst() }
+            return state.pending.map(\.dueAt).min()
+        }
     }
 
     func countPushes(limit: Int) async throws(StorageError) -> Int {

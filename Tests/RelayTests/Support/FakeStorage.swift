@@ -29,6 +29,10 @@ final class FakeStorage: Storage {
         var pending: [Pending] = []
         /// Thrown by the next calls to `enqueue` and `settle`, one each.
         var queueFailures: [StorageError] = []
+        /// Thrown by the next calls to `nextPushDue`, one each.
+        var dueFailures: [StorageError] = []
+        /// More ends than these in one call take too long.
+        var settlementsMax = Int.max
     }
 
     let state = Lock(State())
