@@ -8,6 +8,9 @@ package enum DeliveryStatus: String, Hashable, Sendable, CaseIterable {
 
 /// One push to one device that has ended: a row of `delivery_log`.
 package struct Delivery: Hashable, Sendable {
+    /// The error of a push whose device left before it could be sent.
+    package static let deviceRemoved = "DeviceRemoved"
+
     /// The row's id: a UUIDv7, or a UUIDv4 in rows that OpenCode's relay made.
     package let id: String
     /// The secret's hash.

@@ -26,8 +26,13 @@ package protocol Storage: Sendable {
         _ registration: Registration, under key: SecretKey, deviceLimit: Int
     ) async throws(StorageError) -> RegistrationResult
 
-    /// Removes a device from a secret with the pushes that wait for it; false when it wasn't there, which is no error.
-    func unregister(token: String, under key: SecretKey) async throws(StorageError) -> Bool
+    /// Removes a device from a secret, and ends the pushes that wait for it; false when it wasn't there, which is no error.
+    ///
+    /// Each of those has its end in the delivery log (`Delivery.deviceRemoved`), made at `now`, in the same transaction. A
+    /// push that somebody holds stays until they end it, or is given out without a device when the lease has run out.
+    func unregister(
+        token: String, under key: SecretKey, at now: EpochMilliseconds
+    ) async throws(StorageError) -> Bool
 
     /// The secret's devices, each token once, oldest first (by `createdAt`, then `id`); empty when it has none.
     func devices(of key: SecretKey) async throws(StorageError) -> [Device]
@@ -48,9 +53,10 @@ package protocol Storage: Sendable {
     /// Removes a device that APNs no longer knows, unless its `updatedAt` is later than `time`.
     ///
     /// APNs tells since when a token is invalid; a registration after that is fresh and stays. True when it was removed,
-    /// and with it the pushes that wait for it.
-    func remove(_ device: Device, ifNotUpdatedAfter time: EpochMilliseconds) async throws(StorageError)
-        -> Bool
+    /// and then the pushes that wait for it end as in `unregister`.
+    func remove(
+        _ device: Device, ifNotUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds
+    ) async throws(StorageError) -> Bool
 
     /// Appends to the delivery log: all rows or none.
     func append(_ deliveries: [Delivery]) async throws(StorageError)
@@ -109,7 +115,7 @@ package protocol Storage: Sendable {
     /// Ends the callers' holds on pushes, all in one transaction, and says of each, in their order, whether it was held.
     ///
     /// False, with nothing changed and nothing logged, when the push isn't held by that owner any more: its lease ran
-    /// out and another caller took it, its device was removed, or its secret's rows moved under the pepper.
+    /// out and another caller took it, its secret was revoked, or the secret's rows moved under the pepper.
     func settle(_ settlements: [Settlement]) async throws(StorageError) -> [Bool]
 
     /// When the next push is due or the next lease runs out; nil when no push waits.

@@ -66,7 +66,7 @@ struct DeviceWrites {
     private let updateEnvironment: SQLiteStatement
     private let deleteStale: SQLiteStatement
     private let movePending: SQLiteStatement
-    private let dropPendingOfToken: SQLiteStatement
+    private let logPending: SQLiteStatement
     private let dropPending: SQLiteStatement
 
     init(_ connection: SQLiteConnection) throws(StorageError) {
@@ -93,6 +93,7 @@ struct DeviceWrites {
             """
             DELETE FROM device_registration
             WHERE secret_hash IN (\(SQLiteStatement.anyHash)) AND device_token = ?
+            RETURNING secret_hash, id
             """)
         updateEnvironment = try connection.prepare(
             "UPDATE device_registration SET apns_env = ? WHERE secret_hash = ? AND id = ? AND updated_at <= ?"
@@ -100,13 +101,16 @@ struct DeviceWrites {
         deleteStale = try connection.prepare(
             "DELETE FROM device_registration WHERE secret_hash = ? AND id = ? AND updated_at <= ?")
         movePending = try connection.prepare("UPDATE pending_push SET secret_hash = ? WHERE secret_hash = ?")
-        dropPendingOfToken = try connection.prepare(
+        // What somebody holds is left for them to end: it may be on its way.
+        let waiting = "FROM pending_push WHERE secret_hash = ? AND device_id = ? AND lease_owner IS NULL"
+        logPending = try connection.prepare(
             """
-            DELETE FROM pending_push WHERE secret_hash IN (?1, ?2, ?3) AND device_id IN
-                (SELECT id FROM device_registration WHERE secret_hash IN (?1, ?2, ?3) AND device_token = ?4)
+            INSERT OR IGNORE INTO delivery_log
+                (created_at, id, secret_hash, event_type, session_id, status, error, device_id)
+            SELECT ?, id, secret_hash, event_type, session_id, '\(DeliveryStatus.failed.rawValue)',
+                '\(Delivery.deviceRemoved)', device_id \(waiting)
             """)
-        dropPending = try connection.prepare(
-            "DELETE FROM pending_push WHERE secret_hash = ? AND device_id = ?")
+        dropPending = try connection.prepare("DELETE \(waiting)")
     }
 
     func register(
@@ -138,13 +142,32 @@ struct DeviceWrites {
         return .created
     }
 
-    func unregister(_ token: String, _ key: SecretKey) throws(StorageError) -> Bool {
-        let bind = { (binder: inout SQLiteBinder) in
-            binder.anyHash(of: key)
-            binder.text(token)
+    func unregister(
+        _ token: String, _ key: SecretKey, at now: EpochMilliseconds
+    ) throws(StorageError) -> Bool {
+        var deleted: [(hash: SecretHash, id: String)] = []
+        try deleteToken.query {
+            $0.anyHash(of: key)
+            $0.text(token)
+        } row: { row throws(StorageError) in
+            deleted.append((try row.secretHash(0), try row.text(1)))
         }
-        try dropPendingOfToken.execute(bind)
-        return try deleteToken.execute(bind) > 0
+        for device in deleted { try endPushes(for: device.id, device.hash, at: now) }
+        return !deleted.isEmpty
+    }
+
+    private func endPushes(
+        for device: String, _ hash: SecretHash, at now: EpochMilliseconds
+    ) throws(StorageError) {
+        try logPending.execute {
+            $0.integer(now)
+            $0.hash(hash)
+            $0.text(device)
+        }
+        try dropPending.execute {
+            $0.hash(hash)
+            $0.text(device)
+        }
     }
 
     func setEnvironment(_ environment: DeviceEnvironment, _ device: Device) throws(StorageError) -> Bool {
@@ -156,17 +179,16 @@ struct DeviceWrites {
         } > 0
     }
 
-    func remove(_ device: Device, notUpdatedAfter time: EpochMilliseconds) throws(StorageError) -> Bool {
+    func remove(
+        _ device: Device, notUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds
+    ) throws(StorageError) -> Bool {
         let removed = try deleteStale.execute {
             $0.hash(device.secretHash)
             $0.text(device.id)
             $0.integer(time)
         }
         guard removed > 0 else { return false }
-        try dropPending.execute {
-            $0.hash(device.secretHash)
-            $0.text(device.id)
-        }
+        try endPushes(for: device.id, device.secretHash, at: now)
         return true
     }
 

@@ -139,9 +139,13 @@ extension SQLiteStorage {
     }
 
     /// As `Storage` says.
-    package func unregister(token: String, under key: SecretKey) async throws(StorageError) -> Bool {
+    package func unregister(
+        token: String, under key: SecretKey, at now: EpochMilliseconds
+    ) async throws(StorageError) -> Bool {
         defer { cache.withLock { $0.forget(key) } }
-        return try await write { session throws(StorageError) in try session.devices.unregister(token, key) }
+        return try await write { session throws(StorageError) in
+            try session.devices.unregister(token, key, at: now)
+        }
     }
 
     /// As `Storage` says.
@@ -172,11 +176,11 @@ extension SQLiteStorage {
 
     /// As `Storage` says.
     package func remove(
-        _ device: Device, ifNotUpdatedAfter time: EpochMilliseconds
+        _ device: Device, ifNotUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds
     ) async throws(StorageError) -> Bool {
         defer { cache.withLock { $0.forget(device.secretHash) } }
         return try await write { session throws(StorageError) in
-            try session.devices.remove(device, notUpdatedAfter: time)
+            try session.devices.remove(device, notUpdatedAfter: time, at: now)
         }
     }
 }

@@ -101,10 +101,21 @@ class AccountTests(unittest.TestCase):
         Stack.database.rows = {"id-1": [("sent", "")]}
         self.assertDiffers("written down as sent")
 
+    def test_queued_that_ended_with_its_device(self):
+        self.answer("queued")
+        self.account.removed(TOKEN)
+        Stack.database.rows = {"id-1": [("failed", "DeviceRemoved")]}
+        self.assertEqual(self.differences(), [])
+
+    def test_queued_that_ended_with_a_device_that_is_there(self):
+        self.answer("queued")
+        Stack.database.rows = {"id-1": [("failed", "DeviceRemoved")]}
+        self.assertDiffers("nobody removed the device")
+
     def test_queued_dropped_with_its_device(self):
         self.answer("queued")
         self.account.removed(TOKEN)
-        self.assertEqual(self.differences(), [])
+        self.assertDiffers("neither arrived nor ended")
 
     def test_a_removed_device_is_pushed_to(self):
         self.answer("sent")

@@ -149,6 +149,17 @@ extension CutCall {
     ]
 
     private static let queue: [CutCall] = [
+        CutCall(name: "unregistering a device that pushes wait for") { storage, key async throws in
+            let device = try await storage.registered("aa", key)
+            let pushes = (0..<3).map { _ in Samples.pending(device) }
+            _ = try await storage.enqueue(pushes, lease: nil, limitPerSecret: 9)
+        } make: { storage, key async throws in
+            _ = try await storage.unregister(token: "aa", under: key)
+        } check: { storage, key async throws in
+            let log = try await storage.deliveries(of: key, before: nil, limit: 9)
+            #expect(log.map(\.error) == Array(repeating: Delivery.deviceRemoved, count: 3))
+            #expect(try await storage.countPushes(limit: 9) == 0)
+        },
         CutCall(name: "storing pushes that wait") { storage, key async throws in
             try await storage.register(Samples.registration("aa"), key)
         } make: { storage, key async throws in

@@ -26,6 +26,7 @@ package final class CuttingProxy: @unchecked Sendable {
         var hasCut = false
         var isEnded = false
         var isObeyed = true
+        var delay: UInt32 = 0
     }
 
     private struct Pair {
@@ -65,6 +66,9 @@ package final class CuttingProxy: @unchecked Sendable {
 
     /// Lets no byte pass and keeps connections open: a server that hangs.
     package func hold() { order { $0.mode = .hold } }
+
+    /// Has each request wait before it goes on: a server that is far away.
+    package func delay(milliseconds: UInt32) { order { $0.delay = milliseconds } }
 
     /// Closes every connection and refuses new ones: a server that is down.
     package func refuse() { order { $0.mode = .refuse } }
@@ -178,6 +182,7 @@ extension CuttingProxy {
         var bytes = [UInt8](repeating: 0, count: 65_536)
         let count = recv(from, &bytes, bytes.count, 0)
         guard count > 0, !isToCut(direction) else { return close(pair) }
+        if direction == .toServer { usleep(1_000 * orders.withLock { $0.delay }) }
         var sent = 0
         while sent < count {
             let more = bytes[sent..<count].withUnsafeBytes {

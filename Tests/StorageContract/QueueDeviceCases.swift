@@ -1,5 +1,19 @@
-import Storage
+package import Storage
 import Testing
+
+extension Storage {
+    /// Unregisters at a time that doesn't matter.
+    package func unregister(token: String, under key: SecretKey) async throws(StorageError) -> Bool {
+        try await unregister(token: token, under: key, at: Samples.time)
+    }
+
+    /// Removes at a time that doesn't matter.
+    package func remove(
+        _ device: Device, ifNotUpdatedAfter time: EpochMilliseconds
+    ) async throws(StorageError) -> Bool {
+        try await remove(device, ifNotUpdatedAfter: time, at: Samples.time)
+    }
+}
 
 extension ContractCase {
     static let queueDevices: [ContractCase] = [
@@ -17,7 +31,7 @@ extension ContractCase {
             #expect(claimed.map(\.device?.updatedAt) == [Samples.time + 5])
         },
 
-        ContractCase(open: "unregistering drops the device's pushes, held ones too, and no others") {
+        ContractCase(open: "unregistering ends what waits for the device, and nothing else") {
             storage async throws in
             let (mine, yours) = (Samples.key("mine"), Samples.key("yours"))
             let gone = try await storage.registered("aa", mine)
@@ -25,15 +39,21 @@ extension ContractCase {
             let other = try await storage.registered("aa", yours)
             let pushes = [gone, gone, stays, other].map { Samples.pending($0) }
             _ = try await storage.enqueue(pushes, lease: nil, limitPerSecret: 9)
-            let lease = Samples.lease()
-            _ = try await storage.claimPushes(dueAt: Samples.time, lease: lease, limit: 1_000)
-            #expect(try await storage.unregister(token: "aa", under: mine))
+            #expect(try await storage.unregister(token: "aa", under: mine, at: Samples.time + 5))
             #expect(try await storage.countPushes(limit: 9) == 2)
-            let results = try await storage.settle(pushes.map { Samples.over($0, lease.owner) })
-            #expect(results == [false, false, true, true])
+            let ends = pushes.prefix(2).map { push in
+                Delivery(
+                    id: push.id, secretHash: push.secretHash, eventType: push.eventType,
+                    sessionID: push.sessionID, status: .failed, error: "DeviceRemoved",
+                    createdAt: Samples.time + 5, deviceID: gone.id)
+            }
+            #expect(Set(try await storage.deliveries(of: mine, before: nil, limit: 9)) == Set(ends))
+            #expect(try await storage.deliveries(of: yours, before: nil, limit: 9) == [])
+            let left = try await storage.claimed(at: Samples.time).map(\.push.id)
+            #expect(Set(left) == Set(pushes.suffix(2).map(\.id)))
         },
 
-        ContractCase(open: "removing a device drops its pushes, and a stale removal drops none") {
+        ContractCase(open: "removing a device ends its pushes, and a stale removal ends none") {
             storage async throws in
             let key = Samples.key("secret")
             let device = try await storage.registered("aa", key)
@@ -42,8 +62,60 @@ extension ContractCase {
                 [Samples.pending(device), Samples.pending(other)], lease: nil, limitPerSecret: 9)
             #expect(try await !storage.remove(device, ifNotUpdatedAfter: Samples.time - 1))
             #expect(try await storage.countPushes(limit: 9) == 2)
-            #expect(try await storage.remove(device, ifNotUpdatedAfter: Samples.time))
+            #expect(try await storage.deliveries(of: key, before: nil, limit: 9) == [])
+            #expect(try await storage.remove(device, ifNotUpdatedAfter: Samples.time, at: Samples.time + 7))
+            let log = try await storage.deliveries(of: key, before: nil, limit: 9)
+            #expect(log.map(\.error) == ["DeviceRemoved"])
+            #expect(log.map(\.createdAt) == [Samples.time + 7])
             #expect(try await storage.claimed(at: Samples.time).map(\.device) == [other])
+        },
+
+        ContractCase(
+            open: "a push that is held when its device goes has the one end that its holder gives it"
+        ) {
+            storage async throws in
+            let key = Samples.key("secret")
+            let device = try await storage.registered("aa", key)
+            let (sent, again, waiting) = (
+                Samples.pending(device), Samples.pending(device), Samples.pending(device)
+            )
+            let lease = Samples.lease()
+            _ = try await storage.enqueue([sent, again], lease: lease, limitPerSecret: 9)
+            _ = try await storage.enqueue([waiting], lease: nil, limitPerSecret: 9)
+            #expect(try await storage.unregister(token: "aa", under: key))
+            let back = Settlement(
+                id: again.id, secretHash: key.primary, owner: lease.owner,
+                end: .again(dueAt: Samples.time, attempts: 2))
+            #expect(try await storage.settle([Samples.over(sent, lease.owner), back]) == [true, true])
+            let log = try await storage.deliveries(of: key, before: nil, limit: 9)
+            #expect(Set(log.map(\.id)) == [sent.id, waiting.id] && log.count == 2)
+            // Whoever takes it next finds that it has no device.
+            let claimed = try await storage.claimed(at: Samples.time)
+            #expect(claimed.map(\.push.id) == [again.id])
+            #expect(claimed.map(\.device) == [nil])
+        },
+
+        ContractCase(open: "claims and ends at the moment of a removal leave every push with one end") {
+            storage async throws in
+            let key = Samples.key("secret")
+            for round in 0..<20 {
+                let device = try await storage.registered("token \(round)", key)
+                let pushes = (0..<4).map { _ in Samples.pending(device) }
+                _ = try await storage.enqueue(pushes, lease: nil, limitPerSecret: 99)
+                _ = try await concurrently(2) { lane in
+                    if lane == 0 {
+                        _ = try await storage.unregister(token: device.token, under: key)
+                    } else {
+                        let lease = Samples.lease()
+                        let claimed = try await storage.claimed(lease).map(\.push)
+                        _ = try await storage.settle(claimed.map { Samples.over($0, lease.owner) })
+                    }
+                }
+                #expect(try await storage.countPushes(limit: 9) == 0)
+                let log = try await storage.deliveries(of: key, before: nil, limit: 999)
+                #expect(log.count == 4 * (round + 1))
+                #expect(Set(log.map(\.id)).count == log.count)
+            }
         },
 
         ContractCase(open: "no push is stored for a device that has left") { storage async throws in

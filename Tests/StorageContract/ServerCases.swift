@@ -167,6 +167,33 @@ extension ServerCase {
             #expect(try await untilNoSession(database))
         },
 
+        ServerCase("many ends are written within one call's deadline on a server that is far away") {
+            database, proxy async throws in
+            let near = try await database.open(options())
+            let device = try await near.registered("aa", Samples.key("secret"))
+            let pushes = (0..<300).map { _ in Samples.pending(device) }
+            let lease = Samples.lease()
+            _ = try await near.enqueue(pushes, lease: lease, limitPerSecret: 1_000)
+            let far = try await database.open(options(), through: proxy.port)
+            proxy.delay(milliseconds: 25)
+            let settlements = pushes.enumerated().map { index, push in
+                guard !index.isMultiple(of: 3) else { return Samples.over(push, lease.owner) }
+                return Settlement(
+                    id: push.id, secretHash: push.secretHash, owner: lease.owner,
+                    end: .again(dueAt: Samples.time + Int64(index), attempts: index))
+            }
+            #expect(try await far.settle(settlements) == settlements.map { _ in true })
+            proxy.delay(milliseconds: 0)
+            await far.close()
+            #expect(try await database.count(of: "delivery_log") == 100)
+            let again = try await near.claimed(at: Samples.time + 1_000)
+            let expected = pushes.indices.filter { !$0.isMultiple(of: 3) }
+            #expect(again.map(\.push.id) == expected.map { pushes[$0].id })
+            #expect(again.map(\.push.attempts) == expected)
+            #expect(again.map(\.push.dueAt) == expected.map { Samples.time + Int64($0) })
+            await near.close()
+        },
+
         ServerCase("closing while the server says nothing ends with the calls' deadline") {
             database, proxy async throws in
             let storage = try await database.open(options(.seconds(1)), through: proxy.port)

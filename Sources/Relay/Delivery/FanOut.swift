@@ -199,8 +199,9 @@ final class FanOut {
 
     func remove(_ index: Int, ifNotUpdatedAfter time: EpochMilliseconds) {
         let device = items[index].device
+        let now = services.shared.clock.now
         change(index, .removal) { storage throws(StorageError) in
-            try await storage.remove(device, ifNotUpdatedAfter: device.removalBound(time))
+            try await storage.remove(device, ifNotUpdatedAfter: device.removalBound(time), at: now)
         }
     }
 

@@ -54,7 +54,7 @@ struct HeldPush {
         case .failed(let failure):
             var end = over(.failed, error: failure.reason, at: now)
             end.removal = failure.removeIfNotUpdatedAfter.map {
-                PushQueue.End.Removal(device: device, ifNotUpdatedAfter: $0)
+                PushQueue.End.Removal(device: device, ifNotUpdatedAfter: $0, at: now)
             }
             return end
         }

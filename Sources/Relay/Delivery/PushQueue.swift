@@ -43,6 +43,8 @@ final class PushQueue: Sendable {
         struct Removal: Sendable {
             var device: Device
             var ifNotUpdatedAfter: EpochMilliseconds
+            /// When the push ended.
+            var at: EpochMilliseconds
         }
     }
 
@@ -124,7 +126,7 @@ final class PushQueue: Sendable {
     /// The reason of a push that can't wait because the database doesn't take it.
     static let queueUnavailable = "QueueUnavailable"
     /// The reason of a push whose device left before it could be sent.
-    static let deviceRemoved = "DeviceRemoved"
+    static let deviceRemoved = Delivery.deviceRemoved
     /// The reason of a push that APNs could not take until its time was over.
     static let expired = "Expired"
 
@@ -247,7 +249,7 @@ final class PushQueue: Sendable {
         for removal in removals {
             do throws(StorageError) {
                 let bound = removal.device.removalBound(removal.ifNotUpdatedAfter)
-                if try await storage.remove(removal.device, ifNotUpdatedAfter: bound) {
+                if try await storage.remove(removal.device, ifNotUpdatedAfter: bound, at: removal.at) {
                     state.withLock { $0.figures.devicesRemoved += 1 }
                 }
             } catch {

@@ -52,7 +52,7 @@ struct RegisterRoute: AnsweringRoute {
         let limit = services.shared.limits.devicesPerSecretMax
         let result = try await storage.register(registration, under: key, deviceLimit: limit)
         guard let unfolded else { return result }
-        let wasThere = try await storage.unregister(token: unfolded, under: key)
+        let wasThere = try await storage.unregister(token: unfolded, under: key, at: registration.at)
         // The old row was one of those that left no room.
         guard wasThere, result == .limitReached else { return result }
         return try await storage.register(registration, under: key, deviceLimit: limit)
@@ -74,7 +74,9 @@ struct UnregisterRoute: AnsweringRoute {
         var removed = 0
         do throws(StorageError) {
             for token in [wanted.deviceToken.text, wanted.unfoldedToken].compactMap(\.self) {
-                if try await shared.storage.unregister(token: token, under: key) { removed += 1 }
+                let wasThere = try await shared.storage.unregister(
+                    token: token, under: key, at: shared.clock.now)
+                if wasThere { removed += 1 }
             }
         } catch {
             throw APIError(error)

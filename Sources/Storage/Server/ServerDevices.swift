@@ -52,14 +52,18 @@ struct ServerDevices<Connection: SQLConnection> {
         return true
     }
 
-    func unregister(_ token: String, _ key: SecretKey) throws(SQLFailure) -> Bool {
-        if let wasThere = try unregisterOnce(token, key) { return wasThere }
+    func unregister(
+        _ token: String, _ key: SecretKey, at now: EpochMilliseconds
+    ) throws(SQLFailure) -> Bool {
+        if let wasThere = try unregisterOnce(token, key, at: now) { return wasThere }
         // It was there and is gone: removed, or moved to the primary hash meanwhile.
-        return try unregisterOnce(token, key) ?? false
+        return try unregisterOnce(token, key, at: now) ?? false
     }
 
     /// Nil when a row that was found was not there any more.
-    private func unregisterOnce(_ token: String, _ key: SecretKey) throws(SQLFailure) -> Bool? {
+    private func unregisterOnce(
+        _ token: String, _ key: SecretKey, at now: EpochMilliseconds
+    ) throws(SQLFailure) -> Bool? {
         var rows: [(hash: SecretHash, id: String)] = []
         try session.query(
             """
@@ -74,7 +78,7 @@ struct ServerDevices<Connection: SQLConnection> {
                 deleted += try session.execute(
                     "DELETE FROM device_registration WHERE secret_hash = ? AND id = ?",
                     [.hash(row.hash), .text(row.id)])
-                try dropPushes(for: row.id, row.hash)
+                try endPushes(for: row.id, row.hash, at: now)
             }
             return deleted > 0 ? true : nil
         }
@@ -89,13 +93,15 @@ struct ServerDevices<Connection: SQLConnection> {
             ]) > 0
     }
 
-    func remove(_ device: Device, notUpdatedAfter time: EpochMilliseconds) throws(SQLFailure) -> Bool {
+    func remove(
+        _ device: Device, notUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds
+    ) throws(SQLFailure) -> Bool {
         try session.transaction { () throws(SQLFailure) in
             let removed = try session.execute(
                 "DELETE FROM device_registration WHERE secret_hash = ? AND id = ? AND updated_at <= ?",
                 [.hash(device.secretHash), .text(device.id), .integer(time)])
             guard removed > 0 else { return false }
-            try dropPushes(for: device.id, device.secretHash)
+            try endPushes(for: device.id, device.secretHash, at: now)
             return true
         }
     }
@@ -124,9 +130,22 @@ extension ServerDevices {
         ]
     }
 
-    private func dropPushes(for device: String, _ hash: SecretHash) throws(SQLFailure) {
+    /// Ends what waits for a device that goes.
+    ///
+    /// What somebody holds is left for them to end: it may be on its way.
+    private func endPushes(
+        for device: String, _ hash: SecretHash, at now: EpochMilliseconds
+    ) throws(SQLFailure) {
+        let logged = try session.execute(
+            statements.logRemovedPushes, [.integer(now), .hash(hash), .text(device)])
+        guard logged > 0 else { return }
+        // And no row that was stored since: its end is written when it is claimed without a device.
         _ = try session.execute(
-            "DELETE FROM pending_push WHERE secret_hash = ? AND device_id = ?", [.hash(hash), .text(device)])
+            """
+            DELETE FROM pending_push WHERE secret_hash = ? AND device_id = ? AND EXISTS (
+                SELECT 1 FROM delivery_log l
+                WHERE l.secret_hash = pending_push.secret_hash AND l.created_at = ? AND l.id = pending_push.id)
+            """, [.hash(hash), .text(device), .integer(now)])
     }
 
     private func integer(_ sql: String, _ parameters: [SQLValue]) throws(SQLFailure) -> Int64? {

@@ -48,30 +48,8 @@ struct ServerQueue<Connection: SQLConnection> {
         let inOrder = chosen.sorted { ($0.secretHash.hex, $0.id) < ($1.secretHash.hex, $1.id) }
         // All or none, so that one which is begun again after a conflict leaves none leased to nobody.
         return try session.transaction { () throws(SQLFailure) in
-            var rest = inOrder[...]
-            while !rest.isEmpty {
-                let size = Insertion.chunkSizes.first { $0 <= rest.count } ?? 1
-                try take(rest.prefix(size), lease)
-                rest = rest.dropFirst(size)
-            }
+            for chunk in Insertion.chunks(of: inOrder) { try take(chunk, lease) }
             return try held(lease, chosen, now)
-        }
-    }
-
-    func settle(_ settlements: [Settlement]) throws(SQLFailure) -> [Bool] {
-        guard !settlements.isEmpty else { return [] }
-        return try session.transaction { () throws(SQLFailure) in
-            var results: [Bool] = []
-            results.reserveCapacity(settlements.count)
-            var ended: [Delivery] = []
-            for settlement in settlements {
-                var wasHeld = try end(settlement)
-                if !wasHeld, session.isRepeated { wasHeld = try wasEnded(settlement) }
-                if wasHeld, case .over(let delivery) = settlement.end { ended.append(delivery) }
-                results.append(wasHeld)
-            }
-            try ServerDeliveries(session: session, statements: statements).appendUnlessPresent(ended)
-            return results
         }
     }
 
@@ -87,12 +65,12 @@ struct ServerQueue<Connection: SQLConnection> {
             row throws(SQLFailure) in
             found.append(try Self.row(row))
         }
-        var moved: [Row] = []
-        for row in found {
-            _ = try session.execute(
-                "DELETE FROM pending_push WHERE secret_hash = ? AND id = ?", [.hash(old), .text(row.push.id)])
-            moved.append(Row(push: row.push.under(new), leaseOwner: row.leaseOwner))
+        for chunk in Insertion.chunks(of: found) {
+            let rows = Self.anyOf("secret_hash = ? AND id = ?", chunk.count)
+            let values = chunk.flatMap { [.hash(old), .text($0.push.id)] as [SQLValue] }
+            _ = try session.execute("DELETE FROM pending_push WHERE \(rows)", values)
         }
+        let moved = found.map { Row(push: $0.push.under(new), leaseOwner: $0.leaseOwner) }
         try insert(moved, statements.insertPushes, dueAt: nil)
     }
 }
@@ -145,12 +123,10 @@ extension ServerQueue {
     private func insert(
         _ rows: [Row], _ insertion: Insertion, dueAt: EpochMilliseconds?
     ) throws(SQLFailure) {
-        var rest = rows[...]
-        while !rest.isEmpty {
-            let size = Insertion.chunkSizes.first { $0 <= rest.count } ?? 1
+        for chunk in Insertion.chunks(of: rows) {
             var values: [SQLValue] = []
-            values.reserveCapacity(size * ServerStatements.pushColumns.count)
-            for row in rest.prefix(size) {
+            values.reserveCapacity(chunk.count * ServerStatements.pushColumns.count)
+            for row in chunk {
                 let push = row.push
                 values += [
                     .hash(push.secretHash), .text(push.id), .text(push.deviceID), .text(push.eventType),
@@ -160,13 +136,12 @@ extension ServerQueue {
                     .integer(push.expiresAt),
                 ]
             }
-            _ = try session.execute(insertion.sql(rows: size), values)
-            rest = rest.dropFirst(size)
+            _ = try session.execute(insertion.sql(rows: chunk.count), values)
         }
     }
 }
 
-// MARK: - Claiming and settling
+// MARK: - Claiming
 
 extension ServerQueue {
     private func choose(dueAt now: EpochMilliseconds, limit: Int) throws(SQLFailure) -> [DuePush] {
@@ -193,8 +168,7 @@ extension ServerQueue {
     }
 
     private func take(_ chosen: ArraySlice<DuePush>, _ lease: PushLease) throws(SQLFailure) {
-        let row = "secret_hash = ? AND id = ? AND due_at = ?"
-        let rows = Array(repeating: row, count: chosen.count).joined(separator: " OR ")
+        let rows = Self.anyOf("secret_hash = ? AND id = ? AND due_at = ?", chosen.count)
         var values: [SQLValue] = [.text(lease.owner.text), .integer(lease.until)]
         for due in chosen { values += [.hash(due.secretHash), .text(due.id), .integer(due.dueAt)] }
         _ = try session.execute(
@@ -240,40 +214,9 @@ extension ServerQueue {
         }
     }
 
-    private func end(_ settlement: Settlement) throws(SQLFailure) -> Bool {
-        let held: [SQLValue] = [
-            .hash(settlement.secretHash), .text(settlement.id), .text(settlement.owner.text),
-        ]
-        switch settlement.end {
-        case .over:
-            return try session.execute(
-                "DELETE FROM pending_push WHERE secret_hash = ? AND id = ? AND lease_owner = ?", held) > 0
-        case .again(let dueAt, let attempts):
-            return try session.execute(
-                """
-                UPDATE pending_push SET lease_owner = NULL, due_at = ?, attempts = ?
-                WHERE secret_hash = ? AND id = ? AND lease_owner = ?
-                """, [.integer(dueAt), .integer(Int64(attempts))] + held) > 0
-        }
-    }
-
-    /// Whether this very call has ended it before its connection was lost.
-    private func wasEnded(_ settlement: Settlement) throws(SQLFailure) -> Bool {
-        switch settlement.end {
-        case .over(let delivery):
-            return try ServerDeliveries(session: session, statements: statements).isPresent(delivery)
-        case .again(let dueAt, let attempts):
-            let sql = """
-                SELECT count(*) FROM pending_push
-                WHERE secret_hash = ? AND id = ? AND lease_owner IS NULL AND due_at = ? AND attempts = ?
-                """
-            return try session.connection.integer(
-                sql,
-                [
-                    .hash(settlement.secretHash), .text(settlement.id), .integer(dueAt),
-                    .integer(Int64(attempts)),
-                ]) == 1
-        }
+    /// A condition that one of so many rows meets.
+    static func anyOf(_ row: String, _ count: Int) -> String {
+        Array(repeating: row, count: count).joined(separator: " OR ")
     }
 
     private static func row(_ row: SQLRow) throws(SQLFailure) -> Row {
@@ -288,7 +231,7 @@ extension ServerQueue {
 }
 
 /// The primary key of a waiting push.
-private struct PlaceOfPush: Hashable {
+struct PlaceOfPush: Hashable {
     let hash: SecretHash
     let id: String
 }

@@ -9,6 +9,8 @@ struct ServerStatements: Sendable {
     let insertDeliveriesUnlessPresent: Insertion
     let insertPushes: Insertion
     let insertPushesUnlessPresent: Insertion
+    /// Writes down the ends of the pushes of a device that is going, save those that somebody holds.
+    let logRemovedPushes: String
     let deleteOldDeliveries: String
     let deleteOldReceipts: String
     /// A page of one hash's log.
@@ -37,6 +39,14 @@ struct ServerStatements: Sendable {
         insertPushes = Insertion("INSERT " + push, columns: Self.pushColumns)
         insertPushesUnlessPresent = Insertion(
             dialect.insertUnlessPresent(push + Insertion.mark), columns: Self.pushColumns)
+        // The rows stay as they were read until they are deleted.
+        logRemovedPushes = dialect.insertUnlessPresent(
+            """
+            INTO delivery_log (\(Self.deliveryColumns.joined(separator: ", ")))
+            SELECT id, secret_hash, event_type, session_id, '\(DeliveryStatus.failed.rawValue)',
+                '\(Delivery.deviceRemoved)', ?, device_id
+            FROM pending_push WHERE secret_hash = ? AND device_id = ? AND lease_owner IS NULL FOR UPDATE
+            """)
         deleteOldDeliveries = dialect.deleteFirst(
             LimitedDeletion(
                 from: "delivery_log", key: ["secret_hash", "created_at", "id"], where: "created_at < ?",
@@ -96,6 +106,18 @@ struct Insertion: Sendable {
             statements[size] = parts[0] + rows + parts.dropFirst().joined()
         }
         self.statements = statements
+    }
+
+    /// Elements in order, in few pieces whose sizes are among `chunkSizes`.
+    static func chunks<Element>(of elements: [Element]) -> [ArraySlice<Element>] {
+        var chunks: [ArraySlice<Element>] = []
+        var rest = elements[...]
+        while !rest.isEmpty {
+            let size = chunkSizes.first { $0 <= rest.count } ?? 1
+            chunks.append(rest.prefix(size))
+            rest = rest.dropFirst(size)
+        }
+        return chunks
     }
 
     /// The statement for one of the sizes.

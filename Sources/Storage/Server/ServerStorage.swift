@@ -110,11 +110,13 @@ extension ServerStorage {
     }
 
     /// As `Storage` says.
-    package func unregister(token: String, under key: SecretKey) async throws(StorageError) -> Bool {
+    package func unregister(
+        token: String, under key: SecretKey, at now: EpochMilliseconds
+    ) async throws(StorageError) -> Bool {
         // No row has such a token, and no server could be asked for it.
         guard !token.utf8.contains(0) else { return false }
         return try await write { [statements] session throws(SQLFailure) in
-            try ServerDevices(session: session, statements: statements).unregister(token, key)
+            try ServerDevices(session: session, statements: statements).unregister(token, key, at: now)
         }
     }
 
@@ -144,10 +146,11 @@ extension ServerStorage {
 
     /// As `Storage` says.
     package func remove(
-        _ device: Device, ifNotUpdatedAfter time: EpochMilliseconds
+        _ device: Device, ifNotUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds
     ) async throws(StorageError) -> Bool {
         try await write { [statements] session throws(SQLFailure) in
-            try ServerDevices(session: session, statements: statements).remove(device, notUpdatedAfter: time)
+            try ServerDevices(session: session, statements: statements)
+                .remove(device, notUpdatedAfter: time, at: now)
         }
     }
 }

@@ -1,3 +1,4 @@
+import APNs
 import Network
 import Storage
 import Testing

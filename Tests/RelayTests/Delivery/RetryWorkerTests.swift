@@ -270,7 +270,7 @@ struct RetryWorkerTests {
         var options = RelayFixture.Options()
         options.queue.pause = { _ in await Task.yield() }
         try await RelayFixture.with(options) { relay in
-            let tokens = (0..<100).map { "aa\($0 + 100)" }
+            let tokens = (0..<100).map { "aa\($0 + 1000)" }
             for token in tokens { relay.storage.add(token, under: RelayFixture.key) }
             fill(relay, tokens)
             try await withWorker(relay, inFlight: 10, unwritten: 30) { worker in

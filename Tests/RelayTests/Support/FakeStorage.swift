@@ -96,7 +96,9 @@ final class FakeStorage: Storage {
             preferences: new.preferences ?? old?.preferences)
     }
 
-    func unregister(token: String, under key: SecretKey) async throws(StorageError) -> Bool {
+    func unregister(
+        token: String, under key: SecretKey, at now: EpochMilliseconds
+    ) async throws(StorageError) -> Bool {
         try checked { state in
             let before = state.devices.count
             state.devices.removeAll { $0.secretHash == key.primary && $0.token == token }
@@ -122,7 +124,7 @@ final class FakeStorage: Storage {
     }
 
     func remove(
-        _ device: Device, ifNotUpdatedAfter time: EpochMilliseconds
+        _ device: Device, ifNotUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds
     ) async throws(StorageError) -> Bool {
         try checked { state in
             let before = state.devices.count

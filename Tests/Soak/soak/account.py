@@ -158,7 +158,6 @@ class Account:
         if status != "queued":
             return
         rows = ends.get(delivery["apnsID"], [])
-        isGone = device in self.removals or device in self.doomed
         if len(rows) > 1:
             self.differences.append(f"{session} {device}: queued, and its end is written down {len(rows)} times")
         if rows:
@@ -166,16 +165,19 @@ class Account:
             self.counts[f"queued pushes that ended as {error or state}"] += 1
             if state == "sent" and not arrived:
                 self.differences.append(f"{session} {device}: written down as sent, and did not arrive")
-        elif isGone:
-            self.counts["queued pushes dropped with their device"] += 1
+            if error == "DeviceRemoved" and not self.is_gone(device):
+                self.differences.append(f"{session} {device}: ended as {error}, and nobody removed the device")
         elif arrived:
             self.differences.append(f"{session} {device}: queued and arrived, and no end is written down")
         else:
             self.differences.append(f"{session} {device}: queued, and neither arrived nor ended")
 
+    def is_gone(self, device):
+        return device in self.removals or device in self.doomed
+
     def may_be_under_way(self, device, reason):
         if reason == "DeviceRemoved":
-            return device in self.removals or device in self.doomed
+            return self.is_gone(device)
         return reason in ("QueueFull", "QueueUnavailable")
 
     def _settle_duplicates(self):
