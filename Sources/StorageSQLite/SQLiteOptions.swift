@@ -12,6 +12,9 @@ package struct SQLiteOptions: Sendable {
 
     /// What this process may do.
     package var access = Access.write
+    /// Whether a writer ends the leases and claims that it finds: a relay does, because whoever held them is dead; one that
+    /// fills a copy leaves them as they are.
+    package var endsLeases = true
     /// Threads that look things up, each with a connection of its own.
     package var readers = 2
     /// How long a statement waits for a lock that another connection holds, in milliseconds.

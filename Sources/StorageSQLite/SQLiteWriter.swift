@@ -44,8 +44,10 @@ actor SQLiteWriter {
         if options.access == .writeWithoutMigrating { try SQLiteSchema.requireCurrent(connection) }
         try configure(connection)
         let steps = pending.isEmpty ? [] : try SQLiteSchema.migrate(connection)
-        try QueueWrites.endLeases(connection)
-        try ReceiptWrites.endLeases(connection)
+        if options.endsLeases {
+            try QueueWrites.endLeases(connection)
+            try ReceiptWrites.endLeases(connection)
+        }
         session = Session(
             connection: connection,
             devices: try DeviceWrites(connection),

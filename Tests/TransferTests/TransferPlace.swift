@@ -61,12 +61,15 @@ struct TransferPlace: Sendable {
         }
     }
 
-    /// Opens it as the relay does.
+    /// Opens it as `relay copy` does: the claims and leases in a file stay as they are.
     func open() async throws -> any Storage {
         switch engine {
-        case .sqlite: try await SQLiteStorage.open(try SQLiteLocation(url: url))
-        case .postgres: try await PostgresStorage.open(try PostgresLocation(url: url))
-        case .mysql: try await MySQLStorage.open(try MySQLLocation(url: url))
+        case .sqlite:
+            var options = SQLiteOptions()
+            options.endsLeases = false
+            return try await SQLiteStorage.open(try SQLiteLocation(url: url), options: options)
+        case .postgres: return try await PostgresStorage.open(try PostgresLocation(url: url))
+        case .mysql: return try await MySQLStorage.open(try MySQLLocation(url: url))
         }
     }
 

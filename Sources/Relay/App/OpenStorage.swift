@@ -41,13 +41,17 @@ enum OpenStorage {
 
     /// Opens a database, brings its schema up to date, and says which steps that took.
     ///
-    /// - Parameter options: Of a database server; a file has none.
+    /// - Parameters:
+    ///   - options: Of a database server; a file has none.
+    ///   - endsLeases: Whether a file's leases end with it, as those of a server's do by themselves.
     static func open(
-        _ database: DatabaseURL, options: ServerOptions = ServerOptions()
+        _ database: DatabaseURL, options: ServerOptions = ServerOptions(), endsLeases: Bool = true
     ) async throws(StorageError) -> (any Storage, [SchemaStep]) {
         switch try place(of: database) {
         case .sqlite(let location):
-            let storage = try await SQLiteStorage.open(location)
+            var options = SQLiteOptions()
+            options.endsLeases = endsLeases
+            let storage = try await SQLiteStorage.open(location, options: options)
             return (storage, storage.appliedSteps)
         case .postgres(let location):
             let storage = try await ServerStorage<PostgresConnection>.open(location, options: options)

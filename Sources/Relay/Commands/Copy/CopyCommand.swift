@@ -34,7 +34,7 @@ enum CopyCommand {
         do throws(StorageError) {
             source = try OpenStorage.transferSource(configuration.source)
             // Makes its tables, where they are missing.
-            await (try await OpenStorage.open(configuration.target)).0.close()
+            await (try await OpenStorage.open(configuration.target, endsLeases: false)).0.close()
             target = try OpenStorage.transferTarget(configuration.target)
         } catch {
             StandardError.message("\(places.target): \(error.logDetail)")
