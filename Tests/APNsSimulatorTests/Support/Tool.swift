@@ -53,6 +53,10 @@ enum Tool: String {
     }
 }
 
+/// One process starts at a time: one that starts beside it may inherit the socket by whose end Foundation notices
+/// the other's, which then seems to run as long as both do.
+private let launching = NSLock()
+
 extension Process {
     /// Starts the process and returns its exit status, or the negative number of the signal that ended it.
     func runToEnd() async throws -> Int32 {
@@ -61,7 +65,7 @@ extension Process {
                 let status = process.terminationStatus
                 continuation.resume(returning: process.terminationReason == .exit ? status : -status)
             }
-            do { try run() } catch { continuation.resume(throwing: error) }
+            do { try launching.withLock { try run() } } catch { continuation.resume(throwing: error) }
         }
     }
 }

@@ -25,6 +25,10 @@ final class Program: Sendable {
         let resume: CheckedContinuation<Bool, Never>
     }
 
+    /// One program starts at a time: one that starts beside it may inherit the socket by whose end Foundation notices
+    /// the other's, which then seems to run as long as both do.
+    private static let launching = NSLock()
+
     let name: String
     private let process: Process
     private let state = Lock(State())
@@ -83,7 +87,7 @@ final class Program: Sendable {
             self?.change { $0.status = status }
         }
         do {
-            try process.run()
+            try Self.launching.withLock { try process.run() }
         } catch {
             close(reading)
             throw error
