@@ -11,6 +11,8 @@ struct FanOutReport {
     private var faults: [Trouble: (count: Int, whose: OutcomePolicy.Fault)] = [:]
     private var unreachable: [Trouble: (count: Int, detail: String)] = [:]
     private var accepted: Set<APNsHealth.Place> = []
+    /// Where the last one was accepted; most are where the one before was.
+    private var lastAccepted: APNsHealth.Place?
 
     /// Notes an outcome and what follows from it.
     mutating func note(
@@ -19,7 +21,9 @@ struct FanOutReport {
         let place = APNsHealth.Place(key: key, environment: environment)
         switch (outcome, step) {
         case (.accepted, _):
+            guard place != lastAccepted else { return }
             accepted.insert(place)
+            lastAccepted = place
         case (.unreachable(let lack), _):
             let trouble = Trouble(reason: lack.cause.rawValue, place: place)
             unreachable[trouble, default: (0, lack.detail)].count += 1

@@ -66,7 +66,11 @@ struct AppLabels: Sendable {
     }
 
     /// The number of a bundle identifier.
-    func number(of bundleID: String) -> Int { numbers[bundleID] ?? 0 }
+    func number(of bundleID: String) -> Int {
+        // Most relays have one app, and to compare is cheaper than to hash.
+        if names.count > 1, names[1] == bundleID { return 1 }
+        return numbers[bundleID] ?? 0
+    }
 }
 
 /// What refused a request or a push because there was too much of it.
