@@ -100,7 +100,7 @@ extension Scanner {
         }
     }
 
-    /// Takes `\uXXXX`.
+    /// Takes `\u` and its four hexadecimal digits.
     private mutating func unicodeEscape(_ bytes: RawSpan) throws(JSON.ParseError) -> UInt16 {
         guard position + 6 <= bytes.byteCount else { throw failure(.invalidEscape) }
         guard let unit = bytes.codeUnit(position + 2) else { throw failure(.invalidEscape) }

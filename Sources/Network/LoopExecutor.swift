@@ -8,8 +8,9 @@ import Glibc
 ///
 /// It is a task executor too: what resumes a continuation puts the task on the executor that the task prefers, and only
 /// from there it goes on to its actor. Without a preference that is the shared pool, two more changes of thread.
-@safe final class LoopExecutor: SerialExecutor, TaskExecutor, @unchecked Sendable {
-    // why @unchecked: `incoming` is behind a lock, everything else is used by the loop's thread alone
+///
+/// `incoming` is behind a lock; everything else is used by the loop's thread alone.
+@safe final class LoopExecutor: SerialExecutor, TaskExecutor, @unchecked Sendable {  // why: the line above
     static let jobsPerTurn = 512
     static let readBufferBytes = 64 * 1024
 

@@ -6,14 +6,7 @@ enum DevicesCommand {
     static func run(
         _ configuration: InspectionConfiguration, _ options: CommandOptions, _ style: OutputStyle
     ) -> ExitStatus {
-        let secret: Secret
-        do throws(ExitStatus) {
-            secret = try SecretInput.require(configuration.secret)
-        } catch {
-            return error
-        }
-        let key = configuration.hasher.key(of: secret)
-        return Inspection.run(configuration) { storage throws(StorageError) in
+        Inspection.ofSecret(configuration) { storage, key throws(StorageError) in
             let devices = try await storage.devices(of: key)
             let last = try await storage.lastDeliveries(to: devices, under: key)
             let list = DeviceList(devices: devices, last: last)

@@ -2,6 +2,20 @@ import Storage
 
 /// What the commands have in common that look into the database for a person.
 enum Inspection {
+    /// The same for one secret, which is asked for where it was not given.
+    static func ofSecret(
+        _ configuration: InspectionConfiguration,
+        _ body: @escaping @Sendable (any Storage, SecretKey) async throws(StorageError) -> ExitStatus
+    ) -> ExitStatus {
+        let key: SecretKey
+        do throws(ExitStatus) {
+            key = configuration.hasher.key(of: try SecretInput.require(configuration.secret))
+        } catch {
+            return error
+        }
+        return run(configuration) { storage throws(StorageError) in try await body(storage, key) }
+    }
+
     /// Opens the database to be read, lets `body` look into it and closes it; a storage error ends the command.
     static func run(
         _ configuration: InspectionConfiguration,

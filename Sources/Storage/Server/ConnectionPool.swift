@@ -189,8 +189,8 @@ extension ConnectionPool {
 }
 
 /// A place for one connection: its thread, and the connection while there is one.
-private final class Lane<Connection: SQLConnection>: @unchecked Sendable {
-    // why: the connection is touched on the executor's thread only
+private final class Lane<Connection: SQLConnection>: @unchecked Sendable {  // why: see `connection`
+    /// Touched on the executor's thread only.
     var connection: Connection?
     private let label: String
     private let executor = Guarded<BlockingExecutor?>(nil)

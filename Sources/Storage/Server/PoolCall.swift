@@ -27,8 +27,9 @@ protocol PoolCall<Connection>: AnyObject, Sendable {
 /// The one kind of call: a closure over a session, and the continuation of whoever waits for it.
 ///
 /// It is handed from the caller to a thread and perhaps to another, and never used by two at once.
-final class PendingPoolCall<Connection: SQLConnection, Output: Sendable>: PoolCall, @unchecked Sendable {
-    // why: handed over
+final class PendingPoolCall<Connection: SQLConnection, Output: Sendable>: PoolCall,
+    @unchecked Sendable  // why: the line above
+{
     typealias Outcome = Result<Output, StorageError>
     typealias Body = (ServerSession<Connection>) throws(SQLFailure) -> Output
 

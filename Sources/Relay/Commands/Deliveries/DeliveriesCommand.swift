@@ -8,14 +8,7 @@ enum DeliveriesCommand {
     static func run(
         _ configuration: InspectionConfiguration, _ options: CommandOptions, _ style: OutputStyle
     ) -> ExitStatus {
-        let secret: Secret
-        do throws(ExitStatus) {
-            secret = try SecretInput.require(configuration.secret)
-        } catch {
-            return error
-        }
-        let key = configuration.hasher.key(of: secret)
-        return Inspection.run(configuration) { storage throws(StorageError) in
+        Inspection.ofSecret(configuration) { storage, key throws(StorageError) in
             let limit = options.number(.limit) ?? Bounds.deliveriesShownDefault
             let view = DeliveryView(devices: try await storage.devices(of: key))
             guard options.has(.follow) else {
