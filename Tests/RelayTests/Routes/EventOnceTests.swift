@@ -155,7 +155,7 @@ struct EventOnceTests {
             #expect(first.json["sent"] == 1)
             let storage = relay.storage
             #expect(
-                await relay.until(turns: 10_000_000) { _ in
+                await relay.until(turns: 500_000) { _ in
                     storage.state.withLock { $0.receipts.first?.answer != nil }
                 })
             #expect(await relay.event(["eventID": "e-1"]).body == first.body)
