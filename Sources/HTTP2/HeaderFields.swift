@@ -1,4 +1,5 @@
 import CNghttp2
+import Glibc
 
 /// An ordered list of header fields in one growing buffer, so that a list costs two allocations and not two a field.
 ///
@@ -10,6 +11,8 @@ package struct HeaderFields: Sendable {
         var valueStart: Int32
         var valueCount: Int32
         var isIndexed: Bool
+        /// The name again where it is part of the program: the library needs no copy of it.
+        var staticName: StaticString?
     }
 
     /// How far a list had got; see ``HeaderFields/rewind(to:)``.
@@ -68,14 +71,15 @@ package struct HeaderFields: Sendable {
     ///
     /// `indexed: false` sends it as a literal that no table keeps (RFC 7541, section 6.2.3).
     package mutating func append(_ name: StaticString, _ value: StaticString, indexed: Bool = true) {
-        unsafe append(Self.bytes(name), Self.bytes(value), indexed: indexed)
+        begin(name, valueCount: value.utf8CodeUnitCount, indexed: indexed)
+        unsafe storage.append(contentsOf: Self.bytes(value))
     }
 
     /// Adds a field.
     ///
     /// `indexed: false` sends it as a literal that no table keeps (RFC 7541, section 6.2.3).
     package mutating func append(_ name: StaticString, _ value: [UInt8], indexed: Bool = true) {
-        unsafe begin(Self.bytes(name), valueCount: value.count, indexed: indexed)
+        begin(name, valueCount: value.count, indexed: indexed)
         storage.append(contentsOf: value)
     }
 
@@ -90,7 +94,8 @@ package struct HeaderFields: Sendable {
     ///
     /// `indexed: false` sends it as a literal that no table keeps (RFC 7541, section 6.2.3).
     package mutating func append(_ name: StaticString, _ value: ArraySlice<UInt8>, indexed: Bool = true) {
-        unsafe value.withUnsafeBufferPointer { unsafe append(Self.bytes(name), $0, indexed: indexed) }
+        begin(name, valueCount: value.count, indexed: indexed)
+        storage.append(contentsOf: value)
     }
 
     /// Adds a field whose value has two parts, without putting them together first.
@@ -100,7 +105,7 @@ package struct HeaderFields: Sendable {
         _ name: StaticString, _ beginning: StaticString, _ rest: String, indexed: Bool = true
     ) {
         let count = beginning.utf8CodeUnitCount + rest.utf8.count
-        unsafe begin(Self.bytes(name), valueCount: count, indexed: indexed)
+        begin(name, valueCount: count, indexed: indexed)
         unsafe storage.append(contentsOf: Self.bytes(beginning))
         storage.append(contentsOf: rest.utf8)
     }
@@ -126,6 +131,14 @@ package struct HeaderFields: Sendable {
             return valueSlice(of: field)
         }
         return nil
+    }
+
+    /// Whether the first field `name` (lower case) has a value, without making text of it.
+    package func contains(_ name: StaticString, _ value: String) -> Bool {
+        guard let slice = self[name] else { return false }
+        return unsafe slice.withUnsafeBytes { found in
+            unsafe value.utf8Span.span.bytes.withUnsafeBytes { unsafe Self.areSame(found, $0) }
+        }
     }
 
     /// The first value of the field `name` as text, if it is UTF-8.
@@ -170,12 +183,18 @@ package struct HeaderFields: Sendable {
     }
 
     /// Notes a field and its name; the caller appends `valueCount` bytes.
-    private mutating func begin(_ name: UnsafeBufferPointer<UInt8>, valueCount: Int, indexed: Bool) {
+    private mutating func begin(_ name: StaticString, valueCount: Int, indexed: Bool) {
+        unsafe begin(Self.bytes(name), name, valueCount: valueCount, indexed: indexed)
+    }
+
+    private mutating func begin(
+        _ name: UnsafeBufferPointer<UInt8>, _ staticName: StaticString? = nil, valueCount: Int, indexed: Bool
+    ) {
         fields.append(
             Field(
                 nameStart: Int32(storage.count), nameCount: Int32(name.count),
                 valueStart: Int32(storage.count + name.count), valueCount: Int32(valueCount),
-                isIndexed: indexed))
+                isIndexed: indexed, staticName: staticName))
         unsafe storage.append(contentsOf: name)
     }
 
@@ -188,9 +207,17 @@ package struct HeaderFields: Sendable {
     }
 
     private func matches(_ field: Field, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
-        guard Int(field.nameCount) == name.count else { return false }
-        let start = Int(field.nameStart)
-        return unsafe storage[start..<(start + name.count)].elementsEqual(name)
+        unsafe storage.withUnsafeBytes { bytes in
+            let start = Int(field.nameStart)
+            let found = unsafe UnsafeRawBufferPointer(rebasing: bytes[start..<(start + Int(field.nameCount))])
+            return unsafe Self.areSame(found, UnsafeRawBufferPointer(name))
+        }
+    }
+
+    private static func areSame(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+        guard left.count == right.count else { return false }
+        guard let left = left.baseAddress, let other = right.baseAddress else { return true }
+        return unsafe memcmp(left, other, right.count) == 0
     }
 
     private static func bytes(_ string: StaticString) -> UnsafeBufferPointer<UInt8> {
@@ -206,11 +233,17 @@ package struct HeaderFields: Sendable {
             unsafe withUnsafeTemporaryAllocation(of: nghttp2_nv.self, capacity: fields.count) { table in
                 for (index, field) in fields.enumerated() {
                     let base = unsafe UnsafeMutablePointer(mutating: bytes.baseAddress)
-                    let flags = field.isIndexed ? NGHTTP2_NV_FLAG_NONE : NGHTTP2_NV_FLAG_NO_INDEX
+                    var name = unsafe base?.advanced(by: Int(field.nameStart))
+                    var flags =
+                        field.isIndexed ? NGHTTP2_NV_FLAG_NONE.rawValue : NGHTTP2_NV_FLAG_NO_INDEX.rawValue
+                    if let staticName = field.staticName {
+                        // Stays where it is, and is lower case: the library makes sure of neither.
+                        unsafe name = UnsafeMutablePointer(mutating: staticName.utf8Start)
+                        flags |= NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue
+                    }
                     let entry = unsafe nghttp2_nv(
-                        name: base?.advanced(by: Int(field.nameStart)),
-                        value: base?.advanced(by: Int(field.valueStart)), namelen: Int(field.nameCount),
-                        valuelen: Int(field.valueCount), flags: UInt8(flags.rawValue))
+                        name: name, value: base?.advanced(by: Int(field.valueStart)),
+                        namelen: Int(field.nameCount), valuelen: Int(field.valueCount), flags: UInt8(flags))
                     unsafe table.initializeElement(at: index, to: entry)
                 }
                 return unsafe body(UnsafePointer(table.baseAddress), fields.count)

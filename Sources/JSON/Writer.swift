@@ -7,7 +7,7 @@ extension JSON {
     package struct Writer: Sendable {
         /// What has been written so far.
         package private(set) var bytes: [UInt8]
-        private var needsComma = false
+        fileprivate var needsComma = false
         private var depth = 0
 
         /// An empty text.
@@ -36,11 +36,7 @@ extension JSON {
         /// The name of the member whose value comes next, known when the program is written: it has nothing to escape.
         package mutating func name(_ name: StaticString) {
             separate()
-            let utf8 = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-            assert(utf8.firstToEscape(from: 0) == utf8.count, "a name that must be escaped")
-            bytes.append(ASCII.quote)
-            bytes.append(contentsOf: utf8)
-            bytes.append(ASCII.quote)
+            quoted(name)
             bytes.append(ASCII.colon)
             needsComma = false
         }
@@ -122,6 +118,14 @@ extension JSON {
             depth -= 1
         }
 
+        fileprivate mutating func quoted(_ text: StaticString) {
+            let utf8 = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+            assert(utf8.firstToEscape(from: 0) == utf8.count, "a text that must be escaped")
+            bytes.append(ASCII.quote)
+            bytes.append(contentsOf: utf8)
+            bytes.append(ASCII.quote)
+        }
+
         private mutating func separate() { if needsComma { bytes.append(ASCII.comma) } }
 
         private mutating func word(_ text: String) {
@@ -137,6 +141,13 @@ extension JSON.Writer {
     package mutating func member(_ name: StaticString, _ value: String) {
         self.name(name)
         string(value)
+    }
+
+    /// A member with a string that is known when the program is written: it has nothing to escape.
+    package mutating func member(_ name: StaticString, word: StaticString) {
+        self.name(name)
+        quoted(word)
+        needsComma = true
     }
 
     /// A member with an integer.

@@ -46,10 +46,14 @@ package struct Delivery: Hashable, Sendable {
         self.deviceID = deviceID
     }
 
-    /// Refuses what can't be stored as it is; every driver calls it first.
-    package func validate() throws(StorageError) {
+    /// Refuses what can't be stored as it is.
+    func validate() throws(StorageError) {
         try StorageText.check(eventType, field: "eventType", bytes: StorageLimits.eventTypeBytes)
         try StorageText.check(sessionID, field: "sessionID", bytes: StorageLimits.sessionIDBytes)
+        try Self.checkDevice(deviceID)
+    }
+
+    fileprivate static func checkDevice(_ deviceID: String?) throws(StorageError) {
         try StorageText.check(deviceID ?? "", field: "deviceID", bytes: StorageLimits.idBytes)
     }
 
@@ -70,6 +74,22 @@ package struct Delivery: Hashable, Sendable {
 }
 
 extension [Delivery] {
+    /// Refuses what can't be stored as it is; every driver calls it first.
+    package func validate() throws(StorageError) {
+        var checked: (eventType: String, sessionID: String)?
+        for index in indices {
+            // The rows of one event have the same words.
+            if let checked, checked.eventType == self[index].eventType,
+                checked.sessionID == self[index].sessionID
+            {
+                try Delivery.checkDevice(self[index].deviceID)
+            } else {
+                try self[index].validate()
+                checked = (self[index].eventType, self[index].sessionID)
+            }
+        }
+    }
+
     /// At most so many of the rows, the newest of them first.
     package func newestFirst(_ limit: Int) -> [Delivery] {
         Array(sorted { ($0.createdAt, $0.id) > ($1.createdAt, $1.id) }.prefix(Swift.max(limit, 0)))

@@ -46,8 +46,7 @@ enum StorageText {
     /// Refuses an over-long text and one with a NUL, which Postgres can't store and C interfaces cut at.
     static func check(_ text: String, field: String, bytes limit: Int) throws(StorageError) {
         let utf8 = text.utf8Span.span
-        guard utf8.count <= limit, !utf8.indices.contains(where: { utf8[$0] == 0 }) else {
-            throw .invalidValue(field: field)
-        }
+        guard utf8.count <= limit else { throw .invalidValue(field: field) }
+        for index in utf8.indices where utf8[index] == 0 { throw .invalidValue(field: field) }
     }
 }

@@ -115,9 +115,11 @@ struct DeliveryWrites {
     private let deleteOld: SQLiteStatement
 
     init(_ connection: SQLiteConnection) throws(StorageError) {
-        insert = try connection.prepare(Self.insertion("INSERT"))
+        // A call that fails is taken back as a whole. `OR FAIL` spares SQLite from being able to take back the statement
+        // alone, for which it would copy every page before the statement's first change of it.
+        insert = try connection.prepare(Self.insertion("INSERT OR FAIL"))
         insertMany = try connection.prepare(
-            Self.insertion("INSERT", rows: Self.rowsPerStatement),
+            Self.insertion("INSERT OR FAIL", rows: Self.rowsPerStatement),
             textBytes: Self.rowsPerStatement * Self.textBytesPerRow)
         deleteOld = try connection.prepare(
             """
@@ -128,11 +130,12 @@ struct DeliveryWrites {
 
     func append(_ deliveries: [Delivery]) throws(StorageError) {
         // In the table's order each row goes behind the one before it, where SQLite need not look for its place.
-        var rest = deliveries.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }[...]
+        var rest = deliveries.inTableOrder[...]
         while !rest.isEmpty {
             let count = rest.count < Self.rowsPerStatement ? 1 : Self.rowsPerStatement
-            try (count == 1 ? insert : insertMany).execute {
-                for delivery in rest.prefix(count) { $0.delivery(delivery) }
+            let rows = rest.prefix(count)
+            try (count == 1 ? insert : insertMany).execute { binder in
+                for index in rows.indices { binder.delivery(rows[index]) }
             }
             rest = rest.dropFirst(count)
         }
@@ -151,6 +154,21 @@ struct DeliveryWrites {
         try deleteOld.execute {
             $0.integer(time)
             $0.integer(max(limit, 0))
+        }
+    }
+}
+
+extension [Delivery] {
+    /// The rows by time and id; they come nearly so, and mostly just so.
+    fileprivate var inTableOrder: [Delivery] {
+        isInTableOrder ? self : sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
+    }
+
+    /// By index, which copies no row.
+    private var isInTableOrder: Bool {
+        indices.dropFirst().allSatisfy { index in
+            let (time, timeBefore) = (self[index].createdAt, self[index - 1].createdAt)
+            return time == timeBefore ? self[index - 1].id <= self[index].id : timeBefore < time
         }
     }
 }

@@ -69,6 +69,8 @@ struct SQLiteBinder {
     /// The statement's memory, where texts stay until its next use.
     private let texts: UnsafeMutableRawBufferPointer
     private var textsUsed = 0
+    /// The digest bound last and its text: rows of one statement often have the same.
+    private var lastDigest: (value: Digest256, text: UnsafeMutableRawPointer)?
     private var index: Int32 = 0
     private(set) var status = SQLITE_OK
 
@@ -107,7 +109,11 @@ struct SQLiteBinder {
 
     mutating func digest(_ value: Digest256) {
         let next = advance()
+        if let last = unsafe lastDigest, unsafe last.value == value {
+            return keep(unsafe bindKept(next, last.text, Digest256.hexCount))
+        }
         if let kept = unsafe take(Digest256.hexCount) {
+            unsafe lastDigest = unsafe (value, kept)
             unsafe value.writeHex(
                 into: UnsafeMutableBufferPointer(
                     start: kept.assumingMemoryBound(to: CChar.self), count: Digest256.hexCount))

@@ -190,7 +190,7 @@ extension SQLiteStorage {
 extension SQLiteStorage {
     /// As `Storage` says.
     package func append(_ deliveries: [Delivery]) async throws(StorageError) {
-        for delivery in deliveries { try delivery.validate() }
+        try deliveries.validate()
         try await write { session throws(StorageError) in try session.deliveries.append(deliveries) }
     }
 

@@ -20,6 +20,19 @@ struct PushTests {
         #expect(DeviceToken(text) == nil)
     }
 
+    @Test("Each character of a device token is looked at, wherever it stands")
+    func strangers() {
+        let token = Array("0123456789abcdef0123456789ABCDEF0123456789abcdef".utf8)
+        for byte in UInt8.min..<0x80 {
+            for place in [0, 7, 8, 15, 16, 31, token.count - 1] {
+                var bytes = token
+                bytes[place] = byte
+                let isHexadecimal = Character(Unicode.Scalar(byte)).isHexDigit
+                #expect((DeviceToken(String(decoding: bytes, as: UTF8.self)) != nil) == isHexadecimal)
+            }
+        }
+    }
+
     @Test("a device token shows its last 8 characters and no more")
     func deviceTokenIsNotPrinted() throws {
         let token = try #require(DeviceToken("0011223344556677d4e5f6a7"))

@@ -28,6 +28,24 @@ struct ModelTests {
         #expect(later == later.sorted())
     }
 
+    @Test("UUIDv7s of one source sort in the order in which they were made, also within a millisecond")
+    func following() throws {
+        var generator = SeededGenerator(seed: 4)
+        var last: UUIDv7?
+        // The last comes when the clock has gone back.
+        let times =
+            (0..<20_000).map { 1_795_262_400_000 + EpochMilliseconds($0 / 5_000) } + [1_795_262_399_000]
+        let made = times.map { time in
+            let id = UUIDv7(at: time, after: last, using: &generator)
+            last = id
+            return id.text
+        }
+        #expect(Array(made.dropLast()) == made.dropLast().sorted())
+        #expect(Set(made).count == made.count)
+        #expect(made.allSatisfy { Array($0)[14] == "7" && "89ab".contains(Array($0)[19]) })
+        #expect(try #require(made.last) < made[0])
+    }
+
     @Test("the same time and numbers make the same UUIDv7")
     func deterministic() {
         var (first, second) = (SeededGenerator(seed: 3), SeededGenerator(seed: 3))

@@ -15,15 +15,18 @@ package struct DeviceToken: Hashable, Sendable {
         let characters = text.utf8Span.span
         let count = characters.count
         guard count >= 2, count <= Self.countMax, count.isMultiple(of: 2) else { return nil }
-        var hasCapitals = false
+        // Without a branch for each character the compiler takes many at once: every push comes by here.
+        var (strangers, capitals): (UInt8, UInt8) = (0, 0)
         for index in characters.indices {
             let byte = characters[index]
-            guard byte &- UInt8(ascii: "0") >= 10 else { continue }
-            // Bit 5 tells small letters from capitals.
-            guard (byte | 0x20) &- UInt8(ascii: "a") < 6 else { return nil }
-            if byte & 0x20 == 0 { hasCapitals = true }
+            let digit: UInt8 = byte &- UInt8(ascii: "0") < 10 ? 1 : 0
+            let small: UInt8 = byte &- UInt8(ascii: "a") < 6 ? 1 : 0
+            let capital: UInt8 = byte &- UInt8(ascii: "A") < 6 ? 1 : 0
+            strangers |= (digit | small | capital) ^ 1
+            capitals |= capital
         }
-        self.text = hasCapitals ? text.lowercased() : text
+        guard strangers == 0 else { return nil }
+        self.text = capitals == 0 ? text : text.lowercased()
     }
 
     /// The last 8 characters: what logs and answers may show.
@@ -32,7 +35,23 @@ package struct DeviceToken: Hashable, Sendable {
 
 extension DeviceToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// An ellipsis and the last 8 characters.
-    package var description: String { "…" + suffix }
+    package var description: String {
+        let characters = text.utf8Span.span
+        let shown = max(0, characters.count - Self.suffixCount)..<characters.count
+        // Written in place, because each result of an event has one.
+        return unsafe String(unsafeUninitializedCapacity: 3 + shown.count) { buffer in
+            var count = 0
+            for byte in "…".utf8 {
+                unsafe buffer[count] = byte
+                count += 1
+            }
+            for index in shown {
+                unsafe buffer[count] = characters[index]
+                count += 1
+            }
+            return count
+        }
+    }
     /// The same as the description.
     package var debugDescription: String { description }
     /// A mirror without children.

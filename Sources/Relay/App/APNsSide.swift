@@ -60,6 +60,8 @@ final class APNsSide: Sendable {
 final class LoopClients: PushSenders {
     private let make: (AppKey, Environment) -> Client
     private var clients: [APNsHealth.Place: Client] = [:]
+    /// The one that was asked for last: nearly every push goes where the one before went.
+    private var last: (place: APNsHealth.Place, client: Client)?
     /// Clients of keys that are no longer used, until they have answered what they had.
     private var leaving: [ObjectIdentifier: Client] = [:]
 
@@ -70,14 +72,16 @@ final class LoopClients: PushSenders {
 
     func sender(of app: PushApp, to environment: Environment) -> any PushSender {
         let place = APNsHealth.Place(key: app.key, environment: environment)
-        if let client = clients[place] { return client }
-        let client = make(app.key, environment)
+        if let last, last.place == place { return last.client }
+        let client = clients[place] ?? make(app.key, environment)
         clients[place] = client
+        last = (place, client)
         return client
     }
 
     /// Lets the clients of all keys but these finish what they have, and end.
     func keep(_ keys: [AppKey], on loop: EventLoop) {
+        last = nil
         for (place, client) in clients where !keys.contains(where: { $0 === place.key }) {
             clients[place] = nil
             leaving[ObjectIdentifier(client)] = client

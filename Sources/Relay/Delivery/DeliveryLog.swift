@@ -16,13 +16,27 @@ final class DeliveryLog: Sendable {
     }
 
     private struct Waiting {
-        var rows: [Delivery] = []
+        /// What is written together, all but the last full: a row stays where it was put until it is written.
+        var batches: [[Delivery]] = []
+        var count = 0
         /// Rows that were taken out to be written and are not yet.
         var inHand = 0
         var dropped = 0
         /// Rows that never came into the database, in all.
         var lost: UInt64 = 0
         var isFinished = false
+
+        mutating func add(_ row: consuming Delivery, batchMax: Int) {
+            if batches.isEmpty || batches[batches.count - 1].count >= batchMax { batches.append([]) }
+            batches[batches.count - 1].append(row)
+            count += 1
+        }
+
+        /// Hands over what waits, and how many rows were dropped before.
+        mutating func takeOut() -> (batches: [[Delivery]], dropped: Int) {
+            defer { (batches, inHand, count, dropped) = ([], count, 0, 0) }
+            return (batches, dropped)
+        }
     }
 
     private let storage: any Storage
@@ -52,20 +66,24 @@ final class DeliveryLog: Sendable {
     /// How the log stands.
     var figures: Figures {
         waiting.withLock {
-            Figures(waiting: $0.rows.count + $0.inHand, waitingMax: options.waitingMax, dropped: $0.lost)
+            Figures(waiting: $0.count + $0.inHand, waitingMax: options.waitingMax, dropped: $0.lost)
         }
     }
 
     /// Takes rows to be written; never waits.
-    func append(_ rows: [Delivery]) {
+    func append(_ rows: some Sequence<Delivery>) {
         let isFirst = waiting.withLock { waiting in
-            let wasEmpty = waiting.rows.isEmpty
-            let room =
-                waiting.isFinished ? 0 : max(0, options.waitingMax - waiting.rows.count - waiting.inHand)
-            waiting.rows += rows.prefix(room)
-            waiting.dropped += max(0, rows.count - room)
-            waiting.lost += UInt64(max(0, rows.count - room))
-            return wasEmpty && !waiting.rows.isEmpty
+            let wasEmpty = waiting.count == 0
+            let room = waiting.isFinished ? 0 : options.waitingMax - waiting.inHand
+            for row in rows {
+                if waiting.count < room {
+                    waiting.add(row, batchMax: options.batchMax)
+                } else {
+                    waiting.dropped += 1
+                    waiting.lost += 1
+                }
+            }
+            return wasEmpty && waiting.count > 0
         }
         if isFirst { wake.yield() }
     }
@@ -88,17 +106,10 @@ final class DeliveryLog: Sendable {
     /// Writes batch after batch until nothing waits.
     private func writeAll() async {
         while true {
-            let (rows, dropped) = waiting.withLock { waiting in
-                let taken = (waiting.rows, waiting.dropped)
-                waiting.inHand = waiting.rows.count
-                waiting.rows = []
-                waiting.dropped = 0
-                return taken
-            }
+            let (batches, dropped) = waiting.withLock { $0.takeOut() }
             if dropped > 0 { log(.error, "delivery.dropped", [.count("rows", dropped)]) }
-            guard !rows.isEmpty else { return }
-            for start in stride(from: 0, to: rows.count, by: options.batchMax) {
-                let batch = Array(rows[start..<min(start + options.batchMax, rows.count)])
+            guard !batches.isEmpty else { return }
+            for batch in batches {
                 await write(batch)
                 waiting.withLock { $0.inHand -= batch.count }
             }

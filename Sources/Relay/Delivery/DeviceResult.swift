@@ -42,25 +42,26 @@ extension Device {
 /// The answer to an event: how its pushes ended.
 struct EventAnswer: Sendable, Equatable {
     let results: [DeviceResult]
-
     /// Pushes that APNs took.
-    var sent: Int {
-        results.count { if case .sent = $0.status { true } else { false } }
-    }
-
+    private(set) var sent = 0
     /// Pushes that are stored to be sent later.
-    var queued: Int {
-        results.count { if case .queued = $0.status { true } else { false } }
-    }
-
+    private(set) var queued = 0
     /// Pushes that were given up.
-    var failed: Int {
-        results.count { if case .failed = $0.status { true } else { false } }
-    }
-
+    private(set) var failed = 0
     /// Pushes that their devices don't want.
-    var muted: Int {
-        results.count { if case .muted = $0.status { true } else { false } }
+    private(set) var muted = 0
+
+    /// The answer that says these results.
+    init(results: [DeviceResult]) {
+        self.results = results
+        for index in results.indices {
+            switch results[index].status {
+            case .sent: sent += 1
+            case .queued: queued += 1
+            case .failed: failed += 1
+            case .muted: muted += 1
+            }
+        }
     }
 
     /// The answer's body.
@@ -88,17 +89,17 @@ struct EventAnswer: Sendable, Equatable {
         writer.member("device", result.maskedToken)
         switch result.status {
         case .sent(let apnsID):
-            writer.member("status", "sent")
+            writer.member("status", word: "sent")
             writer.member("apnsID", apnsID)
         case .queued(let reason):
-            writer.member("status", "queued")
+            writer.member("status", word: "queued")
             if let id = result.pushID { writer.member("apnsID", id) }
             writer.member("reason", reason)
         case .failed(let reason):
-            writer.member("status", "failed")
+            writer.member("status", word: "failed")
             writer.member("reason", reason)
         case .muted:
-            writer.member("status", "muted")
+            writer.member("status", word: "muted")
         }
         if result.removed { writer.member("removed", true) }
         writer.endObject()

@@ -10,23 +10,25 @@ extension FanOut {
         let lease = queue.lease(owner: services.makeID(), at: now)
         var held: [(index: Int, push: PendingPush)] = []
         var unsent: [(index: Int, push: PendingPush, reason: String)] = []
-        for (index, item) in items.enumerated() {
-            guard let push = item.push else { continue }
-            switch item.phase {
+        for index in items.indices {
+            // Most have ended, and nothing of them is copied.
+            if case .ended = items[index].phase { continue }
+            guard let push = items[index].push else { continue }
+            switch items[index].phase {
             case .ended, .storing, .held:
                 break
             case .notBegun where push.mayWait:
-                unsent.append((index, row(push, item.device, attempts: 0, dueAt: now), Self.deadlineExceeded))
+                unsent.append((index, row(push, index, attempts: 0, dueAt: now), Self.deadlineExceeded))
             case .inFlight where push.mayWait:
                 items[index].phase = .storing(step: nil)
-                held.append((index, row(push, item.device, attempts: 0, dueAt: now)))
+                held.append((index, row(push, index, attempts: 0, dueAt: now)))
             case .notBegun, .inFlight:
                 items[index].phase = .ended(.failed(reason: Self.deadlineExceeded))
             case .later(let retry):
                 let random = Double.random(in: 0..<1, using: &services.generator)
                 let due = queue.options.schedule.due(
                     after: retry, attempts: 1, at: now, expiresAt: push.expiresAt, random: random)
-                unsent.append((index, row(push, item.device, attempts: 1, dueAt: due), retry.reason))
+                unsent.append((index, row(push, index, attempts: 1, dueAt: due), retry.reason))
             }
         }
         // Both at once: the caller has waited for its event's time already.
@@ -39,11 +41,10 @@ extension FanOut {
         }
     }
 
-    private func row(
-        _ push: Push, _ device: Device, attempts: Int, dueAt: EpochMilliseconds
-    ) -> PendingPush {
+    private func row(_ push: Push, _ index: Int, attempts: Int, dueAt: EpochMilliseconds) -> PendingPush {
         PendingPush(
-            push, to: device, eventType: content.logType, sessionID: content.sessionID, attempts: attempts,
+            push, to: devices[index], eventType: content.logType, sessionID: content.sessionID,
+            attempts: attempts,
             dueAt: dueAt, createdAt: begunAt)
     }
 
@@ -57,7 +58,7 @@ extension FanOut {
             if let step { applyAlone(step, index) }
             return
         }
-        let held = HeldPush(push, to: items[index].device, owner: lease.owner)
+        let held = HeldPush(push, to: devices[index], owner: lease.owner)
         items[index].phase = .held(held)
         if let step { end(held, step) }
     }
@@ -105,7 +106,7 @@ extension FanOut {
     /// Does what an outcome says of the registration, where the push has no row.
     private func applyAlone(_ step: OutcomePolicy.Step, _ index: Int) {
         switch step {
-        case .sent(let environment?): services.store(environment, of: items[index].device)
+        case .sent(let environment?): services.store(environment, of: devices[index])
         case .failed(let failure):
             if let time = failure.removeIfNotUpdatedAfter { remove(index, ifNotUpdatedAfter: time) }
         case .sent, .sendAgain, .retryLater: break

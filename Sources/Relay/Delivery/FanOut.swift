@@ -11,7 +11,6 @@ import Storage
 final class FanOut {
     /// One device's push on its way.
     struct Item {
-        let device: Device
         /// `nil` where there can be none; then ``phase`` says why.
         let push: Push?
         /// Its first attempt.
@@ -35,7 +34,16 @@ final class FanOut {
 
     let services: LoopServices
     let content: any PushContent
-    var items: [Item]
+    /// Whom the event goes to.
+    let devices: [Device]
+    /// What becomes of each device's push, in their order.
+    ///
+    /// Accessed some ten times a push, so not checked for exclusive access: nothing is called from inside an access.
+    var items: [Item] {
+        _read { yield unsafe uncheckedItems }
+        _modify { yield unsafe &uncheckedItems }
+    }
+    @exclusivity(unchecked) private var uncheckedItems: [Item]
     /// The first device whose push has not been begun.
     private var next = 0
     var inFlight = 0
@@ -56,56 +64,12 @@ final class FanOut {
     init(_ devices: [Device], _ content: any PushContent, on services: LoopServices) {
         self.services = services
         self.content = content
+        self.devices = devices
         let now = services.shared.clock.now
         begunAt = now
         open = devices.count
-        var payloads = PayloadCache(content)
-        items = devices.map { device in Self.prepare(device, content, &payloads, services, at: now) }
-    }
-
-    private static func prepare(
-        _ device: Device, _ content: any PushContent, _ payloads: inout PayloadCache,
-        _ services: LoopServices, at now: EpochMilliseconds
-    ) -> Item {
-        switch services.destination(of: device) {
-        case .none(let reason):
-            return Item(device: device, push: nil, phase: .ended(.failed(reason: reason)))
-        case .app(let app, let token, let topic):
-            guard let style = style(device, content, app, services, at: now) else {
-                return Item(device: device, push: nil, phase: .ended(.muted))
-            }
-            let timeToLive = content.timeToLive ?? app.push.timeToLive
-            let push = Push(
-                deviceToken: token, topic: topic, pushType: content.pushType, priority: content.priority,
-                expiration: expiration(timeToLive, at: now), id: services.makeID().text,
-                collapseID: content.collapseID, payload: payloads.payload(style))
-            return Item(
-                device: device, push: push, attempt: services.firstAttempt(to: device, of: app, at: now))
-        }
-    }
-
-    /// The style in which a device wants it now; `nil` when it doesn't want it.
-    private static func style(
-        _ device: Device, _ content: any PushContent, _ app: PushApp, _ services: LoopServices,
-        at now: EpochMilliseconds
-    ) -> PushStyle? {
-        var style = PushStyle(sound: app.push.sound)
-        guard let preferences = device.details.preferences else { return style }
-        let zones = services.rules.timeZones
-        switch DevicePreferences(stored: preferences).wish(
-            for: content.eventType, at: now, zone: zones.zone)
-        {
-        case .normal: return style
-        case .muted: return nil
-        case .quiet:
-            style.isQuiet = true
-            return content.isSoundAlone ? nil : style
-        }
-    }
-
-    /// `apns-expiration` of a push that is made now: seconds since 1970; 0 is one attempt.
-    private static func expiration(_ timeToLive: Duration, at now: EpochMilliseconds) -> UInt64 {
-        timeToLive == .zero ? 0 : UInt64(max(0, now + timeToLive.inMilliseconds) / 1000)
+        var maker = PushMaker(content, services, at: now)
+        unsafe uncheckedItems = devices.map { maker.item(for: $0) }
     }
 
     /// Sends, and returns a result for each device, in their order, when all have one or the deadline has passed.
@@ -120,14 +84,16 @@ final class FanOut {
             start()
         }
         await storeUnsent()
-        return items.map { item in
-            let status = item.phase.result
-            services.counts.result(status, of: item.device)
-            return DeviceResult(
-                deviceID: item.device.id,
-                maskedToken: item.push?.deviceToken.description ?? item.device.maskedToken,
-                pushID: item.push?.id, status: status, removed: item.removed)
-        }
+        return items.indices.map { result($0) }
+    }
+
+    private func result(_ index: Int) -> DeviceResult {
+        let status = items[index].phase.result
+        services.counts.result(status, devices[index].bundleID, Environment(devices[index].environment))
+        return DeviceResult(
+            deviceID: devices[index].id,
+            maskedToken: items[index].push?.deviceToken.description ?? devices[index].maskedToken,
+            pushID: items[index].push?.id, status: status, removed: items[index].removed)
     }
 
     // MARK: Sending
@@ -168,7 +134,7 @@ final class FanOut {
         switch step {
         case .sent(let environment):
             if let environment {
-                let device = items[index].device
+                let device = devices[index]
                 change(index, .environment) { storage throws(StorageError) in
                     try await storage.setEnvironment(DeviceEnvironment(environment), of: device)
                 }
@@ -198,7 +164,7 @@ final class FanOut {
     // MARK: Effects
 
     func remove(_ index: Int, ifNotUpdatedAfter time: EpochMilliseconds) {
-        let device = items[index].device
+        let device = devices[index]
         let now = services.shared.clock.now
         change(index, .removal) { storage throws(StorageError) in
             try await storage.remove(device, ifNotUpdatedAfter: device.removalBound(time), at: now)
@@ -275,24 +241,6 @@ final class FanOut {
     static let unknownBundle = "UnknownBundle"
     /// The reason of a device in an environment that its app isn't in any more.
     static let environmentNotAllowed = "EnvironmentNotAllowed"
-}
-
-/// The payloads of one fan-out, each made once.
-private struct PayloadCache {
-    private let content: any PushContent
-    private var made: [(style: PushStyle, payload: [UInt8])] = []
-
-    init(_ content: any PushContent) {
-        self.content = content
-    }
-
-    /// The payload of a style; there are few of them.
-    mutating func payload(_ style: PushStyle) -> [UInt8] {
-        if let found = made.first(where: { $0.style == style }) { return found.payload }
-        let payload = content.payload(style)
-        made.append((style, payload))
-        return payload
-    }
 }
 
 extension Outcome {

@@ -4,23 +4,21 @@ import Storage
 
 /// What sending a push takes, for new events and for the queue alike.
 extension LoopServices {
-    /// Where a device's pushes go.
+    /// Where the pushes of an app's devices in one environment go.
     enum Destination {
-        case app(PushApp, DeviceToken, Topic)
-        /// It can't be pushed to; why, in a word for the answer and the log.
+        case app(PushApp, Topic)
+        /// They can't be pushed to; why, in a word for the answer and the log.
         case none(reason: String)
     }
 
-    /// Where a device's pushes go, by its registration and the apps as they are now.
-    func destination(of device: Device) -> Destination {
-        guard let token = DeviceToken(device.token), let topic = Topic(device.bundleID) else {
-            return .none(reason: FanOut.invalidRegistration)
-        }
-        guard let app = apps[device.bundleID] else { return .none(reason: FanOut.unknownBundle) }
-        guard app.environments.contains(Environment(device.environment)) else {
+    /// Where the pushes to devices of a bundle identifier go, by the apps as they are now.
+    func destination(of bundleID: String, in environment: DeviceEnvironment) -> Destination {
+        guard let topic = Topic(bundleID) else { return .none(reason: FanOut.invalidRegistration) }
+        guard let app = apps[bundleID] else { return .none(reason: FanOut.unknownBundle) }
+        guard app.environments.contains(Environment(environment)) else {
             return .none(reason: FanOut.environmentNotAllowed)
         }
-        return .app(app, token, topic)
+        return .app(app, topic)
     }
 
     /// The first attempt of a push to a device of an app, which was read at or after a time.

@@ -279,9 +279,9 @@ final class RetryWorker {
 
     /// Where a push goes, by its registration and the apps as they are now.
     private func place(of push: ClaimedPush) -> APNsHealth.Place? {
-        guard let device = push.device, case .app(let app, _, _) = services.destination(of: device) else {
-            return nil
-        }
+        guard let device = push.device,
+            case .app(let app, _) = services.destination(of: device.bundleID, in: device.environment)
+        else { return nil }
         return APNsHealth.Place(key: app.key, environment: Environment(device.environment))
     }
 
@@ -294,7 +294,7 @@ final class RetryWorker {
         }
         let held = HeldPush(pending, to: device, owner: waiting.lease.owner)
         let isExpired = now >= pending.expiresAt
-        switch services.destination(of: device) {
+        switch services.destination(of: device.bundleID, in: device.environment) {
         case .none(let reason):
             guard !isExpired, reason != FanOut.invalidRegistration else {
                 return queue.end(held.over(.failed, error: reason, at: now))
@@ -303,8 +303,8 @@ final class RetryWorker {
             postpone(waiting, .server, at: now)
         case .app where isExpired:
             queue.end(held.over(.failed, error: PushQueue.expired, at: now))
-        case .app(let app, let token, let topic):
-            guard let push = pending.push(to: token, topic) else {
+        case .app(let app, let topic):
+            guard let token = DeviceToken(device.token), let push = pending.push(to: token, topic) else {
                 return queue.end(held.over(.failed, error: FanOut.invalidRegistration, at: now))
             }
             let place = APNsHealth.Place(key: app.key, environment: Environment(device.environment))

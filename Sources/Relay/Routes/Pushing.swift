@@ -200,20 +200,26 @@ struct Pushing {
     /// and what is muted never.
     private func record(_ order: Order, _ results: [DeviceResult]) {
         let now = shared.clock.now
-        shared.deliveryLog.append(
-            results.compactMap { result in
-                let (status, error): (DeliveryStatus, String?)
-                switch result.status {
-                case .sent: (status, error) = (.sent, nil)
-                case .failed(let reason): (status, error) = (.failed, reason)
-                case .queued, .muted: return nil
-                }
-                return Delivery(
-                    id: result.pushID ?? services.makeID().text, secretHash: order.key.primary,
-                    eventType: order.content.logType,
-                    sessionID: order.content.sessionID, status: status, error: error, createdAt: now,
-                    deviceID: result.deviceID)
-            })
+        let rows = results.lazy.filter(\.isEnded).map { result in
+            var error: String?
+            if case .failed(let reason) = result.status { error = reason }
+            return Delivery(
+                id: result.pushID ?? services.makeID().text, secretHash: order.key.primary,
+                eventType: order.content.logType, sessionID: order.content.sessionID,
+                status: error == nil ? .sent : .failed, error: error, createdAt: now,
+                deviceID: result.deviceID)
+        }
+        shared.deliveryLog.append(rows)
+    }
+}
+
+extension DeviceResult {
+    /// Whether nothing follows: it was sent or given up.
+    fileprivate var isEnded: Bool {
+        switch status {
+        case .sent, .failed: true
+        case .queued, .muted: false
+        }
     }
 }
 

@@ -50,6 +50,7 @@ final class LoopServices {
     private(set) var rules: RequestRules
     var slots: PushSlots
     var generator = IDGenerator()
+    private var lastID: UUIDv7?
     /// What is counted on this loop.
     var counts: LoopCounts
     /// Answers that could not be kept at once and are being tried to be kept.
@@ -75,9 +76,11 @@ final class LoopServices {
         counts.use(apps)
     }
 
-    /// A new identifier for a row or a push.
+    /// A new identifier for a row or a push; those of a loop sort in the order in which they were made.
     func makeID() -> UUIDv7 {
-        UUIDv7(at: shared.clock.now, using: &generator)
+        let id = UUIDv7(at: shared.clock.now, after: lastID, using: &generator)
+        lastID = id
+        return id
     }
 }
 

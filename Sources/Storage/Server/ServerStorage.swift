@@ -160,7 +160,7 @@ extension ServerStorage {
 extension ServerStorage {
     /// As `Storage` says.
     package func append(_ deliveries: [Delivery]) async throws(StorageError) {
-        for delivery in deliveries { try delivery.validate() }
+        try deliveries.validate()
         try await write { [statements] session throws(SQLFailure) in
             try ServerDeliveries(session: session, statements: statements).append(deliveries)
         }

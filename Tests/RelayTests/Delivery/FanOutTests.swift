@@ -55,6 +55,33 @@ struct FanOutTests {
         }
     }
 
+    @Test("Devices of several apps in both environments each get their own, in any order")
+    func mixture() async throws {
+        try await RelayFixture.with { relay in
+            let devices: [(token: String, bundle: String, environment: DeviceEnvironment)] = [
+                ("aa00", "org.example.a", .production), ("aa01", "org.example.a", .production),
+                ("aa02", "org.example.a", .sandbox), ("bb00", "org.example.b", .sandbox),
+                ("aa03", "org.example.a", .production), ("not a token", "org.example.a", .production),
+                ("cc00", "not a bundle", .production), ("bb01", "org.example.b", .production),
+            ]
+            for device in devices {
+                relay.storage.add(
+                    device.token, under: RelayFixture.key, bundle: device.bundle,
+                    environment: device.environment)
+            }
+            let response = await relay.event()
+            let (production, sandbox) = await relay.onLoop { ($0.production.pushes, $0.sandbox.pushes) }
+            #expect(production.map(\.deviceToken.text) == ["aa00", "aa01", "aa03", "bb01"])
+            #expect(
+                production.map(\.topic.text) == [
+                    "org.example.a", "org.example.a", "org.example.a", "org.example.b",
+                ])
+            #expect(sandbox.map(\.deviceToken.text) == ["aa02", "bb00"])
+            #expect(sandbox.map(\.topic.text) == ["org.example.a", "org.example.b"])
+            #expect(response.json["sent"] == 6 && response.json["failed"] == 2)
+        }
+    }
+
     @Test("A TTL of zero is one attempt")
     func timeToLive() async throws {
         var options = RelayFixture.Options()

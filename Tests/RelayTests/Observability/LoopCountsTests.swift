@@ -21,12 +21,6 @@ struct LoopCountsTests {
             String(decoding: Exposition.text(Metrics.table, of: snapshot), as: UTF8.self))
     }
 
-    private static func device(_ bundleID: String) -> Device {
-        Device(
-            id: "1", secretHash: RelayFixture.key.primary, token: "aabb", bundleID: bundleID,
-            environment: .sandbox, createdAt: 1, updatedAt: 1)
-    }
-
     @Test("Outcomes count under their app, environment and reason")
     func outcomes() throws {
         var counts = LoopCounts(try Self.apps(["org.example.a"], default: "org.example.default"))
@@ -37,10 +31,10 @@ struct LoopCountsTests {
         counts.attempt(
             .unreachable(Unreachable(processed: .unknown, cause: .timeout)), app: 0, .sandbox,
             took: 9_000_000_000)
-        counts.result(.queued(reason: "Timeout"), of: Self.device("org.example.a"))
-        counts.result(.failed(reason: "QueueFull"), of: Self.device("org.example.stranger"))
-        counts.result(.muted, of: Self.device("org.example.default"))
-        counts.result(.sent(apnsID: "x"), of: Self.device("org.example.default"))
+        counts.result(.queued(reason: "Timeout"), "org.example.a", .sandbox)
+        counts.result(.failed(reason: "QueueFull"), "org.example.stranger", .sandbox)
+        counts.result(.muted, "org.example.default", .sandbox)
+        counts.result(.sent(apnsID: "x"), "org.example.default", .sandbox)
         let read = try Self.read(counts)
         func attempts(_ environment: String, _ app: String, _ outcome: String, _ reason: String) -> Double? {
             read.value(
@@ -76,8 +70,8 @@ struct LoopCountsTests {
         #expect(Set(KnownReasons.words).count == KnownReasons.words.count)
         var counts = LoopCounts(try Self.apps(["org.example.a"]))
         for word in KnownReasons.words {
-            counts.result(.failed(reason: word), of: Self.device("org.example.a"))
-            counts.result(.queued(reason: word), of: Self.device("org.example.a"))
+            counts.result(.failed(reason: word), "org.example.a", .sandbox)
+            counts.result(.queued(reason: word), "org.example.a", .sandbox)
         }
         let read = try Self.read(counts)
         for word in KnownReasons.words {
@@ -94,8 +88,8 @@ struct LoopCountsTests {
         first.use(try Self.apps(["org.example.a", "org.example.c"]))
         for (bundleID, times) in [("org.example.a", 1), ("org.example.b", 2), ("org.example.c", 4)] {
             for _ in 0..<times {
-                first.result(.sent(apnsID: "x"), of: Self.device(bundleID))
-                second.result(.sent(apnsID: "x"), of: Self.device(bundleID))
+                first.result(.sent(apnsID: "x"), bundleID, .sandbox)
+                second.result(.sent(apnsID: "x"), bundleID, .sandbox)
             }
         }
         first.request(.event, status: 200, took: 5)
@@ -122,7 +116,7 @@ struct LoopCountsTests {
         let many = (0..<(Bounds.metricsAppsMax + 50)).map { "org.example.a\($0 + 1000)" }
         var counts = LoopCounts(try Self.apps(many, default: "org.example.a1000"))
         #expect(counts.apps.names.count == Bounds.metricsAppsMax + 1)
-        for bundleID in many { counts.result(.sent(apnsID: "x"), of: Self.device(bundleID)) }
+        for bundleID in many { counts.result(.sent(apnsID: "x"), bundleID, .sandbox) }
         let read = try Self.read(counts)
         #expect(read.sum("relay_pushes_total", ["app": "other"]) == 50)
         #expect(read.sum("relay_pushes_total", ["app": "org.example.a1000"]) == 1)

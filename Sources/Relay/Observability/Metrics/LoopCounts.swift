@@ -89,8 +89,8 @@ extension LoopCounts {
         attemptDurations[Self.number(of: environment)].observe(nanoseconds: nanoseconds)
     }
 
-    /// Counts what the push to a device came to, as the answer says it.
-    mutating func result(_ status: DeviceResult.Status, of device: Device) {
+    /// Counts what the push to a device of an app came to, as the answer says it.
+    mutating func result(_ status: DeviceResult.Status, _ bundleID: String, _ environment: Environment) {
         let number =
             switch status {
             case .sent: 0
@@ -98,7 +98,7 @@ extension LoopCounts {
             case .failed(let reason): 2 + KnownReasons.number(of: reason)
             case .queued(let reason): 2 + Self.reasonCount + KnownReasons.number(of: reason)
             }
-        let place = Self.place(apps.number(of: device.bundleID), Environment(device.environment))
+        let place = Self.place(apps.number(of: bundleID), environment)
         results[place * Self.resultCount + number] &+= 1
         if case .failed(PushQueue.queueFull) = status { hit(.queue) }
     }
