@@ -19,9 +19,6 @@ extension JSON {
         /// The number where it is written as an integer (`1`, not `1.0` or `1e0`) and fits 64 bits.
         package var int: Int? { Int(text) }
 
-        /// The number where it is written as an integer that isn't negative and fits 64 bits.
-        package var uint: UInt? { UInt(text) }
-
         /// The nearest double; `nil` beyond its range.
         package var double: Double? {
             guard let value = Double(text), value.isFinite else { return nil }

@@ -7,14 +7,6 @@ package enum Environment: String, Hashable, Sendable, CaseIterable {
     /// TestFlight and the App Store.
     case production
 
-    /// The server that Apple runs for it.
-    package var defaultURL: String {
-        switch self {
-        case .sandbox: "https://api.sandbox.push.apple.com"
-        case .production: "https://api.push.apple.com"
-        }
-    }
-
     /// The other one.
     package var other: Environment {
         switch self {

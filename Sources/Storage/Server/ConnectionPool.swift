@@ -71,11 +71,6 @@ final class ConnectionPool<Connection: SQLConnection>: Sendable {
     var connectionCount: Int {
         shared.withLock { $0.state.slots.count { $0 != .empty } }
     }
-
-    /// How many calls wait for a connection; for tests.
-    var waitingCount: Int {
-        shared.withLock { $0.state.waiting.count }
-    }
 }
 
 // MARK: - Doing what the state says

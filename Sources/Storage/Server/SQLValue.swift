@@ -46,11 +46,6 @@ package struct SQLRow: Sendable {
         isNull(column) ? nil : try text(column)
     }
 
-    /// An integer or NULL.
-    package func optionalInteger(_ column: Int) throws(SQLFailure) -> Int64? {
-        isNull(column) ? nil : try integer(column)
-    }
-
     /// Bytes that are not NULL.
     package func blob(_ column: Int) throws(SQLFailure) -> [UInt8] {
         guard case .blob(let value) = columns[column] else { throw wrong(column) }
