@@ -1,34 +1,6 @@
 import CEvent
 import Glibc
 
-/// What a channel tells its owner.
-///
-/// All calls come on the loop's thread.
-package protocol ChannelHandler: AnyObject {
-    /// The connection stands, with its TLS handshake where it has one.
-    func channelActive(_ channel: Channel)
-    /// Bytes came in. They are valid during the call only.
-    func channel(_ channel: Channel, received bytes: UnsafeRawBufferPointer)
-    /// The peer will send no more; it may still read.
-    func channelReadEnded(_ channel: Channel)
-    /// The bytes waiting to go out fell below the low-water mark after they had passed the high one.
-    func channelWritable(_ channel: Channel)
-    /// The channel is over. Called exactly once, last, at the end of a turn.
-    func channelClosed(_ channel: Channel, reason: ChannelCloseReason)
-}
-
-/// How far a connection that this side makes has come; where it stood still, when connecting took too long.
-package enum ConnectStage: Sendable, Equatable {
-    /// The name is looked up.
-    case name
-    /// The TCP connection is made.
-    case socket
-    /// The TLS handshake is under way.
-    case handshake
-    /// It stands, or stood.
-    case open
-}
-
 /// A TCP connection, with or without TLS, on one event loop and confined to it.
 ///
 /// Writes are gathered and leave once a turn. The channel holds itself and its handler until it has closed.

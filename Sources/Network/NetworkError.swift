@@ -34,36 +34,3 @@ package enum NetworkError: Error, Equatable, Sendable, CustomStringConvertible {
         }
     }
 }
-
-/// Why a channel ended.
-package enum ChannelCloseReason: Equatable, Sendable, CustomStringConvertible {
-    /// This side closed it.
-    case local
-    /// The peer closed it in order.
-    case peer
-    /// The peer or the network broke it, with the system's error number.
-    case failed(errno: Int32)
-    /// The name has no address; the resolver's own words.
-    case unresolved(String)
-    /// No address took the connection; the last one's error number.
-    case connectFailed(errno: Int32)
-    /// The TLS handshake or a record failed; OpenSSL's own words.
-    case tls(String)
-    /// Connecting, with the handshake, took longer than allowed.
-    case connectTimeout
-    /// The last bytes did not leave in the time allowed.
-    case flushTimeout
-
-    package var description: String {
-        switch self {
-        case .local: "closed here"
-        case .peer: "closed by the peer"
-        case .failed(let code): errorText(code)
-        case .unresolved(let detail): "name not resolved: \(detail)"
-        case .connectFailed(let code): "cannot connect: \(errorText(code))"
-        case .tls(let detail): "TLS: \(detail)"
-        case .connectTimeout: "connecting took too long"
-        case .flushTimeout: "the peer stopped reading"
-        }
-    }
-}

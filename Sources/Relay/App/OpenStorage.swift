@@ -46,20 +46,10 @@ enum OpenStorage {
     ///   - endsLeases: Whether a file's leases end with it, as those of a server's do by themselves.
     static func open(
         _ database: DatabaseURL, options: ServerOptions = ServerOptions(), endsLeases: Bool = true
-    ) async throws(StorageError) -> (any Storage, [SchemaStep]) {
-        switch try place(of: database) {
-        case .sqlite(let location):
-            var options = SQLiteOptions()
-            options.endsLeases = endsLeases
-            let storage = try await SQLiteStorage.open(location, options: options)
-            return (storage, storage.appliedSteps)
-        case .postgres(let location):
-            let storage = try await ServerStorage<PostgresConnection>.open(location, options: options)
-            return (storage, storage.appliedSteps)
-        case .mysql(let location):
-            let storage = try await ServerStorage<MySQLConnection>.open(location, options: options)
-            return (storage, storage.appliedSteps)
-        }
+    ) async throws(StorageError) -> (storage: any Storage, steps: [SchemaStep]) {
+        var file = SQLiteOptions()
+        file.endsLeases = endsLeases
+        return try await open(database, file: file, server: options)
     }
 
     /// Opens a database only to look into it, also beside a relay that runs.
@@ -71,19 +61,7 @@ enum OpenStorage {
         var file = SQLiteOptions()
         file.access = .readOnly
         file.readers = 1
-        return try await open(database, file: file, server: server)
-    }
-
-    private static func open(
-        _ database: DatabaseURL, file: SQLiteOptions, server: ServerOptions
-    ) async throws(StorageError) -> any Storage {
-        switch try place(of: database) {
-        case .sqlite(let location): try await SQLiteStorage.open(location, options: file)
-        case .postgres(let location):
-            try await ServerStorage<PostgresConnection>.open(location, options: server)
-        case .mysql(let location):
-            try await ServerStorage<MySQLConnection>.open(location, options: server)
-        }
+        return try await open(database, file: file, server: server).storage
     }
 
     /// Opens a database to change it, but not its schema; a file that a relay runs on is `inUse`.
@@ -96,7 +74,23 @@ enum OpenStorage {
         file.access = .writeWithoutMigrating
         file.readers = 1
         file.writerLockTimeoutMilliseconds = Bounds.commandLockTimeout.inMilliseconds
-        return try await open(database, file: file, server: server)
+        return try await open(database, file: file, server: server).storage
+    }
+
+    private static func open(
+        _ database: DatabaseURL, file: SQLiteOptions, server: ServerOptions
+    ) async throws(StorageError) -> (storage: any Storage, steps: [SchemaStep]) {
+        switch try place(of: database) {
+        case .sqlite(let location):
+            let storage = try await SQLiteStorage.open(location, options: file)
+            return (storage, storage.appliedSteps)
+        case .postgres(let location):
+            let storage = try await PostgresStorage.open(location, options: server)
+            return (storage, storage.appliedSteps)
+        case .mysql(let location):
+            let storage = try await MySQLStorage.open(location, options: server)
+            return (storage, storage.appliedSteps)
+        }
     }
 
     /// The steps that opening a database would apply, found out without changing it; also beside a relay that runs.
@@ -104,8 +98,8 @@ enum OpenStorage {
         switch try place(of: database) {
         case .sqlite(let location): try await SQLiteStorage.pendingSteps(at: location)
         case .postgres(let location):
-            try await ServerStorage<PostgresConnection>.pendingSteps(at: location)
-        case .mysql(let location): try await ServerStorage<MySQLConnection>.pendingSteps(at: location)
+            try await PostgresStorage.pendingSteps(at: location)
+        case .mysql(let location): try await MySQLStorage.pendingSteps(at: location)
         }
     }
 
@@ -119,11 +113,11 @@ enum OpenStorage {
         case .sqlite(let location):
             return try await SQLiteStorage.inspection(at: location, id: id, now: clock.now)
         case .postgres(let location):
-            return try await ServerStorage<PostgresConnection>.inspection(
+            return try await PostgresStorage.inspection(
                 at: location, options: options, id: id
             ) { clock.now }
         case .mysql(let location):
-            return try await ServerStorage<MySQLConnection>.inspection(
+            return try await MySQLStorage.inspection(
                 at: location, options: options, id: id
             ) { clock.now }
         }
