@@ -36,6 +36,20 @@ enum CommandOption: String, CaseIterable, Sendable {
         case number(ClosedRange<Int>)
         /// A text; what usage calls it.
         case text(String)
+        /// One of these words.
+        case word([String])
+        /// An http or https URL.
+        case url
+
+        /// What was expected instead of a text that is neither empty nor a number; `nil` when it is right.
+        func refusal(of text: String) -> String? {
+            switch self {
+            case .word(let words) where !words.contains(text): "one of " + words.joined(separator: ", ")
+            case .url where !text.hasPrefix("https://") && !text.hasPrefix("http://"):
+                "a URL that begins with https:// or http://"
+            default: nil
+            }
+        }
     }
 
     /// What it takes.
@@ -44,9 +58,9 @@ enum CommandOption: String, CaseIterable, Sendable {
         case .limit: .number(1...Bounds.deliveriesShownMax)
         case .days: .number(1...Bounds.statsDaysMax)
         case .dryRun, .follow, .yes, .json, .devices, .send: .none
-        case .url: .text("URL")
+        case .url: .url
         case .title, .body: .text("TEXT")
-        case .eventType: .text(EventType.allCases.map(\.rawValue).joined(separator: "|"))
+        case .eventType: .word(EventType.allCases.map(\.rawValue))
         case .session: .text("ID")
         case .caFile: .text("PATH")
         }
@@ -59,9 +73,11 @@ enum CommandOption: String, CaseIterable, Sendable {
     var summary: String {
         switch self {
         case .dryRun: "Print the SQL that would be run, and run none of it."
-        case .limit: "Show at most N deliveries. Default: \(Bounds.deliveriesShownDefault)."
+        case .limit:
+            "Show at most N deliveries, 1 to \(Bounds.deliveriesShownMax). Default: \(Bounds.deliveriesShownDefault)."
         case .follow: "Then show each delivery as it comes, until Ctrl-C; oldest first."
-        case .days: "Count N days, today included. Default: \(Bounds.statsDaysDefault)."
+        case .days:
+            "Count N days, 1 to \(Bounds.statsDaysMax), today included. Default: \(Bounds.statsDaysDefault)."
         case .yes: "Don't ask whether it is meant."
         case .json: "Print JSON; times are ISO 8601 in UTC."
         case .devices: "Look at a secret's devices too, and ask for the secret where none is given."
@@ -82,6 +98,8 @@ enum CommandOption: String, CaseIterable, Sendable {
         case .none: rawValue
         case .number: rawValue + " N"
         case .text(let name): rawValue + " " + name
+        case .word(let words): rawValue + " " + words.joined(separator: "|")
+        case .url: rawValue + " URL"
         }
     }
 
@@ -129,8 +147,11 @@ struct CommandOptions: Equatable, Sendable {
                 throw UsageProblem(description: "\(flag) is \(Quoted.value(text)): expected \(expected)")
             }
             texts[option] = text
-        case .text:
+        case .text, .word, .url:
             guard let text, !text.isEmpty else { throw UsageProblem(description: "\(flag) needs a value") }
+            if let expected = option.value.refusal(of: text) {
+                throw UsageProblem(description: "\(flag) is \(Quoted.value(text)): expected \(expected)")
+            }
             texts[option] = text
         }
     }

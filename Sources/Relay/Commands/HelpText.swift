@@ -18,7 +18,9 @@ enum HelpText {
     }
 
     /// What a wrong command line is answered with, after its problem.
-    static let hint = "See relay --help."
+    static func hint(_ user: SettingUser?) -> String {
+        user.map { "See relay \($0.rawValue) --help." } ?? "See relay --help."
+    }
 
     private static let program = """
         relay \(Version.current): takes events over HTTP and pushes them to devices through APNs.
@@ -52,9 +54,8 @@ enum HelpText {
         PORT is --port. relay serve --help lists them.
 
         Exit statuses: 0 success, 1 unhealthy, a check failed or nothing was sent, 64 wrong usage,
-        65 data in the way of a copy,
-        69 database or port unavailable, 70 a defect,
-        78 wrong configuration, 130 a second SIGTERM or SIGINT.
+        65 data in the way of a copy, 69 database, port or relay unavailable, 70 a defect,
+        78 wrong configuration, 130 interrupted (serve: by a second SIGTERM or SIGINT).
 
         """
 
@@ -127,8 +128,8 @@ enum HelpText {
         database, disk, certificate, open files and the relay that runs here; with a secret also at its
         devices and how the last push to each ended. It ends within a minute.
 
-        Exit status 0 when nothing failed, warnings included; 1 when something did. docs/DIAGNOSIS.md
-        tells what to do.
+        Exit status 0 when nothing failed, warnings included; 1 when something did; 130 when it was
+        interrupted. docs/DIAGNOSIS.md tells what to do.
         """
 
     private static let send = """

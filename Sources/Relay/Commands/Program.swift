@@ -16,7 +16,8 @@ enum Program {
             return .success
         } catch {
             let end = error.description.hasSuffix("?") ? "" : "."
-            StandardError.message("\(error.description)\(end) \(HelpText.hint)")
+            let user = arguments.first.flatMap(SettingUser.init)
+            StandardError.message("\(error.description)\(end) \(HelpText.hint(user))")
             return .usage
         }
     }

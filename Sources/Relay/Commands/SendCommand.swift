@@ -102,14 +102,10 @@ struct SendConfiguration: Sendable {
     init(_ sources: SettingSources, _ options: CommandOptions) throws(ConfigurationProblems) {
         var reader = SettingReader(sources)
         secret = reader.read(Settings.secret)
-        let type = options.text(.eventType)
         content = SendContent(
-            title: options.text(.title), body: options.text(.body), event: type.flatMap(EventType.init),
+            title: options.text(.title), body: options.text(.body),
+            event: options.text(.eventType).flatMap(EventType.init),
             sessionID: options.text(.session) ?? "relay-send")
-        if type != nil, content.event == nil {
-            reader.note(
-                "--event-type must be one of \(EventType.allCases.map(\.rawValue).joined(separator: ", "))")
-        }
         var base = options.text(.url) ?? ""
         isLocal = base.isEmpty
         if isLocal {
@@ -117,9 +113,6 @@ struct SendConfiguration: Sendable {
             base = local.url("")
             trust = .anyone
         } else {
-            if !base.hasPrefix("https://"), !base.hasPrefix("http://") {
-                reader.note("--url must begin with https:// or http://")
-            }
             trust = .system
         }
         if let file = options.text(.caFile) { trust = .file(file) }

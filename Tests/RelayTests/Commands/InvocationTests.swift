@@ -110,6 +110,15 @@ struct InvocationTests {
             (["deliveries", "--limit"], "--limit needs a number"),
             (["deliveries", "--limit="], "--limit needs a number"),
             (["deliveries", "--limit", "0"], "--limit is \"0\": expected a whole number from 1 to 10000"),
+            (
+                ["send", "--event-type", "other"],
+                "--event-type is \"other\": expected one of complete, permission, error"
+            ),
+            (
+                ["send", "--url=ftp://example.com"],
+                "--url is \"ftp://example.com\": expected a URL that begins with https:// or http://"
+            ),
+            (["send", "--url="], "--url needs a value"),
             (["stats", "--days=x"], "--days is \"x\": expected a whole number from 1 to 400"),
             (
                 ["deliveries", "--limit", "--follow"],
@@ -134,5 +143,6 @@ struct InvocationTests {
             for line in text.split(separator: "\n") { #expect(line.count <= 100) }
         }
         #expect(HelpText.text(about: nil).contains("relay migrate"))
+        #expect(HelpText.hint(.send) == "See relay send --help." && HelpText.hint(nil) == "See relay --help.")
     }
 }

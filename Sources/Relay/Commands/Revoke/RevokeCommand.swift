@@ -11,7 +11,7 @@ enum RevokeCommand {
         guard isMeant || TerminalPrompt.isPossible else {
             StandardError.message(
                 "relay revoke asks before it removes anything, and there is no terminal to ask at: use --yes. "
-                    + HelpText.hint)
+                    + HelpText.hint(.revoke))
             return .usage
         }
         do throws(ExitStatus) {

@@ -20,7 +20,7 @@ enum SecretInput {
         case .noTerminal:
             StandardError.message(
                 "no secret was given and there is no terminal to ask at: set RELAY_SECRET, or use --secret-file PATH "
-                    + "(- is standard input). \(HelpText.hint)")
+                    + "(- is standard input)")
             throw .usage
         case .interrupted:
             throw .interrupted
