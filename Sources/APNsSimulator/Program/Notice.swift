@@ -9,6 +9,8 @@ struct Notice {
     private let host: String
     private let certificateFile: String
     private let keys: String
+    /// What makes a provider token that is taken.
+    private let tokenFlags: String
 
     init(_ options: ServeOptions, _ simulator: Simulator, control: SocketAddress, certificateFile: String) {
         productionPort = simulator.addresses[.production]?.port ?? 0
@@ -21,6 +23,10 @@ struct Notice {
             options.keys.isEmpty
             ? "any, if their form is right (--public-key FILE checks signatures)"
             : "signed by " + options.keys.compactMap(\.keyID).joined(separator: ", ")
+        tokenFlags =
+            options.keys.first.map {
+                " --key KEY.p8 --key-id \($0.keyID ?? "") --team-id \($0.teamID ?? "")"
+            } ?? ""
     }
 
     private func url(_ port: UInt16) -> String { "https://" + Endpoint(host: host, port: port).description }
@@ -50,7 +56,7 @@ struct Notice {
             Send a push:
               curl --http2 --cacert \(certificateFile) \\
                 \(url(productionPort))/3/device/00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0 \\
-                -H "authorization: bearer $(\(program) token)" \\
+                -H "authorization: bearer $(\(program) token\(tokenFlags))" \\
                 -H 'apns-topic: com.example.app' -H 'apns-push-type: alert' -d '{"aps":{"alert":"Hello"}}'
             See what arrived:
               curl '\(controlURL)/pushes?format=text'
