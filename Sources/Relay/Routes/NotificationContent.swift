@@ -89,12 +89,12 @@ struct NotificationContent: Sendable {
         guard hasText || badge != nil || sound != nil else {
             throw APIError(
                 .invalidField, field: .notification,
-                hint: "An alert needs a title, a body, a badge or a sound.")
+                hint: "An alert needs a title, a subtitle, a body, a badge or a sound.")
         }
         guard !isMutable || hasText else {
             throw APIError(
                 .invalidField, field: .notificationMutableContent,
-                hint: "Only a notification with a title or a body can be changed on the device.")
+                hint: "Only a notification with a text can be changed on the device.")
         }
     }
 

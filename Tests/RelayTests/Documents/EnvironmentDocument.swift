@@ -57,7 +57,8 @@ enum EnvironmentDocument {
         #
         # A line with "#" before its name shows the default. Fill in the lines without it; for several apps with
         # APNS_APPS_FILE, put "#" before them instead. A secret may stand in a file that NAME_FILE names: give it to
-        # root and the group relay, mode 640. After a change: systemctl restart relay
+        # root and the group relay, mode 640. A value with a backslash, a quote or a blank at its end stands in single
+        # quotes: APNS_PRIVATE_KEY='-----BEGIN PRIVATE KEY-----\\nMIGT…'. After a change: systemctl restart relay
 
         """
 }

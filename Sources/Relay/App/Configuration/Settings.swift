@@ -122,8 +122,8 @@ enum Settings {
         "The apps that devices may be registered for. A registration for another one is refused.")
     static let appsFile = Setting(
         "APNS_APPS_FILE", .apns, optional: .path, unset: "one app, of the settings around",
-        "A JSON file with several apps, each with its team, key and settings; see below. SIGHUP reads it again."
-    )
+        "A JSON file with several apps, each with its team, key and settings, as docs/CONFIGURATION.md shows it. "
+            + "SIGHUP reads it again.")
     static let productionURL = Setting(
         "APNS_PRODUCTION_URL", .apns, .apnsOrigin, default: .production,
         "The server for `apnsEnv` \"production\". Another one than Apple's is for tests.")
@@ -210,8 +210,8 @@ enum Settings {
     )
     static let unknownSecretsPerMinute = Setting(
         "RELAY_UNKNOWN_SECRETS_PER_MINUTE", .limits, .integer(0...10_000_000), default: 600,
-        "Requests of one client address (an IPv6 /64 counts as one) for secrets without devices: events, first "
-            + "registrations, unregistrations of what isn't there. 0: no limit.")
+        "Requests of one client address (an IPv6 /64 counts as one) for secrets without devices: events, "
+            + "notifications, lists, first registrations, unregistrations of what isn't there. 0: no limit.")
     static let trustedProxies = Setting(
         "RELAY_TRUSTED_PROXIES", .limits, optional: .addressRanges, unset: "nobody",
         "Proxies whose `X-Forwarded-For` or `Forwarded` says who the client is. Without it a proxy in front is "
