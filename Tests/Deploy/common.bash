@@ -35,6 +35,11 @@ page_commands() {
         END { exit !found }' "$1" || die "$1 has no commands after <!-- run: $2 -->"
 }
 
+# The command in a page's table for a machine with systemd: page_systemd_run PAGE.
+page_systemd_run() {
+    grep -o '`systemd-run [^`]*`' "$1" | tr -d '`' || die "$1 has no command with systemd-run"
+}
+
 # What the pages' examples use.
 page_secret=Kx3s0Q9-secret-of-yours
 page_token=00fc13ad
