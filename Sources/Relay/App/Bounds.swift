@@ -60,6 +60,8 @@ enum Bounds {
     static let retriesInFlightMax = 128
     /// Stored pushes in flight to each destination (a key's connections to one environment) beside any number of new events.
     static let retriesPerPlaceMin = 8
+    /// How long it is remembered that a destination took little of what it was sent.
+    static let retryWindowMemory: Duration = .seconds(60)
     /// How long a destination that has all its places may be silent before what waits for it makes room for others.
     static let retryStallTime: Duration = .seconds(2)
     /// What sending a stored push may take beside APNs' answers: storage calls and a busy machine.

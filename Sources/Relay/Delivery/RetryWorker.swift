@@ -16,7 +16,6 @@ final class RetryWorker {
         let claimedAt: EpochMilliseconds
         /// Where it goes; `nil` where it needs no place because it can't be sent.
         let place: APNsHealth.Place?
-        var isBegun = false
     }
 
     /// A push in flight.
@@ -31,12 +30,10 @@ final class RetryWorker {
     private let services: LoopServices
     private let budget: RetryBudget
     private var timer: Timer?
-    private var waiting: [Waiting] = []
+    private var waiting = RetryLines<APNsHealth.Place?, Waiting>()
     private var places: RetryPlaces
     private var isClaiming = false
     private var isSending = false
-    /// A push has left its place since the waiting ones were last looked at.
-    private var hasNewPlace = false
     /// When the timer fires; `.max` when it isn't set.
     private var looksAt: EpochMilliseconds = .max
     /// The last claim got all it asked for, or it was time to look while there was no room or a claim was under way.
@@ -59,7 +56,8 @@ final class RetryWorker {
     private var queue: PushQueue { services.shared.queue }
     private var now: EpochMilliseconds { services.shared.clock.now }
     private var room: Int {
-        budget.room(held: waiting.count + places.inFlight, unwritten: queue.unwrittenEnds)
+        budget.room(
+            places: places.width, held: waiting.count + places.inFlight, unwritten: queue.unwrittenEnds)
     }
 
     // MARK: Life
@@ -80,8 +78,7 @@ final class RetryWorker {
         queue.onEarlierPush(nil)
         queue.onEndsWritten(nil)
         timer = nil
-        giveBack(waiting)
-        waiting = []
+        giveBack(waiting.takeAll())
         guard places.inFlight > 0 || isClaiming else { return }
         await withCheckedContinuation { continuation in
             onStopped = continuation
@@ -115,6 +112,7 @@ final class RetryWorker {
         queue.workerLooks(at: .max)
         guard !isStopping else { return }
         postponeStalled()
+        endWhatIsOver()
         let room = room
         guard !isClaiming, room > 0 else {
             // Goes on when the claim or pushes have ended.
@@ -153,7 +151,7 @@ final class RetryWorker {
             Waiting(claimed: push, lease: lease, claimedAt: claimedAt, place: place(of: push))
         }
         guard !isStopping else { return giveBack(taken) }
-        waiting += taken
+        for push in taken { waiting.append(push, for: push.place) }
         if !isAll { mayHaveMore = true }
         postponeStalled()
         send()
@@ -166,7 +164,8 @@ final class RetryWorker {
         // Several relays shall not look in step.
         let jitter = EpochMilliseconds.random(in: 0..<1000, using: &services.generator)
         let poll = now + Bounds.retryPollInterval.inMilliseconds + jitter
-        if mayHaveMore { watch() } else { look(at: min(next ?? poll, poll)) }
+        if !mayHaveMore { look(at: min(next ?? poll, poll)) }
+        watch()
         send()
     }
 
@@ -205,17 +204,19 @@ final class RetryWorker {
 
     /// Has those wait longer whose destination doesn't answer and has all the places it may have.
     ///
-    /// As if they had been sent and not answered; the places in `waiting` are for others meanwhile.
+    /// As if they had been sent and not answered; what may be held is for others meanwhile.
     private func postponeStalled() {
         guard !waiting.isEmpty else { return }
         let now = now
         let silent = places.silent(besides: services.slots.taken, at: now)
         guard !silent.isEmpty else { return }
-        let isStalled = { (push: Waiting) in push.place.map { silent.contains($0) } ?? false }
-        for push in waiting where isStalled(push) {
-            postpone(push, .unreachable, at: now)
-        }
-        waiting.removeAll(where: isStalled)
+        let stalled = waiting.takeAll { place, _ in place.map { silent.contains($0) } ?? false }
+        for push in stalled { postpone(push, .unreachable, at: now) }
+    }
+
+    /// Ends or gives back those that wait for a place and whose time, or whose lease, is over.
+    private func endWhatIsOver() {
+        for push in waiting.takeAll(where: { isOver($1) }) { begin(push) }
     }
 
     /// Has a push that was not sent wait for its next attempt.
@@ -237,16 +238,12 @@ final class RetryWorker {
 
     /// Sends as many as there are places for beside new events.
     private func send() {
-        // An outcome may come within `send`: then the loop below goes on, rather than one call inside the other.
-        hasNewPlace = true
+        // An outcome may come within `begin`: then the loop below goes on, rather than one call inside the other.
         guard !isSending else { return }
         isSending = true
-        while hasNewPlace, !waiting.isEmpty {
-            hasNewPlace = false
-            beginThoseWithPlace()
-        }
+        while let push = waiting.takeFirst(whereFree: hasPlace) { begin(push) }
         isSending = false
-        if mayHaveMore, !isClaiming, room >= budget.claimMin { look() }
+        if mayHaveMore, !isClaiming, room >= budget.claimMin(places: places.width) { look() }
         if places.inFlight == 0 || now >= reportedAt + Bounds.retryPollInterval.inMilliseconds {
             reportedAt = now
             report.log(to: services.shared)
@@ -255,15 +252,8 @@ final class RetryWorker {
         stoppedIfIdle()
     }
 
-    private func beginThoseWithPlace() {
-        for index in waiting.indices {
-            let push = waiting[index]
-            let isFree = push.place.map { places.hasPlace(in: $0, besides: services.slots.taken) } ?? true
-            guard isFree || isOver(push) else { continue }
-            waiting[index].isBegun = true
-            begin(push)
-        }
-        waiting.removeAll(where: \.isBegun)
+    private func hasPlace(_ place: APNsHealth.Place?) -> Bool {
+        place.map { places.hasPlace(in: $0, besides: services.slots.taken) } ?? true
     }
 
     /// Whether it isn't sent, whatever place there is.
@@ -321,7 +311,7 @@ final class RetryWorker {
         }
         guard !isSent else { return }
         postpone(sending.waiting, .server, at: now)
-        places.giveBack(sending.place, isAnswered: false, at: now)
+        places.giveBack(sending.place, .ended, at: now)
         send()
     }
 
@@ -334,9 +324,7 @@ final class RetryWorker {
         if case .sent(let environment?) = step { services.store(environment, of: sending.held.device) }
         let random = Double.random(in: 0..<1, using: &services.generator)
         queue.end(sending.held.end(after: step, queue.options.schedule, at: now, random: random))
-        var isAnswered = true
-        if case .unreachable = outcome { isAnswered = false }
-        places.giveBack(sending.place, isAnswered: isAnswered, at: now)
+        places.giveBack(sending.place, RetryPlaces.Answer(step), at: now)
         send()
     }
 
@@ -349,5 +337,19 @@ final class RetryWorker {
         return PushQueue.End(
             settlement: Settlement(
                 id: push.id, secretHash: push.secretHash, owner: waiting.lease.owner, end: .over(delivery)))
+    }
+}
+
+extension RetryPlaces.Answer {
+    /// What the step after an outcome says of the destination.
+    fileprivate init(_ step: OutcomePolicy.Step) {
+        self = .ended
+        guard case .retryLater(let retry) = step else { return }
+        switch retry.trouble {
+        case .unreachable: self = .none
+        case .server: self = .putOff
+        // One device has had too much, not the destination.
+        case .tooMany: self = .ended
+        }
     }
 }

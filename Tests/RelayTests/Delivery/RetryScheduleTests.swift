@@ -62,9 +62,11 @@ struct RetryScheduleTests {
     @Test("Claims stop where enough is held, and where enough ends are not written")
     func room() {
         let budget = RetryBudget(inFlightMax: 10, unwrittenMax: 30)
-        #expect([0, 5, 20, 21].map { budget.room(held: $0, unwritten: 0) } == [20, 15, 0, 0])
-        #expect([0, 10, 25, 30, 31].map { budget.room(held: 0, unwritten: $0) } == [20, 20, 5, 0, 0])
-        #expect(RetryBudget(inFlightMax: 1).claimMin == 1)
+        #expect([0, 5, 20, 21].map { budget.room(places: 10, held: $0, unwritten: 0) } == [20, 15, 0, 0])
+        #expect(
+            [0, 10, 25, 30, 31].map { budget.room(places: 10, held: 0, unwritten: $0) } == [20, 20, 5, 0, 0])
+        #expect([8, 10].map { budget.room(places: $0, held: 4, unwritten: 0) } == [12, 16])
+        #expect([1, 10, 128].map { budget.claimMin(places: $0) } == [1, 5, 64])
     }
 
     /// Takes all the places that a destination may have, and says how many.
@@ -93,7 +95,7 @@ struct RetryScheduleTests {
             #expect(places.inFlight == expected.reduce(0, +))
             // Also when new events have taken what was left.
             #expect(!places.hasPlace(in: here, besides: 1_000))
-            for _ in 0..<expected[1] { places.giveBack(there, isAnswered: true, at: 1) }
+            for _ in 0..<expected[1] { places.giveBack(there, .ended, at: 1) }
             #expect(places.hasPlace(in: there, besides: 1_000))
         }
     }
@@ -106,15 +108,81 @@ struct RetryScheduleTests {
         let taken = fill(&places, here, at: 0)
         #expect(places.silent(besides: 0, at: time - 1) == [])
         #expect(places.silent(besides: 0, at: time) == [here])
-        places.giveBack(here, isAnswered: true, at: 100)
+        places.giveBack(here, .ended, at: 100)
         places.take(in: here, at: 101)
         #expect(places.silent(besides: 0, at: time) == [])
         // What has been given up is no answer.
-        places.giveBack(here, isAnswered: false, at: 101)
+        places.giveBack(here, .none, at: 101)
         places.take(in: here, at: 102)
         #expect(places.silent(besides: 0, at: 100 + time) == [here])
-        for _ in 0..<taken { places.giveBack(here, isAnswered: false, at: 200) }
+        for _ in 0..<taken { places.giveBack(here, .none, at: 200) }
         places.take(in: here, at: 300)
         #expect(places.silent(besides: 19, at: 299 + time) == [there])
+    }
+
+    /// Sends so many pushes one after another, each of which comes to the same.
+    private func send(
+        _ count: Int, _ answer: RetryPlaces.Answer, _ places: inout RetryPlaces, at now: EpochMilliseconds
+    ) {
+        for _ in 0..<count {
+            places.take(in: here, at: now)
+            places.giveBack(here, answer, at: now)
+        }
+    }
+
+    @Test(
+        "A destination that takes nothing has fewer places each time, never none, and all again when it takes most"
+    )
+    func window() {
+        var places = RetryPlaces(RetryBudget(inFlightMax: 64, perPlaceMin: 4))
+        var widths: [Int] = []
+        for _ in 0..<6 {
+            widths.append(places.width)
+            send(places.width, .putOff, &places, at: 0)
+        }
+        #expect(widths == [64, 32, 16, 8, 4, 4])
+        #expect(fill(&places, here) == 4)
+        for _ in 0..<4 { places.giveBack(here, .ended, at: 0) }
+        #expect(places.width == 8)
+        // As many that it takes as that it doesn't are good enough.
+        send(4, .none, &places, at: 0)
+        send(4, .ended, &places, at: 0)
+        #expect(places.width == 16)
+        send(16, .ended, &places, at: 0)
+        send(32, .ended, &places, at: 0)
+        #expect(places.width == 64)
+        #expect(fill(&places, here) == 32)
+    }
+
+    @Test("What one destination doesn't take leaves another its places, and is forgotten after a while")
+    func windowOfOne() {
+        let memory = Bounds.retryWindowMemory.inMilliseconds
+        var places = RetryPlaces(RetryBudget(inFlightMax: 64, perPlaceMin: 4))
+        send(64 + 32 + 16, .putOff, &places, at: 0)
+        #expect(places.width == 8)
+        places.take(in: there, at: 0)
+        places.giveBack(there, .ended, at: 0)
+        #expect(places.width == 64)
+        #expect(fill(&places, here, at: memory - 1) == 8)
+        for _ in 0..<8 { places.giveBack(here, .putOff, at: memory - 1) }
+        #expect(fill(&places, here, at: 2 * memory) == 32)
+    }
+
+    @Test("Those that wait for a place go first come first, each when its destination is free")
+    func lines() {
+        var lines = RetryLines<String, Int>()
+        #expect(lines.isEmpty && lines.takeFirst { _ in true } == nil)
+        for number in 0..<100 { lines.append(number, for: number % 2 == 0 ? "even" : "odd") }
+        let odd = (0..<30).map { _ in lines.takeFirst { $0 == "odd" } }
+        #expect(odd == (0..<30).map { 2 * $0 + 1 })
+        #expect(lines.count == 70)
+        #expect(lines.takeFirst { $0 == "none" } == nil)
+        #expect(lines.takeAll { line, number in line == "even" && number < 10 } == [0, 2, 4, 6, 8])
+        lines.append(101, for: "odd")
+        #expect(lines.takeFirst { $0 == "even" } == 10)
+        #expect(lines.takeFirst { $0 == "odd" } == 61)
+        let rest = lines.takeAll()
+        #expect(rest.count == 64 && rest.last == 101)
+        #expect(lines.isEmpty && lines.takeAll().isEmpty)
     }
 }
