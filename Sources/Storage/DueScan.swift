@@ -15,6 +15,14 @@ package struct DuePush: Hashable, Sendable {
     }
 }
 
+/// How far a claim looks for due pushes.
+package enum ClaimScope: Sendable {
+    /// Behind the backlogs of others: with that it walks over every row of theirs.
+    case everySecret
+    /// Among the oldest ``StorageLimits/claimWindow`` rows only.
+    case oldest
+}
+
 /// Which due pushes a claim takes, so that no secret waits behind another's: what every driver does, without its SQL.
 ///
 /// The driver reads the oldest due rows, a window at a time, adds them and goes on while `excluded` isn't nil, each time
@@ -23,13 +31,15 @@ package struct DuePush: Hashable, Sendable {
 /// from all secrets in turn, the longest waiting first.
 package struct DueScan: Sendable {
     private let limit: Int
+    private let scope: ClaimScope
     private var rows: [DuePush] = []
     private var secrets: Set<SecretHash> = []
     private var isComplete = false
 
     /// A scan for at most `limit` pushes that has seen nothing yet.
-    package init(limit: Int) {
+    package init(limit: Int, scope: ClaimScope = .everySecret) {
         self.limit = max(limit, 0)
+        self.scope = scope
     }
 
     /// The secrets whose rows the next window must leave out, at most `claimExcludedSecretsMax`; nil when the scan is over.
@@ -43,7 +53,7 @@ package struct DueScan: Sendable {
     package mutating func add(_ window: [DuePush]) {
         rows += window
         for row in window { secrets.insert(row.secretHash) }
-        isComplete = window.count < StorageLimits.claimWindow
+        isComplete = scope == .oldest || window.count < StorageLimits.claimWindow
     }
 
     /// The pushes to claim: one of each secret in turn, and within a secret the one that waits longest.

@@ -107,9 +107,10 @@ package protocol Storage: Sendable {
     /// No push is given to two callers before its lease has run out by the clock of the second. Secrets take turns
     /// (`DueScan`): one with 10,000 due pushes doesn't keep another's one waiting. Pushes past their `expiresAt` and
     /// those whose device is gone (or can't be read) are given out too, so that their end is written down. Fewer than are due may come, also
-    /// none, when other callers take them at the same moment.
+    /// none, when other callers take them at the same moment. A caller that claims often may leave the backlogs of others
+    /// unwalked most times: `scope`.
     func claimPushes(
-        dueAt now: EpochMilliseconds, lease: PushLease, limit: Int
+        dueAt now: EpochMilliseconds, lease: PushLease, limit: Int, scope: ClaimScope
     ) async throws(StorageError) -> [ClaimedPush]
 
     /// Ends the callers' holds on pushes, all in one transaction, and says of each, in their order, whether it was held.

@@ -19,8 +19,10 @@ struct QueueReads {
     }
 
     /// The due pushes that a claim takes, if nobody else does before.
-    func chosen(dueAt now: EpochMilliseconds, limit: Int) throws(StorageError) -> [DuePush] {
-        var scan = DueScan(limit: limit)
+    func chosen(
+        dueAt now: EpochMilliseconds, limit: Int, _ scope: ClaimScope
+    ) throws(StorageError) -> [DuePush] {
+        var scan = DueScan(limit: limit, scope: scope)
         while let excluded = scan.excluded {
             var window: [DuePush] = []
             try due.query { binder in

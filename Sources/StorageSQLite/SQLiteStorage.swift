@@ -258,11 +258,11 @@ extension SQLiteStorage {
     ///
     /// A reader chooses, so that a long queue keeps no change waiting.
     package func claimPushes(
-        dueAt now: EpochMilliseconds, lease: PushLease, limit: Int
+        dueAt now: EpochMilliseconds, lease: PushLease, limit: Int, scope: ClaimScope
     ) async throws(StorageError) -> [ClaimedPush] {
         guard writer != nil else { throw .readOnly(logDetail: "opened for reading") }
         let chosen = try await read { session throws(StorageError) in
-            try session.queue.chosen(dueAt: now, limit: limit)
+            try session.queue.chosen(dueAt: now, limit: limit, scope)
         }
         guard !chosen.isEmpty else { return [] }
         return try await write { session throws(StorageError) in try session.queue.claim(chosen, lease) }

@@ -180,7 +180,10 @@ extension ContractCase {
         ("release", { try await $0.release(Samples.claim("event", under: Samples.key("secret"))) }),
         ("pruneReceipts", { _ = try await $0.pruneReceipts(at: .max, limit: 1) }),
         ("enqueue", { _ = try await $0.enqueue([Samples.pending(device)], lease: nil, limitPerSecret: 9) }),
-        ("claimPushes", { _ = try await $0.claimPushes(dueAt: 0, lease: Samples.lease(), limit: 1) }),
+        (
+            "claimPushes",
+            { _ = try await $0.claimPushes(dueAt: 0, lease: Samples.lease(), limit: 1, scope: .oldest) }
+        ),
         (
             "settle",
             { _ = try await $0.settle([Samples.again(Samples.pending(device), Samples.lease().owner)]) }

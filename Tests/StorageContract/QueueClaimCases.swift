@@ -19,7 +19,7 @@ extension ContractCase {
                     while try await storage.nextPushDue() ?? .max <= Samples.time {
                         let lease = Samples.lease()
                         let claimed = try await storage.claimPushes(
-                            dueAt: Samples.time, lease: lease, limit: 7)
+                            dueAt: Samples.time, lease: lease, limit: 7, scope: .everySecret)
                         held += claimed.map(\.push.id)
                     }
                     return held
@@ -36,10 +36,12 @@ extension ContractCase {
                 (0..<10).map { _ in Samples.pending(device) }, lease: nil, limitPerSecret: 99)
             for expected in [4, 4, 2, 0] {
                 let claimed = try await storage.claimPushes(
-                    dueAt: Samples.time, lease: Samples.lease(), limit: 4)
+                    dueAt: Samples.time, lease: Samples.lease(), limit: 4, scope: .oldest)
                 #expect(claimed.count == expected)
             }
-            #expect(try await storage.claimPushes(dueAt: .max, lease: Samples.lease(), limit: 0) == [])
+            #expect(
+                try await storage.claimPushes(
+                    dueAt: .max, lease: Samples.lease(), limit: 0, scope: .everySecret) == [])
         },
 
         ContractCase(open: "a lease runs out, and whoever held it can end nothing any more") {
@@ -142,7 +144,13 @@ extension ContractCase {
             let quiet = try await storage.registered("aa", Samples.key("quiet"))
             let one = Samples.pending(quiet)
             _ = try await storage.enqueue([one], lease: nil, limitPerSecret: 20_000)
-            let claimed = try await storage.claimPushes(dueAt: Samples.time, lease: Samples.lease(), limit: 8)
+            // Who looks at the oldest alone doesn't see it, and takes none that is due later.
+            let oldest = try await storage.claimPushes(
+                dueAt: Samples.time, lease: Samples.lease(), limit: 8, scope: .oldest)
+            #expect(oldest.count == 8)
+            #expect(oldest.allSatisfy { $0.push.secretHash == busy.secretHash })
+            let claimed = try await storage.claimPushes(
+                dueAt: Samples.time, lease: Samples.lease(), limit: 8, scope: .everySecret)
             #expect(claimed.count == 8)
             #expect(claimed.map(\.push.id).contains(one.id))
         },
@@ -161,7 +169,7 @@ extension ContractCase {
             }
             _ = try await storage.enqueue(pushes.shuffled(), lease: nil, limitPerSecret: 99)
             let claimed = try await storage.claimPushes(
-                dueAt: Samples.time, lease: Samples.lease(), limit: 10)
+                dueAt: Samples.time, lease: Samples.lease(), limit: 10, scope: .everySecret)
             let bySecret = devices.map { device in
                 claimed.map(\.push).filter { $0.secretHash == device.secretHash }.map(\.dueAt)
             }

@@ -53,6 +53,15 @@ struct DueScanTests {
         #expect(next <= StorageLimits.claimExcludedSecretsMax + 5)
     }
 
+    @Test("among the oldest alone there is one window, full or not")
+    func oldest() {
+        var scan = DueScan(limit: 10, scope: .oldest)
+        #expect(scan.excluded == [])
+        scan.add(rows(of: 1, StorageLimits.claimWindow))
+        #expect(scan.excluded == nil)
+        #expect(scan.chosen.count == 10)
+    }
+
     @Test("nothing is asked where nothing may be claimed")
     func zero() {
         #expect(DueScan(limit: 0).excluded == nil)

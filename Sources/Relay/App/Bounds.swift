@@ -60,6 +60,12 @@ enum Bounds {
     static let retriesInFlightMax = 128
     /// Stored pushes in flight to each destination (a key's connections to one environment) beside any number of new events.
     static let retriesPerPlaceMin = 8
+    /// For how many stored pushes to a destination it is worth to claim, however few may be in flight: each claim has its price.
+    static let retriesClaimedMin = 32
+    /// A claim that looks behind all backlogs is followed by claims that don't, for so many times as long as it took.
+    static let wideClaimRest = 9
+    /// How long these are at most: what is behind a backlog waits so much longer.
+    static let wideClaimRestMax: Duration = .seconds(2)
     /// How long it is remembered that a destination took little of what it was sent.
     static let retryWindowMemory: Duration = .seconds(60)
     /// How long a destination that has all its places may be silent before what waits for it makes room for others.

@@ -94,3 +94,17 @@ struct RetryPlaces {
         uses = uses.filter { $1.inFlight > 0 || $1.usedAt > time }
     }
 }
+
+extension RetryPlaces.Answer {
+    /// What the step after an outcome says of the destination.
+    init(_ step: OutcomePolicy.Step) {
+        self = .ended
+        guard case .retryLater(let retry) = step else { return }
+        switch retry.trouble {
+        case .unreachable: self = .none
+        case .server: self = .putOff
+        // One device has had too much, not the destination.
+        case .tooMany: self = .ended
+        }
+    }
+}

@@ -32,6 +32,7 @@ final class RetryWorker {
     private var timer: Timer?
     private var waiting = RetryLines<APNsHealth.Place?, Waiting>()
     private var places: RetryPlaces
+    private var pace = ClaimPace()
     private var isClaiming = false
     private var isSending = false
     /// When the timer fires; `.max` when it isn't set.
@@ -57,8 +58,11 @@ final class RetryWorker {
     private var now: EpochMilliseconds { services.shared.clock.now }
     private var room: Int {
         budget.room(
-            places: places.width, held: waiting.count + places.inFlight, unwritten: queue.unwrittenEnds)
+            places: claimWidth, held: waiting.count + places.inFlight, unwritten: queue.unwrittenEnds)
     }
+
+    /// For how many places it claims.
+    private var claimWidth: Int { max(places.width, min(Bounds.retriesClaimedMin, budget.inFlightMax)) }
 
     // MARK: Life
 
@@ -122,16 +126,21 @@ final class RetryWorker {
         isClaiming = true
         mayHaveMore = false
         let shared = services.shared
-        let claimedAt = now
+        let (claimedAt, began) = (now, services.loop.now)
+        let scope = pace.scope(at: began)
         let lease = queue.lease(owner: services.makeID(), at: claimedAt)
         nonisolated(unsafe) let worker = self  // why: confined to the loop that runs the task
         services.loop.spawn { _ in
             do throws(StorageError) {
                 let claimed = try await shared.storage.claimPushes(
-                    dueAt: claimedAt, lease: lease, limit: room)
+                    dueAt: claimedAt, lease: lease, limit: room, scope: scope)
+                worker.pace.claimed(scope, from: began, to: worker.services.loop.now)
+                let isAll = claimed.count < room
                 // They are held now, whatever the questions that follow come to.
-                worker.took(claimed, lease, claimedAt, isAll: claimed.count < room)
-                let next = try await shared.storage.nextPushDue()
+                worker.took(claimed, lease, claimedAt, isAll: isAll)
+                // Where there are more, those that were just claimed waited longest.
+                let next =
+                    isAll ? try await shared.storage.nextPushDue() : claimed.map(\.push.dueAt).min()
                 if worker.isTimeToCount(at: claimedAt) {
                     let limit = shared.queue.options.totalMax
                     shared.queue.noteWaiting(
@@ -243,7 +252,7 @@ final class RetryWorker {
         isSending = true
         while let push = waiting.takeFirst(whereFree: hasPlace) { begin(push) }
         isSending = false
-        if mayHaveMore, !isClaiming, room >= budget.claimMin(places: places.width) { look() }
+        if mayHaveMore, !isClaiming, room >= budget.claimMin(places: claimWidth) { look() }
         if places.inFlight == 0 || now >= reportedAt + Bounds.retryPollInterval.inMilliseconds {
             reportedAt = now
             report.log(to: services.shared)
@@ -337,19 +346,5 @@ final class RetryWorker {
         return PushQueue.End(
             settlement: Settlement(
                 id: push.id, secretHash: push.secretHash, owner: waiting.lease.owner, end: .over(delivery)))
-    }
-}
-
-extension RetryPlaces.Answer {
-    /// What the step after an outcome says of the destination.
-    fileprivate init(_ step: OutcomePolicy.Step) {
-        self = .ended
-        guard case .retryLater(let retry) = step else { return }
-        switch retry.trouble {
-        case .unreachable: self = .none
-        case .server: self = .putOff
-        // One device has had too much, not the destination.
-        case .tooMany: self = .ended
-        }
     }
 }

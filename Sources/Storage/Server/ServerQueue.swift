@@ -40,9 +40,9 @@ struct ServerQueue<Connection: SQLConnection> {
 
     /// Takes the chosen pushes that nobody took since they were read: each update says what it expects to find.
     func claim(
-        dueAt now: EpochMilliseconds, _ lease: PushLease, limit: Int
+        dueAt now: EpochMilliseconds, _ lease: PushLease, limit: Int, _ scope: ClaimScope
     ) throws(SQLFailure) -> [ClaimedPush] {
-        let chosen = try choose(dueAt: now, limit: limit)
+        let chosen = try choose(dueAt: now, limit: limit, scope)
         guard !chosen.isEmpty || session.isRepeated else { return [] }
         // In the same order everywhere, so that those who claim together wait for one another less often.
         let inOrder = chosen.sorted { ($0.secretHash.hex, $0.id) < ($1.secretHash.hex, $1.id) }
@@ -144,8 +144,10 @@ extension ServerQueue {
 // MARK: - Claiming
 
 extension ServerQueue {
-    private func choose(dueAt now: EpochMilliseconds, limit: Int) throws(SQLFailure) -> [DuePush] {
-        var scan = DueScan(limit: limit)
+    private func choose(
+        dueAt now: EpochMilliseconds, limit: Int, _ scope: ClaimScope
+    ) throws(SQLFailure) -> [DuePush] {
+        var scan = DueScan(limit: limit, scope: scope)
         let excludedMax = StorageLimits.claimExcludedSecretsMax
         let places = Array(repeating: "?", count: excludedMax).joined(separator: ", ")
         let sql = """

@@ -236,11 +236,11 @@ extension ServerStorage {
 
     /// As `Storage` says.
     package func claimPushes(
-        dueAt now: EpochMilliseconds, lease: PushLease, limit: Int
+        dueAt now: EpochMilliseconds, lease: PushLease, limit: Int, scope: ClaimScope
     ) async throws(StorageError) -> [ClaimedPush] {
         try await write { [statements] session throws(SQLFailure) in
             try ServerQueue(session: session, statements: statements)
-                .claim(dueAt: now, lease, limit: limit)
+                .claim(dueAt: now, lease, limit: limit, scope)
         }
     }
 

@@ -185,4 +185,19 @@ struct RetryScheduleTests {
         #expect(rest.count == 64 && rest.last == 101)
         #expect(lines.isEmpty && lines.takeAll().isEmpty)
     }
+
+    @Test(
+        "Looking behind backlogs takes a tenth of the time, and what is behind one waits no longer than a bound"
+    )
+    func pace() {
+        let start = MonotonicTime(nanoseconds: 1_000_000_000_000)
+        var pace = ClaimPace()
+        #expect(pace.scope(at: start) == .everySecret)
+        pace.claimed(.everySecret, from: start, to: start + .milliseconds(10))
+        #expect(pace.scope(at: start + .milliseconds(99)) == .oldest)
+        pace.claimed(.oldest, from: start + .milliseconds(50), to: start + .milliseconds(90))
+        #expect(pace.scope(at: start + .milliseconds(100)) == .everySecret)
+        pace.claimed(.everySecret, from: start, to: start + .seconds(60))
+        #expect(pace.scope(at: start + .seconds(60) + Bounds.wideClaimRestMax) == .everySecret)
+    }
 }

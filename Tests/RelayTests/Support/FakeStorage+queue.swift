@@ -25,7 +25,7 @@ extension FakeStorage {
     }
 
     func claimPushes(
-        dueAt now: EpochMilliseconds, lease: PushLease, limit: Int
+        dueAt now: EpochMilliseconds, lease: PushLease, limit: Int, scope: ClaimScope
     ) async throws(StorageError) -> [ClaimedPush] {
         try checked { state in
             var claimed: [ClaimedPush] = []
