@@ -98,6 +98,18 @@ extension ContractCase {
                 try await storage.claim(Samples.claim("event", under: Peppered.after)) == .answered([1, 2]))
         },
 
+        ContractCase(open: "an event that was answered with both hashes has the peppered one's answer") {
+            storage async throws in
+            // The second is a process's that doesn't know the pepper.
+            for (key, answer) in [(Peppered.after, [1]), (Peppered.before, [2])] as [(SecretKey, [UInt8])] {
+                let claim = Samples.claim("event", under: key)
+                #expect(try await storage.claim(claim) == .claimed)
+                #expect(try await storage.complete(claim, answer: answer))
+            }
+            #expect(
+                try await storage.claim(Samples.claim("event", under: Peppered.after)) == .answered([1]))
+        },
+
         ContractCase(open: "devices under the pepper before and without one are found, each token once") {
             storage async throws in
             try await storage.register(Samples.registration("aa", bundleID: "plain"), Peppered.before)

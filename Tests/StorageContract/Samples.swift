@@ -39,7 +39,7 @@ package enum Samples {
     }
 
     /// A push that waits for a device, due at once and for a day.
-    static func pending(
+    package static func pending(
         _ device: Device, id: String = Samples.id().text, attempts: Int = 1,
         dueAt: EpochMilliseconds = time, expiresAt: EpochMilliseconds = time + 86_400_000
     ) -> PendingPush {
@@ -50,7 +50,7 @@ package enum Samples {
     }
 
     /// A lease from a time on.
-    static func lease(
+    package static func lease(
         from now: EpochMilliseconds = time, lasting duration: EpochMilliseconds = 90_000
     ) -> PushLease {
         PushLease(owner: id(at: now), until: now + duration)

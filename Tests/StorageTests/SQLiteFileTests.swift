@@ -42,12 +42,23 @@ struct SQLiteFileTests {
         try await withDatabase { database in
             var generator = SystemRandomNumberGenerator()
             let key = SecretHasher().key(of: Secret("secret"))
-            for _ in 1...2 {
+            for isFirst in [true, false] {
                 let claim = EventClaim(
                     id: UUIDv7(at: 0, using: &generator), key: key, eventID: "event",
                     content: Digest256(of: []), at: 0, leaseUntil: 100_000)
                 let storage = try await database.open(SQLiteDatabase.impatient)
                 #expect(try await storage.claim(claim) == .claimed)
+                if isFirst {
+                    let registration = Samples.registration("aa")
+                    #expect(try await storage.register(registration, under: key, deviceLimit: 1) == .created)
+                    let device = try #require(try await storage.devices(of: key).first)
+                    let push = Samples.pending(device)
+                    _ = try await storage.enqueue([push], lease: nil, limitPerSecret: 1)
+                }
+                let lease = Samples.lease()
+                let claimed = try await storage.claimPushes(
+                    dueAt: Samples.time, lease: lease, limit: 1, scope: .everySecret)
+                #expect(claimed.count == 1)
                 await storage.close()
             }
         }
@@ -164,6 +175,26 @@ struct SQLiteFileTests {
             _ = try await storage.register(
                 Samples.registration("aa", environment: .sandbox), under: key, deviceLimit: 5)
             #expect(try await storage.devices(of: key).first { $0.token == "aa" }?.environment == .sandbox)
+            await storage.close()
+        }
+    }
+
+    @Test("a device that nobody can read keeps no other's pushes waiting, and its own come without one")
+    func unreadableDevice() async throws {
+        try await withDatabase { database in
+            let key = Samples.key("secret")
+            let storage = try await database.open(SQLiteDatabase.impatient)
+            for token in ["aa", "bb"] {
+                _ = try await storage.register(Samples.registration(token), under: key, deviceLimit: 5)
+            }
+            let pushes = try await storage.devices(of: key).map { Samples.pending($0) }
+            _ = try await storage.enqueue(pushes, lease: nil, limitPerSecret: 5)
+            try database.raw().execute(
+                "UPDATE device_registration SET device_name = CAST(x'ff' AS TEXT) WHERE device_token = 'aa'")
+            let claimed = try await storage.claimPushes(
+                dueAt: Samples.time, lease: Samples.lease(), limit: 5, scope: .everySecret)
+            #expect(claimed.count == 2)
+            #expect(claimed.compactMap(\.device?.token) == ["bb"])
             await storage.close()
         }
     }

@@ -18,11 +18,13 @@ struct MetricsSource: Sendable {
     let tls: TLSServerContext?
     /// The database's engine.
     let database: String
+    var reportDeadline = Bounds.loopReportDeadline
+    var readinessDeadline = Bounds.scrapeReadinessDeadline
 
     /// How everything stands; `nil` when a loop doesn't answer, because a sum without it would go back.
     func snapshot() async -> MetricsSnapshot? {
         async let readiness = readiness()
-        guard let reports = await Deadline.within(Bounds.loopReportDeadline, reports) else { return nil }
+        guard let reports = await Deadline.within(reportDeadline, reports) else { return nil }
         var snapshot = MetricsSnapshot()
         for report in reports { snapshot.loops.add(report) }
         snapshot.loops.counts.hit(.connections, times: ledger.refusedCount)
@@ -44,7 +46,7 @@ struct MetricsSource: Sendable {
 
     /// What `/ready` says; a database that takes too long for a scrape counts as unavailable.
     func readiness() async -> Readiness {
-        let found = await Deadline.within(Bounds.scrapeReadinessDeadline) {
+        let found = await Deadline.within(readinessDeadline) {
             let services = loops[0].services
             return await services.loop.run { _ in await services.value.checkReadiness() }
         }

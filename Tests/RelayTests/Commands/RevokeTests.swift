@@ -34,6 +34,15 @@ struct RevokeTests {
         #expect(!said.contains(RelayFixture.secret))
     }
 
+    @Test("All goes, however many steps that takes")
+    func steps() async throws {
+        let storage = FakeStorage()
+        let count = 2 * Bounds.revokeRowsPerStep + 1
+        for number in 0..<count { storage.add("\(number)", under: RelayFixture.key) }
+        #expect(try await storage.revokeAll(RelayFixture.key) == Holdings(devices: count))
+        #expect(storage.state.withLock(\.devices).isEmpty)
+    }
+
     @Test("What is no request for that, and a database that is away, are refused")
     func refusals() async throws {
         let storage = FakeStorage()

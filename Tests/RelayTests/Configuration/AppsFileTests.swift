@@ -276,4 +276,16 @@ struct AppsTests {
         #expect(health.fault(of: [keys[0]]) == nil)
         #expect(health.fault(of: [keys[1]]) == "TopicDisallowed")
     }
+
+    @Test("A fault that hasn't come again counts for a while only")
+    func oldFault() {
+        let health = APNsHealth()
+        let then = MonotonicTime(nanoseconds: 1_000_000_000)
+        let place = APNsHealth.Place(key: TestKey.first, environment: .production)
+        health.fault("InvalidProviderToken", in: place, at: then)
+        let end = then + Bounds.apnsFaultMemory
+        let before = MonotonicTime(nanoseconds: end.nanoseconds - 1)
+        #expect(health.fault(of: [TestKey.first], at: before) == "InvalidProviderToken")
+        #expect(health.fault(of: [TestKey.first], at: end) == nil)
+    }
 }

@@ -63,6 +63,26 @@ struct DeliveryLogTests {
         let written = try await lines.closed()
         #expect(written.map { $0["event"] } == ["delivery.dropped"])
         #expect(written.first?["rows"] == 4)
+        #expect(log.figures == DeliveryLog.Figures(waiting: 0, waitingMax: 7, dropped: 4))
+    }
+
+    @Test("What is being written has its place among the rows that may wait")
+    func inHand() async throws {
+        let storage = FakeStorage()
+        let gate = Gate()
+        storage.state.withLock { $0.appendGate = gate }
+        let lines = LogLines()
+        let log = DeliveryLog(storage: storage, log: lines.log, options: options(waiting: 7))
+        log.append(rows(5))
+        async let run: Void = log.run()
+        while gate.waiting == 0 { await Task.yield() }
+        log.append(rows(5))
+        #expect(log.figures == DeliveryLog.Figures(waiting: 7, waitingMax: 7, dropped: 3))
+        gate.open()
+        log.finish()
+        await run
+        #expect(log.figures == DeliveryLog.Figures(waiting: 0, waitingMax: 7, dropped: 3))
+        await lines.log.close()
     }
 
     @Test("A batch that can't be written now is tried again")
@@ -122,6 +142,23 @@ struct DeliveryLogTests {
         let written = try await lines.closed()
         #expect(written.map { $0["event"] } == ["delivery.lost"])
         #expect(written.first?["rows"] == 2 && written.first?["level"] == "error")
+        #expect(log.figures.dropped == 2)
+    }
+
+    @Test("At the end each batch is tried once, so that a database that is away keeps nobody")
+    func end() async throws {
+        let storage = FakeStorage()
+        storage.state.withLock {
+            $0.appendFailures = Array(repeating: .unavailable(logDetail: "x"), count: 100)
+        }
+        let lines = LogLines()
+        let log = DeliveryLog(storage: storage, log: lines.log, options: options(batch: 2))
+        log.append(rows(3))
+        log.finish()
+        await log.run()
+        #expect(storage.state.withLock(\.batches) == [2, 1])
+        #expect(log.figures.dropped == 3)
+        await lines.log.close()
     }
 }
 

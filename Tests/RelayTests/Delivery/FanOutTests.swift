@@ -204,39 +204,6 @@ struct FanOutTests {
         }
     }
 
-    @Test("At the deadline the event is answered; late outcomes still change the registration")
-    func deadline() async throws {
-        var options = RelayFixture.Options()
-        options.limits.eventDeadline = .milliseconds(20)
-        options.limits.pushesPerEventMax = 2
-        try await RelayFixture.with(options) { relay in
-            for token in ["aa00", "bb00", "cc00"] { relay.storage.add(token, under: RelayFixture.key) }
-            await relay.loop.run { _ in
-                relay.production.value.script = { $0.deviceToken.text == "aa00" ? .accepted($0) : nil }
-            }
-            let json = await relay.event().json
-            #expect(json["sent"] == 1 && json["queued"] == 2)
-            #expect(
-                json["deliveries"]?.array?.map { $0["reason"] } == [
-                    nil, "DeadlineExceeded", "DeadlineExceeded",
-                ])
-            #expect(relay.pending.allSatisfy { $0.lease != nil })
-            #expect(await relay.onLoop { ($0.services.slots.taken, $0.production.held.count) } == (2, 2))
-            await relay.loop.run { _ in
-                relay.production.value.answerHeld { _ in .rejected(410, "Unregistered") }
-                relay.production.value.answerHeld { _ in .rejected(400, "BadDeviceToken") }
-            }
-            #expect(await relay.until { $0.services.slots.taken == 0 })
-            await relay.writeEnds()
-            #expect(relay.storage.state.withLock(\.devices).map(\.token) == ["aa00", "cc00"])
-            #expect(relay.storage.state.withLock(\.deliveries).map(\.error) == ["Unregistered"])
-            // The other one goes to the other environment when the queue's worker sends it.
-            #expect(relay.pending.map(\.dueAt) == [1_800_000_000_000])
-            // Nobody waits any more: the other environment isn't tried.
-            #expect(await relay.onLoop { $0.sandbox.pushes.count } == 0)
-        }
-    }
-
     @Test("No more than the bound of one event is in flight")
     func perEvent() async throws {
         var options = RelayFixture.Options()
@@ -295,6 +262,36 @@ struct FanOutTests {
         }
     }
 
+    @Test("While as many pushes are on their way as may be, the database is asked nothing")
+    func overloadedFromTheStart() async throws {
+        var options = RelayFixture.Options()
+        options.limits.pushesPerLoopMax = 3
+        try await RelayFixture.with(options) { relay in
+            await relay.loop.run { _ in _ = relay.services.value.slots.take(3) }
+            relay.storage.state.withLock { $0.failure = .unavailable(logDetail: "must not be asked") }
+            #expect(await relay.event().json["code"] == "overloaded")
+        }
+    }
+
+    @Test("Devices from before the pepper get it before anything is sent to them")
+    func pepper() async throws {
+        var options = RelayFixture.Options()
+        let pepper = Secret(String(repeating: "p", count: 32))
+        options.hasher = try #require(SecretHasher(pepper: pepper))
+        let key = options.hasher.key(of: Secret(RelayFixture.secret))
+        try await RelayFixture.with(options) { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            await relay.loop.run { _ in
+                relay.production.value.script = { push in
+                    #expect(relay.storage.state.withLock { $0.devices.map(\.secretHash) } == [key.primary])
+                    return .rejected(503, "ServiceUnavailable")
+                }
+            }
+            #expect(await relay.event().json["queued"] == 1)
+            #expect(relay.pending.map(\.push.secretHash) == [key.primary])
+        }
+    }
+
     @Test("Every push is a row of the delivery log")
     func rows() async throws {
         try await RelayFixture.with { relay in
@@ -344,62 +341,5 @@ struct FanOutTests {
         let unreachable = lines.filter { $0["event"] == "apns.unreachable" }
         #expect(unreachable.count == 1)
         #expect(unreachable.first?["pushes"] == 3 && unreachable.first?["detail"] == "refused")
-    }
-
-    @Test("The largest answer can be kept for its eventID")
-    func largest() throws {
-        let id = String(repeating: "0", count: 36)
-        let reason = String(repeating: "R", count: Bounds.reasonBytesMax)
-        let result = DeviceResult(
-            deviceID: id, maskedToken: "…00000000", status: .failed(reason: reason), removed: true)
-        let answer = EventAnswer(results: Array(repeating: result, count: 10_000))
-        #expect(answer.body.count <= StorageLimits.answerBytes)
-        #expect(answer.failed == 10_000)
-        let waiting = DeviceResult(
-            deviceID: id, maskedToken: "…00000000", pushID: id, status: .queued(reason: reason))
-        let queued = EventAnswer(results: Array(repeating: waiting, count: 10_000))
-        #expect(queued.body.count <= StorageLimits.answerBytes)
-        #expect(queued.queued == 10_000 && queued.failed == 0)
-    }
-
-    @Test("A stored text that is no token is shown by half at most, and nothing strange of it")
-    func masked() {
-        for (token, shown) in [
-            ("00112233445566778899", "…66778899"), ("ab", "…ab"), ("xyz", "…z"), ("x", "…"),
-            ("not a token \u{202E}\u{0}é\"", "…ken ???\""),
-        ] {
-            let device = Device(
-                id: "x", secretHash: RelayFixture.key.primary, token: token, bundleID: "b",
-                environment: .production,
-                createdAt: 0, updatedAt: 0)
-            #expect(device.maskedToken == shown)
-        }
-    }
-}
-
-@Suite("Slots")
-struct PushSlotsTests {
-    @Test("Slots are taken for a whole event or not at all")
-    func taken() {
-        var slots = PushSlots(capacity: 5)
-        func take(_ count: Int) -> Bool { slots.take(count) }
-        #expect(take(3))
-        #expect(!take(3))
-        #expect(take(2))
-        #expect(slots.refuses(1))
-        slots.giveBack(4)
-        #expect(slots.taken == 1)
-        #expect(take(4))
-    }
-
-    @Test("An event with more devices than slots goes when nothing else does")
-    func tooLarge() {
-        var slots = PushSlots(capacity: 5)
-        func take(_ count: Int) -> Bool { slots.take(count) }
-        #expect(take(7))
-        #expect(slots.refuses(1))
-        slots.giveBack(7)
-        #expect(take(1))
-        #expect(!take(7))
     }
 }

@@ -42,6 +42,7 @@ struct PushQueueTests {
                 let reasons = json["deliveries"]?.array?.compactMap { $0["reason"]?.string } ?? []
                 #expect(reasons.count { $0 == "QueueFull" } == 2 - queued)
                 #expect(relay.pending.count == queued)
+                #expect(relay.pending.allSatisfy { $0.lease == nil && $0.push.attempts == 1 })
             }
         }
     }
@@ -66,16 +67,18 @@ struct PushQueueTests {
         var options = RelayFixture.Options()
         options.push.timeToLive = .zero
         options.limits.eventDeadline = .milliseconds(20)
+        options.limits.pushesPerEventMax = 1
         try await RelayFixture.with(options) { relay in
-            relay.storage.add("aa00", under: RelayFixture.key)
-            relay.storage.add("bb00", under: RelayFixture.key)
+            for token in ["aa00", "bb00", "cc00"] { relay.storage.add(token, under: RelayFixture.key) }
             await relay.loop.run { _ in
                 relay.production.value.script = { $0.deviceToken.text == "aa00" ? Self.busy : nil }
             }
             let json = await relay.event().json
             #expect(
-                json["deliveries"]?.array?.map { $0["reason"] } == ["ServiceUnavailable", "DeadlineExceeded"])
-            #expect(json["failed"] == 2 && relay.pending.isEmpty)
+                json["deliveries"]?.array?.map { $0["reason"] } == [
+                    "ServiceUnavailable", "DeadlineExceeded", "DeadlineExceeded",
+                ])
+            #expect(json["failed"] == 3 && relay.pending.isEmpty)
         }
     }
 
@@ -96,6 +99,7 @@ struct PushQueueTests {
             let held = try #require(rows.first { $0.lease != nil })
             #expect(held.dueAt > 1_800_000_000_000 + Bounds.clockSkewMax.inMilliseconds)
             #expect(rows.allSatisfy { $0.push.expiresAt == 1_800_086_400_000 && $0.push.attempts == 0 })
+            #expect(await relay.onLoop { $0.services.slots.taken } == 1)
         }
     }
 
@@ -167,6 +171,63 @@ struct PushQueueTests {
             #expect(relay.pending.isEmpty)
             let ids = relay.storage.state.withLock(\.deliveries).map(\.id)
             #expect(ids == (0..<300).map { "push \($0)" })
+            let sizes = relay.storage.state.withLock(\.settled)
+            #expect(sizes.starts(with: [256, 128, 64, 32, 16, 8, 16, 8, 16, 8]))
+        }
+    }
+
+    @Test("The worker is told of what is due before it looks, and of nothing else")
+    func wakesWorker() async throws {
+        try await RelayFixture.with { relay in
+            let device = relay.storage.add("aa00", under: RelayFixture.key)
+            let queue = await relay.queue
+            let lease = queue.lease(owner: await relay.onLoop { $0.services.makeID() }, at: 0)
+            let told = Lock<[EpochMilliseconds]>([])
+            queue.onEarlierPush { due in told.withLock { $0.append(due) } }
+            queue.workerLooks(at: RelayFixture.start + 1_000)
+            for (time, lease) in [(1_000, nil), (900, lease), (500, nil), (700, nil), (400, nil)] {
+                let push = RelayFixture.waiting(for: device, dueIn: EpochMilliseconds(time))
+                #expect(await queue.store([push], lease: lease) == [.queued])
+            }
+            #expect(told.withLock { $0 } == [RelayFixture.start + 500, RelayFixture.start + 400])
+        }
+    }
+
+    @Test("What has ended waits no more, what waits again does, and there are never fewer than none")
+    func waiting() async throws {
+        try await RelayFixture.with { relay in
+            let device = relay.storage.add("aa00", under: RelayFixture.key)
+            let queue = await relay.queue
+            let push = RelayFixture.waiting(for: device)
+            let owner = await relay.onLoop { $0.services.makeID() }
+            let held = HeldPush(push, to: device, owner: owner)
+            _ = await queue.store([push, push], lease: nil)
+            #expect(queue.figures.waiting == 2)
+            queue.end(held.end(.again(dueAt: 1, attempts: 2)))
+            #expect(queue.figures.waiting == 2)
+            for waiting in [1, 0, 0] {
+                queue.end(held.over(.sent, at: 1))
+                #expect(queue.figures.waiting == waiting)
+            }
+        }
+    }
+
+    @Test("As many ends wait to be written as may, and none once the queue is finished; what is lost is told")
+    func endsBound() async throws {
+        try await RelayFixture.with { relay in
+            let queue = await relay.queue
+            let owner = await relay.onLoop { $0.services.makeID() }
+            let end = PushQueue.End(
+                settlement: Settlement(
+                    id: "push", secretHash: RelayFixture.key.primary, owner: owner,
+                    end: .again(dueAt: 1, attempts: 1)))
+            for _ in 0..<(Bounds.settlementsWaitingMax + 1) { queue.end(end) }
+            #expect(queue.unwrittenEnds == Bounds.settlementsWaitingMax)
+            await relay.writeEnds()
+            queue.end(end)
+            #expect(queue.unwrittenEnds == 0)
+            let lost = try await relay.lines.closed().filter { $0["event"] == "queue.end_lost" }
+            #expect(lost.count == 2)
         }
     }
 

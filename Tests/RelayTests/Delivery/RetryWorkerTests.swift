@@ -8,59 +8,12 @@ import Testing
 
 @Suite("Pushes that wait")
 struct RetryWorkerTests {
-    private static let start: EpochMilliseconds = 1_800_000_000_000
-
-    /// A worker on the fixture's loop; `body` stops it, or this does.
-    private func withWorker(
-        _ relay: RelayFixture, inFlight: Int = 100, unwritten: Int = 500,
-        _ body: (LoopBound<RetryWorker>) async throws -> Void
-    ) async throws {
-        let budget = RetryBudget(inFlightMax: inFlight, perPlaceMin: 1, unwrittenMax: unwritten)
-        let worker = await relay.loop.run { loop in
-            LoopBound(RetryWorker(on: relay.services.value, budget: budget), on: loop)
-        }
-        await relay.loop.run { _ in worker.value.start() }
-        let result: Result<Void, any Error>
-        do { result = .success(try await body(worker)) } catch { result = .failure(error) }
-        await stop(worker)
-        try result.get()
-    }
-
-    private func stop(_ worker: LoopBound<RetryWorker>) async {
-        await worker.loop.run { _ in await worker.value.stop(within: .seconds(30)) }
-    }
-
-    /// Puts pushes for devices into the queue, due now.
-    private func fill(
-        _ relay: RelayFixture, _ tokens: [String], attempts: Int = 1, expiresIn: EpochMilliseconds = 60_000
-    ) {
-        relay.storage.state.withLock { state in
-            for token in tokens {
-                guard let device = state.devices.first(where: { $0.token == token }) else { continue }
-                let push = PendingPush(
-                    id: "push-\(token)", secretHash: device.secretHash, deviceID: device.id,
-                    eventType: "error", sessionID: "ses_9", payload: Array(#"{"aps":{}}"#.utf8),
-                    pushType: "background", priority: 5, collapseID: "c", attempts: attempts,
-                    dueAt: Self.start, createdAt: Self.start, expiresAt: Self.start + expiresIn)
-                state.pending.append(FakeStorage.Pending(push: push))
-            }
-        }
-    }
-
-    private func eventually(_ condition: () -> Bool) async -> Bool {
-        for _ in 0..<100_000 {
-            if condition() { return true }
-            await Task.yield()
-        }
-        return false
-    }
-
     @Test("A due push is sent as it was stored, and its end is written down")
     func sent() async throws {
         try await RelayFixture.with { relay in
             let device = relay.storage.add("aa00", under: RelayFixture.key, bundle: "org.example.a")
-            fill(relay, ["aa00"])
-            try await withWorker(relay) { _ in
+            relay.fill(["aa00"])
+            try await relay.withWorker { _ in
                 #expect(await relay.until { $0.production.pushes.count == 1 })
             }
             let push = try #require(await relay.onLoop { $0.production.pushes.first })
@@ -68,6 +21,7 @@ struct RetryWorkerTests {
             #expect(push.pushType == .background && push.priority == .considerate)
             #expect(push.collapseID?.text == "c" && push.topic.text == "org.example.a")
             #expect(push.expiration == 1_800_000_060)
+            #expect(await relay.onLoop { $0.services.counts.retries } == 1)
             await relay.writeEnds()
             #expect(relay.pending.isEmpty)
             let row = try #require(relay.storage.state.withLock(\.deliveries).first)
@@ -83,14 +37,14 @@ struct RetryWorkerTests {
             await relay.loop.run { _ in
                 relay.production.value.script = { _ in .rejected(429, "TooManyRequests", retryAfter: 7) }
             }
-            fill(relay, ["aa00"], attempts: 4)
-            try await withWorker(relay) { _ in
+            relay.fill(["aa00"], attempts: 4)
+            try await relay.withWorker { _ in
                 #expect(await relay.until { $0.production.pushes.count == 1 })
             }
             await relay.writeEnds()
             let row = try #require(relay.pending.first)
             #expect(row.lease == nil && row.push.attempts == 5)
-            #expect(row.dueAt >= Self.start + 7_000)
+            #expect(row.dueAt >= RelayFixture.start + 7_000)
             #expect(relay.storage.state.withLock(\.deliveries).isEmpty)
         }
     }
@@ -99,12 +53,12 @@ struct RetryWorkerTests {
     func removed() async throws {
         try await RelayFixture.with { relay in
             relay.storage.add("aa00", under: RelayFixture.key)
-            relay.storage.add("bb00", under: RelayFixture.key, at: Self.start)
+            relay.storage.add("bb00", under: RelayFixture.key, at: RelayFixture.start)
             await relay.loop.run { _ in
                 relay.production.value.script = { _ in .rejected(410, "Unregistered", timestamp: 5_000) }
             }
-            fill(relay, ["aa00", "bb00"])
-            try await withWorker(relay) { _ in
+            relay.fill(["aa00", "bb00"])
+            try await relay.withWorker { _ in
                 #expect(await relay.until { $0.production.pushes.count == 2 })
             }
             await relay.writeEnds()
@@ -122,11 +76,11 @@ struct RetryWorkerTests {
             await relay.loop.run { _ in
                 relay.production.value.script = { _ in .rejected(400, "BadDeviceToken") }
             }
-            fill(relay, ["aa00"])
-            try await withWorker(relay) { _ in
+            relay.fill(["aa00"])
+            try await relay.withWorker { _ in
                 #expect(await relay.until { $0.sandbox.pushes.count == 1 })
                 #expect(
-                    await eventually {
+                    await RelayFixture.eventually {
                         relay.storage.state.withLock { $0.devices.first?.environment } == .sandbox
                     })
             }
@@ -141,11 +95,11 @@ struct RetryWorkerTests {
             relay.storage.add("aa00", under: RelayFixture.key)
             relay.storage.add("bb00", under: RelayFixture.key)
             relay.storage.add("not a token", under: RelayFixture.key)
-            fill(relay, ["aa00"], expiresIn: -1_000)
-            fill(relay, ["bb00", "not a token"])
+            relay.fill(["aa00"], expiresIn: -1_000)
+            relay.fill(["bb00", "not a token"])
             relay.storage.state.withLock { $0.devices.removeAll { $0.token == "bb00" } }
-            try await withWorker(relay) { _ in
-                #expect(await eventually { relay.pending.allSatisfy { $0.lease != nil } })
+            try await relay.withWorker { _ in
+                #expect(await RelayFixture.eventually { relay.pending.allSatisfy { $0.lease != nil } })
             }
             await relay.writeEnds()
             let rows = relay.storage.state.withLock(\.deliveries)
@@ -168,8 +122,8 @@ struct RetryWorkerTests {
                 // New events have seven pushes on their way.
                 _ = relay.services.value.slots.take(7)
             }
-            fill(relay, tokens)
-            try await withWorker(relay, inFlight: 10) { _ in
+            relay.fill(tokens)
+            try await relay.withWorker(inFlight: 10) { _ in
                 // Half of what is left beside them.
                 #expect(await relay.until { $0.production.held.count == 2 })
                 await relay.loop.run { _ in relay.services.value.slots.giveBack(7) }
@@ -207,7 +161,7 @@ struct RetryWorkerTests {
                 }
             }
             var response: JSON.Value = nil
-            try await withWorker(relay) { _ in
+            try await relay.withWorker { _ in
                 response = await relay.event().json
                 #expect(await relay.until(turns: 1_000_000) { $0.production.pushes.count == 2 })
                 await relay.loop.run { _ in relay.production.value.answerHeld { .accepted($0) } }
@@ -227,13 +181,13 @@ struct RetryWorkerTests {
             let tokens = (0..<10).map { "aa\($0 + 10)" }
             for token in tokens { relay.storage.add(token, under: RelayFixture.key) }
             await relay.loop.run { _ in relay.production.value.script = { _ in nil } }
-            fill(relay, tokens, attempts: 3)
+            relay.fill(tokens, attempts: 3)
             let queue = await relay.queue
             async let run: Void = queue.run()
-            try await withWorker(relay, inFlight: 8) { worker in
+            try await relay.withWorker(inFlight: 8) { worker in
                 #expect(await relay.until { $0.production.held.count == 4 })
-                async let stopped: Void = stop(worker)
-                while relay.pending.count(where: { $0.lease == nil }) < 6 { await Task.yield() }
+                async let stopped: Void = relay.stop(worker)
+                #expect(await RelayFixture.eventually { relay.pending.count { $0.lease == nil } == 6 })
                 await relay.loop.run { _ in
                     relay.production.value.answerHeld(4) { .accepted($0) }
                 }
@@ -245,7 +199,7 @@ struct RetryWorkerTests {
             #expect(relay.pending.count == 6)
             #expect(
                 relay.pending.allSatisfy {
-                    $0.lease == nil && $0.dueAt == Self.start && $0.push.attempts == 3
+                    $0.lease == nil && $0.dueAt == RelayFixture.start && $0.push.attempts == 3
                 })
         }
     }
@@ -254,9 +208,9 @@ struct RetryWorkerTests {
     func failsAfterClaim() async throws {
         try await RelayFixture.with { relay in
             relay.storage.add("aa00", under: RelayFixture.key)
-            fill(relay, ["aa00"])
+            relay.fill(["aa00"])
             relay.storage.state.withLock { $0.dueFailures = [.unavailable(logDetail: "gone")] }
-            try await withWorker(relay) { _ in
+            try await relay.withWorker { _ in
                 #expect(await relay.until { $0.production.pushes.count == 1 })
             }
             await relay.writeEnds()
@@ -272,8 +226,8 @@ struct RetryWorkerTests {
         try await RelayFixture.with(options) { relay in
             let tokens = (0..<100).map { "aa\($0 + 1000)" }
             for token in tokens { relay.storage.add(token, under: RelayFixture.key) }
-            fill(relay, tokens)
-            try await withWorker(relay, inFlight: 10, unwritten: 30) { worker in
+            relay.fill(tokens)
+            try await relay.withWorker(inFlight: 10, unwritten: 30) { worker in
                 #expect(await relay.until { $0.production.pushes.count == 30 })
                 // Further looks change nothing.
                 for _ in 0..<200 { await relay.loop.run { _ in } }
@@ -282,7 +236,7 @@ struct RetryWorkerTests {
                 let queue = await relay.queue
                 async let run: Void = queue.run()
                 #expect(await relay.until(turns: 1_000_000) { $0.production.pushes.count == 100 })
-                await stop(worker)
+                await relay.stop(worker)
                 queue.finish()
                 await run
             }
@@ -301,16 +255,16 @@ struct RetryWorkerTests {
             relay.storage.add(
                 "bb00", under: RelayFixture.key, bundle: "org.example.known", environment: .sandbox)
             relay.storage.add("cc00", under: RelayFixture.key, bundle: "org.example.new")
-            fill(relay, ["aa00", "bb00"])
-            fill(relay, ["cc00"], expiresIn: -1_000)
-            try await withWorker(relay) { _ in
-                #expect(await eventually { relay.pending.allSatisfy { $0.lease != nil } })
+            relay.fill(["aa00", "bb00"])
+            relay.fill(["cc00"], expiresIn: -1_000)
+            try await relay.withWorker { _ in
+                #expect(await RelayFixture.eventually { relay.pending.allSatisfy { $0.lease != nil } })
             }
             await relay.writeEnds()
             #expect(relay.pending.map(\.push.id) == ["push-aa00", "push-bb00"])
             #expect(
                 relay.pending.allSatisfy {
-                    $0.lease == nil && $0.push.attempts == 2 && $0.dueAt >= Self.start
+                    $0.lease == nil && $0.push.attempts == 2 && $0.dueAt >= RelayFixture.start
                 })
             #expect(relay.storage.state.withLock(\.deliveries).map(\.error) == ["UnknownBundle"])
         }
@@ -329,21 +283,21 @@ struct RetryWorkerTests {
             for token in others { relay.storage.add(token, under: RelayFixture.key) }
             await relay.loop.run { _ in relay.sandbox.value.script = { _ in nil } }
             // All of those that are never answered are in front.
-            fill(relay, silent)
-            fill(relay, others)
+            relay.fill(silent)
+            relay.fill(others)
             let queue = await relay.queue
             async let run: Void = queue.run()
-            try await withWorker(relay, inFlight: 10) { worker in
+            try await relay.withWorker(inFlight: 10) { worker in
                 #expect(await relay.until { $0.sandbox.held.count == 5 })
                 relay.time.withLock { $0 += Bounds.retryStallTime.inMilliseconds }
                 #expect(await relay.until(turns: 1_000_000) { $0.production.pushes.count == 30 })
                 // They are neither in flight nor held for it, but wait for a later attempt.
                 #expect(await relay.onLoop { $0.sandbox.pushes.count } == 5)
-                #expect(await eventually { relay.pending.count { $0.push.attempts == 2 } == 55 })
+                #expect(await RelayFixture.eventually { relay.pending.count { $0.push.attempts == 2 } == 55 })
                 await relay.loop.run { _ in
                     relay.sandbox.value.answerHeld(5) { .accepted($0) }
                 }
-                await stop(worker)
+                await relay.stop(worker)
             }
             queue.finish()
             await run
@@ -351,14 +305,38 @@ struct RetryWorkerTests {
         }
     }
 
-    @Test("A database that can't be read is asked again")
+    @Test("It counts what waits, and looks again when the first of it is due")
+    func nextDue() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            relay.fill(["aa00"], dueIn: 1_234)
+            relay.fill(["aa00"], dueIn: 9_999)
+            try await relay.withWorker { _ in
+                #expect(
+                    await relay.until {
+                        $0.services.shared.queue.state.withLock(\.nextLook) == RelayFixture.start + 1_234
+                    })
+                let figures = await relay.queue.figures
+                #expect(figures.waiting == 2 && figures.oldestDue == RelayFixture.start + 1_234)
+            }
+        }
+    }
+
+    @Test("A database that can't be read is asked again, after longer and longer")
     func storageFails() async throws {
         try await RelayFixture.with { relay in
             relay.storage.add("aa00", under: RelayFixture.key)
-            fill(relay, ["aa00"])
+            relay.fill(["aa00"])
             relay.storage.state.withLock { $0.failure = .unavailable(logDetail: "gone") }
-            try await withWorker(relay) { _ in
-                #expect(await eventually { relay.lines.text.contains("queue.unreadable") })
+            try await relay.withWorker { _ in
+                #expect(await RelayFixture.eventually { relay.lines.text.contains("queue.unreadable") })
+                for milliseconds: EpochMilliseconds in [250, 500] {
+                    #expect(
+                        await relay.until(turns: 1_000_000) {
+                            $0.services.shared.queue.state.withLock(\.nextLook)
+                                == RelayFixture.start + milliseconds
+                        })
+                }
                 relay.storage.state.withLock { $0.failure = nil }
                 #expect(await relay.until(turns: 1_000_000) { $0.production.pushes.count == 1 })
             }

@@ -93,6 +93,35 @@ struct RateLimitTests {
         }
     }
 
+    @Test("A list counts as a registration of its secret")
+    func lists() async throws {
+        try await fixture(RateLimitConfiguration(registrationsPerMinute: 2)) { relay in
+            let body: JSON.Value = ["secret": Self.secret]
+            for _ in 0..<2 { #expect(await relay.post("/v1/device/list", body).status == 200) }
+            relay.storage.state.withLock { $0.failure = .unavailable(logDetail: "must not be asked") }
+            try expectLimited(await relay.post("/v1/device/list", body), within: 30)
+        }
+    }
+
+    @Test("Lists of strangers count for their address, or for their network where it is IPv6")
+    func strangersLists() async throws {
+        try await fixture(RateLimitConfiguration(unknownSecretsPerMinute: 2)) { relay in
+            func list(_ secret: String, from address: String) async -> Response {
+                let body: JSON.Value = ["secret": .string(secret)]
+                var request = Request(method: .post, target: "/v1/device/list", body: body.encoded())
+                request.remoteAddress = SocketAddress(ip: address, port: 1)
+                return await relay.answer(request)
+            }
+            #expect(await list("a-guessed-secret-1", from: "2001:db8::1").status == 200)
+            #expect(await list("a-guessed-secret-2", from: "2001:db8::2").status == 200)
+            try expectLimited(await list("a-guessed-secret-3", from: "2001:db8::3"), within: 30)
+            #expect(await list("a-guessed-secret-3", from: "2001:db8:0:1::1").status == 200)
+            // Whoever has devices goes on.
+            relay.storage.add("aa00", under: RelayFixture.key)
+            #expect(await list(RelayFixture.secret, from: "2001:db8::1").status == 200)
+        }
+    }
+
     @Test("The log names the limit and the secret's prefix, no address and no secret")
     func logged() async throws {
         let lines = try await fixture(RateLimitConfiguration(eventsPerMinute: 1)) { relay in

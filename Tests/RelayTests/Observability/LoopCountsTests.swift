@@ -111,6 +111,31 @@ struct LoopCountsTests {
         #expect(read.value("relay_limits_hit_total", ["limit": "events"]) == 1)
     }
 
+    @Test("Connections of all loops are summed by their key, and tokens count wherever they were given up")
+    func reports() throws {
+        let group = APNsGroup(APNsHealth.Place(key: TestKey.first, environment: .production))
+        var snapshot = MetricsSnapshot()
+        for number in 1...3 {
+            var report = LoopReport()
+            var statistics = ClientStatistics()
+            statistics.openConnections = number
+            statistics.connectionsOpened = 10
+            statistics.goAways = ["Shutdown": 1]
+            report.groups = [group: statistics]
+            report.pushesInFlight = number
+            report.counts.devicesRemoved = 1
+            snapshot.loops.add(report)
+        }
+        snapshot.queue.devicesRemoved = 4
+        let read = try PrometheusText(
+            String(decoding: Exposition.text(Metrics.table, of: snapshot), as: UTF8.self))
+        #expect(read.sum("relay_apns_connections", ["state": "open"]) == 6)
+        #expect(read.sum("relay_apns_connections_opened_total") == 30)
+        #expect(read.sum("relay_apns_goaways_total", ["reason": "Shutdown"]) == 3)
+        #expect(read.value("relay_pushes_in_flight") == 6)
+        #expect(read.value("relay_devices_removed_total") == 7)
+    }
+
     @Test("Only so many apps have a name")
     func bounded() throws {
         let many = (0..<(Bounds.metricsAppsMax + 50)).map { "org.example.a\($0 + 1000)" }

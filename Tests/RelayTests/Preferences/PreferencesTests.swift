@@ -187,6 +187,8 @@ struct PreferencesTests {
             let last = try #require(await relay.onLoop { $0.production.pushes.last })
             #expect(try JSON.parse(last.payload, maxBytes: 4096)["aps"]?["sound"] == "default")
             #expect(await relay.onLoop { $0.services.slots.taken } == 0)
+            // What is muted comes into no log.
+            #expect(await relay.onLoop { $0.services.shared.deliveryLog.figures.waiting } == 4)
         }
     }
 }

@@ -282,4 +282,18 @@ struct ReadyRouteTests {
             #expect(await relay.answer(Request(target: "/ready")).status == 200)
         }
     }
+
+    @Test("A defect of the relay's own pushes is logged and takes it out of no load balancer")
+    func defect() async throws {
+        let lines = try await RelayFixture.with { relay in
+            relay.storage.add("aabb", under: RelayFixture.key)
+            await relay.loop.run { _ in
+                relay.production.value.script = { _ in .rejected(400, "BadPriority") }
+            }
+            #expect(await relay.event().json["failed"] == 1)
+            #expect(await relay.answer(Request(target: "/ready")).status == 200)
+            return try await relay.lines.closed()
+        }
+        #expect(lines.contains { $0["event"] == "apns.defect" && $0["reason"] == "BadPriority" })
+    }
 }

@@ -108,21 +108,50 @@ struct EventOnceTests {
         }
     }
 
+    /// Has another process claim the event `e-1`, which it never answers.
+    private func claimElsewhere(_ relay: RelayFixture) async throws {
+        let body: JSON.Value = [
+            "secret": .string(RelayFixture.secret), "eventType": "complete", "sessionID": "ses_1",
+        ]
+        let content = try EventRequest(body: body.encoded(), rules: RequestRules()).content
+        var generator = IDGenerator(seed: 1)
+        let claim = EventClaim(
+            id: UUIDv7(at: 0, using: &generator), key: RelayFixture.key, eventID: "e-1", content: content,
+            at: 0, leaseUntil: .max)
+        #expect(try await relay.storage.claim(claim) == .claimed)
+    }
+
+    @Test("Whoever takes an event over sends it to the devices that there are then")
+    func takenOver() async throws {
+        try await RelayFixture.with { relay in
+            try await claimElsewhere(relay)
+            let storage = relay.storage
+            let answer = Task { await relay.event(["eventID": "e-1"]).json }
+            #expect(await relay.until { _ in storage.state.withLock(\.claims) == 2 })
+            storage.add("aa00", under: RelayFixture.key)
+            storage.state.withLock { $0.receipts = [] }
+            #expect(await answer.value["sent"] == 1)
+        }
+    }
+
+    @Test("A claim lasts longer than the event may, by what its storage calls and the clocks may need")
+    func lease() async throws {
+        try await RelayFixture.with { relay in
+            let limits = await relay.onLoop { $0.services.shared.limits }
+            #expect(limits.claimLeaseMargin > Bounds.clockSkewMax)
+            _ = await relay.event(["eventID": "e-1"])
+            let lease = limits.eventDeadline + limits.claimLeaseMargin
+            let receipt = try #require(relay.storage.state.withLock(\.receipts).first)
+            #expect(receipt.claim.leaseUntil == RelayFixture.start + lease.inMilliseconds)
+        }
+    }
+
     @Test("Waiting for the other one ends soon after the event's deadline")
     func waiting() async throws {
         var options = RelayFixture.Options()
         options.limits.eventDeadline = .milliseconds(30)
         try await RelayFixture.with(options) { relay in
-            // Another process claimed the event and has not answered yet.
-            let body: JSON.Value = [
-                "secret": .string(RelayFixture.secret), "eventType": "complete", "sessionID": "ses_1",
-            ]
-            let content = try EventRequest(body: body.encoded(), rules: RequestRules()).content
-            var generator = IDGenerator(seed: 1)
-            let claim = EventClaim(
-                id: UUIDv7(at: 0, using: &generator), key: RelayFixture.key, eventID: "e-1", content: content,
-                at: 0, leaseUntil: .max)
-            #expect(try await relay.storage.claim(claim) == .claimed)
+            try await claimElsewhere(relay)
             let response = await relay.event(["eventID": "e-1"])
             #expect(response.status == 503)
             #expect(response.json["code"] == "overloaded")
@@ -179,6 +208,20 @@ struct EventOnceTests {
             #expect(await relay.onLoop { $0.services.receiptsRetried } == 0)
             let lines = try await relay.lines.closed()
             #expect(lines.filter { $0["event"] == "receipt.not_kept" }.count == 2)
+        }
+    }
+
+    @Test("A failure that lasts ends the attempts to keep an answer")
+    func refusedForGood() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.state.withLock {
+                $0.completeFailures = [.unavailable(logDetail: "down"), .corrupt(logDetail: "strange")]
+            }
+            #expect(await relay.event(["eventID": "e-1"]).status == 200)
+            #expect(await relay.until(turns: 1_000_000) { $0.services.receiptsRetried == 0 })
+            #expect(relay.storage.state.withLock { $0.receipts.map(\.answer) } == [nil])
+            let lines = try await relay.lines.closed()
+            #expect(lines.count { $0["event"] == "receipt.not_kept" } == 1)
         }
     }
 

@@ -1,3 +1,4 @@
+import Network
 import Storage
 
 extension FakeStorage {
@@ -12,7 +13,8 @@ extension FakeStorage {
     func enqueue(
         _ pushes: [PendingPush], lease: PushLease?, limitPerSecret: Int
     ) async throws(StorageError) -> [EnqueueResult] {
-        try checked { state throws(StorageError) in
+        await state.withLock(\.enqueueGate)?.pass()
+        return try checked { state throws(StorageError) in
             if !state.queueFailures.isEmpty { throw state.queueFailures.removeFirst() }
             return pushes.map { push in
                 guard state.devices.contains(where: { $0.id == push.deviceID }) else { return .deviceGone }
@@ -27,7 +29,8 @@ extension FakeStorage {
     func claimPushes(
         dueAt now: EpochMilliseconds, lease: PushLease, limit: Int, scope: ClaimScope
     ) async throws(StorageError) -> [ClaimedPush] {
-        try checked { state in
+        await state.withLock(\.claimGate)?.pass()
+        return try checked { state in
             var claimed: [ClaimedPush] = []
             for index in state.pending.indices where state.pending[index].dueAt <= now {
                 guard claimed.count < limit else { break }
@@ -42,6 +45,7 @@ extension FakeStorage {
 
     func settle(_ settlements: [Settlement]) async throws(StorageError) -> [Bool] {
         try checked { state throws(StorageError) in
+            state.settled.append(settlements.count)
             if !state.queueFailures.isEmpty { throw state.queueFailures.removeFirst() }
             guard settlements.count <= state.settlementsMax else { throw .timeout(logDetail: "too many") }
             return settlements.map { settlement in
@@ -95,11 +99,23 @@ extension FakeStorage {
 
     func revoke(_ key: SecretKey, limit: Int) async throws(StorageError) -> Holdings {
         try checked { state in
-            let all = state.holdings(of: key)
-            state.devices.removeAll { key.hashes.contains($0.secretHash) }
-            state.pending.removeAll { key.hashes.contains($0.push.secretHash) }
-            state.receipts.removeAll { $0.claim.key.primary == key.primary }
-            return all
+            let (devices, pushes, receipts) = (state.devices, state.pending, state.receipts)
+            state.devices = without(devices, limit) { key.hashes.contains($0.secretHash) }
+            state.pending = without(pushes, limit) { key.hashes.contains($0.push.secretHash) }
+            state.receipts = without(receipts, limit) { $0.claim.key.primary == key.primary }
+            return Holdings(
+                devices: devices.count - state.devices.count, pushes: pushes.count - state.pending.count,
+                receipts: receipts.count - state.receipts.count)
+        }
+    }
+
+    /// Rows without the first of those that are to go.
+    private func without<Row>(_ rows: [Row], _ limit: Int, _ goes: (Row) -> Bool) -> [Row] {
+        var left = limit
+        return rows.filter { row in
+            guard left > 0, goes(row) else { return true }
+            left -= 1
+            return false
         }
     }
 

@@ -12,6 +12,8 @@ final class FakeStorage: Storage {
         var devices: [Device] = []
         var deliveries: [Delivery] = []
         var receipts: [Receipt] = []
+        /// Calls to `claim`.
+        var claims = 0
         /// Thrown by every call until it is taken away.
         var failure: StorageError?
         /// Thrown by the next calls to `append`, one each.
@@ -29,8 +31,17 @@ final class FakeStorage: Storage {
         var pending: [Pending] = []
         /// Thrown by the next calls to `enqueue` and `settle`, one each.
         var queueFailures: [StorageError] = []
+        /// Where calls of a kind wait before they begin.
+        var pingGate: Gate?
+        var appendGate: Gate?
+        var devicesGate: Gate?
+        var claimGate: Gate?
+        var enqueueGate: Gate?
+        var removeGate: Gate?
         /// Thrown by the next calls to `nextPushDue`, one each.
         var dueFailures: [StorageError] = []
+        /// Sizes of the batches of `settle`, failed ones too.
+        var settled: [Int] = []
         /// More ends than these in one call take too long.
         var settlementsMax = Int.max
     }
@@ -107,7 +118,8 @@ final class FakeStorage: Storage {
     }
 
     func devices(of key: SecretKey) async throws(StorageError) -> [Device] {
-        try checked { state in key.once(state.devices.filter { key.hashes.contains($0.secretHash) }) }
+        await state.withLock(\.devicesGate)?.pass()
+        return try checked { state in key.once(state.devices.filter { key.hashes.contains($0.secretHash) }) }
     }
 
     func setEnvironment(
@@ -126,7 +138,8 @@ final class FakeStorage: Storage {
     func remove(
         _ device: Device, ifNotUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds
     ) async throws(StorageError) -> Bool {
-        try checked { state in
+        await state.withLock(\.removeGate)?.pass()
+        return try checked { state in
             let before = state.devices.count
             state.devices.removeAll { $0.id == device.id && $0.updatedAt <= time }
             return state.devices.count < before
@@ -134,6 +147,7 @@ final class FakeStorage: Storage {
     }
 
     func append(_ deliveries: [Delivery]) async throws(StorageError) {
+        await state.withLock(\.appendGate)?.pass()
         try checked { state throws(StorageError) in
             state.batches.append(deliveries.count)
             if !state.appendFailures.isEmpty { throw state.appendFailures.removeFirst() }
@@ -158,6 +172,7 @@ final class FakeStorage: Storage {
 
     func claim(_ event: EventClaim) async throws(StorageError) -> EventClaimResult {
         try checked { state in
+            state.claims += 1
             let found = state.receipts.first {
                 $0.claim.key == event.key && $0.claim.eventID.utf8.elementsEqual(event.eventID.utf8)
             }
@@ -194,6 +209,7 @@ final class FakeStorage: Storage {
     }
 
     func ping() async throws(StorageError) {
+        await state.withLock(\.pingGate)?.pass()
         try checked { _ in }
     }
 

@@ -25,6 +25,7 @@ struct RelayFixture: Sendable {
         var rules = RequestRules(defaultBundleID: Topic("org.example.default"))
         var limits = DeliveryLimits()
         var rates = RateLimitConfiguration()
+        var hasher = SecretHasher()
         var push = PushSettings()
         /// Instead of one app of rules and push.
         var apps: Apps?
@@ -63,7 +64,7 @@ struct RelayFixture: Sendable {
                 single: PushApp(key: TestKey.first, push: options.push),
                 defaultBundleID: options.rules.defaultBundleID, bundleIDs: options.rules.bundleIDs)
         let shared = Services(
-            storage: storage, hasher: SecretHasher(), secretBytesMin: options.rules.secretBytesMin,
+            storage: storage, hasher: options.hasher, secretBytesMin: options.rules.secretBytesMin,
             limits: options.limits, rates: RateLimits(options.rates),
             clock: WallClock { time.withLock { $0 } },
             log: lines.log,

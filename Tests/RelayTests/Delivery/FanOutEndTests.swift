@@ -1,0 +1,147 @@
+import APNs
+import JSON
+import Network
+import Storage
+import Testing
+
+@testable import Relay
+
+@Suite("The end of an event")
+struct FanOutEndTests {
+    private static func options() -> RelayFixture.Options {
+        var options = RelayFixture.Options()
+        options.limits.eventDeadline = .milliseconds(20)
+        return options
+    }
+
+    /// Has an event's push stored because its time is over, and answered while it is being stored.
+    private func answeredWhileStoring(
+        _ relay: RelayFixture, by sender: LoopBound<ScriptedSender>, _ outcome: @Sendable (Push) -> Outcome
+    ) async -> JSON.Value {
+        let gate = Gate()
+        relay.storage.state.withLock { $0.enqueueGate = gate }
+        let answer = Task { await relay.event().json }
+        #expect(await relay.until(turns: 1_000_000) { _ in gate.waiting == 1 })
+        await relay.loop.run { _ in sender.value.answerHeld(1, outcome) }
+        gate.open()
+        return await answer.value
+    }
+
+    @Test("At the deadline the event is answered; late outcomes still change the registration")
+    func deadline() async throws {
+        var options = Self.options()
+        options.limits.pushesPerEventMax = 2
+        try await RelayFixture.with(options) { relay in
+            for token in ["aa00", "bb00", "cc00"] { relay.storage.add(token, under: RelayFixture.key) }
+            await relay.loop.run { _ in
+                relay.production.value.script = { $0.deviceToken.text == "aa00" ? .accepted($0) : nil }
+            }
+            let json = await relay.event().json
+            #expect(json["sent"] == 1 && json["queued"] == 2)
+            #expect(
+                json["deliveries"]?.array?.map { $0["reason"] } == [
+                    nil, "DeadlineExceeded", "DeadlineExceeded",
+                ])
+            #expect(relay.pending.allSatisfy { $0.lease != nil })
+            #expect(await relay.onLoop { ($0.services.slots.taken, $0.production.held.count) } == (2, 2))
+            await relay.loop.run { _ in
+                relay.production.value.answerHeld { _ in .rejected(410, "Unregistered") }
+                relay.production.value.answerHeld { _ in .rejected(400, "BadDeviceToken") }
+            }
+            #expect(await relay.until { $0.services.slots.taken == 0 })
+            await relay.writeEnds()
+            #expect(relay.storage.state.withLock(\.devices).map(\.token) == ["aa00", "cc00"])
+            #expect(relay.storage.state.withLock(\.deliveries).map(\.error) == ["Unregistered"])
+            // The other one goes to the other environment when the queue's worker sends it.
+            #expect(relay.pending.map(\.dueAt) == [1_800_000_000_000])
+            // Nobody waits any more: the other environment isn't tried.
+            #expect(await relay.onLoop { $0.sandbox.pushes.count } == 0)
+        }
+    }
+
+    @Test("An event whose devices took all of its time to look up is refused, and sends nothing")
+    func lateLookUp() async throws {
+        try await RelayFixture.with(Self.options()) { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            let gate = Gate()
+            relay.storage.state.withLock { $0.devicesGate = gate }
+            let answer = Task { await relay.event(["eventID": "e-1"]) }
+            #expect(await relay.until { _ in gate.waiting == 1 })
+            let end = MonotonicTime.current + .milliseconds(20)
+            #expect(await relay.until(turns: 1_000_000) { _ in MonotonicTime.current >= end })
+            gate.open()
+            #expect(await answer.value.json["code"] == "storage_unavailable")
+            #expect(await relay.onLoop { $0.production.pushes.count } == 0)
+            // It is free again.
+            #expect(await relay.event(["eventID": "e-1"]).json["sent"] == 1)
+        }
+    }
+
+    @Test("An answer waits until it is known whether a registration went")
+    func removal() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            await relay.loop.run { _ in
+                relay.production.value.script = { _ in .rejected(410, "Unregistered") }
+            }
+            let gate = Gate()
+            relay.storage.state.withLock { $0.removeGate = gate }
+            let answer = Task { await relay.event().json }
+            #expect(await relay.until { _ in gate.waiting == 1 })
+            // Whoever didn't wait would have answered by then.
+            for _ in 0..<100 { await relay.loop.run { _ in } }
+            gate.open()
+            #expect(await answer.value["deliveries"]?.array?.first?["removed"] == true)
+        }
+    }
+
+    @Test("An outcome that comes while the push is being stored ends it there")
+    func outcomeWhileStoring() async throws {
+        try await RelayFixture.with(Self.options()) { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            await relay.loop.run { _ in relay.production.value.script = { _ in nil } }
+            let json = await answeredWhileStoring(relay, by: relay.production) { .accepted($0) }
+            #expect(json["queued"] == 1)
+            await relay.writeEnds()
+            #expect(relay.pending.isEmpty)
+            #expect(relay.storage.state.withLock(\.deliveries).map(\.status) == [.sent])
+        }
+    }
+
+    @Test("A token that is gone is removed also where its push could not be stored")
+    func removalWithoutRow() async throws {
+        try await RelayFixture.with(Self.options()) { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            relay.storage.state.withLock { $0.queueFailures = [.unavailable(logDetail: "gone")] }
+            await relay.loop.run { _ in relay.production.value.script = { _ in nil } }
+            let json = await answeredWhileStoring(relay, by: relay.production) { _ in
+                .rejected(410, "Unregistered")
+            }
+            #expect(json["failed"] == 1)
+            #expect(await relay.until { _ in relay.storage.state.withLock(\.devices).isEmpty })
+        }
+    }
+
+    @Test(
+        "The environment that took a push late is stored, whether or not the push could be",
+        arguments: [true, false])
+    func environment(isStored: Bool) async throws {
+        try await RelayFixture.with(Self.options()) { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            if !isStored {
+                relay.storage.state.withLock { $0.queueFailures = [.unavailable(logDetail: "gone")] }
+            }
+            await relay.loop.run { _ in
+                relay.production.value.script = { _ in .rejected(400, "BadDeviceToken") }
+                relay.sandbox.value.script = { _ in nil }
+            }
+            let json = await answeredWhileStoring(relay, by: relay.sandbox) { .accepted($0) }
+            #expect(json["queued"]?.int == (isStored ? 1 : 0))
+            #expect(
+                await relay.until { confined in
+                    confined.services.counts.environmentsHealed == 1
+                        && relay.storage.state.withLock(\.devices).map(\.environment) == [.sandbox]
+                })
+        }
+    }
+}

@@ -1,0 +1,30 @@
+import Testing
+
+@testable import Relay
+
+@Suite("Slots")
+struct PushSlotsTests {
+    @Test("Slots are taken for a whole event or not at all")
+    func taken() {
+        var slots = PushSlots(capacity: 5)
+        func take(_ count: Int) -> Bool { slots.take(count) }
+        #expect(take(3))
+        #expect(!take(3))
+        #expect(take(2))
+        #expect(slots.refuses(1))
+        slots.giveBack(4)
+        #expect(slots.taken == 1)
+        #expect(take(4))
+    }
+
+    @Test("An event with more devices than slots goes when nothing else does")
+    func tooLarge() {
+        var slots = PushSlots(capacity: 5)
+        func take(_ count: Int) -> Bool { slots.take(count) }
+        #expect(take(7))
+        #expect(slots.refuses(1))
+        slots.giveBack(7)
+        #expect(take(1))
+        #expect(!take(7))
+    }
+}

@@ -1,0 +1,65 @@
+import Network
+import Storage
+
+@testable import Relay
+
+/// A worker over the fixture's queue, and what it finds there.
+extension RelayFixture {
+    /// The fixture's time until a test moves it.
+    static let start: EpochMilliseconds = 1_800_000_000_000
+
+    /// Has a worker on the fixture's loop; `body` stops it, or this does.
+    func withWorker(
+        inFlight: Int = 100, unwritten: Int = 500, _ body: (LoopBound<RetryWorker>) async throws -> Void
+    ) async throws {
+        let budget = RetryBudget(inFlightMax: inFlight, perPlaceMin: 1, unwrittenMax: unwritten)
+        let worker = await loop.run { loop in
+            LoopBound(RetryWorker(on: services.value, budget: budget), on: loop)
+        }
+        await loop.run { _ in worker.value.start() }
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(worker)) } catch { result = .failure(error) }
+        await stop(worker)
+        try result.get()
+    }
+
+    func stop(_ worker: LoopBound<RetryWorker>) async {
+        await worker.loop.run { _ in await worker.value.stop(within: .seconds(30)) }
+    }
+
+    /// A push for a device as it is stored.
+    static func waiting(
+        for device: Device, attempts: Int = 1, dueIn: EpochMilliseconds = 0,
+        expiresIn: EpochMilliseconds = 60_000
+    ) -> PendingPush {
+        PendingPush(
+            id: "push-\(device.token)", secretHash: device.secretHash, deviceID: device.id,
+            eventType: "error", sessionID: "ses_9", payload: Array(#"{"aps":{}}"#.utf8),
+            pushType: "background", priority: 5, collapseID: "c", attempts: attempts,
+            dueAt: start + dueIn, createdAt: start, expiresAt: start + expiresIn)
+    }
+
+    /// Puts pushes for devices into the queue.
+    func fill(
+        _ tokens: [String], attempts: Int = 1, dueIn: EpochMilliseconds = 0,
+        expiresIn: EpochMilliseconds = 60_000
+    ) {
+        storage.state.withLock { state in
+            for token in tokens {
+                guard let device = state.devices.first(where: { $0.token == token }) else { continue }
+                let push = Self.waiting(
+                    for: device, attempts: attempts, dueIn: dueIn, expiresIn: expiresIn)
+                state.pending.append(FakeStorage.Pending(push: push))
+            }
+        }
+    }
+
+    /// Waits until something holds; gives up after many turns.
+    static func eventually(_ condition: () -> Bool) async -> Bool {
+        for _ in 0..<100_000 {
+            if condition() { return true }
+            await Task.yield()
+        }
+        return false
+    }
+}
