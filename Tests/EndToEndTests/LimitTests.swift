@@ -100,4 +100,13 @@ struct LimitTests {
             #expect(try await stack.event(Self.secret).sent == 5)
         }
     }
+
+    @Test("An event with more devices than RELAY_PUSHES_MAX goes whole while nothing else does")
+    func oneLargeEvent() async throws {
+        let settings = ["RELAY_PUSHES_MAX": "2", "RELAY_LOOPS": "2", "RELAY_QUEUE_MAX": "0"]
+        try await Stack.run(settings) { stack in
+            for number in 0..<20 { try await stack.register(Self.secret, token(number)) }
+            #expect(try await stack.event(Self.secret).sent == 20)
+        }
+    }
 }

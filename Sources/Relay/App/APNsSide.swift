@@ -37,10 +37,10 @@ final class APNsSide: Sendable {
     }
 
     /// The clients of one loop, on that loop: its share of the connections to each server.
-    func clients(on loop: EventLoop, loops: Int, pushesMax: Int) -> LoopClients {
+    func clients(on loop: EventLoop, loops: Int, waitingMax: Int) -> LoopClients {
         var settings = ClientSettings()
         settings.connectionsMax = max(1, (servers.connectionsMax + loops - 1) / loops)
-        settings.queuedPushesMax = pushesMax
+        settings.queuedPushesMax = waitingMax
         settings.pushTimeout = servers.pushTimeout
         settings.connectTimeout = servers.connectTimeout
         return LoopClients { [servers, tls, log] key, environment in

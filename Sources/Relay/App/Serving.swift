@@ -43,10 +43,10 @@ struct Serving {
         self.ledger = ledger
         for loop in loops {
             do throws(NetworkError) {
-                let pushesMax = services.limits.pushesPerLoopMax
+                let waitingMax = services.limits.waitingPushesPerLoopMax
                 let count = loops.count
                 let clients = await loop.run { loop in
-                    LoopBound(apns.clients(on: loop, loops: count, pushesMax: pushesMax), on: loop)
+                    LoopBound(apns.clients(on: loop, loops: count, waitingMax: waitingMax), on: loop)
                 }
                 self.clients.append(clients)
                 let bound = await loop.run { loop in

@@ -32,6 +32,8 @@ struct DeliveryLimits: Sendable {
     var pushesPerEventMax = 500
     /// Pushes of one loop that may wait for an outcome.
     var pushesPerLoopMax = 10_000
+    /// Pushes of one loop that may wait for a connection: an event with more devices than `pushesPerLoopMax` goes too.
+    var waitingPushesPerLoopMax: Int { max(pushesPerLoopMax, pushesPerEventMax) }
     /// How much longer than `eventDeadline` an event's receipt is leased: for the storage calls around it, beyond how far
     /// clocks may differ.
     var claimLeaseMargin = Bounds.claimLeaseMargin(databaseTimeout: .seconds(5))

@@ -177,7 +177,7 @@ enum Settings {
     static let pushesMax = Setting(
         "RELAY_PUSHES_MAX", .delivery, .integer(1...1_000_000), default: 20_000,
         "Pushes of all events that may wait for an outcome, shared out over the loops. Events beyond are answered "
-            + "503 `overloaded` before anything is sent.")
+            + "503 `overloaded` before anything is sent; one with more devices goes while no other does.")
 
     static let queueMax = Setting(
         "RELAY_QUEUE_MAX", .delivery, .integer(0...10_000_000), default: 200_000,
