@@ -41,7 +41,7 @@ struct DeliveryLogTests {
         async let run: Void = log.run()
         for round in 1...3 {
             log.append(rows(2))
-            while storage.state.withLock({ $0.deliveries.count }) < 2 * round { await Task.yield() }
+            #expect(await eventually { storage.state.withLock { $0.deliveries.count } == 2 * round })
         }
         log.finish()
         await run
@@ -75,7 +75,7 @@ struct DeliveryLogTests {
         let log = DeliveryLog(storage: storage, log: lines.log, options: options(waiting: 7))
         log.append(rows(5))
         async let run: Void = log.run()
-        while gate.waiting == 0 { await Task.yield() }
+        #expect(await eventually { gate.waiting == 1 })
         log.append(rows(5))
         #expect(log.figures == DeliveryLog.Figures(waiting: 7, waitingMax: 7, dropped: 3))
         gate.open()
@@ -95,7 +95,7 @@ struct DeliveryLogTests {
         let log = DeliveryLog(storage: storage, log: lines.log, options: options())
         async let run: Void = log.run()
         log.append(rows(3))
-        while storage.state.withLock({ $0.deliveries.count }) < 3 { await Task.yield() }
+        #expect(await eventually { storage.state.withLock { $0.deliveries.count } == 3 })
         log.finish()
         await run
         #expect(storage.state.withLock(\.batches) == [3, 3, 3])
@@ -120,7 +120,7 @@ struct DeliveryLogTests {
         let log = DeliveryLog(storage: storage, log: lines.log, options: options)
         for _ in 0..<6 { log.append(rows(10)) }
         async let run: Void = log.run()
-        while storage.state.withLock({ $0.deliveries.count }) < 50 { await Task.yield() }
+        #expect(await eventually { storage.state.withLock { $0.deliveries.count } == 50 })
         log.finish()
         await run
         #expect(storage.state.withLock { $0.deliveries.count } == 50)

@@ -21,7 +21,7 @@ struct FanOutEndTests {
         let gate = Gate()
         relay.storage.state.withLock { $0.enqueueGate = gate }
         let answer = Task { await relay.event().json }
-        #expect(await relay.until(turns: 1_000_000) { _ in gate.waiting == 1 })
+        #expect(await relay.until { _ in gate.waiting == 1 })
         await relay.loop.run { _ in sender.value.answerHeld(1, outcome) }
         gate.open()
         return await answer.value
@@ -68,7 +68,7 @@ struct FanOutEndTests {
             let answer = Task { await relay.event(["eventID": "e-1"]) }
             #expect(await relay.until { _ in gate.waiting == 1 })
             let end = MonotonicTime.current + .milliseconds(20)
-            #expect(await relay.until(turns: 1_000_000) { _ in MonotonicTime.current >= end })
+            #expect(await relay.until { _ in MonotonicTime.current >= end })
             gate.open()
             #expect(await answer.value.json["code"] == "storage_unavailable")
             #expect(await relay.onLoop { $0.production.pushes.count } == 0)

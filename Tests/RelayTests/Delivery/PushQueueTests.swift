@@ -140,7 +140,7 @@ struct PushQueueTests {
             let queue = await relay.queue
             async let run: Void = queue.run()
             await relay.loop.run { _ in relay.production.value.answerHeld { .accepted($0) } }
-            while !relay.pending.isEmpty { await Task.yield() }
+            #expect(await eventually { relay.pending.isEmpty })
             queue.finish()
             await run
             #expect(relay.storage.state.withLock(\.deliveries).map(\.status) == [.sent])

@@ -38,7 +38,7 @@ struct RetryWorkerLeaseTests {
             let gate = Gate()
             relay.storage.state.withLock { $0.claimGate = gate }
             try await relay.withWorker { worker in
-                #expect(await RelayFixture.eventually { gate.waiting == 1 })
+                #expect(await eventually { gate.waiting == 1 })
                 let stopping = await relay.loop.run { loop in
                     loop.spawn { _ in await worker.value.stop(within: .seconds(30)) }
                 }
@@ -72,7 +72,7 @@ struct RetryWorkerLeaseTests {
                 }
                 let push = RelayFixture.waiting(for: other)
                 #expect(await relay.queue.store([push], lease: nil) == [.queued])
-                #expect(await relay.until(turns: 1_000_000) { $0.production.held.count == 1 })
+                #expect(await relay.until { $0.production.held.count == 1 })
                 await relay.loop.run { _ in relay.production.value.answerHeld { .accepted($0) } }
             }
             await relay.writeEnds()

@@ -80,7 +80,7 @@ struct RetryWorkerTests {
             try await relay.withWorker { _ in
                 #expect(await relay.until { $0.sandbox.pushes.count == 1 })
                 #expect(
-                    await RelayFixture.eventually {
+                    await eventually {
                         relay.storage.state.withLock { $0.devices.first?.environment } == .sandbox
                     })
             }
@@ -99,7 +99,7 @@ struct RetryWorkerTests {
             relay.fill(["bb00", "not a token"])
             relay.storage.state.withLock { $0.devices.removeAll { $0.token == "bb00" } }
             try await relay.withWorker { _ in
-                #expect(await RelayFixture.eventually { relay.pending.allSatisfy { $0.lease != nil } })
+                #expect(await eventually { relay.pending.allSatisfy { $0.lease != nil } })
             }
             await relay.writeEnds()
             let rows = relay.storage.state.withLock(\.deliveries)
@@ -163,7 +163,7 @@ struct RetryWorkerTests {
             var response: JSON.Value = nil
             try await relay.withWorker { _ in
                 response = await relay.event().json
-                #expect(await relay.until(turns: 1_000_000) { $0.production.pushes.count == 2 })
+                #expect(await relay.until { $0.production.pushes.count == 2 })
                 await relay.loop.run { _ in relay.production.value.answerHeld { .accepted($0) } }
             }
             #expect(response["queued"] == 1)
@@ -187,7 +187,7 @@ struct RetryWorkerTests {
             try await relay.withWorker(inFlight: 8) { worker in
                 #expect(await relay.until { $0.production.held.count == 4 })
                 async let stopped: Void = relay.stop(worker)
-                #expect(await RelayFixture.eventually { relay.pending.count { $0.lease == nil } == 6 })
+                #expect(await eventually { relay.pending.count { $0.lease == nil } == 6 })
                 await relay.loop.run { _ in
                     relay.production.value.answerHeld(4) { .accepted($0) }
                 }
@@ -235,7 +235,7 @@ struct RetryWorkerTests {
                 #expect(relay.pending.count { $0.lease == nil } == 70)
                 let queue = await relay.queue
                 async let run: Void = queue.run()
-                #expect(await relay.until(turns: 1_000_000) { $0.production.pushes.count == 100 })
+                #expect(await relay.until { $0.production.pushes.count == 100 })
                 await relay.stop(worker)
                 queue.finish()
                 await run
@@ -258,7 +258,7 @@ struct RetryWorkerTests {
             relay.fill(["aa00", "bb00"])
             relay.fill(["cc00"], expiresIn: -1_000)
             try await relay.withWorker { _ in
-                #expect(await RelayFixture.eventually { relay.pending.allSatisfy { $0.lease != nil } })
+                #expect(await eventually { relay.pending.allSatisfy { $0.lease != nil } })
             }
             await relay.writeEnds()
             #expect(relay.pending.map(\.push.id) == ["push-aa00", "push-bb00"])
@@ -290,10 +290,10 @@ struct RetryWorkerTests {
             try await relay.withWorker(inFlight: 10) { worker in
                 #expect(await relay.until { $0.sandbox.held.count == 5 })
                 relay.time.withLock { $0 += Bounds.retryStallTime.inMilliseconds }
-                #expect(await relay.until(turns: 1_000_000) { $0.production.pushes.count == 30 })
+                #expect(await relay.until { $0.production.pushes.count == 30 })
                 // They are neither in flight nor held for it, but wait for a later attempt.
                 #expect(await relay.onLoop { $0.sandbox.pushes.count } == 5)
-                #expect(await RelayFixture.eventually { relay.pending.count { $0.push.attempts == 2 } == 55 })
+                #expect(await eventually { relay.pending.count { $0.push.attempts == 2 } == 55 })
                 await relay.loop.run { _ in
                     relay.sandbox.value.answerHeld(5) { .accepted($0) }
                 }
@@ -329,16 +329,16 @@ struct RetryWorkerTests {
             relay.fill(["aa00"])
             relay.storage.state.withLock { $0.failure = .unavailable(logDetail: "gone") }
             try await relay.withWorker { _ in
-                #expect(await RelayFixture.eventually { relay.lines.text.contains("queue.unreadable") })
+                #expect(await eventually { relay.lines.text.contains("queue.unreadable") })
                 for milliseconds: EpochMilliseconds in [250, 500] {
                     #expect(
-                        await relay.until(turns: 1_000_000) {
+                        await relay.until {
                             $0.services.shared.queue.state.withLock(\.nextLook)
                                 == RelayFixture.start + milliseconds
                         })
                 }
                 relay.storage.state.withLock { $0.failure = nil }
-                #expect(await relay.until(turns: 1_000_000) { $0.production.pushes.count == 1 })
+                #expect(await relay.until { $0.production.pushes.count == 1 })
             }
         }
     }

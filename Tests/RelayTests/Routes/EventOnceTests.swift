@@ -184,7 +184,7 @@ struct EventOnceTests {
             #expect(first.json["sent"] == 1)
             let storage = relay.storage
             #expect(
-                await relay.until(turns: 500_000) { _ in
+                await relay.until { _ in
                     storage.state.withLock { $0.receipts.first?.answer != nil }
                 })
             #expect(await relay.event(["eventID": "e-1"]).body == first.body)
@@ -218,7 +218,7 @@ struct EventOnceTests {
                 $0.completeFailures = [.unavailable(logDetail: "down"), .corrupt(logDetail: "strange")]
             }
             #expect(await relay.event(["eventID": "e-1"]).status == 200)
-            #expect(await relay.until(turns: 1_000_000) { $0.services.receiptsRetried == 0 })
+            #expect(await relay.until { $0.services.receiptsRetried == 0 })
             #expect(relay.storage.state.withLock { $0.receipts.map(\.answer) } == [nil])
             let lines = try await relay.lines.closed()
             #expect(lines.count { $0["event"] == "receipt.not_kept" } == 1)

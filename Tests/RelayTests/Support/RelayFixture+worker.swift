@@ -53,13 +53,4 @@ extension RelayFixture {
             }
         }
     }
-
-    /// Waits until something holds; gives up after many turns.
-    static func eventually(_ condition: () -> Bool) async -> Bool {
-        for _ in 0..<100_000 {
-            if condition() { return true }
-            await Task.yield()
-        }
-        return false
-    }
 }

@@ -140,13 +140,9 @@ struct RelayFixture: Sendable {
         }
     }
 
-    /// Waits, turn by turn of the loop, until something holds; gives up after many turns.
-    func until(turns: Int = 10_000, _ condition: @Sendable (Confined) -> Bool) async -> Bool {
-        for _ in 0..<turns {
-            if await onLoop(condition) { return true }
-            await Task.yield()
-        }
-        return false
+    /// Waits, turn by turn of the loop, until something holds; gives up as ``eventually(_:)`` does.
+    func until(_ condition: @Sendable (Confined) -> Bool) async -> Bool {
+        await eventually { await onLoop(condition) }
     }
 }
 
