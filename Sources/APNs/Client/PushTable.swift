@@ -39,7 +39,8 @@ struct PushTable {
     /// Takes a push in.
     mutating func insert(_ entry: consuming Entry) -> Int {
         let place = free.popLast() ?? entries.count
-        if place == entries.count { entries.append(entry) } else { entries[place] = entry }
+        if place == entries.count { entries.append(nil) }
+        entries[place] = consume entry
         byDeadline.append(place)
         return place
     }

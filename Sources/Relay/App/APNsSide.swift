@@ -70,10 +70,10 @@ final class LoopClients: PushSenders {
         self.make = make
     }
 
-    func sender(of app: PushApp, to environment: Environment) -> any PushSender {
-        let place = APNsHealth.Place(key: app.key, environment: environment)
+    func sender(of key: AppKey, to environment: Environment) -> any PushSender {
+        let place = APNsHealth.Place(key: key, environment: environment)
         if let last, last.place == place { return last.client }
-        let client = clients[place] ?? make(app.key, environment)
+        let client = clients[place] ?? make(key, environment)
         clients[place] = client
         last = (place, client)
         return client

@@ -36,6 +36,9 @@ struct Apps: Sendable {
     /// The app of a bundle identifier; `nil` where it isn't pushed to.
     subscript(bundleID: String) -> PushApp? { byBundleID[bundleID] ?? other }
 
+    /// The key of a bundle identifier's app; `nil` where it isn't pushed to.
+    func key(of bundleID: String) -> AppKey? { byBundleID[bundleID]?.key ?? other?.key }
+
     /// Where some app of a key is pushed to.
     func environments(of key: AppKey) -> Set<Environment> {
         apps(of: key).reduce(into: []) { $0.formUnion($1.environments) }

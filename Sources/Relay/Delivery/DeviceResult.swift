@@ -78,7 +78,9 @@ struct EventAnswer: Sendable, Equatable {
         writer.member("muted", muted)
         writer.name("deliveries")
         writer.beginArray()
-        for result in results.prefix(Bounds.deliveriesListedMax) { append(result, to: &writer) }
+        for index in results.indices.prefix(Bounds.deliveriesListedMax) {
+            append(results[index], to: &writer)
+        }
         writer.endArray()
         writer.endObject()
         return writer.finish()

@@ -69,7 +69,7 @@ final class FanOut {
         begunAt = now
         open = devices.count
         var maker = PushMaker(content, services, at: now)
-        unsafe uncheckedItems = devices.map { maker.item(for: $0) }
+        unsafe uncheckedItems = devices.indices.map { maker.item(for: devices[$0]) }
     }
 
     /// Sends, and returns a result for each device, in their order, when all have one or the deadline has passed.

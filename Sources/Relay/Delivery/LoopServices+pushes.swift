@@ -38,12 +38,11 @@ extension LoopServices {
     func send(
         _ push: Push, _ attempt: DeliveryAttempt, completion: @escaping (Outcome, AppKey) -> Void
     ) -> Bool {
-        guard let app = apps[push.topic.text] else { return false }
-        let key = app.key
+        guard let key = apps.key(of: push.topic.text) else { return false }
         let environment = attempt.environment
         let number = counts.apps.number(of: push.topic.text)
         let began = loop.now.nanoseconds
-        senders.sender(of: app, to: environment).send(push) { [self] outcome in
+        senders.sender(of: key, to: environment).send(push) { [self] outcome in
             counts.attempt(outcome, app: number, environment, took: loop.now.nanoseconds &- began)
             completion(outcome, key)
         }

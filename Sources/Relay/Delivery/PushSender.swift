@@ -15,8 +15,8 @@ protocol PushSender: AnyObject {
 ///
 /// Confined to its loop.
 protocol PushSenders: AnyObject {
-    /// The sender of an app's pushes to an environment: the same for all apps of a key.
-    func sender(of app: PushApp, to environment: Environment) -> any PushSender
+    /// The sender of the pushes of a key's apps to an environment.
+    func sender(of key: AppKey, to environment: Environment) -> any PushSender
 }
 
 extension Environment {

@@ -154,7 +154,10 @@ struct Pushing {
         guard !services.slots.refuses(1) else { throw APIError(.overloaded, limit: .pushes) }
         do throws(StorageError) {
             let devices = try await shared.storage.devices(of: order.key)
-            guard devices.contains(where: { $0.secretHash != order.key.primary }) else { return devices }
+            let primary = order.key.primary
+            guard devices.indices.contains(where: { devices[$0].secretHash != primary }) else {
+                return devices
+            }
             // Before anything is sent: what is stored for a device later must find it under the hash it has now.
             guard try await shared.storage.rehash(order.key) else { return devices }
             shared.log(

@@ -44,8 +44,8 @@ final class ScriptedSenders: PushSenders {
         self.sandbox = sandbox
     }
 
-    func sender(of app: PushApp, to environment: Environment) -> any PushSender {
-        keys.append(app.key)
+    func sender(of key: AppKey, to environment: Environment) -> any PushSender {
+        keys.append(key)
         return environment == .production ? production : sandbox
     }
 }
