@@ -70,6 +70,25 @@ struct LifecycleTests {
         }
     }
 
+    @Test("A relay that is started without standard files has none of its connections in their place")
+    func closedStandardFiles() async throws {
+        try await Stack.run { stack in
+            var environment = stack.environment
+            environment["PORT"] = "0"
+            environment["DATABASE_URL"] = "sqlite:" + stack.directory.file("other.db")
+            let script = """
+                \(Program.products.appendingPathComponent("relay").path) serve <&- >&- 2>&- &
+                until [ "$(cd /proc/$!/fd && readlink 0 1 2 | uniq -c | tr -d ' ')" = 3/dev/null ]; do
+                    kill -0 $! || exit 1
+                    sleep 0.05
+                done
+                kill $! && wait $!
+                """
+            let started = try Program(tool: "/bin/sh", ["-c", script], environment: environment)
+            #expect(try await started.ended() == 0, "\(started.output)")
+        }
+    }
+
     @Test("relay migrate beside a running relay finds nothing to do and ends with 0")
     func migrateBeside() async throws {
         try await Stack.run { stack in
