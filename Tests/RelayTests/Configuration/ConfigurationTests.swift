@@ -174,6 +174,12 @@ struct ConfigurationTests {
             problems(["DATABASE_URL_FILE": "/empty"], files: ["/empty": "\n"]) == [
                 "DATABASE_URL_FILE: the file \"/empty\" is empty"
             ])
+        let bytes: [UInt8] = Array(repeating: 0xFE, count: 32)
+        var reader = SettingReader(
+            SettingSources(
+                environment: ["RELAY_SECRET_PEPPER_FILE": "/bytes"], readFile: { _ in .success(bytes) }))
+        #expect(reader.read(Settings.secretPepper) == nil)
+        #expect(reader.problems == ["RELAY_SECRET_PEPPER_FILE: the file \"/bytes\" is no text in UTF-8"])
         #expect(
             problems(["DATABASE_URL_FILE": "/a", "DATABASE_URL": "sqlite:x"]) == [
                 "DATABASE_URL and DATABASE_URL_FILE are both set; set one of them"

@@ -53,8 +53,8 @@ enum ConfigurationDocument {
         `--port`, `APNS_TEAM_ID` is `--apns-team-id`. `relay serve --help` prints this page's tables.
 
         - An **empty variable** counts as not set; a flag with an empty value is refused.
-        - A **secret** can stand in a file: `APNS_PRIVATE_KEY_FILE` names it, one line break at its end is dropped. Setting both
-          forms is a problem, and `-` as its path is standard input. A secret that is given as a flag shows in the list of
+        - A **secret** can stand in a file: `APNS_PRIVATE_KEY_FILE` names it, one line break at its end is dropped. It is text in
+          UTF-8 (`openssl rand -base64 32` makes a key that is). Setting both forms is a problem, and `-` as its path is standard input. A secret that is given as a flag shows in the list of
           processes.
         - **Durations** are a whole number and a unit: `500ms`, `10s`, `5m`, `24h`, `30d`.
         - A variable whose name begins with `RELAY_` or `APNS_` and is no setting is a **problem**, with the name that was meant where one

@@ -121,7 +121,11 @@ struct SettingReader {
         }
         switch sources.readFile(path) {
         case .success(let bytes):
-            let text = String(decoding: Self.withoutLineEnd(bytes), as: UTF8.self)
+            // Repaired it would be another secret, and one that is easier to guess.
+            guard let text = String(validating: Self.withoutLineEnd(bytes), as: UTF8.self) else {
+                problems.append("\(fileName): the file \(Quoted.value(path)) is no text in UTF-8")
+                return nil
+            }
             guard text.isEmpty else { return Given(name: fileName, text: text) }
             problems.append("\(fileName): the file \(Quoted.value(path)) is empty")
         case .failure(let fault):
