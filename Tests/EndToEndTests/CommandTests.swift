@@ -115,6 +115,18 @@ struct CommandTests {
         }
     }
 
+    @Test("What can't be printed is no success", arguments: ["--help", "deliveries"])
+    func fullDisk(command: String) async throws {
+        try await Stack.run { stack in
+            let relay = Program.products.appendingPathComponent("relay").path
+            let program = try Program(
+                tool: "/bin/sh", ["-c", "\(relay) \(command) >/dev/full"],
+                environment: stack.environment.merging(Self.given) { $1 })
+            #expect(try await program.ended() == 74)
+            #expect(program.output.contains("No space left on device"))
+        }
+    }
+
     @Test("A revoked secret has nothing left: its pushes end, those that waited too", arguments: databases)
     func revoke(_ server: ServerUnderTest?) async throws {
         try await Self.onEach(server) { stack in

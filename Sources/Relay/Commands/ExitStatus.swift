@@ -13,6 +13,8 @@ enum ExitStatus: Int32, Error, Sendable {
     case unavailable = 69
     /// `EX_SOFTWARE`: a defect of the program.
     case software = 70
+    /// `EX_IOERR`: what was asked for could not be printed.
+    case output = 74
     /// `EX_CONFIG`: the configuration is wrong.
     case configuration = 78
     /// A command that SIGTERM or SIGINT has ended, or a relay at the second one: not everything in flight was finished.

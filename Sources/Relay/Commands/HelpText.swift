@@ -55,7 +55,8 @@ enum HelpText {
 
         Exit statuses: 0 success, 1 unhealthy, a check failed or nothing was sent, 64 wrong usage,
         65 data in the way of a copy, 69 database, port or relay unavailable, 70 a defect,
-        78 wrong configuration, 130 interrupted (serve: by a second SIGTERM or SIGINT).
+        74 output that can't be written, 78 wrong configuration,
+        130 interrupted (serve: by a second SIGTERM or SIGINT).
 
         """
 

@@ -4,6 +4,13 @@ import Glibc
 enum Program {
     /// Runs what the command line asks for and says how the process shall end.
     static func run(arguments: [String], environment: [String: String]) -> ExitStatus {
+        let status = runCommand(arguments, environment)
+        guard let fault = StandardOutput.fault else { return status }
+        StandardError.message("what was asked for can't be printed: \(fault.reason)")
+        return status == .success ? .output : status
+    }
+
+    private static func runCommand(_ arguments: [String], _ environment: [String: String]) -> ExitStatus {
         do throws(UsageProblem) {
             switch try Invocation.parse(arguments) {
             case .version:

@@ -1,4 +1,5 @@
 import Glibc
+import Network
 
 /// Standard error, where log lines and messages of failure go.
 enum StandardError {
@@ -24,17 +25,25 @@ enum StandardOutput {
         return poll(&output, 1, 0) <= 0 || output.revents & Int16(POLLERR | POLLHUP | POLLNVAL) == 0
     }
 
-    /// Writes a text as it is; false when nobody reads any more.
+    /// The system's error number of the first text that could not be written, but for a reader who has gone.
+    private static let lost = Lock<Int32?>(nil)
+
+    /// Why not all could be written, in the system's words; `nil` when it was, or when nobody wants it any more.
+    static var fault: FileFault? { lost.withLock { $0 }.map { FileFault(errno: $0) } }
+
+    /// Writes a text as it is; false when it was given up.
     @discardableResult
     static func write(_ text: String) -> Bool {
-        FileDescriptorOutput.write(Array(text.utf8), to: STDOUT_FILENO)
+        guard let code = FileDescriptorOutput.write(Array(text.utf8), to: STDOUT_FILENO) else { return true }
+        if code != EPIPE { lost.withLock { $0 = $0 ?? code } }
+        return false
     }
 }
 
 private enum FileDescriptorOutput {
-    /// Writes all bytes; false when it was given up.
+    /// Writes all bytes; the system's error number when it was given up.
     @discardableResult
-    static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+    static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
         var rest = bytes[...]
         while !rest.isEmpty {
             let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
@@ -44,9 +53,9 @@ private enum FileDescriptorOutput {
                 var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = poll(&waiting, 1, -1)
             } else if errno != EINTR {
-                return false
+                return errno
             }
         }
-        return true
+        return nil
     }
 }
