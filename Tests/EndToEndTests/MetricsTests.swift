@@ -159,11 +159,28 @@ struct MetricsTests {
             #expect(try await admin.post("/v1/event", "{}").status == 404)
             #expect(try await admin.post("/metrics", "").status == 405)
             #expect(try await stack.http.get("/metrics").status == 404)
+            #expect(try await stack.http.post("/v1/secret/revoke", "{}").status == 404)
             let read = try PrometheusText(metrics.text)
             #expect(read.value("relay_build_info", ["version": "0.1.0", "database": "SQLite"]) == 1)
             #expect(read.value("process_resident_memory_bytes") ?? 0 > 1_000_000)
             #expect(read.value("process_open_fds") ?? 0 > 10)
             #expect(read.value("relay_tls_certificate_expiry_timestamp_seconds") == nil)
+        }
+    }
+
+    @Test("The admin listener has a bound of connections of its own, whatever the public one may have")
+    func connections() async throws {
+        try await Stack.run { stack in
+            let admin = try await stack.admin
+            var held: [HeldConnection] = []
+            for number in 0...32 {
+                let connection = try await HeldConnection(admin)
+                let answer = try await connection.get("/health")
+                #expect(answer.hasPrefix("HTTP/1.1 200") == (number < 32))
+                held.append(connection)
+            }
+            #expect(try await stack.http.get("/health").status == 200)
+            for connection in held { await connection.close() }
         }
     }
 
