@@ -17,7 +17,7 @@ struct HeldPushTests {
         let push = PendingPush(
             id: "push", secretHash: device.secretHash, deviceID: device.id, eventType: "error",
             sessionID: "ses_9", payload: [], pushType: "alert", priority: 10, collapseID: nil,
-            attempts: attempts, dueAt: now, createdAt: now, expiresAt: now + 86_400_000)
+            attempts: attempts, dueAt: now, createdAt: now - 5_000, expiresAt: now + 86_400_000)
         return HeldPush(push, to: device, owner: UUIDv7(at: 0, using: &generator))
     }
 
@@ -45,5 +45,19 @@ struct HeldPushTests {
             isTopicConfigured: true, firstSentAt: now)
         let next = try #require(attempt.inOtherEnvironment(after: .badDeviceToken))
         #expect(end(after: .sendAgain(next), attempts: 2).settlement.end == .again(dueAt: now, attempts: 3))
+    }
+
+    @Test("An end for good is written down as of its time, with its reason and the registration that goes")
+    func over() throws {
+        let failure = OutcomePolicy.Failure(reason: "Unregistered", removeIfNotUpdatedAfter: 7)
+        let end = end(after: .failed(failure), attempts: 1)
+        guard case .over(let row) = end.settlement.end else {
+            Issue.record("it waits again")
+            return
+        }
+        #expect(row.id == "push" && row.deviceID == "device" && row.createdAt == now)
+        #expect(row.status == .failed && row.error == "Unregistered")
+        let removal = try #require(end.removal)
+        #expect(removal.device == device && removal.ifNotUpdatedAfter == 7 && removal.at == now)
     }
 }

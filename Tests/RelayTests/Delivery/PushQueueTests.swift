@@ -209,6 +209,10 @@ struct PushQueueTests {
                 queue.end(held.over(.sent, at: 1))
                 #expect(queue.figures.waiting == waiting)
             }
+            // What isn't stored doesn't wait.
+            relay.storage.state.withLock { $0.devices = [] }
+            _ = await queue.store([push], lease: nil)
+            #expect(queue.figures.waiting == 0)
         }
     }
 
