@@ -154,6 +154,21 @@ struct RetryScheduleTests {
         #expect(fill(&places, here) == 32)
     }
 
+    @Test(
+        "One that is silent, or says that it can't, has fewer places; that a device had too much is not its fault"
+    )
+    func answers() {
+        var places = RetryPlaces(RetryBudget(inFlightMax: 64, perPlaceMin: 4))
+        send(64, .none, &places, at: 0)
+        #expect(places.width == 32)
+        func answer(_ trouble: Later.Trouble) -> RetryPlaces.Answer {
+            RetryPlaces.Answer(.retryLater(Later(reason: "x", trouble: trouble)))
+        }
+        #expect([.unreachable, .server, .tooMany].map(answer) == [.none, .putOff, .ended])
+        #expect(RetryPlaces.Answer(.sent(storeEnvironment: nil)) == .ended)
+        #expect(RetryPlaces.Answer(.failed(OutcomePolicy.Failure(reason: "x"))) == .ended)
+    }
+
     @Test("What one destination doesn't take leaves another its places, and is forgotten after a while")
     func windowOfOne() {
         let memory = Bounds.retryWindowMemory.inMilliseconds

@@ -80,4 +80,31 @@ struct RetryWorkerLeaseTests {
             #expect(relay.pending.map { $0.lease == nil && $0.push.attempts == 2 } == [true])
         }
     }
+
+    @Test("What waits for a place ends when its time is over, though there is none")
+    func overWithoutPlace() async throws {
+        try await RelayFixture.with { relay in
+            for token in ["aa00", "bb00"] { relay.storage.add(token, under: RelayFixture.key) }
+            let other = relay.storage.add("cc00", under: RelayFixture.key)
+            await relay.loop.run { _ in relay.production.value.script = { _ in nil } }
+            relay.fill(["aa00"])
+            relay.fill(["bb00"], expiresIn: 1_000)
+            try await relay.withWorker(inFlight: 2) { _ in
+                #expect(await relay.until { $0.production.held.count == 1 })
+                relay.time.withLock { $0 += 1_500 }
+                // It looks at the queue because of this one.
+                let queue = await relay.queue
+                #expect(await queue.store([RelayFixture.waiting(for: other)], lease: nil) == [.queued])
+                #expect(await eventually { queue.unwrittenEnds == 1 })
+                #expect(await relay.onLoop { $0.production.held.count } == 1)
+                await relay.loop.run { _ in
+                    relay.production.value.script = { .accepted($0) }
+                    relay.production.value.answerHeld { .accepted($0) }
+                }
+            }
+            await relay.writeEnds()
+            let rows = relay.storage.state.withLock(\.deliveries)
+            #expect(rows.first?.id == "push-bb00" && rows.first?.error == "Expired")
+        }
+    }
 }
