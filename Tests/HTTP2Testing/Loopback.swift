@@ -78,7 +78,6 @@ package final class Watch {
     package func wait(
         on loop: isolated EventLoop, limit: Duration = .seconds(60), until isDone: @escaping () -> Bool
     ) async -> Bool {
-        if isDone() { return true }
         let key = nextKey
         nextKey += 1
         let timer = Timer(on: loop) { [weak self] in
@@ -87,6 +86,11 @@ package final class Watch {
         }
         timer.schedule(after: limit)
         return await withCheckedContinuation { continuation in
+            // Looked at here: before, the wait may give other work of the loop its turn, and it would not be seen.
+            guard !isDone() else {
+                timer.cancel()
+                return continuation.resume(returning: true)
+            }
             waiters[key] = Waiter(isDone: isDone) { isDone in
                 timer.cancel()
                 continuation.resume(returning: isDone)

@@ -24,6 +24,7 @@ final class Client: ChannelHandler {
     private var isActive = false
     private var hasEnded = false
     private var reason: ChannelCloseReason?
+    private var changes = 0
     private var waiters: [CheckedContinuation<Void, Never>] = []
     private var channel: Channel?
     /// Doesn't close when the server ends its side, as clients do.
@@ -42,7 +43,7 @@ final class Client: ChannelHandler {
             handler: client)
         while !client.isActive {
             if let reason = client.reason { throw ClientError.closed(reason, unread: "") }
-            await client.changed(on: loop)
+            await client.changed(since: client.changes, on: loop)
         }
         return client
     }
@@ -81,19 +82,19 @@ final class Client: ChannelHandler {
                 return answer
             }
             if let reason { throw ClientError.closed(reason, unread: String(decoding: bytes, as: UTF8.self)) }
-            await changed(on: loop)
+            await changed(since: changes, on: loop)
         }
     }
 
     /// Waits until the connection is over, and returns what was not read as an answer.
     func closed(on loop: isolated EventLoop) async -> String {
-        while reason == nil { await changed(on: loop) }
+        while reason == nil { await changed(since: changes, on: loop) }
         return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Waits until this many bytes have come that are not read as an answer.
     func received(_ count: Int, on loop: isolated EventLoop) async {
-        while reason == nil && bytes.count < count { await changed(on: loop) }
+        while reason == nil && bytes.count < count { await changed(since: changes, on: loop) }
     }
 
     private static func firstAnswer(_ bytes: ArraySlice<UInt8>, isHead: Bool) throws -> (Answer, end: Int)? {
@@ -132,11 +133,16 @@ final class Client: ChannelHandler {
         return nil
     }
 
-    private func changed(on loop: isolated EventLoop) async {
-        await withCheckedContinuation { waiters.append($0) }
+    /// Waits for a change after so many: the wait itself may give the connection its turn before it begins.
+    private func changed(since seen: Int, on loop: isolated EventLoop) async {
+        await withCheckedContinuation { continuation in
+            guard changes == seen else { return continuation.resume() }
+            waiters.append(continuation)
+        }
     }
 
     private func wake() {
+        changes += 1
         let waiting = waiters
         waiters = []
         for waiter in waiting { waiter.resume() }

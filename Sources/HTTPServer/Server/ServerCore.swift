@@ -125,8 +125,11 @@ final class ServerCore {
                 after(deadline + limits.cancelledHandlersDeadline) { $0.endStop() },
             ]
         }
-        guard !isStopped else { return endStop() }
-        await withCheckedContinuation { stopWaiters.append($0) }
+        await withCheckedContinuation { continuation in
+            // Looked at here: before, the wait may give other work of the loop its turn, which may be the end.
+            stopWaiters.append(continuation)
+            if isStopped { endStop() }
+        }
     }
 
     private var isStopped: Bool { connections.isEmpty && taskCount == 0 }

@@ -83,11 +83,12 @@ final class RetryWorker {
         queue.onEndsWritten(nil)
         timer = nil
         giveBack(waiting.takeAll())
-        guard places.inFlight > 0 || isClaiming else { return }
         await withCheckedContinuation { continuation in
             onStopped = continuation
             stopTimer = Timer(on: services.loop) { [unowned self] in stopped() }
             stopTimer?.schedule(after: deadline)
+            // Looked at here: before, the wait may give other work of the loop its turn, which may be the end.
+            stoppedIfIdle()
         }
     }
 

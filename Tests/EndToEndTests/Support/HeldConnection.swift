@@ -82,11 +82,12 @@ final class HeldConnection: Sendable {
     private func wait(_ isDone: @escaping @Sendable (Handler) -> Bool) async {
         await loop.run { [handler] loop in
             let held = handler.value
-            guard !isDone(held), !held.isClosed else { return }
             // What never comes ends the connection, and with it the wait.
             let timer = Timer(on: loop) { [weak held] in held?.channel?.close() }
             timer.schedule(after: HTTPClient.deadline)
             await withCheckedContinuation { continuation in
+                // Looked at here: before, the wait may give the connection its turn, which may be the last.
+                guard !isDone(held), !held.isClosed else { return continuation.resume() }
                 held.waiters.append(({ isDone(held) }, { continuation.resume() }))
             }
             timer.cancel()

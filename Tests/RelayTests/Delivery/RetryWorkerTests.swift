@@ -204,6 +204,26 @@ struct RetryWorkerTests {
         }
     }
 
+    @Test("An outcome that comes as the worker begins to stop isn't missed")
+    func stopsAtOnce() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            await relay.loop.run { _ in relay.production.value.script = { _ in nil } }
+            relay.fill(["aa00"])
+            try await relay.withWorker { worker in
+                #expect(await relay.until { $0.production.held.count == 1 })
+                let took = await relay.loop.run { loop in
+                    // In the very turn in which the stop begins to wait.
+                    loop.atTurnEnd { relay.production.value.answerHeld { .accepted($0) } }
+                    let began = loop.now
+                    await worker.value.stop(within: .seconds(30))
+                    return loop.now.since(began)
+                }
+                #expect(took < .seconds(20))
+            }
+        }
+    }
+
     @Test("What was claimed is sent also when the database fails right after the claim")
     func failsAfterClaim() async throws {
         try await RelayFixture.with { relay in
