@@ -114,7 +114,7 @@ enum Bounds {
     /// How long log lines are gathered before they are written together.
     static let logGatherTime: Duration = .milliseconds(20)
     /// Rows of the delivery log that wait to be written; further ones are dropped and counted.
-    static let deliveriesWaitingMax = 50_000
+    static let deliveriesWaitingMax = 40_000
     /// Rows of the delivery log in one transaction.
     static let deliveriesPerBatchMax = 2_000
     /// Attempts to write a batch of the delivery log while the database is unavailable: with the waits between them,
