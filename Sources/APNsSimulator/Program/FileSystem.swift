@@ -8,8 +8,8 @@ enum FileSystem {
     /// A directory of this process alone, for the certificate's key.
     static func makeTemporaryDirectory() throws(ProgramFailure) -> String {
         let base = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
-        // The six X's are mkdtemp's: it puts characters of its own there.
-        var template = Array((base + "/apns-simulator-XXXXXX").utf8CString)
+        // mkdtemp puts six characters of its own in place of these.
+        var template = Array((base + "/apns-simulator-" + String(repeating: "X", count: 6)).utf8CString)
         guard unsafe mkdtemp(&template) != nil else {
             throw failure(.cantCreate, "make a directory in", base)
         }
