@@ -70,6 +70,10 @@ extension ContractCase {
                 ])
             }
             #expect(try await storage.deliveries(of: key, before: nil, limit: 10) == [])
+            // Also where drivers put many rows into one statement.
+            let many = (0..<100).map { Samples.delivery(key, id: $0 % 90 == 5 ? twice : Samples.id().text) }
+            await #expect(throws: StorageError.self) { try await storage.append(many) }
+            #expect(try await storage.deliveries(of: key, before: nil, limit: 10) == [])
             try await storage.append([Samples.delivery(key, id: twice)])
             #expect(try await storage.deliveries(of: key, before: nil, limit: 10).count == 1)
         },

@@ -5,7 +5,7 @@ import Storage
 ///
 /// To find one secret's push behind another's 10,000 the database walks over all of them. So the claims after such a walk
 /// take from the oldest rows alone, for a multiple of the time that it took.
-struct ClaimPace {
+struct ClaimPace: Hashable, Sendable {
     private var restsUntil = MonotonicTime(nanoseconds: 0)
 
     /// How far a claim looks that begins now.

@@ -71,6 +71,8 @@ final class DeliveryLog: Sendable {
     }
 
     /// Takes rows to be written; never waits.
+    ///
+    /// Each row is made where it stays, with the lock held: `rows` must not wait for anything.
     func append(_ rows: some Sequence<Delivery>) {
         let isFirst = waiting.withLock { waiting in
             let wasEmpty = waiting.count == 0

@@ -32,7 +32,8 @@ final class RetryWorker {
     private var timer: Timer?
     private var waiting = RetryLines<APNsHealth.Place?, Waiting>()
     private var places: RetryPlaces
-    private var pace = ClaimPace()
+    /// How far claims look.
+    private(set) var pace: ClaimPace
     private var isClaiming = false
     private var isSending = false
     /// When the timer fires; `.max` when it isn't set.
@@ -48,9 +49,10 @@ final class RetryWorker {
     private var onStopped: CheckedContinuation<Void, Never>?
 
     /// A worker on the loop of its services; it does nothing before ``start()``.
-    init(on services: LoopServices, budget: RetryBudget = RetryBudget()) {
+    init(on services: LoopServices, budget: RetryBudget = RetryBudget(), pace: ClaimPace = ClaimPace()) {
         self.services = services
         self.budget = budget
+        self.pace = pace
         places = RetryPlaces(budget)
     }
 

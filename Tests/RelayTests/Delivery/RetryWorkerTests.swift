@@ -204,6 +204,27 @@ struct RetryWorkerTests {
         }
     }
 
+    @Test("A claim looks behind backlogs, and the worker notes what that took; while it rests claims don't")
+    func claimScopes() async throws {
+        try await RelayFixture.with { relay in
+            try await relay.withWorker { worker in
+                #expect(await eventually { !relay.storage.state.withLock(\.claimScopes).isEmpty })
+                #expect(await eventually { await relay.loop.run { _ in worker.value.pace != ClaimPace() } })
+            }
+            #expect(relay.storage.state.withLock(\.claimScopes).first == .everySecret)
+        }
+        var resting = ClaimPace()
+        let now = MonotonicTime.current
+        resting.claimed(.everySecret, from: now, to: now + .seconds(600))
+        try await RelayFixture.with { relay in
+            try await relay.withWorker(pace: resting) { worker in
+                #expect(await eventually { !relay.storage.state.withLock(\.claimScopes).isEmpty })
+                #expect(await relay.loop.run { _ in worker.value.pace } == resting)
+            }
+            #expect(Set(relay.storage.state.withLock(\.claimScopes)) == [.oldest])
+        }
+    }
+
     @Test("An outcome that comes as the worker begins to stop isn't missed")
     func stopsAtOnce() async throws {
         try await RelayFixture.with { relay in

@@ -31,6 +31,7 @@ extension FakeStorage {
     ) async throws(StorageError) -> [ClaimedPush] {
         await state.withLock(\.claimGate)?.pass()
         return try checked { state in
+            state.claimScopes.append(scope)
             var claimed: [ClaimedPush] = []
             for index in state.pending.indices where state.pending[index].dueAt <= now {
                 guard claimed.count < limit else { break }

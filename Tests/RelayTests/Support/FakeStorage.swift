@@ -31,6 +31,8 @@ final class FakeStorage: Storage {
         var pending: [Pending] = []
         /// Thrown by the next calls to `enqueue` and `settle`, one each.
         var queueFailures: [StorageError] = []
+        /// How far the claims looked.
+        var claimScopes: [ClaimScope] = []
         /// Where calls of a kind wait before they begin.
         var pingGate: Gate?
         var appendGate: Gate?

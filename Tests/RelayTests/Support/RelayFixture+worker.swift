@@ -10,11 +10,12 @@ extension RelayFixture {
 
     /// Has a worker on the fixture's loop; `body` stops it, or this does.
     func withWorker(
-        inFlight: Int = 100, unwritten: Int = 500, _ body: (LoopBound<RetryWorker>) async throws -> Void
+        inFlight: Int = 100, unwritten: Int = 500, pace: ClaimPace = ClaimPace(),
+        _ body: (LoopBound<RetryWorker>) async throws -> Void
     ) async throws {
         let budget = RetryBudget(inFlightMax: inFlight, perPlaceMin: 1, unwrittenMax: unwritten)
         let worker = await loop.run { loop in
-            LoopBound(RetryWorker(on: services.value, budget: budget), on: loop)
+            LoopBound(RetryWorker(on: services.value, budget: budget, pace: pace), on: loop)
         }
         await loop.run { _ in worker.value.start() }
         let result: Result<Void, any Error>
