@@ -9,13 +9,7 @@ package final class ClientSession {
     let native: NativeSession
     let keptFields: [StaticString]
     /// What the callbacks change.
-    ///
-    /// Accessed some ten times a push, so not checked for exclusive access: its methods call nothing that comes back here.
-    var streams: ClientStreams {
-        _read { yield unsafe uncheckedStreams }
-        _modify { yield unsafe &uncheckedStreams }
-    }
-    @exclusivity(unchecked) private var uncheckedStreams: ClientStreams
+    var streams: ClientStreams
     private var isDraining = false
 
     /// The library's own words on what the peer did wrong last; for logs.
@@ -25,7 +19,7 @@ package final class ClientSession {
 
     /// Begins a connection; the preface and our SETTINGS are the first output.
     package init(limits: ClientLimits = ClientLimits()) throws(HTTP2Error) {
-        unsafe uncheckedStreams = ClientStreams(limits: limits)
+        streams = ClientStreams(limits: limits)
         keptFields = limits.keptFields
         native = try Self.makeNative()
         unsafe native.setUserData(Unmanaged.passUnretained(self).toOpaque())

@@ -28,20 +28,9 @@ package final class ServerSession {
 
     let limits: ServerLimits
     let native: NativeSession
-    /// What the callbacks change.
-    ///
-    /// Accessed some thirty times a request, so not checked for exclusive access: nothing that is called meanwhile comes
-    /// back here.
-    var streams: SlotTable<Stream> {
-        _read { yield unsafe uncheckedStreams }
-        _modify { yield unsafe &uncheckedStreams }
-    }
-    @exclusivity(unchecked) private var uncheckedStreams = SlotTable<Stream>()
-    var events: [ServerEvent] {
-        _read { yield unsafe uncheckedEvents }
-        _modify { yield unsafe &uncheckedEvents }
-    }
-    @exclusivity(unchecked) private var uncheckedEvents: [ServerEvent] = []
+    // What the callbacks change.
+    var streams = SlotTable<Stream>()
+    var events: [ServerEvent] = []
     /// How many open streams were answered before their request had ended.
     var earlyAnswers = 0
 

@@ -19,18 +19,8 @@ package final class Client {
     let date: () -> Int64
     let random: () -> Double
 
-    // Accessed many times a push, so not checked for exclusive access: they are pure values whose methods call nothing
-    // that comes back here, completions least of all.
-    @exclusivity(unchecked) private var uncheckedState: PoolState
-    @exclusivity(unchecked) private var uncheckedPushes = PushTable()
-    var state: PoolState {
-        _read { yield unsafe uncheckedState }
-        _modify { yield unsafe &uncheckedState }
-    }
-    var pushes: PushTable {
-        _read { yield unsafe uncheckedPushes }
-        _modify { yield unsafe &uncheckedPushes }
-    }
+    var state: PoolState
+    var pushes = PushTable()
     var connections: [PoolConnection?] = []
     var counters = ClientStatistics()
     /// How the last connection ended that answered no push, as long as none has been answered since.
@@ -70,7 +60,7 @@ package final class Client {
         self.date = date
         self.random = random
         authority = endpoint.port == 443 ? endpoint.authorityHost : endpoint.description
-        unsafe uncheckedState = PoolState(settings)
+        state = PoolState(settings)
         tickTimer = Timer(on: loop) { [unowned self] in tick() }
         deadlineTimer = Timer(on: loop) { [unowned self] in expirePushes() }
     }
