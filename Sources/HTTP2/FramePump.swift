@@ -34,7 +34,7 @@ package enum ConnectionEnd: Equatable, Sendable, CustomStringConvertible {
 
 /// Carries a session's frames to its channel: once a turn of the loop, in large pieces, and no faster than they leave.
 final class FramePump<Engine: FrameEngine> {
-    /// How many bytes are gathered before the channel gets them.
+    /// How many bytes the channel gets at once: what one TLS record holds (RFC 8446, section 5.1).
     static var pieceBytes: Int { 16 * 1024 }
     /// How long the last frames may take to leave.
     static var closeDeadline: Duration { .seconds(2) }
@@ -43,6 +43,7 @@ final class FramePump<Engine: FrameEngine> {
     private(set) var channel: Channel?
     /// A stalled pump writes nothing any more, as a peer behind a broken network does.
     var isStalled = false
+    /// Frames that have left the session and not yet this side.
     private var buffer: [UInt8] = []
     private var isFlushPut = false
 
@@ -77,15 +78,25 @@ final class FramePump<Engine: FrameEngine> {
 
     /// Moves frames to the channel as long as it takes them; closes it when the session is over.
     ///
-    /// Each piece leaves before the next is made, so that the peer works while this side does.
-    func flush() throws(HTTP2Error) {
+    /// Each piece leaves before the next is made, so that the peer works while this side does. Before the turn's end
+    /// only whole pieces leave: a record and a system call each, which a few frames are not worth.
+    func flush(isTurnEnd: Bool) throws(HTTP2Error) {
         guard let channel, !isStalled else { return }
         while channel.isOpen && channel.isWritable {
-            buffer.removeAll(keepingCapacity: true)
             try engine.collectOutput(into: &buffer, target: Self.pieceBytes)
-            guard !buffer.isEmpty else { break }
-            channel.send(buffer)
+            guard buffer.count >= Self.pieceBytes || isTurnEnd && !buffer.isEmpty else { break }
+            sendPiece(to: channel)
         }
-        if engine.isFinished { channel.closeAfterFlush(deadline: Self.closeDeadline) }
+        guard isTurnEnd, engine.isFinished else { return }
+        while !buffer.isEmpty { sendPiece(to: channel) }
+        channel.closeAfterFlush(deadline: Self.closeDeadline)
+    }
+
+    private func sendPiece(to channel: Channel) {
+        let count = min(buffer.count, Self.pieceBytes)
+        unsafe buffer.withUnsafeBytes { bytes in
+            unsafe channel.send(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+        }
+        buffer.removeSubrange(..<count)
     }
 }

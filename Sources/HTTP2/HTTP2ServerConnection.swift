@@ -170,7 +170,7 @@ package final class HTTP2ServerConnection: ChannelHandler {
 
     private func moveFrames() {
         do {
-            try pump.flush()
+            try pump.flush(isTurnEnd: true)
         } catch {
             fail(session.failure(error))
         }
