@@ -80,22 +80,22 @@ struct SQLiteBinder {
     }
 
     mutating func text(_ value: String) {
-        var value = value
         let next = advance()
-        keep(
-            value.withUTF8 { utf8 in
-                // An empty Swift string may have no address, which SQLite would take for NULL.
-                guard let base = utf8.baseAddress else {
-                    return unsafe relay_sqlite3_bind_text(handle, next, "", 0)
-                }
-                if let kept = unsafe take(utf8.count) {
-                    unsafe kept.copyMemory(from: base, byteCount: utf8.count)
-                    return unsafe bindKept(next, kept, utf8.count)
-                }
-                return unsafe base.withMemoryRebound(to: CChar.self, capacity: utf8.count) { characters in
-                    unsafe relay_sqlite3_bind_text(handle, next, characters, Int32(utf8.count))
-                }
-            })
+        let result = unsafe value.utf8.withContiguousStorageIfAvailable { unsafe bind($0, next) }
+        guard let result else { preconditionFailure("Swift's own strings are UTF-8 in one piece") }
+        keep(result)
+    }
+
+    private mutating func bind(_ utf8: UnsafeBufferPointer<UInt8>, _ index: Int32) -> Int32 {
+        // An empty Swift string may have no address, which SQLite would take for NULL.
+        guard let base = utf8.baseAddress else { return unsafe relay_sqlite3_bind_text(handle, index, "", 0) }
+        if let kept = unsafe take(utf8.count) {
+            unsafe kept.copyMemory(from: base, byteCount: utf8.count)
+            return unsafe bindKept(index, kept, utf8.count)
+        }
+        return unsafe base.withMemoryRebound(to: CChar.self, capacity: utf8.count) { characters in
+            unsafe relay_sqlite3_bind_text(handle, index, characters, Int32(utf8.count))
+        }
     }
 
     mutating func text(_ value: String?) {

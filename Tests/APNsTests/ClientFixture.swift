@@ -52,10 +52,11 @@ final class ClientFixture {
 
     /// A push whose `apns-id` is `id`.
     static func push(_ id: String, collapseID: String? = nil) throws -> Push {
-        Push(
-            deviceToken: try #require(DeviceToken("00112233445566778899aabbccddeeff")),
-            topic: try #require(Topic("com.example.app")), expiration: 1_800_086_400, id: id,
+        let notification = Notification(
+            topic: try #require(Topic("com.example.app")), expiration: 1_800_086_400,
             collapseID: collapseID.flatMap { CollapseID($0) }, payload: Array("{\"aps\":{}}".utf8))
+        return Push(
+            notification, to: try #require(DeviceToken("00112233445566778899aabbccddeeff")), id: id)
     }
 
     /// Sends pushes numbered on from the last one.

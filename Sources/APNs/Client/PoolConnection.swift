@@ -47,7 +47,7 @@ final class PoolConnection: ClientConnectionHandler {
     /// Sends a push; its stream's slot.
     func send(_ push: Push, place: Int, token: ProviderToken) throws(HTTP2Error) -> Int {
         guard let connection else { throw .noNewStreams }
-        let slot = try connection.submit(fields.fill(push, token: token), body: push.payload)
+        let slot = try fields.submit(push, token: token, on: connection)
         places.set(slot, to: place)
         return slot
     }

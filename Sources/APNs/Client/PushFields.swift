@@ -7,7 +7,7 @@ internal import HTTP2
 /// notification requests to APNs".
 struct PushFields {
     /// What the first part was made for.
-    private struct Common: Equatable {
+    private struct Common {
         let tokenSerial: UInt64
         let topic: Topic
         let pushType: PushType
@@ -32,39 +32,49 @@ struct PushFields {
         mark = fields.mark
     }
 
-    /// The fields of `push` with a provider token, good until the next call.
-    mutating func fill(_ push: Push, token: ProviderToken) -> HeaderFields {
-        if let common, common.tokenSerial == token.serial, common.priority == push.priority,
-            common.pushType == push.pushType, common.topic == push.topic
+    /// Sends a push with a provider token; its stream's slot.
+    mutating func submit(
+        _ push: Push, token: ProviderToken, on connection: HTTP2ClientConnection
+    ) throws(HTTP2Error) -> StreamSlot {
+        fill(push, token: token)
+        return try connection.submit(fields, body: push.notification.payload)
+    }
+
+    private mutating func fill(_ push: Push, token: ProviderToken) {
+        let notification = push.notification
+        if let common, common.tokenSerial == token.serial, common.priority == notification.priority,
+            common.pushType == notification.pushType, common.topic == notification.topic
         {
             fields.rewind(to: mark)
         } else {
-            begin(push, token: token)
+            begin(notification, token: token)
         }
         fields.replace(at: Self.pathIndex, "/3/device/", push.deviceToken.text)
-        if push.expiration != expiration.value { expiration = (push.expiration, String(push.expiration)) }
+        if notification.expiration != expiration.value {
+            expiration = (notification.expiration, String(notification.expiration))
+        }
         fields.append("apns-expiration", expiration.text, indexed: !hasIndexed)
         fields.append("apns-id", push.id, indexed: !hasIndexed)
         hasIndexed = true
-        if let collapseID = push.collapseID {
+        if let collapseID = notification.collapseID {
             fields.append("apns-collapse-id", collapseID.text, indexed: !hasIndexedCollapseID)
             hasIndexedCollapseID = true
         }
-        return fields
     }
 
-    private mutating func begin(_ push: Push, token: ProviderToken) {
+    private mutating func begin(_ notification: Notification, token: ProviderToken) {
         fields.removeAll()
         fields.append(":path", "" as StaticString, indexed: false)
         fields.append(":method", "POST" as StaticString)
         fields.append(":scheme", "https" as StaticString)
         fields.append(":authority", authority)
         fields.append("authorization", token.authorization, indexed: false)
-        fields.append("apns-topic", push.topic.text)
-        fields.append("apns-push-type", push.pushType.rawValue)
-        fields.append("apns-priority", push.priority.text)
+        fields.append("apns-topic", notification.topic.text)
+        fields.append("apns-push-type", notification.pushType.rawValue)
+        fields.append("apns-priority", notification.priority.text)
         common = Common(
-            tokenSerial: token.serial, topic: push.topic, pushType: push.pushType, priority: push.priority)
+            tokenSerial: token.serial, topic: notification.topic, pushType: notification.pushType,
+            priority: notification.priority)
         mark = fields.mark
     }
 }

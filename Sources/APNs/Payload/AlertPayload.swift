@@ -42,7 +42,7 @@ package struct AlertPayload: Sendable {
         self.serverID = serverID
     }
 
-    /// The JSON text, at most ``Push/payloadBytesMax`` bytes.
+    /// The JSON text, at most ``Notification/payloadBytesMax`` bytes.
     ///
     /// It is the same for every device of an app, so a fan-out makes it once. Too long a body, then too long a title, is
     /// cut between two characters and ends in `…`. Identifiers stay whole; where they are so full of control
@@ -52,7 +52,9 @@ package struct AlertPayload: Sendable {
     package func encoded(sound: String?) -> [UInt8] {
         // Most fit with room to spare, even if every byte took six.
         let texts = title.utf8.count + body.utf8.count
-        guard frameBytes(.all, sound: sound, bytesEach: Self.bytesMost) + 6 * texts > Push.payloadBytesMax
+        guard
+            frameBytes(.all, sound: sound, bytesEach: Self.bytesMost) + 6 * texts
+                > Notification.payloadBytesMax
         else {
             return written(title: title, body: body, copies: .all, sound: sound)
         }
@@ -65,7 +67,8 @@ package struct AlertPayload: Sendable {
         let rooms = Copies.inOrder.map { copies in
             (
                 copies,
-                Push.payloadBytesMax - frameBytes(copies, sound: sound, bytesEach: JSON.Writer.escapedCount)
+                Notification.payloadBytesMax
+                    - frameBytes(copies, sound: sound, bytesEach: JSON.Writer.escapedCount)
             )
         }
         let enough = rooms.first { $0.1 >= min(texts, Self.textBytesMin) }

@@ -2,38 +2,51 @@
 ///
 /// Source: Apple, "Sending notification requests to APNs". The types of its parts leave nothing in it that could
 /// break a header or a path.
-package struct Push: Hashable, Sendable {
+package struct Push: Sendable {
     /// Whom it is for; `:path` is `/3/device/` and this.
-    package var deviceToken: DeviceToken
-    /// `apns-topic`.
-    package var topic: Topic
-    /// `apns-push-type`; must agree with the payload.
-    package var pushType: PushType
-    /// `apns-priority`.
-    package var priority: Priority
-    /// `apns-expiration`: seconds since 1970 until which APNs keeps trying; 0 is one attempt.
-    package var expiration: UInt64
+    package let deviceToken: DeviceToken
     /// `apns-id`: a UUID in its canonical lower-case form, the same on every retry of the push.
-    package var id: String
+    package let id: String
+    /// What it says.
+    package let notification: Notification
+
+    /// A push of its parts.
+    package init(_ notification: Notification, to deviceToken: DeviceToken, id: String) {
+        self.notification = notification
+        self.deviceToken = deviceToken
+        self.id = id
+    }
+}
+
+/// What pushes to any number of devices have in common.
+///
+/// An object, so that each of them refers to it and none has a copy.
+package final class Notification: Sendable {
+    /// `apns-topic`.
+    package let topic: Topic
+    /// `apns-push-type`; must agree with the payload.
+    package let pushType: PushType
+    /// `apns-priority`.
+    package let priority: Priority
+    /// `apns-expiration`: seconds since 1970 until which APNs keeps trying; 0 is one attempt.
+    package let expiration: UInt64
     /// `apns-collapse-id`.
-    package var collapseID: CollapseID?
+    package let collapseID: CollapseID?
     /// The body, JSON of at most ``payloadBytesMax`` bytes.
-    package var payload: [UInt8]
+    package let payload: [UInt8]
 
     /// APNs' bound for all push types but `voip`.
     package static let payloadBytesMax = 4_096
 
-    /// A push of its parts.
+    /// A notification of its parts.
     package init(
-        deviceToken: DeviceToken, topic: Topic, pushType: PushType = .alert, priority: Priority = .immediate,
-        expiration: UInt64, id: String, collapseID: CollapseID? = nil, payload: [UInt8]
+        topic: Topic, pushType: PushType = .alert, priority: Priority = .immediate, expiration: UInt64,
+        collapseID: CollapseID? = nil, payload: [UInt8]
     ) {
-        self.deviceToken = deviceToken
         self.topic = topic
         self.pushType = pushType
         self.priority = priority
         self.expiration = expiration
-        self.id = id
         self.collapseID = collapseID
         self.payload = payload
     }

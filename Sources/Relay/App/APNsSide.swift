@@ -61,7 +61,8 @@ final class LoopClients: PushSenders {
     private let make: (AppKey, Environment) -> Client
     private var clients: [APNsHealth.Place: Client] = [:]
     /// The one that was asked for last: nearly every push goes where the one before went.
-    private var last: (place: APNsHealth.Place, client: Client)?
+    private var last: Client?
+    private var lastPlace: APNsHealth.Place?
     /// Clients of keys that are no longer used, until they have answered what they had.
     private var leaving: [ObjectIdentifier: Client] = [:]
 
@@ -71,11 +72,11 @@ final class LoopClients: PushSenders {
     }
 
     func sender(of key: AppKey, to environment: Environment) -> any PushSender {
+        if let last, lastPlace?.key === key, lastPlace?.environment == environment { return last }
         let place = APNsHealth.Place(key: key, environment: environment)
-        if let last, last.place == place { return last.client }
         let client = clients[place] ?? make(key, environment)
         clients[place] = client
-        last = (place, client)
+        (last, lastPlace) = (client, place)
         return client
     }
 

@@ -29,7 +29,9 @@ final class AppKey: Sendable {
 }
 
 /// What is the same in every push of an app.
-struct PushApp: Sendable {
+///
+/// An object, which each push looks up without copying its parts.
+final class PushApp: Sendable {
     /// What its pushes are signed with.
     let key: AppKey
     /// Where its devices may be.

@@ -79,23 +79,24 @@ struct EventAnswer: Sendable, Equatable {
         writer.name("deliveries")
         writer.beginArray()
         for index in results.indices.prefix(Bounds.deliveriesListedMax) {
-            append(results[index], to: &writer)
+            append(index, to: &writer)
         }
         writer.endArray()
         writer.endObject()
         return writer.finish()
     }
 
-    private func append(_ result: DeviceResult, to writer: inout JSON.Writer) {
+    /// By index, so that no result is copied.
+    private func append(_ index: Int, to writer: inout JSON.Writer) {
         writer.beginObject()
-        writer.member("device", result.maskedToken)
-        switch result.status {
+        writer.member("device", results[index].maskedToken)
+        switch results[index].status {
         case .sent(let apnsID):
             writer.member("status", word: "sent")
             writer.member("apnsID", apnsID)
         case .queued(let reason):
             writer.member("status", word: "queued")
-            if let id = result.pushID { writer.member("apnsID", id) }
+            if let id = results[index].pushID { writer.member("apnsID", id) }
             writer.member("reason", reason)
         case .failed(let reason):
             writer.member("status", word: "failed")
@@ -103,7 +104,7 @@ struct EventAnswer: Sendable, Equatable {
         case .muted:
             writer.member("status", word: "muted")
         }
-        if result.removed { writer.member("removed", true) }
+        if results[index].removed { writer.member("removed", true) }
         writer.endObject()
     }
 }

@@ -12,24 +12,25 @@ final class FanOut {
     /// One device's push on its way.
     struct Item {
         /// `nil` where there can be none; then ``phase`` says why.
-        let push: Push?
+        var push: Push?
         /// Its first attempt.
         var attempt: DeliveryAttempt?
         var phase = Phase.notBegun
         var removed = false
     }
 
+    /// Rare cases are indirect: what is large in them would be copied with every step of every push.
     enum Phase {
         case notBegun
         case inFlight
         /// It has its result.
         case ended(DeviceResult.Status)
         /// APNs could not take it.
-        case later(OutcomePolicy.RetryLater)
+        indirect case later(OutcomePolicy.RetryLater)
         /// It was in flight at the end of the event's time and is being stored; `step` if it had an outcome since.
-        case storing(step: OutcomePolicy.Step?)
+        indirect case storing(step: OutcomePolicy.Step?)
         /// It is in flight and in the queue, leased by this process.
-        case held(HeldPush)
+        indirect case held(HeldPush)
     }
 
     let services: LoopServices
@@ -37,13 +38,7 @@ final class FanOut {
     /// Whom the event goes to.
     let devices: [Device]
     /// What becomes of each device's push, in their order.
-    ///
-    /// Accessed some ten times a push, so not checked for exclusive access: nothing is called from inside an access.
-    var items: [Item] {
-        _read { yield unsafe uncheckedItems }
-        _modify { yield unsafe &uncheckedItems }
-    }
-    @exclusivity(unchecked) private var uncheckedItems: [Item]
+    var items: [Item]
     /// The first device whose push has not been begun.
     private var next = 0
     var inFlight = 0
@@ -68,8 +63,10 @@ final class FanOut {
         let now = services.shared.clock.now
         begunAt = now
         open = devices.count
-        var maker = PushMaker(content, services, at: now)
-        unsafe uncheckedItems = devices.indices.map { maker.item(for: devices[$0]) }
+        var maker = PushMaker(devices, content, services, at: now)
+        items = []
+        items.reserveCapacity(devices.count)
+        for index in devices.indices { items.append(maker.item(index)) }
     }
 
     /// Sends, and returns a result for each device, in their order, when all have one or the deadline has passed.
@@ -84,16 +81,18 @@ final class FanOut {
             start()
         }
         await storeUnsent()
-        return items.indices.map { result($0) }
+        return items.indices.map { takeResult($0) }
     }
 
-    private func result(_ index: Int) -> DeviceResult {
+    /// Called once for each device, at the end: nothing asks for its push any more, which is moved out and not copied.
+    private func takeResult(_ index: Int) -> DeviceResult {
+        let push = items[index].push.take()
         let status = items[index].phase.result
         services.counts.result(status, devices[index].bundleID, Environment(devices[index].environment))
         return DeviceResult(
             deviceID: devices[index].id,
-            maskedToken: items[index].push?.deviceToken.description ?? devices[index].maskedToken,
-            pushID: items[index].push?.id, status: status, removed: items[index].removed)
+            maskedToken: push?.deviceToken.description ?? devices[index].maskedToken,
+            pushID: push?.id, status: status, removed: items[index].removed)
     }
 
     // MARK: Sending
@@ -119,17 +118,16 @@ final class FanOut {
     }
 
     private func send(_ push: Push, _ index: Int, _ attempt: DeliveryAttempt) {
-        let isSent = services.send(push, attempt) { [self] outcome, key in
-            decide(outcome, index, attempt, key)
-        }
+        let isSent = services.send(push, attempt, for: index) { [self] in decide($0, $1) }
         guard !isSent else { return }
         settle(index, .ended(.failed(reason: Self.unknownBundle)))
         start()
     }
 
-    private func decide(_ outcome: Outcome, _ index: Int, _ attempt: DeliveryAttempt, _ key: AppKey) {
-        let step = OutcomePolicy.step(after: outcome, of: attempt)
-        report.note(outcome, step, attempt.environment, key)
+    private func decide(_ outcome: Outcome, _ made: LoopServices.AttemptMade<Int>) {
+        let index = made.subject
+        let step = OutcomePolicy.step(after: outcome, of: made.attempt)
+        report.note(outcome, step, made.attempt.environment, made.key)
         guard !isClosed else { return decideLate(step, index) }
         switch step {
         case .sent(let environment):
@@ -154,7 +152,7 @@ final class FanOut {
     }
 
     /// An outcome has come: the push's slot is free, and so is its place among the event's pushes.
-    private func settle(_ index: Int, _ phase: Phase) {
+    private func settle(_ index: Int, _ phase: consuming Phase) {
         inFlight -= 1
         services.slots.giveBack()
         items[index].phase = phase

@@ -18,10 +18,12 @@ struct FanOutReport {
     mutating func note(
         _ outcome: Outcome, _ step: OutcomePolicy.Step, _ environment: Environment, _ key: AppKey
     ) {
+        if case .accepted = outcome, lastAccepted?.key === key, lastAccepted?.environment == environment {
+            return
+        }
         let place = APNsHealth.Place(key: key, environment: environment)
         switch (outcome, step) {
         case (.accepted, _):
-            guard place != lastAccepted else { return }
             accepted.insert(place)
             lastAccepted = place
         case (.unreachable(let lack), _):

@@ -32,19 +32,31 @@ extension LoopServices {
             isTopicConfigured: apps.bundleIDs != nil, firstSentAt: time)
     }
 
+    /// What an outcome is told with.
+    struct AttemptMade<Subject> {
+        /// What the push was sent for.
+        let subject: Subject
+        let attempt: DeliveryAttempt
+        /// The key of the push's app.
+        let key: AppKey
+    }
+
     /// Sends a push with the key of its app; false when the relay doesn't push to the app.
     ///
-    /// The app is looked up for each attempt: the apps may have been replaced since the last.
-    func send(
-        _ push: Push, _ attempt: DeliveryAttempt, completion: @escaping (Outcome, AppKey) -> Void
+    /// The app is looked up for each attempt: the apps may have been replaced since the last. `subject` comes back
+    /// with the outcome, so that `completion` need capture nothing but its object, which takes no memory for each push.
+    func send<Subject>(
+        _ push: Push, _ attempt: DeliveryAttempt, for subject: Subject,
+        completion: @escaping (Outcome, AttemptMade<Subject>) -> Void
     ) -> Bool {
-        guard let key = apps.key(of: push.topic.text) else { return false }
-        let environment = attempt.environment
-        let number = counts.apps.number(of: push.topic.text)
+        let bundleID = push.notification.topic.text
+        guard let key = apps.key(of: bundleID) else { return false }
+        let number = counts.apps.number(of: bundleID)
         let began = loop.now.nanoseconds
-        senders.sender(of: key, to: environment).send(push) { [self] outcome in
-            counts.attempt(outcome, app: number, environment, took: loop.now.nanoseconds &- began)
-            completion(outcome, key)
+        senders.sender(of: key, to: attempt.environment).send(push) { [self] outcome in
+            let took = loop.now.nanoseconds &- began
+            counts.attempt(outcome, app: number, attempt.environment, took: took)
+            completion(outcome, AttemptMade(subject: subject, attempt: attempt, key: key))
         }
         return true
     }
@@ -79,9 +91,10 @@ extension PendingPush {
     ) {
         self.init(
             id: push.id, secretHash: device.secretHash, deviceID: device.id, eventType: eventType,
-            sessionID: sessionID, payload: push.payload, pushType: push.pushType.rawValue,
-            priority: push.priority.rawValue, collapseID: push.collapseID?.text, attempts: attempts,
-            dueAt: dueAt, createdAt: createdAt, expiresAt: push.expiresAt)
+            sessionID: sessionID, payload: push.notification.payload,
+            pushType: push.notification.pushType.rawValue, priority: push.notification.priority.rawValue,
+            collapseID: push.notification.collapseID?.text, attempts: attempts, dueAt: dueAt,
+            createdAt: createdAt, expiresAt: push.expiresAt)
     }
 
     /// The push to a device; `nil` when this program didn't write the row.
@@ -89,21 +102,19 @@ extension PendingPush {
         guard let pushType = PushType(rawValue: pushType), let priority = Priority(rawValue: priority) else {
             return nil
         }
-        var push = Push(
-            deviceToken: token, topic: topic, pushType: pushType, priority: priority,
-            expiration: UInt64(clamping: expiresAt / 1000), id: id, payload: payload)
-        if let text = collapseID {
-            guard let collapseID = CollapseID(text) else { return nil }
-            push.collapseID = collapseID
-        }
-        return push
+        let sameCollapseID = collapseID.flatMap(CollapseID.init)
+        guard (sameCollapseID == nil) == (collapseID == nil) else { return nil }
+        let notification = Notification(
+            topic: topic, pushType: pushType, priority: priority,
+            expiration: UInt64(clamping: expiresAt / 1000), collapseID: sameCollapseID, payload: payload)
+        return Push(notification, to: token, id: id)
     }
 }
 
 extension Push {
     /// When it is given up, in milliseconds since 1970.
-    var expiresAt: EpochMilliseconds { EpochMilliseconds(clamping: expiration) * 1000 }
+    var expiresAt: EpochMilliseconds { EpochMilliseconds(clamping: notification.expiration) * 1000 }
 
     /// Whether it may be sent later if it can't be sent now.
-    var mayWait: Bool { expiration > 0 }
+    var mayWait: Bool { notification.expiration > 0 }
 }

@@ -19,7 +19,7 @@ protocol PushContent: Sendable {
     /// The session that it is about, for the delivery log.
     var sessionID: String { get }
 
-    /// The body of the pushes of a style, at most ``Push/payloadBytesMax`` bytes.
+    /// The body of the pushes of a style, at most ``Notification/payloadBytesMax`` bytes.
     func payload(_ style: PushStyle) -> [UInt8]
 }
 

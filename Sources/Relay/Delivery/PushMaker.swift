@@ -22,37 +22,41 @@ struct PushMaker {
         let style: PushStyle
     }
 
+    private let devices: [Device]
     private let content: any PushContent
     private let services: LoopServices
     private let now: EpochMilliseconds
     /// That of the device before.
     private var last: (bundleID: String, environment: DeviceEnvironment, way: Way)
+    /// That of the push before, unless the way is another one since.
+    private var notification: (style: PushStyle, made: Notification)?
     private var payloads: [(style: PushStyle, payload: [UInt8])] = []
 
     /// A maker of pushes to devices that were read before a time.
-    init(_ content: any PushContent, _ services: LoopServices, at now: EpochMilliseconds) {
+    init(
+        _ devices: [Device], _ content: any PushContent, _ services: LoopServices, at now: EpochMilliseconds
+    ) {
+        self.devices = devices
         self.content = content
         self.services = services
         self.now = now
         last = ("", .production, .none(reason: FanOut.invalidRegistration))
     }
 
-    /// The push to a device, or why there is none.
-    mutating func item(for device: Device) -> FanOut.Item {
-        guard let token = DeviceToken(device.token) else {
+    /// The push to a device, named by its index so that it isn't copied, or why there is none.
+    mutating func item(_ index: Int) -> FanOut.Item {
+        guard let token = DeviceToken(devices[index].token) else {
             return Self.item(.failed(reason: FanOut.invalidRegistration))
         }
-        if last.bundleID != device.bundleID || last.environment != device.environment {
-            last = (device.bundleID, device.environment, way(to: device))
+        if last.bundleID != devices[index].bundleID || last.environment != devices[index].environment {
+            last = (devices[index].bundleID, devices[index].environment, way(to: devices[index]))
+            notification = nil
         }
         switch last.way {
         case .none(let reason): return Self.item(.failed(reason: reason))
         case .app(let common):
-            guard let style = style(for: device, common.style) else { return Self.item(.muted) }
-            let push = Push(
-                deviceToken: token, topic: common.topic, pushType: content.pushType,
-                priority: content.priority, expiration: common.expiration, id: services.makeID().text,
-                collapseID: content.collapseID, payload: payload(style))
+            guard let style = style(for: index, common.style) else { return Self.item(.muted) }
+            let push = Push(notification(style, common), to: token, id: services.makeID(at: now).text)
             return FanOut.Item(push: push, attempt: common.attempt)
         }
     }
@@ -74,8 +78,8 @@ struct PushMaker {
     }
 
     /// The style in which a device wants it now; `nil` when it doesn't want it.
-    private func style(for device: Device, _ usual: PushStyle) -> PushStyle? {
-        guard let preferences = device.details.preferences else { return usual }
+    private func style(for index: Int, _ usual: PushStyle) -> PushStyle? {
+        guard let preferences = devices[index].details.preferences else { return usual }
         let zones = services.rules.timeZones
         switch DevicePreferences(stored: preferences).wish(for: content.eventType, at: now, zone: zones.zone)
         {
@@ -88,6 +92,15 @@ struct PushMaker {
     /// `apns-expiration` of a push that is made now: seconds since 1970; 0 is one attempt.
     private func expiration(_ timeToLive: Duration) -> UInt64 {
         timeToLive == .zero ? 0 : UInt64(max(0, now + timeToLive.inMilliseconds) / 1000)
+    }
+
+    private mutating func notification(_ style: PushStyle, _ common: Common) -> Notification {
+        if let notification, notification.style == style { return notification.made }
+        let made = Notification(
+            topic: common.topic, pushType: content.pushType, priority: content.priority,
+            expiration: common.expiration, collapseID: content.collapseID, payload: payload(style))
+        notification = (style, made)
+        return made
     }
 
     /// The payload of a style; there are few of them.

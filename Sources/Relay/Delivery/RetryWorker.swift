@@ -318,20 +318,17 @@ final class RetryWorker {
     }
 
     private func send(_ sending: Sending, _ attempt: DeliveryAttempt) {
-        let isSent = services.send(sending.push, attempt) { [self] outcome, key in
-            decide(outcome, sending, attempt, key)
-        }
+        let isSent = services.send(sending.push, attempt, for: sending) { [self] in decide($0, $1) }
         guard !isSent else { return }
         postpone(sending.waiting, .server, at: now)
         places.giveBack(sending.place, .ended, at: now)
         send()
     }
 
-    private func decide(
-        _ outcome: Outcome, _ sending: Sending, _ attempt: DeliveryAttempt, _ key: AppKey
-    ) {
-        let step = OutcomePolicy.step(after: outcome, of: attempt)
-        report.note(outcome, step, attempt.environment, key)
+    private func decide(_ outcome: Outcome, _ made: LoopServices.AttemptMade<Sending>) {
+        let sending = made.subject
+        let step = OutcomePolicy.step(after: outcome, of: made.attempt)
+        report.note(outcome, step, made.attempt.environment, made.key)
         if case .sendAgain(let next) = step { return send(sending, next) }
         if case .sent(let environment?) = step { services.store(environment, of: sending.held.device) }
         let random = Double.random(in: 0..<1, using: &services.generator)

@@ -76,10 +76,10 @@ struct NotificationContent: Sendable {
         default: try checkAlert()
         }
         let size = payload(PushStyle()).count
-        guard size <= Push.payloadBytesMax else {
+        guard size <= Notification.payloadBytesMax else {
             throw APIError(
                 .payloadTooLarge, field: .notification,
-                hint: "It has \(size) bytes; at most \(Push.payloadBytesMax) are allowed.")
+                hint: "It has \(size) bytes; at most \(Notification.payloadBytesMax) are allowed.")
         }
     }
 
@@ -140,7 +140,7 @@ extension NotificationContent: PushContent {
             return written(sound: sound, interruptionLevel: interruptionLevel)
         }
         let passive = written(sound: nil, interruptionLevel: .passive)
-        return passive.count <= Push.payloadBytesMax
+        return passive.count <= Notification.payloadBytesMax
             ? passive : written(sound: nil, interruptionLevel: interruptionLevel)
     }
 

@@ -203,14 +203,15 @@ struct Pushing {
     /// and what is muted never.
     private func record(_ order: Order, _ results: [DeviceResult]) {
         let now = shared.clock.now
-        let rows = results.lazy.filter(\.isEnded).map { result in
+        let (type, session) = (order.content.logType, order.content.sessionID)
+        // By index, which copies no result.
+        let rows = results.indices.lazy.filter { results[$0].isEnded }.map { index in
             var error: String?
-            if case .failed(let reason) = result.status { error = reason }
+            if case .failed(let reason) = results[index].status { error = reason }
             return Delivery(
-                id: result.pushID ?? services.makeID().text, secretHash: order.key.primary,
-                eventType: order.content.logType, sessionID: order.content.sessionID,
-                status: error == nil ? .sent : .failed, error: error, createdAt: now,
-                deviceID: result.deviceID)
+                id: results[index].pushID ?? services.makeID().text, secretHash: order.key.primary,
+                eventType: type, sessionID: session, status: error == nil ? .sent : .failed, error: error,
+                createdAt: now, deviceID: results[index].deviceID)
         }
         shared.deliveryLog.append(rows)
     }

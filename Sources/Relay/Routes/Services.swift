@@ -79,8 +79,10 @@ final class LoopServices {
     }
 
     /// A new identifier for a row or a push; those of a loop sort in the order in which they were made.
-    func makeID() -> UUIDv7 {
-        let id = UUIDv7(at: shared.clock.now, after: lastID, using: &generator)
+    ///
+    /// - Parameter time: now, where the caller has asked the clock already.
+    func makeID(at time: EpochMilliseconds? = nil) -> UUIDv7 {
+        let id = UUIDv7(at: time ?? shared.clock.now, after: lastID, using: &generator)
         lastID = id
         return id
     }

@@ -99,14 +99,14 @@ private func makePushes(tokens: [Substring]) throws(BenchError) -> [Push] {
     let body = String(repeating: "x", count: 300 - frame)
     let payload = Array(#"{"aps":{"alert":{"title":"Session complete","body":"\#(body)"}}}"#.utf8)
     let now = UInt64(time(nil))
+    let notification = Notification(topic: topic, expiration: now + 86_400, payload: payload)
     var random = SystemRandomNumberGenerator()
     var pushes: [Push] = []
     for _ in 0..<8 {
         for token in tokens {
             guard let token = DeviceToken(String(token)) else { throw .failed("device token") }
             let id = UUIDv7(at: Int64(now) * 1000, using: &random).text
-            pushes.append(
-                Push(deviceToken: token, topic: topic, expiration: now + 86_400, id: id, payload: payload))
+            pushes.append(Push(notification, to: token, id: id))
         }
     }
     return pushes

@@ -239,9 +239,11 @@ struct AppsTests {
                 ($0.production.pushes, ($0.services.senders as? ScriptedSenders)?.keys.map(\.keyID) ?? [])
             }
             #expect(pushes.map(\.deviceToken.text) == ["aa00", "bb00"])
-            #expect(pushes.map(\.expiration) == [1_800_000_060, 0])
+            #expect(pushes.map(\.notification.expiration) == [1_800_000_060, 0])
             #expect(keys == ["KEY1234567", "KEY7654321"])
-            let sounds = try pushes.map { try JSON.parse($0.payload, maxBytes: 4096)["aps"]?["sound"] }
+            let sounds = try pushes.map {
+                try JSON.parse($0.notification.payload, maxBytes: 4096)["aps"]?["sound"]
+            }
             #expect(sounds == ["a.caf", nil])
             #expect(await relay.onLoop { $0.services.slots.taken } == 0)
         }

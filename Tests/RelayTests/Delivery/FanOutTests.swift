@@ -32,14 +32,14 @@ struct FanOutTests {
             let response = await relay.event(["serverID": "srv"])
             let (production, sandbox) = await relay.onLoop { ($0.production.pushes, $0.sandbox.pushes) }
             #expect(production.map(\.deviceToken.text) == ["aa00"])
-            #expect(production.map(\.topic.text) == ["org.example.a"])
+            #expect(production.map(\.notification.topic.text) == ["org.example.a"])
             #expect(sandbox.map(\.deviceToken.text) == ["bb00"])
-            #expect(sandbox.map(\.topic.text) == ["org.example.b"])
+            #expect(sandbox.map(\.notification.topic.text) == ["org.example.b"])
             let push = try #require(production.first)
-            #expect(push.pushType == .alert && push.priority == .immediate)
-            #expect(push.expiration == 1_800_000_000 + 86_400)
-            #expect(push.payload == sandbox.first?.payload)
-            let payload = try JSON.parse(push.payload, maxBytes: 4096)
+            #expect(push.notification.pushType == .alert && push.notification.priority == .immediate)
+            #expect(push.notification.expiration == 1_800_000_000 + 86_400)
+            #expect(push.notification.payload == sandbox.first?.notification.payload)
+            let payload = try JSON.parse(push.notification.payload, maxBytes: 4096)
             #expect(payload["aps"]?["sound"] == "default")
             #expect(payload["serverID"] == "srv" && payload["sessionID"] == "ses_1")
             let second = try #require(sandbox.first)
@@ -73,11 +73,11 @@ struct FanOutTests {
             let (production, sandbox) = await relay.onLoop { ($0.production.pushes, $0.sandbox.pushes) }
             #expect(production.map(\.deviceToken.text) == ["aa00", "aa01", "aa03", "bb01"])
             #expect(
-                production.map(\.topic.text) == [
+                production.map(\.notification.topic.text) == [
                     "org.example.a", "org.example.a", "org.example.a", "org.example.b",
                 ])
             #expect(sandbox.map(\.deviceToken.text) == ["aa02", "bb00"])
-            #expect(sandbox.map(\.topic.text) == ["org.example.a", "org.example.b"])
+            #expect(sandbox.map(\.notification.topic.text) == ["org.example.a", "org.example.b"])
             #expect(response.json["sent"] == 6 && response.json["failed"] == 2)
         }
     }
@@ -90,7 +90,7 @@ struct FanOutTests {
             relay.storage.add("aa00", under: RelayFixture.key)
             _ = await relay.event()
             let pushes = await relay.onLoop { $0.production.pushes }
-            #expect(pushes.first?.expiration == 0)
+            #expect(pushes.first?.notification.expiration == 0)
         }
     }
 

@@ -18,9 +18,10 @@ struct RetryWorkerTests {
             }
             let push = try #require(await relay.onLoop { $0.production.pushes.first })
             #expect(push.id == "push-aa00" && push.deviceToken.text == "aa00")
-            #expect(push.pushType == .background && push.priority == .considerate)
-            #expect(push.collapseID?.text == "c" && push.topic.text == "org.example.a")
-            #expect(push.expiration == 1_800_000_060)
+            #expect(push.notification.pushType == .background && push.notification.priority == .considerate)
+            #expect(
+                push.notification.collapseID?.text == "c" && push.notification.topic.text == "org.example.a")
+            #expect(push.notification.expiration == 1_800_000_060)
             #expect(await relay.onLoop { $0.services.counts.retries } == 1)
             await relay.writeEnds()
             #expect(relay.pending.isEmpty)

@@ -177,7 +177,7 @@ struct PreferencesTests {
             #expect(answer["deliveries"]?.array?.map { $0["status"] } == ["sent", "muted", "sent"])
             let pushes = await relay.onLoop { $0.production.pushes }
             #expect(pushes.map(\.deviceToken.text) == ["aa00", "cc00"])
-            let aps = try pushes.map { try JSON.parse($0.payload, maxBytes: 4096)["aps"] }
+            let aps = try pushes.map { try JSON.parse($0.notification.payload, maxBytes: 4096)["aps"] }
             #expect(aps[0]?["sound"] == "default" && aps[0]?["interruption-level"] == nil)
             #expect(aps[1]?["sound"] == nil && aps[1]?["interruption-level"] == "passive")
             #expect(aps[1]?["alert"] == aps[0]?["alert"])
@@ -185,7 +185,7 @@ struct PreferencesTests {
             let permission = await relay.event(["eventType": "permission"]).json
             #expect(permission["sent"] == 2 && permission["muted"] == 1)
             let last = try #require(await relay.onLoop { $0.production.pushes.last })
-            #expect(try JSON.parse(last.payload, maxBytes: 4096)["aps"]?["sound"] == "default")
+            #expect(try JSON.parse(last.notification.payload, maxBytes: 4096)["aps"]?["sound"] == "default")
             #expect(await relay.onLoop { $0.services.slots.taken } == 0)
             // What is muted comes into no log.
             #expect(await relay.onLoop { $0.services.shared.deliveryLog.figures.waiting } == 4)

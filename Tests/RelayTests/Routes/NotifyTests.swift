@@ -41,9 +41,10 @@ struct NotifyTests {
             #expect(response.json["sent"] == 1 && response.json["muted"] == 0)
             let push = try #require(await relay.onLoop { $0.production.pushes.first })
             #expect(
-                push.pushType == .alert && push.priority == .considerate && push.collapseID?.text == "col-1")
-            #expect(push.expiration == 1_800_000_060)
-            let payload = String(decoding: push.payload, as: UTF8.self)
+                push.notification.pushType == .alert && push.notification.priority == .considerate
+                    && push.notification.collapseID?.text == "col-1")
+            #expect(push.notification.expiration == 1_800_000_060)
+            let payload = String(decoding: push.notification.payload, as: UTF8.self)
             let expected =
                 #"{"aps":{"alert":{"title":"T","subtitle":"S","body":"B"},"badge":0,"sound":"ping.caf","#
                 + #""category":"C","thread-id":"th","interruption-level":"time-sensitive","relevance-score":1,"#
@@ -59,10 +60,11 @@ struct NotifyTests {
             relay.storage.add("aa00", under: RelayFixture.key)
             #expect(await notify(relay, ["pushType": "background", "data": ["k": "v"]]).json["sent"] == 1)
             let push = try #require(await relay.onLoop { $0.production.pushes.first })
-            #expect(push.pushType == .background && push.priority == .considerate)
-            #expect(push.expiration == 1_800_000_000 + 86_400)
+            #expect(push.notification.pushType == .background && push.notification.priority == .considerate)
+            #expect(push.notification.expiration == 1_800_000_000 + 86_400)
             #expect(
-                String(decoding: push.payload, as: UTF8.self) == #"{"aps":{"content-available":1},"k":"v"}"#)
+                String(decoding: push.notification.payload, as: UTF8.self)
+                    == #"{"aps":{"content-available":1},"k":"v"}"#)
         }
     }
 
@@ -73,8 +75,8 @@ struct NotifyTests {
             let notification: JSON.Value = ["badge": number(3.0), "priority": number(5.0)]
             #expect(await notify(relay, notification).json["sent"] == 1)
             let push = try #require(await relay.onLoop { $0.production.pushes.first })
-            #expect(push.priority == .considerate)
-            #expect(String(decoding: push.payload, as: UTF8.self) == #"{"aps":{"badge":3}}"#)
+            #expect(push.notification.priority == .considerate)
+            #expect(String(decoding: push.notification.payload, as: UTF8.self) == #"{"aps":{"badge":3}}"#)
         }
     }
 
@@ -148,7 +150,7 @@ struct NotifyTests {
             let frame = #"{"aps":{"alert":{"body":""}}}"#.utf8.count
             let body = String(repeating: "a", count: 4096 - frame)
             #expect(await notify(relay, ["body": .string(body)]).json["sent"] == 1)
-            #expect(await relay.onLoop { $0.production.pushes.first?.payload.count } == 4096)
+            #expect(await relay.onLoop { $0.production.pushes.first?.notification.payload.count } == 4096)
             let response = await notify(relay, ["body": .string(body + "é")])
             #expect(response.status == 413)
             #expect(
@@ -232,7 +234,7 @@ struct NotifyTests {
             #expect(await notify(relay, ["sound": "x"]).json["muted"] == 1)
             #expect(await notify(relay, ["pushType": "background"]).json["sent"] == 1)
             let payloads = await relay.onLoop {
-                $0.production.pushes.map { String(decoding: $0.payload, as: UTF8.self) }
+                $0.production.pushes.map { String(decoding: $0.notification.payload, as: UTF8.self) }
             }
             #expect(
                 payloads == [

@@ -99,9 +99,9 @@ struct APNsCheck: Sendable {
             else { continue }
             pushes.append(
                 Push(
-                    deviceToken: token, topic: topic, expiration: 0,
-                    id: UUIDv7(at: clock.now, using: &generator).text,
-                    payload: Array(#"{"aps":{"alert":"relay check"}}"#.utf8)))
+                    Notification(
+                        topic: topic, expiration: 0, payload: Array(#"{"aps":{"alert":"relay check"}}"#.utf8)),
+                    to: token, id: UUIDv7(at: clock.now, using: &generator).text))
         }
         let sent = await ProbeClient(servers: servers, tls: tls, clock: clock)
             .send(pushes, with: key, to: environment, on: loop)

@@ -131,9 +131,8 @@ struct SendCheck: Sendable {
         }
         var generator = IDGenerator()
         let push = Push(
-            deviceToken: token, topic: topic, expiration: 0,
-            id: UUIDv7(at: clock.now, using: &generator).text,
-            payload: Self.payload(sound: app.push.sound))
+            Notification(topic: topic, expiration: 0, payload: Self.payload(sound: app.push.sound)),
+            to: token, id: UUIDv7(at: clock.now, using: &generator).text)
         return .success(Target(device: device, app: app, push: push))
     }
 
