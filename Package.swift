@@ -12,7 +12,7 @@ let strict: [SwiftSetting] = [
     // libevent's configuration header defines _GNU_SOURCE. Every module must see the C library the same way,
     // or `fd_set` has two definitions (docs/decisions/0003).
     .unsafeFlags(["-Xcc", "-D_GNU_SOURCE"]),
-    // The tests run with these checks, the released programs without (docs/decisions/0016).
+    // Debug builds, so the tests too, have these checks; release builds don't (docs/decisions/0016).
     .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
 ]
 let cFacing = strict + [.strictMemorySafety()]

@@ -76,18 +76,20 @@ final class FramePump<Engine: FrameEngine> {
         isFlushPut = false
     }
 
-    /// Moves frames to the channel as long as it takes them; closes it when the session is over.
+    /// Moves frames to the channel as long as it takes them; closes it when all are out and the session is over.
     ///
-    /// Each piece leaves before the next is made, so that the peer works while this side does. Before the turn's end
-    /// only whole pieces leave: a record and a system call each, which a few frames are not worth.
-    func flush(isTurnEnd: Bool) throws(HTTP2Error) {
+    /// Each piece leaves before the next is made, so that the peer works while this side does.
+    ///
+    /// - Parameter onlyWholePieces: the rest stays for a flush that follows in the same turn: each piece is a record and
+    ///   a system call, which a few frames are not worth.
+    func flush(onlyWholePieces: Bool = false) throws(HTTP2Error) {
         guard let channel, !isStalled else { return }
         while channel.isOpen && channel.isWritable {
             try engine.collectOutput(into: &buffer, target: Self.pieceBytes)
-            guard buffer.count >= Self.pieceBytes || isTurnEnd && !buffer.isEmpty else { break }
+            guard buffer.count >= Self.pieceBytes || !onlyWholePieces && !buffer.isEmpty else { break }
             sendPiece(to: channel)
         }
-        guard isTurnEnd, engine.isFinished else { return }
+        guard !onlyWholePieces, engine.isFinished else { return }
         while !buffer.isEmpty { sendPiece(to: channel) }
         channel.closeAfterFlush(deadline: Self.closeDeadline)
     }

@@ -63,7 +63,7 @@ package final class HTTP2ClientConnection: ChannelHandler {
         guard pump.channel != nil, end == nil else { throw .noNewStreams }
         let slot = try session.submit(fields, body: body)
         unflushedBytes += body.count + fields.listSize
-        if unflushedBytes >= FramePump<ClientSession>.pieceBytes { moveFrames(isTurnEnd: false) }
+        if unflushedBytes >= FramePump<ClientSession>.pieceBytes { moveFrames(onlyWholePieces: true) }
         flushAtTurnEnd()
         return slot
     }
@@ -143,7 +143,7 @@ package final class HTTP2ClientConnection: ChannelHandler {
         guard pump.needsFlush() else { return }
         pump.channel?.loop.atTurnEnd { [self] in
             pump.beginFlush()
-            moveFrames(isTurnEnd: true)
+            moveFrames()
             drainEvents()
         }
     }
@@ -151,10 +151,10 @@ package final class HTTP2ClientConnection: ChannelHandler {
     /// Lets frames leave.
     ///
     /// What that brings about is told later, never from inside a call of the owner's.
-    private func moveFrames(isTurnEnd: Bool) {
+    private func moveFrames(onlyWholePieces: Bool = false) {
         unflushedBytes = 0
         do {
-            try pump.flush(isTurnEnd: isTurnEnd)
+            try pump.flush(onlyWholePieces: onlyWholePieces)
         } catch {
             fail(session.failure(error))
         }

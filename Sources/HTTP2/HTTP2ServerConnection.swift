@@ -134,7 +134,8 @@ package final class HTTP2ServerConnection: ChannelHandler {
 
     package func channelReadEnded(_ channel: Channel) {
         moveFrames()
-        channel.closeAfterFlush(deadline: FramePump<ServerSession>.closeDeadline)
+        // A session that is over has done so already, and asking twice closes at once.
+        if channel.isOpen { channel.closeAfterFlush(deadline: FramePump<ServerSession>.closeDeadline) }
     }
 
     package func channelWritable(_ channel: Channel) {
@@ -170,7 +171,7 @@ package final class HTTP2ServerConnection: ChannelHandler {
 
     private func moveFrames() {
         do {
-            try pump.flush(isTurnEnd: true)
+            try pump.flush()
         } catch {
             fail(session.failure(error))
         }

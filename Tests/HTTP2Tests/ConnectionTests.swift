@@ -106,6 +106,20 @@ struct ConnectionTests {
         }
     }
 
+    @Test("requests whose connection is closed in the same turn fail each, those that may have come as lost")
+    func closedAtOnce() async throws {
+        try await Self.connected { loop, server, connection, recorder in
+            for id in 0..<20 {
+                _ = try connection.submit(pushFields(id), body: [UInt8](repeating: 0x61, count: 1_400))
+            }
+            connection.close()
+            #expect(await recorder.watch.wait(on: loop) { recorder.end != nil })
+            #expect(await server.watch.wait(on: loop) { server.ends.count == 1 })
+            #expect(recorder.responses.isEmpty && recorder.failures.count == 20)
+            #expect(server.received.count <= recorder.failures.values.count { $0 == .connectionLost })
+        }
+    }
+
     @Test("bodies of megabytes pass both ways, several at a time, no faster than the other side reads")
     func bulk() async throws {
         var limits = ServerLimits()

@@ -33,6 +33,9 @@ struct PushFields {
     }
 
     /// Sends a push with a provider token; its stream's slot.
+    ///
+    /// Here and not where the connection is, so that the fields are lent and not copied; nothing that `submit` calls
+    /// comes back here.
     mutating func submit(
         _ push: Push, token: ProviderToken, on connection: HTTP2ClientConnection
     ) throws(HTTP2Error) -> StreamSlot {

@@ -62,6 +62,7 @@ final class LoopClients: PushSenders {
     private var clients: [APNsHealth.Place: Client] = [:]
     /// The one that was asked for last: nearly every push goes where the one before went.
     private var last: Client?
+    /// What it is for; beside it and not with it, so that looking copies neither.
     private var lastPlace: APNsHealth.Place?
     /// Clients of keys that are no longer used, until they have answered what they had.
     private var leaving: [ObjectIdentifier: Client] = [:]
@@ -82,7 +83,7 @@ final class LoopClients: PushSenders {
 
     /// Lets the clients of all keys but these finish what they have, and end.
     func keep(_ keys: [AppKey], on loop: EventLoop) {
-        last = nil
+        (last, lastPlace) = (nil, nil)
         for (place, client) in clients where !keys.contains(where: { $0 === place.key }) {
             clients[place] = nil
             leaving[ObjectIdentifier(client)] = client

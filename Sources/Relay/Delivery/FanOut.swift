@@ -64,9 +64,7 @@ final class FanOut {
         begunAt = now
         open = devices.count
         var maker = PushMaker(devices, content, services, at: now)
-        items = []
-        items.reserveCapacity(devices.count)
-        for index in devices.indices { items.append(maker.item(index)) }
+        items = devices.indices.map { maker.item($0) }
     }
 
     /// Sends, and returns a result for each device, in their order, when all have one or the deadline has passed.

@@ -102,11 +102,11 @@ extension PendingPush {
         guard let pushType = PushType(rawValue: pushType), let priority = Priority(rawValue: priority) else {
             return nil
         }
-        let sameCollapseID = collapseID.flatMap(CollapseID.init)
-        guard (sameCollapseID == nil) == (collapseID == nil) else { return nil }
+        let storedCollapseID = collapseID.flatMap(CollapseID.init)
+        if collapseID != nil, storedCollapseID == nil { return nil }
         let notification = Notification(
             topic: topic, pushType: pushType, priority: priority,
-            expiration: UInt64(clamping: expiresAt / 1000), collapseID: sameCollapseID, payload: payload)
+            expiration: UInt64(clamping: expiresAt / 1000), collapseID: storedCollapseID, payload: payload)
         return Push(notification, to: token, id: id)
     }
 }
