@@ -109,14 +109,19 @@ struct ConnectionTests {
     @Test("requests whose connection is closed in the same turn fail each, those that may have come as lost")
     func closedAtOnce() async throws {
         try await Self.connected { loop, server, connection, recorder in
-            for id in 0..<20 {
+            // With nothing unread here, closing doesn't reset the connection: the server gets what has left.
+            _ = try connection.submit(pushFields(0), body: [])
+            #expect(await recorder.watch.wait(on: loop) { recorder.responses.count == 1 })
+            for id in 1...40 {
                 _ = try connection.submit(pushFields(id), body: [UInt8](repeating: 0x61, count: 1_400))
             }
             connection.close()
             #expect(await recorder.watch.wait(on: loop) { recorder.end != nil })
             #expect(await server.watch.wait(on: loop) { server.ends.count == 1 })
-            #expect(recorder.responses.isEmpty && recorder.failures.count == 20)
-            #expect(server.received.count <= recorder.failures.values.count { $0 == .connectionLost })
+            let arrived = server.received.count - 1
+            let lost = recorder.failures.values.count { $0 == .connectionLost }
+            #expect(arrived > 0 && arrived <= lost, "\(arrived) arrived, \(lost) were told to be lost")
+            #expect(recorder.failures.count == 40)
         }
     }
 
