@@ -40,7 +40,7 @@ struct Application {
     ) async throws(StartFailure) {
         let tls = try loadTLS()
         let apns = try APNsSide(configuration.apns, log: log)
-        try AdminServer.checkFree(configuration.server.adminListen)
+        let adminListen = try AdminServer.available(configuration.server.adminListen, log: log)
         var serving = try Serving(configuration.server, loops: loopCount)
         let storage: any Storage
         do throws(StartFailure) {
@@ -54,6 +54,7 @@ struct Application {
         let services = makeServices(storage, deliveryLog, queue, apns)
         var server = configuration.server
         server.connectionsMax = connectionsMax(of: server)
+        server.adminListen = adminListen
         let admin: AdminServer?
         do throws(StartFailure) {
             try await serving.start(server, tls: tls, services: services, apns: apns)
