@@ -96,7 +96,6 @@ extension Scanner {
             let start = position
             let first = try unicodeEscape(bytes)
             guard UTF16.isSurrogate(first) else { break }
-            let afterFirst = position
             let mayBePair =
                 UTF16.isLeadSurrogate(first) && position + 1 < bytes.byteCount
                 && bytes.byte(position) == ASCII.backslash && bytes.byte(position + 1) == ASCII.u
@@ -105,8 +104,7 @@ extension Scanner {
                 position = start
                 throw failure(.loneSurrogate)
             }
-            // The second escape may begin a pair of its own.
-            position = afterFirst
+            // The second escape may begin a pair of its own: unescaping finds out.
             token.hasLoneSurrogates = true
         default: throw failure(.invalidEscape)
         }

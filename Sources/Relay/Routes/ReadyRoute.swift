@@ -85,6 +85,7 @@ struct Readiness: Sendable, Equatable {
         writer.endObject()
         writer.endObject()
         var reply = Reply(status: isReady ? 200 : error.code.status, body: writer.finish())
+        reply.code = isReady ? nil : error.code
         reply.retryAfterSeconds = isReady ? nil : error.code.retryAfterSeconds
         return reply
     }
