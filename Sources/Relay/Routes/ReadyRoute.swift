@@ -25,7 +25,7 @@ extension LoopServices {
 
     private func readinessNow() async -> Readiness {
         var readiness = Readiness(
-            apns: shared.checkCredentials() ?? shared.apnsHealth.fault(of: apps.keys))
+            apns: shared.checkCredentials() ?? shared.apnsHealth.fault())
         do throws(StorageError) {
             try await shared.storage.ping()
             if shared.queueAgeMax > .zero, let due = try await shared.storage.nextPushDue(),

@@ -70,7 +70,7 @@ struct RelayFixture: Sendable {
             log: lines.log,
             deliveryLog: DeliveryLog(storage: storage, log: lines.log),
             queue: PushQueue(storage: storage, log: lines.log, options: options.queue),
-            apnsHealth: APNsHealth(),
+            apnsHealth: APNsHealth(apps),
             queueAgeMax: options.queueAgeMax,
             checkCredentials: { credentialsFault })
         let (production, sandbox, services) = await loop.run { loop in
