@@ -87,7 +87,7 @@ struct APNsHealthTests {
         #expect(health.fault() == Self.refused)
     }
 
-    @Test("What the operator didn't name says nothing, whatever APNs answers, and takes no memory")
+    @Test("What the operator didn't name says nothing, whatever APNs answers")
     func unconfigured() throws {
         let app = Self.app(TestKey.first)
         let bundleIDs = Set(["a", "b"].compactMap(Topic.init))
