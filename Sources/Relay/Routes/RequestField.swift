@@ -43,8 +43,10 @@ enum RequestField: String, CaseIterable, Sendable {
     case notificationContentAvailable = "notification.contentAvailable"
     case notificationData = "notification.data"
 
-    /// Whether people read it and no program compares it: half of a surrogate pair, which senders leave when they cut a
-    /// text within an emoji, is read as U+FFFD there. `notification.data` does the same with every string in it.
+    /// Whether it is a text for people, which no program compares.
+    ///
+    /// Senders that cut a text within an emoji leave half of a surrogate pair, which is read as U+FFFD here.
+    /// `notification.data` does the same with every string in it.
     var isProse: Bool {
         switch self {
         case .title, .body, .notificationTitle, .notificationSubtitle, .notificationBody, .deviceName,
