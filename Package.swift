@@ -101,7 +101,10 @@ let package = Package(
         .target(name: "PrometheusText", path: "Tests/PrometheusText", swiftSettings: strict),
         tests(
             "RelayTests",
-            ["Relay", "APNs", "HTTPServer", "JSON", "Network", "PrometheusText", "Storage", "WebClient"]),
+            [
+                "Relay", "APNs", "HTTP2Testing", "HTTPServer", "JSON", "Network", "PrometheusText", "Storage",
+                "WebClient",
+            ]),
         tests("APNsSimulatorTests", ["APNsSimulator", "HTTP2", "HTTPServer", "JSON", "Network"]),
         tests(
             "EndToEndTests",

@@ -109,7 +109,7 @@ struct Application {
         case .success(let apps):
             apns.use(apps)
             await serving.use(apps)
-            services.apnsHealth.keep(apps.keys)
+            services.apnsHealth.use(apps)
             log(.info, "reload", [.count("apps", apps.count ?? 1), .count("keys", apps.keys.count)])
         case .failure(let problems):
             for problem in problems.all.prefix(Bounds.problemsLoggedMax) {
@@ -205,7 +205,7 @@ struct Application {
             log: log,
             deliveryLog: deliveryLog,
             queue: queue,
-            apnsHealth: APNsHealth(),
+            apnsHealth: APNsHealth(configuration.apns.apps),
             queueAgeMax: delivery.readyQueueAge,
             checkCredentials: apns.checkCredentials)
     }

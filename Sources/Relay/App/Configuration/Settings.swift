@@ -154,7 +154,7 @@ enum Settings {
 
     static let secretBytesMin = Setting(
         "RELAY_SECRET_BYTES_MIN", .delivery, .integer(1...512), default: 16,
-        "The fewest bytes of a secret. Lower it only for registrations that already exist.")
+        "The fewest bytes of a secret that registers its first device. One that has devices may be shorter.")
     static let secretPepper = Setting(
         "RELAY_SECRET_PEPPER", .delivery, optional: .pepper, unset: "hashes without pepper", secret: true,
         users: [.serve] + .inspecting,
