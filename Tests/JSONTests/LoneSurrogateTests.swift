@@ -6,7 +6,7 @@ private func repaired(_ text: String) throws(JSON.ParseError) -> JSON.Value {
     try JSON.parse(utf8(text), maxBytes: 1 << 20, loneSurrogates: .replaced)
 }
 
-@Suite("Lone surrogates")
+@Suite("Lone surrogates", .timeLimit(.minutes(2)))
 struct LoneSurrogateTests {
     static let texts: [(String, String)] = [
         (#""\ud83c""#, "\u{FFFD}"),

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("APNs' verdict on each app")
+@Suite("APNs' verdict on each app", .timeLimit(.minutes(2)))
 struct APNsHealthTests {
     private static let refused = "InvalidProviderToken"
 
@@ -140,7 +140,7 @@ struct APNsHealthTests {
     }
 }
 
-@Suite("Readiness and strangers")
+@Suite("Readiness and strangers", .timeLimit(.minutes(2)))
 struct StrangerReadinessTests {
     /// Pushes to a device of some bundle, which APNs refuses in one environment, and says what `/ready` answers then.
     private func ready(

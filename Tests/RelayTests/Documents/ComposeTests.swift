@@ -2,7 +2,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("deploy/compose.*.yaml")
+@Suite("deploy/compose.*.yaml", .timeLimit(.minutes(2)))
 struct ComposeTests {
     /// A service's lines in a compose file, by its name.
     private func services(_ text: String) -> [Substring: [Substring]] {

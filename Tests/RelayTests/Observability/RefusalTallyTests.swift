@@ -6,7 +6,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("Refusals in the log")
+@Suite("Refusals in the log", .timeLimit(.minutes(2)))
 struct RefusalTallyTests {
     private static let notFound = RefusalTally.Kind(route: .none, code: .notFound)
     private static let limited = RefusalTally.Kind(route: .event, code: .rateLimited)

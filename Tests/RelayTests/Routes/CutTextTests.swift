@@ -8,7 +8,7 @@ import Testing
 @testable import Relay
 
 /// Texts that a sender which counts UTF-16 units cuts in the middle of an emoji: OpenCode's server does at 140 units.
-@Suite("Texts cut within an emoji")
+@Suite("Texts cut within an emoji", .timeLimit(.minutes(2)))
 struct CutTextTests {
     private let rules = RequestRules(defaultBundleID: Topic("org.example.default"))
 

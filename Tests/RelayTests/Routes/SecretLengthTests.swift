@@ -7,7 +7,7 @@ import Testing
 @testable import Relay
 
 /// Secrets shorter than `RELAY_SECRET_BYTES_MIN`: OpenCode's own relay took any, and its registrations are adopted.
-@Suite("Short secrets")
+@Suite("Short secrets", .timeLimit(.minutes(2)))
 struct SecretLengthTests {
     private static let short = "tiny"
     private static let key = SecretHasher().key(of: Secret(short))
