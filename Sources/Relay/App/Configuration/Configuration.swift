@@ -123,6 +123,7 @@ struct ServerConfiguration: Sendable {
     var port: UInt16
     var host: String
     var adminListen: ListenAddress
+    var adminAccess: AdminGuard
     var loops: Int?
     var connectionsMax: Int
     var connectionsPerAddressMax: Int
@@ -138,6 +139,9 @@ struct ServerConfiguration: Sendable {
         port = UInt16(reader.read(Settings.port))
         host = reader.read(Settings.host)
         adminListen = reader.read(Settings.adminListen)
+        adminAccess = AdminGuard(
+            hosts: Set((reader.read(Settings.adminHosts) ?? []).map(AdminGuard.name(in:))),
+            token: reader.read(Settings.adminToken))
         loops = reader.read(Settings.loops)
         connectionsMax = reader.read(Settings.connectionsMax)
         connectionsPerAddressMax = reader.read(Settings.connectionsPerAddressMax)

@@ -4,7 +4,8 @@
 enum Settings {
     /// The whole table, chapter by chapter, in the order in which it is documented.
     static let table: [SettingRow] = [
-        port.row, host.row, adminListen.row, loops.row, connectionsMax.row, connectionsPerAddressMax.row,
+        port.row, host.row, adminListen.row, adminHosts.row, adminToken.row, loops.row, connectionsMax.row,
+        connectionsPerAddressMax.row,
         headDeadline.row,
         bodyDeadline.row, idleTimeout.row, shutdownDeadline.row,
         tlsCertFile.row, tlsKeyFile.row, tlsHandshakeDeadline.row,
@@ -42,6 +43,16 @@ enum Settings {
         "Where Prometheus finds /metrics; docs/METRICS.md. relay revoke asks there, too. Whoever reaches it sees counts of every app, so keep it from "
             + "strangers. Relays on one machine need a port each; port 0 takes any free one. "
             + "If the default is in use, the relay logs a warning and starts without it.")
+    static let adminHosts = Setting(
+        "RELAY_ADMIN_HOSTS", .server, optional: .hostNames,
+        unset: "localhost, IP addresses, names without a dot",
+        "Domain names under which the admin listener is asked, separated by commas. It refuses other domains, so that no "
+            + "web page can read it by DNS rebinding.")
+    static let adminToken = Setting(
+        "RELAY_ADMIN_TOKEN", .server, optional: .adminToken, unset: "the admin listener asks for none",
+        secret: true,
+        users: [.serve, .revoke],
+        "The bearer token for /metrics and relay revoke on the admin listener; /health and /ready need none.")
     static let loops = Setting(
         "RELAY_LOOPS", .server, optional: .integer(1...64), unset: "one per core, at most 8",
         "Event loops. Each is a thread with its own listener and its own connections to APNs.")
