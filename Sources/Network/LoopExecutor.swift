@@ -12,6 +12,8 @@ import Glibc
 /// `incoming` is behind a lock; everything else is used by the loop's thread alone.
 @safe final class LoopExecutor: SerialExecutor, TaskExecutor, @unchecked Sendable {  // why: the line above
     static let jobsPerTurn = 512
+    /// How long work that was put off may take in one turn; what is left waits for the next, in its order.
+    static let postponedPerTurn = Duration.milliseconds(2)
     static let readBufferBytes = 64 * 1024
 
     private enum Work {
@@ -39,7 +41,7 @@ import Glibc
     private var ready: [Work] = []
     private var running: [Work] = []
     private var turnEnd: [() -> Void] = []
-    private var nextTurn: [() -> Void] = []
+    private var nextTurn = PostponedWork()
     private var cachedNow: MonotonicTime?
 
     init(label: String, timers: TimerPrecision) {
@@ -113,9 +115,7 @@ import Glibc
         // What is called after the wait must not see the time from before it.
         cachedNow = nil
         unsafe event_base_loop(base, wait ? EVLOOP_ONCE : EVLOOP_ONCE | EVLOOP_NONBLOCK)
-        let postponed = nextTurn
-        nextTurn = []
-        for item in postponed { item() }
+        runPostponed()
         return true
     }
 
@@ -148,6 +148,18 @@ import Glibc
             let work = turnEnd
             turnEnd = []
             for item in work { item() }
+        }
+    }
+
+    private func runPostponed() {
+        // What is put off meanwhile is for the next turn.
+        var left = nextTurn.count
+        guard left > 0 else { return }
+        let end = MonotonicTime.current + Self.postponedPerTurn
+        while left > 0, let work = nextTurn.takeFirst() {
+            work()
+            left -= 1
+            if MonotonicTime.current >= end { return }
         }
     }
 
@@ -234,6 +246,31 @@ import Glibc
     func checkIsolated() { preconditionOnLoop() }
 
     func isIsolatingCurrentContext() -> Bool? { isCurrent }
+}
+
+/// Work in its order, taken one by one.
+private struct PostponedWork {
+    private var items: [(() -> Void)?] = []
+    private var start = 0
+
+    var count: Int { items.count - start }
+    var isEmpty: Bool { count == 0 }
+
+    mutating func append(_ work: @escaping () -> Void) { items.append(work) }
+
+    mutating func takeFirst() -> (() -> Void)? {
+        guard start < items.count else { return nil }
+        let first = items[start].take()
+        start += 1
+        if start == items.count {
+            items.removeAll(keepingCapacity: items.count <= 256)
+            start = 0
+        } else if start >= 1024 && start > items.count / 2 {
+            items.removeFirst(start)
+            start = 0
+        }
+        return first
+    }
 }
 
 private final class ThreadStart {
