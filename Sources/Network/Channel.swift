@@ -5,12 +5,7 @@ import Glibc
 ///
 /// Writes are gathered and leave once a turn. The channel holds itself and its handler until it has closed.
 @safe package final class Channel {
-    /// Bytes that one channel reads from its socket in one turn, so that no peer keeps the loop to itself.
-    static let readBytesPerTurn = 64 * 1024
-    /// Reads of one channel in one turn, each of one TLS record at most: a record has its price even if it carries one byte.
-    static let readsPerTurn = 64
-
-    private enum State {
+    enum State {
         case connecting, handshaking, open
         /// The last bytes leave, what comes in is dropped.
         case closing
@@ -33,17 +28,17 @@ import Glibc
     /// The most bytes that the handler is given at once; at least 1.
     package var receiveBytesMax = LoopExecutor.readBufferBytes
 
-    private var state: State
-    private var transport: Transport?
-    private var events: SocketEvents?
+    var state: State
+    var transport: Transport?
+    var events: SocketEvents?
     private var output = OutputBuffer()
     private var timer: Timer?
     private var itself: Channel?
     private var isFlushPut = false
     /// The next turn goes on with reading or with the handshake; events until then change nothing.
-    private var hasTurn = false
-    private var isPaused = false
-    private var hasEnded = false
+    var hasTurn = false
+    var isPaused = false
+    var hasEnded = false
     private var wasFull = false
     private var closeDeadline: Duration?
 
@@ -129,20 +124,6 @@ import Glibc
     /// Hands bytes to the system at once; see ``send(_:)-(UnsafeRawBufferPointer)``.
     package func send(_ bytes: [UInt8]) {
         unsafe bytes.withUnsafeBytes { unsafe send($0) }
-    }
-
-    /// Stops reading, so that the peer is held back by TCP.
-    package func pauseReading() {
-        isPaused = true
-        events?.setReading(false)
-    }
-
-    /// Reads again after ``pauseReading()``.
-    package func resumeReading() {
-        guard isPaused else { return }
-        isPaused = false
-        // What OpenSSL has read ahead makes no socket readable, so look once without an event.
-        loop.atTurnEnd { [self] in readable() }
     }
 
     /// Lets the waiting bytes leave, ends this side in order and waits for the peer to do so too.
@@ -240,73 +221,6 @@ import Glibc
         }
     }
 
-    /// Reads what is there, up to the bounds of a turn.
-    private func readable() {
-        let bytesMax = (transport?.recordBytesReceived ?? 0) + Self.readBytesPerTurn
-        var readsLeft = Self.readsPerTurn
-        while (state == .open && !isPaused || state == .closing) && !hasEnded {
-            let (filled, last) = fillReadBuffer(&readsLeft, bytesMax: bytesMax)
-            if filled > 0 && state == .open {
-                unsafe handler?.channel(
-                    self, received: UnsafeRawBufferPointer(rebasing: loop.reactor.readBuffer[..<filled]))
-            }
-            switch last {
-            case .bytes: break
-            case .needsRead: return armRead()
-            case .needsWrite:
-                events?.setWriting(true)
-                return armRead()
-            case .end: return readEnded()
-            case .failed(let reason): return finish(reason)
-            }
-            guard readsLeft > 0, (transport?.recordBytesReceived ?? 0) < bytesMax else {
-                return atNextTurn { $0.readable() }
-            }
-        }
-    }
-
-    /// Fills the loop's buffer as far as the handler takes bytes at once, and returns how the last read ended.
-    ///
-    /// `.bytes` means that there may be more.
-    private func fillReadBuffer(_ readsLeft: inout Int, bytesMax: Int) -> (filled: Int, last: TransportResult)
-    {
-        let buffer = unsafe loop.reactor.readBuffer
-        let room = min(buffer.count, max(1, receiveBytesMax))
-        var filled = 0
-        repeat {
-            let part = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled..<room])
-            guard let result = unsafe transport?.read(into: part) else { return (filled, .needsRead) }
-            guard case .bytes(let count) = result else { return (filled, result) }
-            filled += count
-            readsLeft -= 1
-            // Level-triggered events tell of more: a read that finds nothing would cost a system call a turn.
-            if transport?.mayHaveMore(after: count) != true { return (filled, .needsRead) }
-        } while filled < room && readsLeft > 0 && (transport?.recordBytesReceived ?? 0) < bytesMax
-        return (filled, .bytes(filled))
-    }
-
-    /// Does work that begins with reading once other channels have had their turn.
-    private func atNextTurn(_ work: @escaping (Channel) -> Void) {
-        guard !hasTurn else { return }
-        hasTurn = true
-        // Level-triggered, the event would come again and again until then.
-        events?.setReading(false)
-        loop.atNextTurn { [self] in
-            hasTurn = false
-            work(self)
-        }
-    }
-
-    private func readEnded() {
-        hasEnded = true
-        events?.setReading(false)
-        switch state {
-        case .open: handler?.channelReadEnded(self)
-        case .closing: flush()
-        case .connecting, .handshaking, .closed: break
-        }
-    }
-
     /// Hands the system what it takes now.
     package func flush() {
         guard state == .open || state == .closing, transport != nil else { return }
@@ -346,11 +260,6 @@ import Glibc
             handler = nil
             itself = nil
         }
-    }
-
-    private func armRead() {
-        guard !isPaused || state == .closing, !hasEnded else { return }
-        events?.setReading(true)
     }
 }
 

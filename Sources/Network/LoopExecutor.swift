@@ -12,8 +12,10 @@ import Glibc
 /// `incoming` is behind a lock; everything else is used by the loop's thread alone.
 @safe final class LoopExecutor: SerialExecutor, TaskExecutor, @unchecked Sendable {  // why: the line above
     static let jobsPerTurn = 512
-    /// How long work that was put off may take in one turn; what is left waits for the next, in its order.
-    static let postponedPerTurn = Duration.milliseconds(2)
+    /// How long work that was put off may take in one turn: as long as the rest of the turn, within these bounds.
+    ///
+    /// What is left waits for the next turn, in its order.
+    static let postponedPerTurn = Duration.milliseconds(2)...Duration.milliseconds(20)
     static let readBufferBytes = 64 * 1024
 
     private enum Work {
@@ -102,6 +104,8 @@ import Glibc
     /// One turn; false when the loop has been stopped and nothing is left to run.
     private func runTurn() -> Bool {
         cachedNow = nil
+        // With work put off the turn doesn't wait for events, so that all its time is work.
+        let began = nextTurn.isEmpty ? nil : MonotonicTime.current
         var budget = Self.jobsPerTurn
         var isStopped = false
         repeat {
@@ -115,7 +119,7 @@ import Glibc
         // What is called after the wait must not see the time from before it.
         cachedNow = nil
         unsafe event_base_loop(base, wait ? EVLOOP_ONCE : EVLOOP_ONCE | EVLOOP_NONBLOCK)
-        runPostponed()
+        runPostponed(since: began)
         return true
     }
 
@@ -151,11 +155,14 @@ import Glibc
         }
     }
 
-    private func runPostponed() {
+    private func runPostponed(since began: MonotonicTime?) {
         // What is put off meanwhile is for the next turn.
         var left = nextTurn.count
         guard left > 0 else { return }
-        let end = MonotonicTime.current + Self.postponedPerTurn
+        let now = MonotonicTime.current
+        let share = began.map { now.since($0) } ?? .zero
+        let bounds = Self.postponedPerTurn
+        let end = now + min(max(share, bounds.lowerBound), bounds.upperBound)
         while left > 0, let work = nextTurn.takeFirst() {
             work()
             left -= 1
@@ -246,31 +253,6 @@ import Glibc
     func checkIsolated() { preconditionOnLoop() }
 
     func isIsolatingCurrentContext() -> Bool? { isCurrent }
-}
-
-/// Work in its order, taken one by one.
-private struct PostponedWork {
-    private var items: [(() -> Void)?] = []
-    private var start = 0
-
-    var count: Int { items.count - start }
-    var isEmpty: Bool { count == 0 }
-
-    mutating func append(_ work: @escaping () -> Void) { items.append(work) }
-
-    mutating func takeFirst() -> (() -> Void)? {
-        guard start < items.count else { return nil }
-        let first = items[start].take()
-        start += 1
-        if start == items.count {
-            items.removeAll(keepingCapacity: items.count <= 256)
-            start = 0
-        } else if start >= 1024 && start > items.count / 2 {
-            items.removeFirst(start)
-            start = 0
-        }
-        return first
-    }
 }
 
 private final class ThreadStart {

@@ -51,8 +51,12 @@ private func messageReceived(
     _ ssl: OpaquePointer?, _ context: UnsafeMutableRawPointer?
 ) {
     guard isWritten == 0, let context = unsafe context else { return }
-    let inbound = unsafe Unmanaged<TLSInboundCount>.fromOpaque(context).takeUnretainedValue()
-    unsafe inbound.note(kind, UnsafeRawBufferPointer(start: bytes, count: count))
+    // Without a reference count: this is called for every record.
+    let isExceeded = unsafe Unmanaged<TLSInboundCount>.fromOpaque(context)._withUnsafeGuaranteedRef {
+        inbound in
+        unsafe inbound.note(kind, UnsafeRawBufferPointer(start: bytes, count: count))
+        return inbound.isExceeded
+    }
     // As if the peer had ended the connection: OpenSSL looks at this before it takes the next record.
-    if inbound.isExceeded { unsafe SSL_set_shutdown(ssl, SSL_get_shutdown(ssl) | SSL_RECEIVED_SHUTDOWN) }
+    if isExceeded { unsafe SSL_set_shutdown(ssl, SSL_get_shutdown(ssl) | SSL_RECEIVED_SHUTDOWN) }
 }

@@ -94,6 +94,24 @@ struct TLSFloodTests {
         }
     }
 
+    @Test("A server keeps nothing of clients that are gone, even if they take no tickets")
+    func noSessionCache() async throws {
+        let files = try CertificateFiles()
+        try await withLoop { loop in
+            let context = try TLSServerContext(
+                certificateFile: files.certificate, keyFile: files.key, alpn: [])
+            let server = Recorder()
+            let (listener, endpoint) = try ChannelTests.listen(on: loop, tls: context) { _ in server }
+            let peer = TLSPeer(version: TLS1_2_VERSION, tickets: false) { $0.send([0x78], recordBytes: 1) }
+            let channel = Channel.connect(
+                to: endpoint, tls: nil, on: loop, timeout: .seconds(5), handler: peer)
+            _ = await server.wait(on: loop) { $0.closed != nil || !$0.bytes.isEmpty }
+            #expect(SSL_CTX_ctrl(context.current.context, SSL_CTRL_SESS_NUMBER, 0, nil) == 0)
+            channel.close()
+            listener.close()
+        }
+    }
+
     @Test("A peer that sends a byte in each record gets a few records read a turn")
     func tinyRecords() async throws {
         let files = try CertificateFiles()

@@ -17,7 +17,7 @@ final class TLSPeer: ChannelHandler {
 
     /// A client, or a server with a certificate; `version` is the only one it offers.
     init(
-        serverFiles files: CertificateFiles? = nil, version: Int32 = TLS1_3_VERSION,
+        serverFiles files: CertificateFiles? = nil, version: Int32 = TLS1_3_VERSION, tickets: Bool = true,
         onHandshake: @escaping (TLSPeer) -> Void
     ) {
         self.onHandshake = onHandshake
@@ -25,6 +25,7 @@ final class TLSPeer: ChannelHandler {
         SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(version), nil)
         SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(version), nil)
         SSL_CTX_set_cipher_list(context, TLS12Records.cipherName)
+        if !tickets { SSL_CTX_set_options(context, UInt64(1) << 14) }  // SSL_OP_NO_TICKET, a macro
         if let files {
             SSL_CTX_use_certificate_file(context, files.certificate, SSL_FILETYPE_PEM)
             SSL_CTX_use_PrivateKey_file(context, files.key, SSL_FILETYPE_PEM)
