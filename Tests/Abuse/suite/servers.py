@@ -1,6 +1,10 @@
 """The servers under attack: the relay, and nginx with limits like the relay's."""
 
+import os
+import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 from harness.programs import start_relay, start_simulator
 from harness.workplace import free_port
@@ -54,7 +58,7 @@ class Servers:
         self.workplace = workplace
         self.files = allow_descriptors()
         if self.files < CONNECTIONS + SPARE_DESCRIPTORS:
-            raise SystemExit(f"This takes {CONNECTIONS + SPARE_DESCRIPTORS} open files a process: raise `ulimit -Hn`")
+            sys.exit(f"This takes {CONNECTIONS + SPARE_DESCRIPTORS} open files a process: raise `ulimit -Hn`")
         directory = workplace.directory
         self.attacker = directory / "tls"
         subprocess.run(
@@ -85,7 +89,7 @@ class Servers:
         (directory / "nginx.conf").write_text(NGINX.format(
             host=HOST, port=port, tls_port=tls_port, back_port=back_port, workers=WORKERS, files=self.files,
             worker_connections=CONNECTIONS // WORKERS, per_address=PER_ADDRESS))
-        command = ["nginx", "-p", directory, "-e", "nginx-error.log", "-c", "nginx.conf"]
+        command = [_nginx(), "-p", directory, "-e", "nginx-error.log", "-c", "nginx.conf"]
         server = self.workplace.serve(command, port)
         return server, self._target(tls_port if case.tls else port)
 
@@ -94,5 +98,10 @@ class Servers:
 
 
 def _source():
-    from pathlib import Path
     return Path(__file__).resolve().parent.parent / "tls.c"
+
+
+def _nginx():
+    # Debian installs it where only root looks for programs.
+    program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+    return program or sys.exit("nginx is not installed: ./dev abuse installs it")
