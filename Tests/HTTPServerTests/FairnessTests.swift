@@ -5,13 +5,31 @@ import Testing
 /// What one client may take from the others.
 @Suite(.timeLimit(.minutes(1)))
 struct FairnessTests {
-    /// Counts the requests that handlers have answered.
+    /// Counts the requests that handlers have answered, in all and in each turn of a loop.
     private final class Counter: Sendable {
-        private let count = Lock(0)
+        private struct State {
+            var all = 0
+            var inTurn = 0
+            var inTurnMax = 0
+        }
 
-        var value: Int { count.withLock { $0 } }
+        /// The loop that handlers run on; without it turns are not told apart.
+        let loop = Lock<EventLoop?>(nil)
+        private let state = Lock(State())
 
-        func add() { count.withLock { $0 += 1 } }
+        var value: Int { state.withLock(\.all) }
+        var inTurnMax: Int { state.withLock(\.inTurnMax) }
+
+        func add() {
+            let isFirst = state.withLock { state in
+                state.all += 1
+                state.inTurn += 1
+                state.inTurnMax = max(state.inTurnMax, state.inTurn)
+                return state.inTurn == 1
+            }
+            guard isFirst else { return }
+            loop.withLock { $0 }?.atTurnEnd { [self] in state.withLock { $0.inTurn = 0 } }
+        }
     }
 
     private static let request = "GET /count HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -29,6 +47,7 @@ struct FairnessTests {
     func pipelining() async throws {
         let counter = Counter()
         try await serving(counting(counter)) { loop, serving in
+            counter.loop.withLock { $0 = loop }
             let greedy = try await serving.client(on: loop)
             let modest = try await serving.client(on: loop)
             let count = 5_000
@@ -38,6 +57,8 @@ struct FairnessTests {
             _ = try await modest.answer(on: loop)
             #expect(counter.value < 1_000, "\(counter.value) requests were answered first")
             for _ in 1..<count { _ = try await greedy.answer(on: loop) }
+            // At an event, and once more when the others have had their turn.
+            #expect(counter.inTurnMax <= 8, "\(counter.inTurnMax) requests in one turn")
             greedy.close()
             modest.close()
         }
@@ -62,8 +83,10 @@ struct FairnessTests {
                 handled = counter.value
                 await pause(.milliseconds(50), on: loop)
             }
-            // What the sockets of both sides hold, and one answer more.
+            // The sockets of both sides hold a few answers, and the server holds one beside the requests ahead.
             #expect(handled * body.count < 1_500_000, "\(handled) answers were made")
+            let held = body.count + 2 * Limits().readAheadBytesMax
+            #expect((body.count / 2...held).contains(serving.ledger.memoryBytes))
             client.close()
         }
     }
