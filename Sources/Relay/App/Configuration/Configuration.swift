@@ -127,6 +127,7 @@ struct ServerConfiguration: Sendable {
     var loops: Int?
     var connectionsMax: Int
     var connectionsPerAddressMax: Int
+    var connectionsMemoryMiB: Int
     var trustedProxies: TrustedProxies
     var headDeadline: Duration
     var bodyDeadline: Duration
@@ -145,6 +146,7 @@ struct ServerConfiguration: Sendable {
         loops = reader.read(Settings.loops)
         connectionsMax = reader.read(Settings.connectionsMax)
         connectionsPerAddressMax = reader.read(Settings.connectionsPerAddressMax)
+        connectionsMemoryMiB = reader.read(Settings.connectionsMemory)
         trustedProxies = TrustedProxies(reader.read(Settings.trustedProxies) ?? [])
         headDeadline = reader.read(Settings.headDeadline)
         bodyDeadline = reader.read(Settings.bodyDeadline)
