@@ -112,6 +112,19 @@ struct TLSFloodTests {
         }
     }
 
+    @Test("TLS 1.2 is offered with authenticated encryption only")
+    func ciphers() throws {
+        let files = try CertificateFiles()
+        let context = try TLSServerContext(
+            certificateFile: files.certificate, keyFile: files.key, alpn: [])
+        let ciphers = SSL_CTX_get_ciphers(context.current.context)
+        let names = (0..<OPENSSL_sk_num(ciphers)).map {
+            String(cString: SSL_CIPHER_get_name(OpaquePointer(OPENSSL_sk_value(ciphers, $0))))
+        }
+        #expect(names.contains("ECDHE-ECDSA-AES128-GCM-SHA256"))
+        #expect(names.allSatisfy { $0.contains("GCM") || $0.contains("CHACHA20") }, "\(names)")
+    }
+
     @Test("A peer that sends a byte in each record gets a few records read a turn")
     func tinyRecords() async throws {
         let files = try CertificateFiles()
