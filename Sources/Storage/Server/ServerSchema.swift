@@ -31,10 +31,11 @@ struct ServerSchema<Connection: SQLConnection> {
                 """))
         let isBegun = tables.contains("relay_schema")
         if isBegun, case let version = try version(), version > 0 { return .relay(version: version) }
-        // Where DDL commits by itself the first step may have ended in its middle: the tables say what is to be done,
-        // and its statements do no harm to what they did before.
+        // Where each DDL statement commits by itself, an earlier attempt may have stopped in the middle of the first
+        // step. The tables tell which variant of the step to run; its statements are harmless when run again.
         let ours = tables.subtracting(["relay_schema"])
         if ours.isEmpty || (isBegun && ours.count < adoptedColumns.count) { return .empty }
+        if isBegun, try !isKeyedByID() { return .empty }
         for (table, columns) in adoptedColumns {
             let found = try connection.texts(
                 """
@@ -47,6 +48,16 @@ struct ServerSchema<Connection: SQLConnection> {
             }
         }
         return .adoptable
+    }
+
+    /// Whether `device_registration` has OpenCode's key, which is `id`; in the relay's own table `id` is in no key.
+    private func isKeyedByID() throws(SQLFailure) -> Bool {
+        try connection.integer(
+            """
+            SELECT count(*) FROM information_schema.key_column_usage
+            WHERE table_schema = \(Connection.dialect.currentSchema)
+            AND table_name = 'device_registration' AND column_name = 'id'
+            """) != 0
     }
 
     /// The version that the steps have reached; only where `relay_schema` is.
