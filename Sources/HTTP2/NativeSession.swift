@@ -202,8 +202,8 @@ import CNghttp2
 extension NativeSession {
     /// The eight bytes of a PING frame as the number that `submitPing` was given.
     static func pingValue(_ frame: UnsafePointer<nghttp2_frame>) -> UInt64 {
-        var opaque = unsafe frame.pointee.ping.opaque_data
-        return unsafe withUnsafeBytes(of: &opaque) {
+        // Not through the address of a variable: Swift 6.3 may drop the store to it (decision 0017).
+        unsafe withUnsafeBytes(of: frame.pointee.ping.opaque_data) {
             unsafe UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self))
         }
     }

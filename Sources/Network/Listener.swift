@@ -111,15 +111,8 @@ import Glibc
 
     fileprivate func acceptReady(limit: Int) {
         for _ in 0..<limit {
-            var storage = sockaddr_storage()
-            var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-            var remote: SocketAddress?
-            let accepted = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
-                unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
-                    let accepted = unsafe relay_accept(descriptor, raw, &length)
-                    if accepted >= 0 { unsafe remote = SocketAddress(raw) }
-                    return accepted
-                }
+            let (accepted, remote) = unsafe SocketAddress.written { address, length in
+                unsafe relay_accept(descriptor, address, length)
             }
             guard accepted >= 0 else {
                 let code = errno

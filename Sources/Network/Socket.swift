@@ -23,25 +23,12 @@ func setOption(_ descriptor: Int32, _ level: Int32, _ name: Int32, _ value: Int3
 
 /// The address of this side of a socket.
 func localSocketAddress(_ descriptor: Int32) -> SocketAddress? {
-    unsafe socketAddress(descriptor, relay_getsockname)
+    unsafe SocketAddress.written { address, length in unsafe relay_getsockname(descriptor, address, length) }.address
 }
 
 /// The address of the other side of a connected socket.
 func peerSocketAddress(_ descriptor: Int32) -> SocketAddress? {
-    unsafe socketAddress(descriptor, relay_getpeername)
-}
-
-private func socketAddress(
-    _ descriptor: Int32,
-    _ call: (Int32, UnsafeMutablePointer<sockaddr>?, UnsafeMutablePointer<socklen_t>?) -> Int32
-) -> SocketAddress? {
-    var storage = sockaddr_storage()
-    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-    return unsafe withUnsafeMutablePointer(to: &storage) { pointer in
-        unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
-            unsafe call(descriptor, raw, &length) == 0 ? SocketAddress(raw) : nil
-        }
-    }
+    unsafe SocketAddress.written { address, length in unsafe relay_getpeername(descriptor, address, length) }.address
 }
 
 /// The error that a socket holds after connecting, 0 when it stands.

@@ -93,37 +93,50 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     package var description: String { isIPv4 ? "\(host):\(port)" : "[\(host)]:\(port)" }
 
     private var ipv6: in6_addr {
-        var address = in6_addr()
-        unsafe withUnsafeMutableBytes(of: &address) { bytes in
-            unsafe bytes.storeBytes(of: high.bigEndian, toByteOffset: 0, as: UInt64.self)
-            unsafe bytes.storeBytes(of: low.bigEndian, toByteOffset: 8, as: UInt64.self)
+        func halves(_ number: UInt64) -> (UInt32, UInt32) {
+            (UInt32(truncatingIfNeeded: number >> 32).bigEndian, UInt32(truncatingIfNeeded: number).bigEndian)
         }
-        return address
+        let (first, second) = halves(high)
+        let (third, fourth) = halves(low)
+        return in6_addr(__in6_u: .init(__u6_addr32: (first, second, third, fourth)))
     }
 
     var family: Int32 { isIPv4 ? AF_INET : AF_INET6 }
 
     /// Calls `body` with the address as the C structure that system calls take.
     func withSockaddr<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
-        var storage = sockaddr_storage()
-        return unsafe withUnsafeMutableBytes(of: &storage) { bytes in
-            let size: Int
-            if isIPv4 {
-                let v4 = sockaddr_in(
-                    sin_family: sa_family_t(AF_INET), sin_port: port.bigEndian,
-                    sin_addr: in_addr(s_addr: UInt32(truncatingIfNeeded: low).bigEndian),
-                    sin_zero: (0, 0, 0, 0, 0, 0, 0, 0))
-                size = MemoryLayout<sockaddr_in>.size
-                unsafe bytes.storeBytes(of: v4, as: sockaddr_in.self)
-            } else {
-                let v6 = sockaddr_in6(
-                    sin6_family: sa_family_t(AF_INET6), sin6_port: port.bigEndian, sin6_flowinfo: 0,
-                    sin6_addr: ipv6, sin6_scope_id: scope)
-                size = MemoryLayout<sockaddr_in6>.size
-                unsafe bytes.storeBytes(of: v6, as: sockaddr_in6.self)
+        func lend<Address>(_ address: Address) -> Result {
+            unsafe withUnsafePointer(to: address) { pointer in
+                unsafe body(
+                    UnsafeRawPointer(pointer).assumingMemoryBound(to: sockaddr.self),
+                    socklen_t(MemoryLayout<Address>.size))
             }
-            guard let base = bytes.baseAddress else { fatalError("a structure has an address") }
-            return unsafe body(UnsafeRawPointer(base).assumingMemoryBound(to: sockaddr.self), socklen_t(size))
+        }
+        guard isIPv4 else {
+            return lend(
+                sockaddr_in6(
+                    sin6_family: sa_family_t(AF_INET6), sin6_port: port.bigEndian, sin6_flowinfo: 0,
+                    sin6_addr: ipv6, sin6_scope_id: scope))
+        }
+        return lend(
+            sockaddr_in(
+                sin_family: sa_family_t(AF_INET), sin_port: port.bigEndian,
+                sin_addr: in_addr(s_addr: UInt32(truncatingIfNeeded: low).bigEndian),
+                sin_zero: (0, 0, 0, 0, 0, 0, 0, 0)))
+    }
+
+    /// What a system call such as `accept` returned, and the address that it wrote; nil unless it returned 0 or more.
+    static func written(
+        by call: (UnsafeMutablePointer<sockaddr>?, UnsafeMutablePointer<socklen_t>?) -> Int32
+    ) -> (status: Int32, address: SocketAddress?) {
+        let size = MemoryLayout<sockaddr_storage>.size
+        let alignment = MemoryLayout<sockaddr_storage>.alignment
+        return unsafe withUnsafeTemporaryAllocation(byteCount: size, alignment: alignment) { memory in
+            let raw = unsafe memory.baseAddress?.assumingMemoryBound(to: sockaddr.self)
+            var length = socklen_t(size)
+            let status = unsafe call(raw, &length)
+            guard status >= 0, let raw = unsafe raw else { return (status, nil) }
+            return (status, unsafe SocketAddress(raw))
         }
     }
 }

@@ -7,8 +7,8 @@ package struct Digest256: Hashable, Sendable {
     /// How many characters its hexadecimal form has.
     package static let hexCount = 64
 
-    // The digest's bytes in their order, each word big-endian, so that words print from the high end.
-    let words: SIMD4<UInt64>
+    // The digest's bytes in order; each word is read as big-endian, so that it prints from its high end.
+    let words: Words256
 
     /// The SHA-256 of some bytes.
     package init(of bytes: [UInt8]) {
@@ -24,20 +24,21 @@ package struct Digest256: Hashable, Sendable {
         }
     }
 
-    // `compute` writes 32 bytes to where it is told and says whether it could.
+    // `compute` writes 32 bytes at the pointer and returns whether it succeeded.
     private init(_ compute: (UnsafeMutablePointer<UInt8>?) -> Bool) {
-        var raw = SIMD4<UInt64>()
-        let done = unsafe withUnsafeMutableBytes(of: &raw) { buffer in
-            unsafe compute(buffer.baseAddress?.assumingMemoryBound(to: UInt8.self))
+        words = unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.byteCount) { bytes in
+            // Only a machine without memory fails here; going on without a digest would mix tenants.
+            precondition(unsafe compute(bytes.baseAddress), "OpenSSL could not compute a digest")
+            let raw = UnsafeRawBufferPointer(bytes)
+            return Words256 { word in
+                UInt64(bigEndian: unsafe raw.loadUnaligned(fromByteOffset: 8 * word, as: UInt64.self))
+            }
         }
-        // Only a machine without memory gets here; going on without a digest would mix tenants.
-        precondition(done, "OpenSSL could not compute a digest")
-        words = SIMD4(raw[0].bigEndian, raw[1].bigEndian, raw[2].bigEndian, raw[3].bigEndian)
     }
 
     /// The digest that 64 lower-case hexadecimal characters stand for; nil for anything else.
     package init?(hex: some Sequence<UInt8>) {
-        var words = SIMD4<UInt64>()
+        var words = Words256()
         var count = 0
         for character in hex {
             guard count < Self.hexCount, let nibble = Self.nibble(of: character) else { return nil }
@@ -63,7 +64,9 @@ package struct Digest256: Hashable, Sendable {
     }
 
     private func write(into buffer: UnsafeMutableBufferPointer<UInt8>) {
-        for word in 0..<4 { unsafe Hex.write(words[word], digits: 0..<16, to: buffer, at: 16 * word) }
+        for word in 0..<Words256.count {
+            unsafe Hex.write(words[word], digits: 0..<16, to: buffer, at: 16 * word)
+        }
     }
 
     private static func nibble(of character: UInt8) -> UInt8? {
@@ -72,6 +75,53 @@ package struct Digest256: Hashable, Sendable {
         case 0x61...0x66: character - 0x57
         default: nil
         }
+    }
+}
+
+/// Four 64-bit words: a digest, or a sum of digests.
+///
+/// Not `SIMD4<UInt64>`, which is aligned to 32 bytes: async functions of Swift 6.3 support 16 (decision 0017).
+struct Words256: Hashable, Sendable {
+    static let count = 4
+
+    private var first: UInt64 = 0
+    private var second: UInt64 = 0
+    private var third: UInt64 = 0
+    private var fourth: UInt64 = 0
+
+    /// Four zeros.
+    init() {}
+
+    /// The words that `word` returns for 0 to 3.
+    init(_ word: (Int) -> UInt64) {
+        first = word(0)
+        second = word(1)
+        third = word(2)
+        fourth = word(3)
+    }
+
+    subscript(index: Int) -> UInt64 {
+        get {
+            switch index {
+            case 0: first
+            case 1: second
+            case 2: third
+            default: fourth
+            }
+        }
+        set {
+            switch index {
+            case 0: first = newValue
+            case 1: second = newValue
+            case 2: third = newValue
+            default: fourth = newValue
+            }
+        }
+    }
+
+    /// Adds word by word, each modulo 2^64.
+    static func &+= (sum: inout Words256, other: Words256) {
+        for word in 0..<count { sum[word] &+= other[word] }
     }
 }
 

@@ -40,8 +40,7 @@ package struct SecretKey: Hashable, Sendable, CustomStringConvertible {
 
     /// The hash that new rows get.
     package let primary: SecretHash
-    // In place, because a key is copied for every call; and with an array here unoptimised code of Swift 6.3 frees a
-    // task's memory in the wrong order ("freed pointer was not the last allocation").
+    // Stored in place, because a key is copied for every call.
     private let firstLegacy: SecretHash?
     private let secondLegacy: SecretHash?
 

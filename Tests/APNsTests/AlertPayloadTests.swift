@@ -46,7 +46,7 @@ private func isShortened(_ text: String, from original: String) -> Bool {
     return scalars == kept.count && original.unicodeScalars.starts(with: kept)
 }
 
-@Suite("The payload of an alert")
+@Suite("The payload of an alert", .timeLimit(.minutes(2)))
 struct AlertPayloadTests {
     @Test("it holds the app's facts three times and the texts once, in the documented order")
     func shape() {
@@ -188,7 +188,7 @@ struct AlertPayloadTests {
     }
 }
 
-@Suite("Shortening")
+@Suite("Shortening", .timeLimit(.minutes(2)))
 struct ShorteningTests {
     @Test("a text is cut between characters, never inside one")
     func boundaries() {

@@ -11,7 +11,7 @@ private func rejection(status: Int, body: String) throws -> Rejection {
 
 private struct WrongOutcome: Error {}
 
-@Suite("Answers of APNs")
+@Suite("Answers of APNs", .timeLimit(.minutes(2)))
 struct AnswerTests {
     let id = "0193a1b2-0000-7000-8000-000000000001"
 
@@ -89,7 +89,7 @@ struct AnswerTests {
     }
 }
 
-@Suite("Reasons")
+@Suite("Reasons", .timeLimit(.minutes(2)))
 struct ReasonTests {
     @Test(
         "each documented reason is found by its word and comes with its status",

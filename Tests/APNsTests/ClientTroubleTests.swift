@@ -285,7 +285,12 @@ struct ClientTroubleTests {
     @Test("a push without an answer ends after its time, and the connection goes on")
     func timeout() async throws {
         try await withLoop { loop in
-            let fixture = try ClientFixture(on: loop) { $0.pushTimeout = .seconds(2) }
+            // A PING at the same moment would keep the next push off this connection until it is answered.
+            let fixture = try ClientFixture(on: loop) {
+                $0.pushTimeout = .seconds(2)
+                $0.silenceBeforePing = .seconds(30)
+                $0.silenceMax = .seconds(60)
+            }
             fixture.server.onRequest = { incoming in
                 if incoming.id.hasSuffix("9") { incoming.swallow() } else { incoming.answer() }
             }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import APNs
 
-@Suite("When connections fail")
+@Suite("When connections fail", .timeLimit(.minutes(2)))
 struct PoolFailureTests {
     @Test("failed attempts are put off longer and longer, up to the bound, and with jitter")
     func backoff() {

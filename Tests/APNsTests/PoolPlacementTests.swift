@@ -3,7 +3,7 @@ import Testing
 
 @testable import APNs
 
-@Suite("Where a push goes")
+@Suite("Where a push goes", .timeLimit(.minutes(2)))
 struct PoolPlacementTests {
     @Test("the first push opens a connection and waits for it; no second one is opened meanwhile")
     func firstPush() {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import APNs
 
-@Suite("GOAWAY, refusals and silence")
+@Suite("GOAWAY, refusals and silence", .timeLimit(.minutes(2)))
 struct PoolRetirementTests {
     @Test("a connection that went away takes nothing more; its moved pushes go to a new one at once")
     func goAway() {

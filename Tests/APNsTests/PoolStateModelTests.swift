@@ -221,7 +221,7 @@ private struct Model {
     }
 }
 
-@Suite("The pool against servers that do anything")
+@Suite("The pool against servers that do anything", .timeLimit(.minutes(2)))
 struct PoolStateModelTests {
     @Test(
         "bounds hold at every step, and when the servers are well again every push gets its end",

@@ -20,7 +20,7 @@ private func problem(of text: String) -> SigningKeyError? {
     }
 }
 
-@Suite("Signing keys")
+@Suite("Signing keys", .timeLimit(.minutes(2)))
 struct SigningKeyTests {
     @Test("a .p8 file is taken as it is, in one line with \\n, quoted, indented, with CR LF, or in base64")
     func forms() throws {
@@ -115,7 +115,7 @@ struct SigningKeyTests {
     }
 }
 
-@Suite("Provider tokens")
+@Suite("Provider tokens", .timeLimit(.minutes(2)))
 struct ProviderTokenTests {
     let key: TestKey
     let source: ProviderTokenSource

@@ -1,7 +1,7 @@
 import APNs
 import Testing
 
-@Suite("The parts of a push")
+@Suite("The parts of a push", .timeLimit(.minutes(2)))
 struct PushTests {
     @Test("hexadecimal of even length is a device token, in lower case")
     func deviceTokens() {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTP2
 
-@Suite("The memory of a session's frames")
+@Suite("The memory of a session's frames", .timeLimit(.minutes(2)))
 struct FrameMemoryTests {
     /// A block and what was written all over it.
     private struct Block {

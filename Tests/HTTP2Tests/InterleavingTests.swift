@@ -170,7 +170,7 @@ private final class Chaos {
     }
 }
 
-@Suite("Random interleavings")
+@Suite("Random interleavings", .timeLimit(.minutes(2)))
 struct InterleavingTests {
     @Test("every request has one end that agrees with what the server did", arguments: 0..<60)
     func interleavings(seed: Int) throws {

@@ -1,7 +1,7 @@
 import HTTP2
 import Testing
 
-@Suite("Limits, PING and what breaks the protocol, in memory")
+@Suite("Limits, PING and what breaks the protocol, in memory", .timeLimit(.minutes(2)))
 struct SessionLimitTests {
     @Test("the stream limit is told, kept, raised and lowered at any moment")
     func streamLimit() throws {

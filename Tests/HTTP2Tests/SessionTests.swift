@@ -1,7 +1,7 @@
 import HTTP2
 import Testing
 
-@Suite("Client and server session, joined by memory")
+@Suite("Client and server session, joined by memory", .timeLimit(.minutes(2)))
 struct SessionTests {
     @Test("a request arrives whole and its response comes back", arguments: [Int.max, 1, 7])
     func roundTrip(chunk: Int) throws {

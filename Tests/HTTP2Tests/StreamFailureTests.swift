@@ -1,7 +1,7 @@
 import HTTP2
 import Testing
 
-@Suite("Streams that end badly, in memory")
+@Suite("Streams that end badly, in memory", .timeLimit(.minutes(2)))
 struct StreamFailureTests {
     @Test("REFUSED_STREAM means that nothing was done, another code means it may have been")
     func resets() throws {

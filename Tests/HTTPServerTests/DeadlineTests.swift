@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite
+@Suite(.timeLimit(.minutes(2)))
 struct DeadlineTests {
     private static let limits: Limits = {
         var limits = Limits()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite
+@Suite(.timeLimit(.minutes(2)))
 struct PartsTests {
     private func encoded(_ response: Response, _ framing: ResponseEncoder.Framing = .init()) -> String {
         var buffer: [UInt8] = []

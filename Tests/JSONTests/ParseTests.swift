@@ -14,7 +14,7 @@ func arrays(depth: Int) -> [UInt8] {
     utf8(String(repeating: "[", count: depth) + String(repeating: "]", count: depth))
 }
 
-@Suite("Reading JSON")
+@Suite("Reading JSON", .timeLimit(.minutes(2)))
 struct ParseTests {
     static let accepted: [(String, JSON.Value)] = [
         ("null", nil),

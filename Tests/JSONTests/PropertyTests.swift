@@ -87,7 +87,7 @@ extension JSON.Value {
     }
 }
 
-@Suite("Properties of reading and writing JSON")
+@Suite("Properties of reading and writing JSON", .timeLimit(.minutes(2)))
 struct PropertyTests {
     @Test(
         "what is written is read back as the same value, by this reader and by Foundation", arguments: 0..<20)

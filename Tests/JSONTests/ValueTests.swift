@@ -1,7 +1,7 @@
 import JSON
 import Testing
 
-@Suite("JSON values")
+@Suite("JSON values", .timeLimit(.minutes(2)))
 struct ValueTests {
     @Test("a number is converted only where nothing is lost")
     func numbers() throws {

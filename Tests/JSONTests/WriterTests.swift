@@ -1,7 +1,7 @@
 import JSON
 import Testing
 
-@Suite("Writing JSON")
+@Suite("Writing JSON", .timeLimit(.minutes(2)))
 struct WriterTests {
     @Test("members and elements are separated by themselves")
     func structure() {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Network
 
-@Suite("Address ranges")
+@Suite("Address ranges", .timeLimit(.minutes(2)))
 struct AddressRangeTests {
     private func holds(_ range: String, _ address: String) throws -> Bool {
         let address = try #require(SocketAddress(ip: address, port: 443))

@@ -54,8 +54,9 @@ final class Recorder: ChannelHandler {
 
     /// Waits until `isDone`; every test has a deadline through its channels' own.
     func wait(on loop: isolated EventLoop, until isDone: @escaping (Seen) -> Bool) async -> Seen {
-        if isDone(seen) { return seen }
-        return await withCheckedContinuation { continuation in
+        await withCheckedContinuation { continuation in
+            // Checked here: before the continuation exists the loop may run other work, which could be the last change.
+            guard !isDone(seen) else { return continuation.resume(returning: seen) }
             waiters.append((isDone, { continuation.resume(returning: $0) }))
         }
     }

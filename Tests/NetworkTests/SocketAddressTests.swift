@@ -1,6 +1,7 @@
 import Network
 import Testing
 
+@Suite(.timeLimit(.minutes(2)))
 struct SocketAddressTests {
     @Test(
         "An IP literal is read and written the same",

@@ -165,8 +165,8 @@ extension CuttingProxy {
         // What is sent to it may wait: the test's bytes are few.
         _ = fcntl(client, F_SETFL, 0)
         let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var address = Self.loopback(serverPort)
-        let status = withUnsafePointer(to: &address) {
+        let address = Self.loopback(serverPort)
+        let status = withUnsafePointer(to: address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 relay_connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }

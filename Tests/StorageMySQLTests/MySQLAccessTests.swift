@@ -4,7 +4,7 @@ import Storage
 import StorageMySQL
 import Testing
 
-@Suite("Connecting to MariaDB", MySQLServer.isThere)
+@Suite("Connecting to MariaDB", MySQLServer.isThere, .timeLimit(.minutes(2)))
 struct MySQLAccessTests {
     private func refusal(_ body: () throws -> Void) throws -> String? {
         do {

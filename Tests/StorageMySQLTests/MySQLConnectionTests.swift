@@ -2,7 +2,7 @@ import Storage
 import StorageMySQL
 import Testing
 
-@Suite("A connection to MariaDB", MySQLServer.isThere)
+@Suite("A connection to MariaDB", MySQLServer.isThere, .timeLimit(.minutes(2)))
 struct MySQLConnectionTests {
     /// Runs a body with a connection and a temporary table of one column.
     private func withColumn(_ type: String, _ body: (MySQLConnection) throws -> Void) throws {

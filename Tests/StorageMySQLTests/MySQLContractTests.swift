@@ -3,7 +3,7 @@ import StorageContract
 import StorageMySQL
 import Testing
 
-@Suite("MySQL", MySQLServer.isThere)
+@Suite("MySQL", MySQLServer.isThere, .timeLimit(.minutes(2)))
 struct MySQLContractTests {
     @Test("keeps the storage contract", arguments: ContractCase.all)
     func contract(_ contract: ContractCase) async throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import StorageMySQL
 
-@Suite("MySQL's DATABASE_URL")
+@Suite("MySQL's DATABASE_URL", .timeLimit(.minutes(2)))
 struct MySQLLocationTests {
     @Test("a URL names servers, an account and a database")
     func whole() throws {

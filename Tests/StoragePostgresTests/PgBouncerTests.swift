@@ -14,7 +14,7 @@ private enum Pooler {
     .enabled(
         if: Pooler.url != nil && PostgresServer.url != nil,
         "left out: RELAY_TEST_PGBOUNCER_URL names no pooler; Tests/Support/databases run swift test starts one"
-    ))
+    ), .timeLimit(.minutes(2)))
 struct PgBouncerTests {
     @Test("keeps the storage contract, each transaction on another connection", arguments: ContractCase.all)
     func contract(_ contract: ContractCase) async throws {

@@ -1,7 +1,7 @@
 import StorageContract
 import Testing
 
-@Suite("Postgres", .enabled(if: PostgresServer.url != nil, PostgresServer.leftOut))
+@Suite("Postgres", .enabled(if: PostgresServer.url != nil, PostgresServer.leftOut), .timeLimit(.minutes(2)))
 struct PostgresContractTests {
     @Test("keeps the storage contract", arguments: ContractCase.all)
     func contract(_ contract: ContractCase) async throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import StoragePostgres
 
-@Suite("Postgres URLs")
+@Suite("Postgres URLs", .timeLimit(.minutes(2)))
 struct PostgresLocationTests {
     @Test("Hosts, ports and database are shown, user, password and options never")
     func descriptions() throws {
@@ -72,7 +72,7 @@ struct PostgresLocationTests {
     }
 }
 
-@Suite("Postgres errors")
+@Suite("Postgres errors", .timeLimit(.minutes(2)))
 struct PostgresErrorTests {
     @Test("An SQLSTATE says what may be done about it")
     func states() {

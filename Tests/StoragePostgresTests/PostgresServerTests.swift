@@ -7,7 +7,9 @@ import Testing
 @testable import StoragePostgres
 
 /// What only Postgres can show.
-@Suite("A Postgres server", .enabled(if: PostgresServer.url != nil, PostgresServer.leftOut))
+@Suite(
+    "A Postgres server", .enabled(if: PostgresServer.url != nil, PostgresServer.leftOut),
+    .timeLimit(.minutes(2)))
 struct PostgresServerTests {
     private func withDatabase(
         _ body: (PostgresDatabase) async throws -> Void

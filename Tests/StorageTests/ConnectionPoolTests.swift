@@ -87,7 +87,7 @@ private final class ScriptedConnection: SQLConnection {
     }
 }
 
-@Suite("Calls on pooled connections")
+@Suite("Calls on pooled connections", .timeLimit(.minutes(2)))
 struct ConnectionPoolTests {
     private let conflict = SQLFailure(.conflict, .unavailable(logDetail: "deadlock"))
     private let lost = SQLFailure(.connectionLost, .unavailable(logDetail: "lost"))

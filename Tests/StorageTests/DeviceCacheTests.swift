@@ -4,7 +4,7 @@ import Testing
 
 @testable import StorageSQLite
 
-@Suite("Device cache")
+@Suite("Device cache", .timeLimit(.minutes(2)))
 struct DeviceCacheTests {
     private let key = Samples.key("secret")
     private let devices = [DeviceCacheTests.device("aa"), DeviceCacheTests.device("bb")]

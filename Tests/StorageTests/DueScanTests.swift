@@ -1,7 +1,7 @@
 import Storage
 import Testing
 
-@Suite("The scan for due pushes")
+@Suite("The scan for due pushes", .timeLimit(.minutes(2)))
 struct DueScanTests {
     private func secret(_ number: Int) -> SecretHash { SecretHash(Digest256(of: Array("\(number)".utf8))) }
 

@@ -23,7 +23,7 @@ private actor Recorder {
     func thread() -> pid_t { gettid() }
 }
 
-@Suite("Blocking executor")
+@Suite("Blocking executor", .timeLimit(.minutes(2)))
 struct ExecutorTests {
     @Test("an actor's jobs run on the executor's one thread, and nobody else's does")
     func ownThread() async {
@@ -134,7 +134,7 @@ struct ExecutorTests {
         guard let directory = opendir("/proc/self/task") else { return names }
         defer { closedir(directory) }
         while let entry = readdir(directory) {
-            let task = withUnsafePointer(to: &entry.pointee.d_name) {
+            let task = withUnsafePointer(to: entry.pointee.d_name) {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
             guard let file = fopen("/proc/self/task/\(task)/comm", "r") else { continue }
@@ -147,7 +147,7 @@ struct ExecutorTests {
     }
 }
 
-@Suite("Inbox")
+@Suite("Inbox", .timeLimit(.minutes(2)))
 struct InboxTests {
     @Test("the first to put wakes the thread, and then nobody until it found nothing")
     func wakes() throws {

@@ -2,7 +2,7 @@ import Storage
 import StorageContract
 import Testing
 
-@Suite("Models")
+@Suite("Models", .timeLimit(.minutes(2)))
 struct ModelTests {
     @Test("a UUIDv7 has its time, version and variant where RFC 9562 puts them")
     func layout() throws {

@@ -1,7 +1,7 @@
 import Storage
 import Testing
 
-@Suite("Decisions of a connection pool")
+@Suite("Decisions of a connection pool", .timeLimit(.minutes(2)))
 struct PoolStateTests {
     private static func pool(_ connections: Int, waiting: Int = 100) -> PoolState {
         var options = ServerOptions()

@@ -1,7 +1,7 @@
 import StorageContract
 import Testing
 
-@Suite("SQLite")
+@Suite("SQLite", .timeLimit(.minutes(2)))
 struct SQLiteContractTests {
     @Test("keeps the storage contract", arguments: ContractCase.all)
     func contract(_ contract: ContractCase) async throws {

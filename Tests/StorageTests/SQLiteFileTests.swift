@@ -17,7 +17,7 @@ func withDatabase(_ body: (SQLiteDatabase) async throws -> Void) async throws {
     await database.destroy()
 }
 
-@Suite("SQLite files")
+@Suite("SQLite files", .timeLimit(.minutes(2)))
 struct SQLiteFileTests {
     @Test("a new file is marked, in write-ahead mode and for its owner alone")
     func newFile() async throws {

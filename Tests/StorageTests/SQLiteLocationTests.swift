@@ -2,7 +2,7 @@ import Storage
 import StorageSQLite
 import Testing
 
-@Suite("SQLite's DATABASE_URL")
+@Suite("SQLite's DATABASE_URL", .timeLimit(.minutes(2)))
 struct SQLiteLocationTests {
     @Test(
         "a URL names a file",

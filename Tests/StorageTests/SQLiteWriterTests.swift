@@ -5,7 +5,7 @@ import Testing
 
 @testable import StorageSQLite
 
-@Suite("SQLite's one writer")
+@Suite("SQLite's one writer", .timeLimit(.minutes(2)))
 struct SQLiteWriterTests {
     @Test("while a relay has the file, no other process gets the writer's lock, and then it does")
     func otherProcess() async throws {

@@ -1,7 +1,7 @@
 import Storage
 import Testing
 
-@Suite("Secrets and their hashes")
+@Suite("Secrets and their hashes", .timeLimit(.minutes(2)))
 struct SecretTests {
     private struct Holder {
         let name = "holder"

@@ -2,7 +2,7 @@ import Storage
 import StorageContract
 import Testing
 
-@Suite("Copying a database")
+@Suite("Copying a database", .timeLimit(.minutes(2)))
 struct TransferTests {
     @Test(
         "everything arrives as it was, in all directions", Engine.allThere, arguments: Engine.directions)

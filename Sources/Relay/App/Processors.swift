@@ -8,7 +8,7 @@ enum Processors {
         guard sched_getaffinity(0, MemoryLayout<cpu_set_t>.size, &set) == 0 else {
             return max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         }
-        let bits = withUnsafeBytes(of: &set) { bytes in bytes.reduce(0) { $0 + $1.nonzeroBitCount } }
+        let bits = withUnsafeBytes(of: set) { bytes in bytes.reduce(0) { $0 + $1.nonzeroBitCount } }
         return max(1, bits)
     }
 }

@@ -138,7 +138,7 @@ package enum TransferCoding {
 package struct TransferChecksum: Hashable, Sendable, CustomStringConvertible {
     /// The rows that were added.
     package private(set) var rows = 0
-    private var sum = SIMD4<UInt64>()
+    private var sum = Words256()
 
     /// Of no rows.
     package init() {}

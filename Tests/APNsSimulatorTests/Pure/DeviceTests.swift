@@ -1,7 +1,7 @@
 import APNsSimulator
 import Testing
 
-@Suite("Device tokens")
+@Suite("Device tokens", .timeLimit(.minutes(2)))
 struct DeviceTests {
     private static let token = String(repeating: "ab", count: 32)
 

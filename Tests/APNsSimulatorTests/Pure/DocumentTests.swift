@@ -3,7 +3,7 @@ import Foundation
 import JSON
 import Testing
 
-@Suite("docs/SIMULATOR.md")
+@Suite("docs/SIMULATOR.md", .timeLimit(.minutes(2)))
 struct DocumentTests {
     private let text: String
 

@@ -1,7 +1,7 @@
 import APNsSimulator
 import Testing
 
-@Suite("Headers")
+@Suite("Headers", .timeLimit(.minutes(2)))
 struct HeaderTests {
     @Test("A right push is accepted")
     func rightPush() throws {

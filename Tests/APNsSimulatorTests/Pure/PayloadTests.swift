@@ -1,7 +1,7 @@
 import APNsSimulator
 import Testing
 
-@Suite("Payloads")
+@Suite("Payloads", .timeLimit(.minutes(2)))
 struct PayloadTests {
     private static func reason(_ payload: String, _ type: PushType?, limit: Int = 4_096) -> Reason? {
         do throws(Refusal) {

@@ -1,7 +1,7 @@
 import APNsSimulator
 import Testing
 
-@Suite("Provider tokens")
+@Suite("Provider tokens", .timeLimit(.minutes(2)))
 struct ProviderTokenTests {
     private static let header = #"{"alg":"ES256","kid":"ABC123DEFG"}"#
     private static let claims = #"{"iss":"TEAM123456","iat":1800000000}"#

@@ -2,7 +2,7 @@ import APNsSimulator
 import HTTP2
 import Testing
 
-@Suite("Recording")
+@Suite("Recording", .timeLimit(.minutes(2)))
 struct RecordingTests {
     private func record(
         _ stream: Int32 = 1, id: MessageID = MessageID(high: 0, low: 0),

@@ -2,7 +2,7 @@ import APNsSimulator
 import HTTP2
 import Testing
 
-@Suite("Scripted behaviour")
+@Suite("Scripted behaviour", .timeLimit(.minutes(2)))
 struct ScriptTests {
     private static let busy = ScriptedAnswer(status: 429, reason: "TooManyRequests", retryAfter: 5)
 

@@ -7,7 +7,7 @@ import WebClient
 
 @testable import Relay
 
-@Suite("relay check: what findings mean and how they look")
+@Suite("relay check: what findings mean and how they look", .timeLimit(.minutes(2)))
 struct CheckFindingTests {
     // MARK: Text and JSON
 
@@ -232,7 +232,7 @@ struct CheckFindingTests {
     }
 }
 
-@Suite("relay send: what is sent")
+@Suite("relay send: what is sent", .timeLimit(.minutes(2)))
 struct SendContentTests {
     @Test("A notification without words has some, an event has its type and session")
     func content() throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("relay copy")
+@Suite("relay copy", .timeLimit(.minutes(2)))
 struct CopyTests {
     private func sources(_ flags: [String: String]) -> SettingSources {
         SettingSources(flags: flags, environment: [:], readFile: { _ in .failure(FileFault(reason: "none")) })

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("relay deliveries")
+@Suite("relay deliveries", .timeLimit(.minutes(2)))
 struct DeliveriesTests {
     private static let key = RelayFixture.key
 
@@ -78,7 +78,7 @@ struct DeliveriesTests {
     }
 }
 
-@Suite("relay stats")
+@Suite("relay stats", .timeLimit(.minutes(2)))
 struct StatsTests {
     private static let key = RelayFixture.key
     private static let now: EpochMilliseconds = 20_000 * StatsReport.dayMilliseconds + 5_000

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("relay devices")
+@Suite("relay devices", .timeLimit(.minutes(2)))
 struct DevicesTests {
     private static let key = RelayFixture.key
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("Command line")
+@Suite("Command line", .timeLimit(.minutes(2)))
 struct InvocationTests {
     @Test("serve is the default command")
     func serve() throws {

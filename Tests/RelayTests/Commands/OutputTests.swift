@@ -2,7 +2,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("What commands print")
+@Suite("What commands print", .timeLimit(.minutes(2)))
 struct OutputTests {
     @Test(
         "A text is as wide as a terminal shows it",

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("Revoking a secret")
+@Suite("Revoking a secret", .timeLimit(.minutes(2)))
 struct RevokeTests {
     private static let body: JSON.Value = ["secret": .string(RelayFixture.secret)]
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("The apps file")
+@Suite("The apps file", .timeLimit(.minutes(2)))
 struct AppsFileTests {
     private static let good: JSON.Value = [
         "bundleIDs": ["org.example.a"], "teamID": "ABCDE12345", "keyID": "KEY1234567",
@@ -180,7 +180,7 @@ struct AppsFileTests {
     }
 }
 
-@Suite("Apps in requests and pushes")
+@Suite("Apps in requests and pushes", .timeLimit(.minutes(2)))
 struct AppsTests {
     private static func apps() throws -> Apps {
         let a = try #require(Topic("org.example.a"))

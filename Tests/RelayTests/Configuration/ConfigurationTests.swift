@@ -34,7 +34,7 @@ private func problems(
     }
 }
 
-@Suite("Configuration")
+@Suite("Configuration", .timeLimit(.minutes(2)))
 struct ConfigurationTests {
     @Test("The key alone is enough; everything else has its default")
     func defaults() throws {
@@ -249,7 +249,7 @@ struct ConfigurationTests {
     }
 }
 
-@Suite("The table of settings")
+@Suite("The table of settings", .timeLimit(.minutes(2)))
 struct SettingsTests {
     @Test("Names are there once, and look like variables")
     func names() {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("Waiting for the database at the start")
+@Suite("Waiting for the database at the start", .timeLimit(.minutes(2)))
 struct DatabaseStartTests {
     /// A clock that moves when somebody waits, and a database that answers after some attempts.
     private final class Bench: Sendable {

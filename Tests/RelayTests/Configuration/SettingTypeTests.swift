@@ -3,7 +3,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("Types of settings")
+@Suite("Types of settings", .timeLimit(.minutes(2)))
 struct SettingTypeTests {
     @Test(
         "Durations are a whole number and a unit",

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("Delivery log")
+@Suite("Delivery log", .timeLimit(.minutes(2)))
 struct DeliveryLogTests {
     private func rows(_ count: Int) -> [Delivery] {
         (0..<count).map { index in
@@ -162,7 +162,7 @@ struct DeliveryLogTests {
     }
 }
 
-@Suite("Upkeep")
+@Suite("Upkeep", .timeLimit(.minutes(2)))
 struct UpkeepTests {
     @Test("A round removes what is past its time, in small steps")
     func round() async throws {

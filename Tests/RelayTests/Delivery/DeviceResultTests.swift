@@ -3,7 +3,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("The answer to an event")
+@Suite("The answer to an event", .timeLimit(.minutes(2)))
 struct DeviceResultTests {
     @Test("The largest answer can be kept for its eventID")
     func largest() throws {

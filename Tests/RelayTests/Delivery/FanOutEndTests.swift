@@ -6,7 +6,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("The end of an event")
+@Suite("The end of an event", .timeLimit(.minutes(2)))
 struct FanOutEndTests {
     private static func options() -> RelayFixture.Options {
         var options = RelayFixture.Options()

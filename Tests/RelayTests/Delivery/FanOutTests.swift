@@ -9,7 +9,7 @@ import Testing
 
 private typealias Sender = ScriptedSender
 
-@Suite("Events")
+@Suite("Events", .timeLimit(.minutes(2)))
 struct FanOutTests {
     @Test("No device under the secret is a success with zeros")
     func none() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("The end of a hold")
+@Suite("The end of a hold", .timeLimit(.minutes(2)))
 struct HeldPushTests {
     private let now: EpochMilliseconds = 1_800_000_000_000
     private let device = Device(

@@ -46,7 +46,7 @@ private struct NotSentAgain: Error {}
 
 private let accepted = Outcome.accepted(apnsID: "id", uniqueID: nil)
 
-@Suite("What follows an outcome")
+@Suite("What follows an outcome", .timeLimit(.minutes(2)))
 struct OutcomePolicyTests {
     @Test("200 is sent, and nothing is stored", arguments: Environment.allCases)
     func accepts(environment: Environment) {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("The queue of an event")
+@Suite("The queue of an event", .timeLimit(.minutes(2)))
 struct PushQueueTests {
     private static let busy = Outcome.rejected(503, "ServiceUnavailable")
 

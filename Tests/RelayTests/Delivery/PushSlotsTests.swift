@@ -2,7 +2,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("Slots")
+@Suite("Slots", .timeLimit(.minutes(2)))
 struct PushSlotsTests {
     @Test("Slots are taken for a whole event or not at all")
     func taken() {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("The times of retries")
+@Suite("The times of retries", .timeLimit(.minutes(2)))
 struct RetryScheduleTests {
     private typealias Later = OutcomePolicy.RetryLater
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("Pushes that wait, under a lease")
+@Suite("Pushes that wait, under a lease", .timeLimit(.minutes(2)))
 struct RetryWorkerLeaseTests {
     @Test("What was held for too long to be sure of it is given back, not sent")
     func heldTooLong() async throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("Pushes that wait")
+@Suite("Pushes that wait", .timeLimit(.minutes(2)))
 struct RetryWorkerTests {
     @Test("A due push is sent as it was stored, and its end is written down")
     func sent() async throws {

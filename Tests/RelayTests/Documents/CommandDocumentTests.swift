@@ -3,7 +3,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("docs/COMMANDS.md")
+@Suite("docs/COMMANDS.md", .timeLimit(.minutes(2)))
 struct CommandDocumentTests {
     @Test("It shows what the commands print")
     func examples() throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("Documents")
+@Suite("Documents", .timeLimit(.minutes(2)))
 struct DocumentTests {
     private let advice: Comment = "UPDATE_DOCS=1 swift test --filter DocumentTests writes it anew"
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("docs/openapi.yaml")
+@Suite("docs/openapi.yaml", .timeLimit(.minutes(2)))
 struct OpenAPITests {
     private let document: JSON.Value
     private let schema: JSONSchema

@@ -2,7 +2,7 @@ import Storage
 import Testing
 
 /// docs/PRIVACY.md promises to name everything that is stored.
-@Suite("docs/PRIVACY.md")
+@Suite("docs/PRIVACY.md", .timeLimit(.minutes(2)))
 struct PrivacyTests {
     private let text = Documents.read("PRIVACY.md")
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("Rate limits")
+@Suite("Rate limits", .timeLimit(.minutes(2)))
 struct RateLimitTests {
     private static let secret = JSON.Value.string(RelayFixture.secret)
 

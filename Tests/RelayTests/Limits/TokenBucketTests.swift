@@ -24,7 +24,7 @@ private final class Kept {
     }
 }
 
-@Suite("Token buckets")
+@Suite("Token buckets", .timeLimit(.minutes(2)))
 struct TokenBucketTests {
     @Test(
         "A full bucket gives a minute's worth at once, then nothing", arguments: [1, 2, 7, 60, 600, 10_000])
@@ -86,7 +86,7 @@ struct TokenBucketTests {
     }
 }
 
-@Suite("Limiters")
+@Suite("Limiters", .timeLimit(.minutes(2)))
 struct RateLimiterTests {
     @Test("Keys don't share a bucket")
     func keys() throws {
@@ -140,7 +140,7 @@ struct RateLimiterTests {
     }
 }
 
-@Suite("A table of buckets")
+@Suite("A table of buckets", .timeLimit(.minutes(2)))
 struct BucketTableTests {
     @Test("A key without a place takes that of the bucket nearest to being full")
     func eviction() {

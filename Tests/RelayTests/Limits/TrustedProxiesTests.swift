@@ -4,7 +4,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("Clients behind proxies")
+@Suite("Clients behind proxies", .timeLimit(.minutes(2)))
 struct TrustedProxiesTests {
     private let trusted = TrustedProxies(["10.0.0.0/8", "::1", "fd00::/8"].compactMap(AddressRange.init))
 

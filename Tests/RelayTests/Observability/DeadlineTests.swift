@@ -3,7 +3,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("A wait with a deadline")
+@Suite("A wait with a deadline", .timeLimit(.minutes(2)))
 struct DeadlineTests {
     @Test("What is there in time is returned")
     func inTime() async {

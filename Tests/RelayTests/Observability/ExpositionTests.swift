@@ -5,7 +5,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("Prometheus' text format")
+@Suite("Prometheus' text format", .timeLimit(.minutes(2)))
 struct ExpositionTests {
     private static let snapshot = MetricsSnapshot()
 
@@ -131,7 +131,7 @@ struct ExpositionTests {
     }
 }
 
-@Suite("What the system says of the process")
+@Suite("What the system says of the process", .timeLimit(.minutes(2)))
 struct ProcessFiguresTests {
     @Test("A name with spaces and parentheses hides no field")
     func stat() {

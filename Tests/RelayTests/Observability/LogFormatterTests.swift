@@ -12,7 +12,7 @@ private func line(_ event: LogEvent, _ formatter: LogFormatter) -> String {
     return String(decoding: bytes, as: UTF8.self)
 }
 
-@Suite("Log lines")
+@Suite("Log lines", .timeLimit(.minutes(2)))
 struct LogFormatterTests {
     private let request = LogEvent(
         time: 1_795_265_257_123, level: .info, name: "request",
@@ -101,7 +101,7 @@ struct LogFormatterTests {
     }
 }
 
-@Suite("Log")
+@Suite("Log", .timeLimit(.minutes(2)))
 struct LogTests {
     @Test("Closing writes what waits; later events are dropped")
     func close() async throws {

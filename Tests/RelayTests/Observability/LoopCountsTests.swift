@@ -5,7 +5,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("What a loop counts")
+@Suite("What a loop counts", .timeLimit(.minutes(2)))
 struct LoopCountsTests {
     private static func apps(_ bundleIDs: [String], default bundleID: String? = nil) throws -> Apps {
         Apps(

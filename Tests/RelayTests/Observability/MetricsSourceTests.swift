@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPServer
 @testable import Relay
 
-@Suite("Where metrics come from")
+@Suite("Where metrics come from", .timeLimit(.minutes(2)))
 struct MetricsSourceTests {
     /// The source over a fixture's one loop, which nobody waits for.
     private func source(of relay: RelayFixture, _ ledger: ConnectionLedger) async -> MetricsSource {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("What routes count")
+@Suite("What routes count", .timeLimit(.minutes(2)))
 struct RouteCountTests {
     private func counts(_ relay: RelayFixture) async throws -> PrometheusText {
         var snapshot = MetricsSnapshot()

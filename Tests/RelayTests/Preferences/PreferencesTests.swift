@@ -7,7 +7,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("Preferences")
+@Suite("Preferences", .timeLimit(.minutes(2)))
 struct PreferencesTests {
     private static let zones = TimeZones()
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("Time zones")
+@Suite("Time zones", .timeLimit(.minutes(2)))
 struct TimeZoneTests {
     private let zones = TimeZones()
 

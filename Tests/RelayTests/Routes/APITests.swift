@@ -6,7 +6,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("Routes")
+@Suite("Routes", .timeLimit(.minutes(2)))
 struct APITests {
     @Test("Health answers without asking the storage")
     func health() async throws {
@@ -192,7 +192,7 @@ struct APITests {
     }
 }
 
-@Suite("Readiness")
+@Suite("Readiness", .timeLimit(.minutes(2)))
 struct ReadyRouteTests {
     @Test("Ready when storage and credentials are")
     func ready() async throws {

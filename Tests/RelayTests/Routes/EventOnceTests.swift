@@ -6,7 +6,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("Events with an eventID")
+@Suite("Events with an eventID", .timeLimit(.minutes(2)))
 struct EventOnceTests {
     @Test("The same eventID again gets the first answer again, byte for byte, and sends nothing")
     func repeated() async throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("Lists of devices")
+@Suite("Lists of devices", .timeLimit(.minutes(2)))
 struct ListTests {
     private static let secret = JSON.Value.string(RelayFixture.secret)
 

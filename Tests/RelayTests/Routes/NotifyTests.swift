@@ -9,7 +9,7 @@ import Testing
 
 private func number(_ value: Double) -> JSON.Value { JSON.Number(value).map { .number($0) } ?? nil }
 
-@Suite("Notifications")
+@Suite("Notifications", .timeLimit(.minutes(2)))
 struct NotifyTests {
     private static let secret = JSON.Value.string(RelayFixture.secret)
 

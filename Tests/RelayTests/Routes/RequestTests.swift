@@ -16,7 +16,7 @@ private func code<Value>(_ make: () throws(APIError) -> Value) -> APIError? {
     }
 }
 
-@Suite("Requests")
+@Suite("Requests", .timeLimit(.minutes(2)))
 struct RequestTests {
     private let rules = RequestRules(defaultBundleID: Topic("org.example.default"))
 
@@ -206,7 +206,7 @@ extension JSON.Object {
     }
 }
 
-@Suite("Request identifiers")
+@Suite("Request identifiers", .timeLimit(.minutes(2)))
 struct RequestIDTests {
     @Test("A sane one is taken over, any other replaced")
     func taken() {

@@ -33,10 +33,8 @@ enum TerminalPrompt {
             during.c_lflag &= ~tcflag_t(ECHO)
             during.c_lflag |= tcflag_t(ECHONL)
         }
-        withUnsafeMutableBytes(of: &during.c_cc) { keys in
-            // Zero is the character that no key sends (_POSIX_VDISABLE).
-            for key in [VQUIT, VSUSP] { keys[Int(key)] = 0 }
-        }
+        // Zero is the character that no key sends (_POSIX_VDISABLE); Linux keeps VQUIT at 1 and VSUSP at 10.
+        (during.c_cc.1, during.c_cc.10) = (0, 0)
         // What was typed before the question is no answer to it.
         guard tcsetattr(STDIN_FILENO, TCSAFLUSH, &during) == 0 else { return .noTerminal }
         defer { tcsetattr(STDIN_FILENO, TCSAFLUSH, &before) }
