@@ -96,6 +96,37 @@ struct ServerSchema<Connection: SQLConnection> {
         }
     }
 
+    /// Forgets the copy that filled the database, from which it now begins to differ; one that isn't finished is refused.
+    func endCopy() throws(SQLFailure) {
+        guard try !copyTables().isEmpty else { return }
+        try connection.withSchemaLock { () throws(SQLFailure) in
+            guard try !holdsUnfinishedCopy() else { throw SQLFailure(.other, .unfinishedCopy) }
+            // Without its rows it is no copy; the account may lack the right to remove the table.
+            if try copyTables().contains(TransferTables.marks) {
+                _ = try connection.execute("DELETE FROM \(TransferTables.marks)", [])
+            }
+        }
+        try? connection.withSchemaLock { () throws(SQLFailure) in
+            for table in [TransferTables.marks, TransferTables.added] {
+                try connection.run("DROP TABLE IF EXISTS \(table)")
+            }
+        }
+    }
+
+    /// Whether the database is the target of a copy that isn't finished.
+    func holdsUnfinishedCopy() throws(SQLFailure) -> Bool {
+        guard try copyTables().contains(TransferTables.marks) else { return false }
+        return try connection.integer(TransferTables.countUnfinished) != 0
+    }
+
+    private func copyTables() throws(SQLFailure) -> [String] {
+        try connection.texts(
+            """
+            SELECT table_name FROM information_schema.tables
+            WHERE table_schema = \(Connection.dialect.currentSchema) AND table_name IN (?, ?)
+            """, [.text(TransferTables.marks), .text(TransferTables.added)])
+    }
+
     private func apply(_ pending: PendingStep) throws(SQLFailure) {
         for statement in pending.statements {
             do throws(SQLFailure) {
