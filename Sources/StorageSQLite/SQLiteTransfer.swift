@@ -35,6 +35,8 @@ package enum SQLiteTransfer {
     }
 
     private static func isEmpty(_ path: String) throws(StorageError) -> Bool {
+        var status = stat()
+        if unsafe stat(path, &status) == 0, status.st_size == 0 { return true }
         let connection = try SQLiteConnection(
             path: path, mode: .readOnly, busyTimeoutMilliseconds: SQLiteTransferConnection.busyMilliseconds)
         guard try SQLiteSchema.inspect(connection) != .empty else { return true }

@@ -10,9 +10,8 @@ package struct Transfer: Sendable {
     private let mayMerge: Bool
     private let report: @Sendable (TransferProgress) -> Void
 
-    /// How often one run removes differences that arise while it compares. Each pass takes less time than the copying, so
-    /// that it finds fewer of them.
-    private static let passesMax = 3
+    /// How often one run removes differences that arise while it compares, as long as it finds fewer each time.
+    private static let passesMax = 5
 
     /// A copy that has not begun.
     ///
@@ -170,9 +169,14 @@ extension Transfer {
             updating.stage = .updating
             let begun = updating
             try await sides.writing { target throws(StorageError) in try await target.update([begun]) }
+            var last = Int.max
             for _ in 0..<Self.passesMax where !finding.isSame {
-                removed = removed + (try await sides.examine(table, updating: true).difference)
+                let pass = try await sides.examine(table, updating: true).difference
+                removed = removed + pass
                 finding = try await sides.compare(table)
+                // A source that changes faster than this has to stop first.
+                guard pass.rows < last else { break }
+                last = pass.rows
             }
         }
         guard finding.isSame else {

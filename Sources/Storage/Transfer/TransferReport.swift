@@ -36,8 +36,11 @@ package struct TransferDifference: Hashable, Sendable {
         self.extra = extra
     }
 
+    /// How many rows differ.
+    package var rows: Int { missing + altered + extra }
+
     /// Whether there is none.
-    package var isNone: Bool { missing == 0 && altered == 0 && extra == 0 }
+    package var isNone: Bool { rows == 0 }
 
     static func + (left: TransferDifference, right: TransferDifference) -> TransferDifference {
         TransferDifference(
