@@ -17,6 +17,11 @@ let strict: [SwiftSetting] = [
 ]
 let cFacing = strict + [.strictMemorySafety()]
 
+/// Every symbol is looked up at the start, so that the table of addresses can be read-only while the program runs.
+let hardened: [LinkerSetting] = [
+    .unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"], .when(configuration: .release))
+]
+
 func library(_ name: String, _ dependencies: [Target.Dependency], _ settings: [SwiftSetting]) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
@@ -60,11 +65,11 @@ let package = Package(
                 "APNs", "HTTPServer", "JSON", "Network", "Storage", "StorageMySQL", "StoragePostgres",
                 "StorageSQLite", "WebClient",
             ],
-            swiftSettings: strict),
+            swiftSettings: strict, linkerSettings: hardened),
         .executableTarget(
             name: "APNsSimulator",
             dependencies: ["COpenSSL", "HTTP2", "HTTPServer", "JSON", "Network"],
-            swiftSettings: cFacing),
+            swiftSettings: cFacing, linkerSettings: hardened),
 
         .target(
             name: "HTTP2Testing", dependencies: ["HTTP2", "Network"], path: "Tests/HTTP2Testing",
@@ -96,7 +101,10 @@ let package = Package(
         .target(name: "PrometheusText", path: "Tests/PrometheusText", swiftSettings: strict),
         tests(
             "RelayTests",
-            ["Relay", "APNs", "HTTPServer", "JSON", "Network", "PrometheusText", "Storage", "WebClient"]),
+            [
+                "Relay", "APNs", "HTTP2Testing", "HTTPServer", "JSON", "Network", "PrometheusText", "Storage",
+                "WebClient",
+            ]),
         tests("APNsSimulatorTests", ["APNsSimulator", "HTTP2", "HTTPServer", "JSON", "Network"]),
         tests(
             "EndToEndTests",

@@ -3,25 +3,30 @@ struct StringToken {
     /// The bytes between the quotes.
     var range: Range<Int>
     var hasEscapes: Bool
+    /// Whether an escape in it is a lone surrogate.
+    var hasLoneSurrogates = false
 }
 
 extension Scanner {
     /// Takes a string that opens at `position` and checks its UTF-8 and its escapes (RFC 8259 section 7).
-    mutating func string(_ bytes: RawSpan) throws(JSON.ParseError) -> StringToken {
+    mutating func string(
+        _ bytes: RawSpan, loneSurrogates: JSON.LoneSurrogates
+    ) throws(JSON.ParseError) -> StringToken {
         position += 1
         let start = position
-        var hasEscapes = false
+        var token = StringToken(range: start..<start, hasEscapes: false)
         while true {
             skipPlainText(bytes)
             guard position < bytes.byteCount else { throw failure(.unexpectedEnd) }
             let byte = bytes.byte(position)
             switch byte {
             case ASCII.quote:
+                token.range = start..<position
                 position += 1
-                return StringToken(range: start..<(position - 1), hasEscapes: hasEscapes)
+                return token
             case ASCII.backslash:
-                hasEscapes = true
-                try escape(bytes)
+                token.hasEscapes = true
+                try escape(bytes, loneSurrogates, of: &token)
             case ..<ASCII.space:
                 throw failure(.controlCharacter)
             case 0x80...:
@@ -76,8 +81,10 @@ extension Scanner {
         position += trailing + 1
     }
 
-    /// Takes one escape; an escaped surrogate must be the first half of a pair of escapes.
-    private mutating func escape(_ bytes: RawSpan) throws(JSON.ParseError) {
+    /// Takes one escape, or two that are a surrogate pair.
+    private mutating func escape(
+        _ bytes: RawSpan, _ loneSurrogates: JSON.LoneSurrogates, of token: inout StringToken
+    ) throws(JSON.ParseError) {
         guard position + 1 < bytes.byteCount else {
             position = bytes.byteCount
             throw failure(.unexpectedEnd)
@@ -86,16 +93,19 @@ extension Scanner {
         case ASCII.quote, ASCII.backslash, ASCII.slash, ASCII.b, ASCII.f, ASCII.n, ASCII.r, ASCII.t:
             position += 2
         case ASCII.u:
+            let start = position
             let first = try unicodeEscape(bytes)
             guard UTF16.isSurrogate(first) else { break }
-            let isPair =
+            let mayBePair =
                 UTF16.isLeadSurrogate(first) && position + 1 < bytes.byteCount
                 && bytes.byte(position) == ASCII.backslash && bytes.byte(position + 1) == ASCII.u
-            let firstEscape = position - 6
-            guard isPair, UTF16.isTrailSurrogate(try unicodeEscape(bytes)) else {
-                position = firstEscape
+            if mayBePair, UTF16.isTrailSurrogate(try unicodeEscape(bytes)) { break }
+            guard loneSurrogates == .replaced else {
+                position = start
                 throw failure(.loneSurrogate)
             }
+            // The second escape may begin a pair of its own: unescaping finds out.
+            token.hasLoneSurrogates = true
         default: throw failure(.invalidEscape)
         }
     }
@@ -128,7 +138,7 @@ extension RawSpan {
                     offset += 1
                     continue
                 }
-                let (scalar, length) = unescaped(offset)
+                let (scalar, length) = unescaped(offset, end: range.upperBound)
                 for unit in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter {
                     buffer[written] = unit
                     written += 1
@@ -140,7 +150,7 @@ extension RawSpan {
     }
 
     /// The scalar that a checked escape stands for, and the escape's length.
-    private func unescaped(_ offset: Int) -> (Unicode.Scalar, length: Int) {
+    private func unescaped(_ offset: Int, end: Int) -> (Unicode.Scalar, length: Int) {
         switch byte(offset + 1) {
         case ASCII.b: return ("\u{08}", 2)
         case ASCII.f: return ("\u{0C}", 2)
@@ -152,7 +162,9 @@ extension RawSpan {
         }
         guard let first = codeUnit(offset + 2) else { return ("\u{FFFD}", 6) }
         if let scalar = Unicode.Scalar(first) { return (scalar, 6) }
-        guard let second = codeUnit(offset + 8) else { return ("\u{FFFD}", 6) }
+        guard UTF16.isLeadSurrogate(first), offset + 12 <= end, byte(offset + 6) == ASCII.backslash,
+            byte(offset + 7) == ASCII.u, let second = codeUnit(offset + 8), UTF16.isTrailSurrogate(second)
+        else { return ("\u{FFFD}", 6) }
         return (UTF16.decode(UTF16.EncodedScalar([first, second])), 12)
     }
 

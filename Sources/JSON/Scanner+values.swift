@@ -2,7 +2,10 @@ extension Scanner {
     /// Reads the value that comes next.
     mutating func wholeValue(_ bytes: RawSpan) throws(JSON.ParseError) -> JSON.Value {
         switch try peek(bytes) {
-        case ASCII.quote: return .string(bytes.text(try string(bytes)))
+        case ASCII.quote:
+            let token = try string(bytes, loneSurrogates: loneSurrogates)
+            let text = bytes.text(token)
+            return token.hasLoneSurrogates ? .repairedString(text) : .string(text)
         case ASCII.openBrace: return .object(try object(bytes))
         case ASCII.openBracket: return .array(try array(bytes))
         case ASCII.minus, ASCII.zero...ASCII.nine:
@@ -47,7 +50,7 @@ extension Scanner {
     /// Passes over the value that comes next, checking all that ``wholeValue(_:)`` checks.
     mutating func skipWholeValue(_ bytes: RawSpan) throws(JSON.ParseError) {
         switch try peek(bytes) {
-        case ASCII.quote: _ = try string(bytes)
+        case ASCII.quote: _ = try string(bytes, loneSurrogates: loneSurrogates)
         case ASCII.openBrace: try skipObject(bytes)
         case ASCII.openBracket: try skipArray(bytes)
         case ASCII.minus, ASCII.zero...ASCII.nine: _ = try number(bytes)
@@ -102,7 +105,8 @@ extension Scanner {
     private mutating func name(base: Int, _ bytes: RawSpan) throws(JSON.ParseError) -> StringToken {
         guard try peek(bytes) == ASCII.quote else { throw failure(.unexpectedByte) }
         let start = position
-        let token = try string(bytes)
+        // Repaired names could be equal where those that were sent are not.
+        let token = try string(bytes, loneSurrogates: .refused)
         guard names.insert(token, base: base, bytes) else {
             throw JSON.ParseError(reason: .duplicateName, offset: start)
         }

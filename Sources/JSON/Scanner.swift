@@ -7,12 +7,17 @@ struct Scanner {
     /// Arrays and objects that are open.
     private(set) var depth = 0
     private let maxDepth: Int
+    /// What becomes of lone surrogates in values.
+    let loneSurrogates: JSON.LoneSurrogates
     /// Names of the members of the objects that are open.
     var names = NameStack()
 
-    init(size: Int, maxBytes: Int, maxDepth: Int) throws(JSON.ParseError) {
+    init(
+        size: Int, maxBytes: Int, maxDepth: Int, loneSurrogates: JSON.LoneSurrogates = .refused
+    ) throws(JSON.ParseError) {
         guard size <= maxBytes else { throw JSON.ParseError(reason: .tooLarge, offset: maxBytes) }
         self.maxDepth = maxDepth
+        self.loneSurrogates = loneSurrogates
     }
 
     func failure(_ reason: JSON.ParseError.Reason) -> JSON.ParseError {

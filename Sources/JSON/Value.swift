@@ -8,6 +8,10 @@ extension JSON {
         case number(Number)
         /// The text with escapes resolved, its UTF-8 exactly as it was sent.
         case string(String)
+        /// A string with lone surrogates, each of which is U+FFFD here: not what was sent, so it isn't a ``string``.
+        ///
+        /// Only ``LoneSurrogates/replaced`` reads it.
+        case repairedString(String)
         case array([Value])
         case object(Object)
     }
@@ -32,8 +36,16 @@ extension JSON.Value {
     /// The number as the nearest double, `nil` for other kinds and for numbers beyond its range.
     package var double: Double? { number?.double }
 
-    /// The string, `nil` for other kinds.
+    /// The string as it was sent, `nil` for other kinds and for a string with lone surrogates.
     package var string: String? { if case .string(let value) = self { value } else { nil } }
+
+    /// The string, with U+FFFD for each lone surrogate; `nil` for other kinds.
+    package var text: String? {
+        switch self {
+        case .string(let value), .repairedString(let value): value
+        default: nil
+        }
+    }
 
     /// The elements, `nil` for other kinds.
     package var array: [JSON.Value]? { if case .array(let value) = self { value } else { nil } }
@@ -52,7 +64,9 @@ extension JSON.Value: Equatable {
         case (.null, .null): true
         case (.bool(let left), .bool(let right)): left == right
         case (.number(let left), .number(let right)): left == right
-        case (.string(let left), .string(let right)): left.hasSameBytes(as: right)
+        case (.string(let left), .string(let right)),
+            (.repairedString(let left), .repairedString(let right)):
+            left.hasSameBytes(as: right)
         case (.array(let left), .array(let right)): left == right
         case (.object(let left), .object(let right)): left == right
         default: false

@@ -90,7 +90,7 @@ extension JSON {
             case .null: null()
             case .bool(let value): bool(value)
             case .number(let value): number(value)
-            case .string(let value): string(value)
+            case .string(let value), .repairedString(let value): string(value)
             case .array(let elements):
                 beginArray()
                 for element in elements { self.value(element) }

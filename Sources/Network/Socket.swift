@@ -23,12 +23,14 @@ func setOption(_ descriptor: Int32, _ level: Int32, _ name: Int32, _ value: Int3
 
 /// The address of this side of a socket.
 func localSocketAddress(_ descriptor: Int32) -> SocketAddress? {
-    unsafe SocketAddress.written { address, length in unsafe relay_getsockname(descriptor, address, length) }.address
+    unsafe SocketAddress.written { address, length in unsafe relay_getsockname(descriptor, address, length) }
+        .address
 }
 
 /// The address of the other side of a connected socket.
 func peerSocketAddress(_ descriptor: Int32) -> SocketAddress? {
-    unsafe SocketAddress.written { address, length in unsafe relay_getpeername(descriptor, address, length) }.address
+    unsafe SocketAddress.written { address, length in unsafe relay_getpeername(descriptor, address, length) }
+        .address
 }
 
 /// The error that a socket holds after connecting, 0 when it stands.

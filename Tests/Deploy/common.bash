@@ -56,7 +56,7 @@ start_apple() {
     # The pages' commands tell the relay what it needs.
     unset "${!APNS_@}"
     local port
-    for port in 8787 9090; do
+    for port in 8787 8788; do
         ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || die "port $port, which the pages use, is taken"
     done
 }
@@ -112,4 +112,30 @@ part_began=$SECONDS
 part() {
     printf '   %s: %d s\n' "$1" $((SECONDS - part_began))
     part_began=$SECONDS
+}
+
+# check_program RELAY: it is linked as a program that strangers talk to should be.
+check_program() {
+    local dynamic headers
+    dynamic=$(readelf -dW "$1") headers=$(readelf -hlW "$1")
+    grep -q 'Type: *DYN' <<<"$headers" || die "$1 is no position-independent executable"
+    grep -q GNU_RELRO <<<"$headers" || die "$1 has no read-only relocations"
+    grep -q 'FLAGS_1.*NOW' <<<"$dynamic" || die "$1 doesn't bind its symbols at the start"
+    ! grep -q 'GNU_STACK.*RWE' <<<"$headers" || die "$1 has an executable stack"
+    ! grep -E 'RUNPATH|RPATH' <<<"$dynamic" || die "$1 looks for libraries in directories of its own"
+}
+
+# check_sbom DEB WORK: the package has a bill of materials that SPDX's own tools accept and that names what it depends on.
+check_sbom() {
+    local venv=.build-venv-spdx file=$2/sbom.spdx.json library
+    dpkg-deb --fsys-tarfile "$1" | tar -xO ./usr/share/doc/apn-relay/sbom.spdx.json >"$file"
+    [ -x $venv/bin/pyspdxtools ] || {
+        python3 -m venv $venv
+        $venv/bin/pip install -q --disable-pip-version-check 'spdx-tools==0.8.*'
+    }
+    $venv/bin/pyspdxtools -i "$file" || die "SPDX's tools refuse $file"
+    for library in $(dpkg-deb -f "$1" Depends | tr -d ' ' | sed 's/([^)]*)//g' | tr ',|' '  '); do
+        case $library in adduser | ca-certificates | tzdata) continue ;; esac
+        grep -q "\"name\": \"$library\"" "$file" || die "the bill of materials doesn't name $library"
+    done
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import JSON
 import Network
 import PrometheusText
@@ -199,11 +200,42 @@ struct MetricsTests {
             _ = try await Stack.listening(without)
             #expect(without.output.contains("\"admin\":\"off\""))
             #expect(try await without.stop() == 0)
-            environment["RELAY_ADMIN_LISTEN"] = "9090"
+            environment["RELAY_ADMIN_LISTEN"] = "8788"
             let wrong = try Program("relay", ["serve"], environment: environment)
             #expect(try await wrong.ended() == 78)
             #expect(
-                wrong.output.contains("RELAY_ADMIN_LISTEN is \"9090\": expected an IP address and a port"))
+                wrong.output.contains("RELAY_ADMIN_LISTEN is \"8788\": expected an IP address and a port"))
+        }
+    }
+
+    @Test("If the default port is in use, the relay warns and serves without an admin listener")
+    func defaultPort() async throws {
+        try await Stack.run(["RELAY_LOOPS": "1"]) { stack in
+            // Whoever has the port, the relay goes without it.
+            let holder = try Program(
+                tool: "/usr/bin/python3",
+                [
+                    "-c",
+                    """
+                    import socket, time
+                    listener = socket.socket()
+                    try: listener.bind(("127.0.0.1", 8788)); listener.listen()
+                    except OSError: pass
+                    print("held", flush=True)
+                    time.sleep(60)
+                    """,
+                ])
+            defer { holder.signal(SIGKILL) }
+            _ = try await holder.line("that port 8788 is held") { $0 == "held" }
+            var environment = stack.environment
+            environment["DATABASE_URL"] = "sqlite:" + stack.directory.file("other.db")
+            environment["RELAY_ADMIN_LISTEN"] = nil
+            let relay = try Program("relay", ["serve"], environment: environment)
+            _ = try await Stack.listening(relay)
+            #expect(relay.output.contains("\"event\":\"admin.off\""))
+            #expect(relay.output.contains("127.0.0.1:8788 is in use by another program"))
+            #expect(relay.output.contains("\"admin\":\"off\""))
+            #expect(try await relay.stop() == 0)
         }
     }
 

@@ -73,6 +73,7 @@ extension JSON.Value {
             return abs(mine - theirs) <= abs(mine) * 1e-12
         case .string(let text):
             return (foundation as? String).map { Array($0.utf8) == Array(text.utf8) } ?? false
+        case .repairedString: return false
         case .array(let elements):
             guard let others = foundation as? [Any], others.count == elements.count else { return false }
             return zip(elements, others).allSatisfy { $0.isSame(as: $1) }

@@ -6,6 +6,9 @@ usage: Tests/Support/test_report.py NAME COMMAND...
 What the command prints goes to .build/test-logs/NAME.log. Shown are suites, failures, crashes and whatever isn't
 about a single test that begins or passes. After a failure, what failed is shown once more at the end: of a long run
 that end is all that some readers get. The exit status is the command's; a sanitizer's report is a failure in any case.
+
+A command that prints nothing for STALL_SECONDS hangs: the stacks of all its processes are shown, it is ended, and the
+exit status is 124.
 """
 
 import collections
@@ -17,11 +20,15 @@ import subprocess
 import sys
 import time
 
+import stacks
+
 LAST_LINES = 40                 # of the output, whatever they say, shown after a failure
 REPORT_LINES = 50               # of failures and crashes, shown after those
 BLOCK_LINES = 12                # of one failure in the report
 LINE_BYTES = 400                # of a line in the report
 QUIET_SECONDS = 60              # after which a run with nothing to say tells where it is
+STALL_SECONDS = float(os.environ.get("TEST_STALL_SECONDS", 300))  # without a line, after which the command is ended
+STALLED = 124                   # the exit status then, as of timeout(1)
 
 COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
 # What Swift Testing and a sanitizer's report begin lines with.
@@ -135,16 +142,32 @@ def show(line):
     sys.stdout.buffer.flush()
 
 
+def end_stalled(process):
+    """Shows what a command that hangs is doing, and ends it and all that it has started."""
+    show(f"---- No output for {STALL_SECONDS:.0f} s. What the command is doing:".encode())
+    pids = [process.pid, *stacks.descendants(process.pid)]
+    for line in stacks.report(pids):
+        show(line.encode())
+    stacks.end(pids)
+
+
 def lines_of(process, log, idle):
-    """The command's lines, which are written to the log; calls idle in each second without one."""
-    source, rest = process.stdout.fileno(), b""
+    """The command's lines, which are written to the log; calls idle in each second without one.
+
+    Returns whether the command had to be ended.
+    """
+    source, rest, heard = process.stdout.fileno(), b"", time.monotonic()
     while True:
         if not select.select([source], [], [], 1)[0]:
             # A program that it has left behind may hold its output open.
             if process.poll() is not None:
                 break
+            if time.monotonic() - heard > STALL_SECONDS:
+                end_stalled(process)
+                return True
             idle()
             continue
+        heard = time.monotonic()
         piece = os.read(source, 65536)
         if not piece:
             break
@@ -154,6 +177,7 @@ def lines_of(process, log, idle):
         yield from lines
     if rest:
         yield rest
+    return False
 
 
 def main():
@@ -178,13 +202,19 @@ def main():
         # Ctrl-C reaches the command too; what it still says is wanted.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, lambda *_: process.terminate())
-        for line in lines_of(process, log, tell_where):
+        lines = lines_of(process, log, tell_where)
+        while True:
+            try:
+                line = next(lines)
+            except StopIteration as end:
+                stalled = end.value
+                break
             if report.take(line):
                 show(line)
                 shown_at = time.monotonic()
             else:
                 tell_where()
-        status = process.wait()
+        status = STALLED if stalled else process.wait()
     if status < 0:
         status = 128 - status
     if status == 0 and report.sanitizer:

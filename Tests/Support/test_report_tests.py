@@ -6,7 +6,10 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
+
+import stacks
 
 PROGRAM = Path(__file__).resolve().parent / "test_report.py"
 
@@ -75,6 +78,30 @@ class ReportTests(unittest.TestCase):
         self.assertIn("Fatal error: index \ufffd\ufffd out of range", end)
         self.assertIn('Begun and not ended: Test "slots are given back"', end)
         self.assertNotIn("are kept", end)
+
+    def test_a_command_that_hangs_is_ended_with_its_stacks(self):
+        begun = '◇ Test "TLS is verified" started.\n'
+        with unittest.mock.patch.dict(os.environ, TEST_STALL_SECONDS="1.5"):
+            said, status = self.run_with(begun, "sleep 300")
+        self.assertEqual(status, 124)
+        self.assertIn("No output for 2 s", said)
+        self.assertRegex(said, r"---- process \d+: sleep 300\n(.*\n)*.*nanosleep")
+        self.assertIn('Begun and not ended: Test "TLS is verified"', said)
+
+    def test_a_step_that_takes_too_long_is_ended_with_its_stacks(self):
+        script = '"$0" $$ 1 "the step" & sleep 301 & sleep 302 || echo "ended with $?"; exit 7'
+        done = subprocess.run(
+            ["bash", "-c", script, PROGRAM.with_name("watchdog")], stdout=subprocess.PIPE, timeout=60)
+        said = done.stdout.decode(errors="replace")
+        self.assertEqual(done.returncode, 7, said)
+        self.assertIn("the step has not ended within 1 s", said)
+        self.assertRegex(said, r"---- process \d+: sleep 301\n(.*\n)*---- process \d+: sleep 302\n")
+        self.assertIn("ended with 143", said)
+
+    def test_passwords_are_not_shown(self):
+        with unittest.mock.patch("builtins.open", unittest.mock.mock_open(
+            read_data=b"relay\0copy\0--to\0mysql://me:secret@db/relay\0")):
+            self.assertEqual(stacks.command_line(1), "relay copy --to mysql://…@db/relay")
 
     def test_a_race_fails_a_run_that_ends_with_0(self):
         said, status = self.run_with(PASSING + RACE + PASSING + SUMMARY)

@@ -18,13 +18,21 @@ struct AdminServer: Sendable {
     private let loop: EventLoop
     private let server: HTTPServer
 
-    /// Finds out whether the address can be listened on, before anything is opened that is dear.
-    static func checkFree(_ listen: ListenAddress) throws(StartFailure) {
-        guard let address = listen.address, address.port != 0 else { return }
+    /// The address to listen on, checked before anything expensive is opened.
+    ///
+    /// A default address that another program has becomes ``ListenAddress/off``, with a warning: the relay's work
+    /// doesn't depend on it.
+    static func available(_ listen: ListenAddress, log: Log) throws(StartFailure) -> ListenAddress {
+        guard let address = listen.address, address.port != 0 else { return listen }
         do throws(NetworkError) {
             try Listener.checkFree(address)
+            return listen
         } catch {
-            throw failure(error)
+            guard listen.isDefault, case .addressInUse = error else { throw failure(error) }
+            log(
+                .warning, "admin.off",
+                [.note("error", error.description), .note("setting", "RELAY_ADMIN_LISTEN")])
+            return .off
         }
     }
 

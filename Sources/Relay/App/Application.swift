@@ -40,7 +40,7 @@ struct Application {
     ) async throws(StartFailure) {
         let tls = try loadTLS()
         let apns = try APNsSide(configuration.apns, log: log)
-        try AdminServer.checkFree(configuration.server.adminListen)
+        let adminListen = try AdminServer.available(configuration.server.adminListen, log: log)
         var serving = try Serving(configuration.server, loops: loopCount)
         let storage: any Storage
         do throws(StartFailure) {
@@ -54,6 +54,7 @@ struct Application {
         let services = makeServices(storage, deliveryLog, queue, apns)
         var server = configuration.server
         server.connectionsMax = connectionsMax(of: server)
+        server.adminListen = adminListen
         let admin: AdminServer?
         do throws(StartFailure) {
             try await serving.start(server, tls: tls, services: services, apns: apns)
@@ -108,7 +109,7 @@ struct Application {
         case .success(let apps):
             apns.use(apps)
             await serving.use(apps)
-            services.apnsHealth.keep(apps.keys)
+            services.apnsHealth.use(apps)
             log(.info, "reload", [.count("apps", apps.count ?? 1), .count("keys", apps.keys.count)])
         case .failure(let problems):
             for problem in problems.all.prefix(Bounds.problemsLoggedMax) {
@@ -204,7 +205,7 @@ struct Application {
             log: log,
             deliveryLog: deliveryLog,
             queue: queue,
-            apnsHealth: APNsHealth(),
+            apnsHealth: APNsHealth(configuration.apns.apps),
             queueAgeMax: delivery.readyQueueAge,
             checkCredentials: apns.checkCredentials)
     }

@@ -113,6 +113,12 @@ enum Bounds {
     static let logEventsWaitingMax = 8192
     /// How long log lines are gathered before they are written together.
     static let logGatherTime: Duration = .milliseconds(20)
+    /// Refusals of one kind that are logged one by one in an interval; further ones are summarised.
+    static let refusalLinesPerKind = 20
+    /// Refusals of all kinds that are logged one by one in an interval.
+    static let refusalLinesMax = 100
+    /// How long refusals are counted before they are summarised.
+    static let refusalSummaryInterval: Duration = .seconds(60)
     /// Rows of the delivery log that wait to be written; further ones are dropped and counted.
     static let deliveriesWaitingMax = 40_000
     /// Rows of the delivery log in one transaction.

@@ -40,6 +40,7 @@ struct MetricsSource: Sendable {
         snapshot.certificateExpiry = tls?.certificateExpiry
         snapshot.database = database
         snapshot.time = shared.clock.now
+        snapshot.apnsStandings = shared.apnsHealth.standings()
         snapshot.readiness = await readiness
         return snapshot
     }

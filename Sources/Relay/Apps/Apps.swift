@@ -10,6 +10,8 @@ struct Apps: Sendable {
     let defaultBundleID: Topic?
     /// The bundle identifiers that may be registered; `nil` is any.
     let bundleIDs: Set<Topic>?
+    /// The bundle identifiers that the operator named: the default, and those that may be registered.
+    let configuredBundleIDs: Set<String>
     /// The keys of all apps, each once.
     let keys: [AppKey]
 
@@ -19,6 +21,7 @@ struct Apps: Sendable {
         other = app
         self.defaultBundleID = defaultBundleID
         self.bundleIDs = bundleIDs
+        configuredBundleIDs = Self.texts(bundleIDs, defaultBundleID)
         keys = [app.key]
     }
 
@@ -28,9 +31,14 @@ struct Apps: Sendable {
         other = nil
         self.defaultBundleID = defaultBundleID
         bundleIDs = Set(apps.keys)
+        configuredBundleIDs = Self.texts(bundleIDs, defaultBundleID)
         var keys: [AppKey] = []
         for app in apps.values where !keys.contains(where: { $0 === app.key }) { keys.append(app.key) }
         self.keys = keys
+    }
+
+    private static func texts(_ bundleIDs: Set<Topic>?, _ defaultBundleID: Topic?) -> Set<String> {
+        Set((bundleIDs ?? []).map(\.text) + [defaultBundleID?.text].compactMap(\.self))
     }
 
     /// The app of a bundle identifier; `nil` where it isn't pushed to.
@@ -44,15 +52,15 @@ struct Apps: Sendable {
         apps(of: key).reduce(into: []) { $0.formUnion($1.environments) }
     }
 
-    /// The bundle identifiers that are known to be pushed to with a key in an environment, in alphabetical order.
+    /// The configured bundle identifiers that are pushed to with a key in an environment, in alphabetical order.
     func topics(of key: AppKey, in environment: Environment) -> [Topic] {
-        let known =
-            other == nil
-            ? Array(byBundleID.keys) : (bundleIDs ?? Set([defaultBundleID].compactMap(\.self))).map(\.text)
-        return known.sorted().filter { bundleID in
-            guard let app = self[bundleID], app.key === key else { return false }
-            return app.environments.contains(environment)
-        }.compactMap(Topic.init)
+        bundleIDs(of: key).filter { self[$0]?.environments.contains(environment) == true }
+            .compactMap(Topic.init)
+    }
+
+    /// The configured bundle identifiers that are pushed to with a key, in alphabetical order.
+    func bundleIDs(of key: AppKey) -> [String] {
+        configuredBundleIDs.filter { self.key(of: $0) === key }.sorted()
     }
 
     private func apps(of key: AppKey) -> [PushApp] {

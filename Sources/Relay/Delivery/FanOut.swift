@@ -125,7 +125,7 @@ final class FanOut {
     private func decide(_ outcome: Outcome, _ made: LoopServices.AttemptMade<Int>) {
         let index = made.subject
         let step = OutcomePolicy.step(after: outcome, of: made.attempt)
-        report.note(outcome, step, made.attempt.environment, made.key)
+        report.note(outcome, step, made.attempt.environment, made.key, devices[index].bundleID)
         guard !isClosed else { return decideLate(step, index) }
         switch step {
         case .sent(let environment):

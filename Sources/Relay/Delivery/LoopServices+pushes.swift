@@ -29,7 +29,7 @@ extension LoopServices {
             registeredEnvironment: Environment(device.environment),
             mayChangeEnvironment: app.environments.count == 2,
             isTopicDefault: device.bundleID == rules.defaultBundleID?.text,
-            isTopicConfigured: apps.bundleIDs != nil, firstSentAt: time)
+            isTopicConfigured: apps.configuredBundleIDs.contains(device.bundleID), firstSentAt: time)
     }
 
     /// What an outcome is told with.

@@ -49,6 +49,9 @@ enum OutcomePolicy {
     enum Fault: Hashable, Sendable {
         /// The operator's key, team, topic or environment; to be shown in `/ready` as well.
         case configuration
+        /// Either the same, or whoever registered the device named an app that the key isn't for: the operator named
+        /// neither.
+        case unconfiguredApp
         /// This program's: it sent what it should never send.
         case program
     }
@@ -128,14 +131,20 @@ enum OutcomePolicy {
             break
         default:
             // The key is good for neither environment, or not for the only one that is allowed.
-            failure.fault = .configuration
+            failure.fault = fault(attempt)
         }
         return .failed(failure)
     }
 
     /// The operator's fault, unless it shows only in an environment that no registration named.
     private static func configurationFault(_ attempt: DeliveryAttempt) -> Fault? {
-        attempt.environment == attempt.registeredEnvironment ? .configuration : nil
+        attempt.environment == attempt.registeredEnvironment ? fault(attempt) : nil
+    }
+
+    /// Apple refuses a good key with `InvalidProviderToken`, too, for an app of another team, and where any bundle may be
+    /// registered that is whatever a stranger wrote there.
+    private static func fault(_ attempt: DeliveryAttempt) -> Fault {
+        attempt.isTopicConfigured ? .configuration : .unconfiguredApp
     }
 
     /// Until when a registration counts as older than APNs' word that its token is gone.

@@ -328,7 +328,8 @@ final class RetryWorker {
     private func decide(_ outcome: Outcome, _ made: LoopServices.AttemptMade<Sending>) {
         let sending = made.subject
         let step = OutcomePolicy.step(after: outcome, of: made.attempt)
-        report.note(outcome, step, made.attempt.environment, made.key)
+        report.note(
+            outcome, step, made.attempt.environment, made.key, sending.held.device.bundleID)
         if case .sendAgain(let next) = step { return send(sending, next) }
         if case .sent(let environment?) = step { services.store(environment, of: sending.held.device) }
         let random = Double.random(in: 0..<1, using: &services.generator)

@@ -56,7 +56,13 @@ struct API: Sendable {
             let head: [LogField] = [
                 .requestID(request.id), .route(name), .status(reply.status), .duration(took),
             ]
-            services.shared.log(level(of: reply, name), "request", head + trace.fields)
+            let level = level(of: reply, name)
+            if let code = reply.code, code.isRefusal {
+                services.shared.log.refused(
+                    RefusalTally.Kind(route: name, code: code), level, head + trace.fields)
+            } else {
+                services.shared.log(level, "request", head + trace.fields)
+            }
             return reply.response(requestID: request.id)
         }
     }
@@ -69,8 +75,8 @@ struct API: Sendable {
         let error = APIError(ErrorCode(refusal))
         let reply = Reply(error)
         services.counts.request(.none, status: reply.status, took: nil)
-        services.shared.log(
-            .info, "request",
+        services.shared.log.refused(
+            RefusalTally.Kind(route: .none, code: error.code), .info,
             [
                 .requestID(requestID), .route(.none), .status(reply.status), .code(error.code),
                 .note("detail", refusal.sentence),

@@ -35,6 +35,11 @@ enum ErrorCode: String, CaseIterable, Sendable {
     /// Answers about a field continue it with what the field must be.
     var sentence: String { entry.sentence }
 
+    /// Whether the relay refused the request, rather than failed at it.
+    ///
+    /// Refusals are what anybody can cause as often as they like, so their log lines are bounded.
+    var isRefusal: Bool { self != .internalError && self != .storageUnavailable }
+
     /// Seconds after which a caller may try again, for the answers that say so in `Retry-After`.
     ///
     /// `rate_limited` says so too, but each time it is another number.

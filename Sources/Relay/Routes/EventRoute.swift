@@ -9,7 +9,7 @@ struct EventRoute: AnsweringRoute {
     /// Answers when each device has an outcome, or at the event's deadline.
     func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
         let started = services.loop.now
-        let event = try EventRequest(body: request.body, rules: services.rules)
+        let event = try EventRequest(body: request.body)
         let order = Pushing.Order(
             key: services.shared.hasher.key(of: event.secret), content: event, eventID: event.eventID,
             digest: event.content)

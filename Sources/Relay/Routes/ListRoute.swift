@@ -10,7 +10,7 @@ struct ListRoute: AnsweringRoute {
     /// Reads devices and the newest rows of their delivery log.
     func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
         let shared = services.shared
-        let wanted = try ListRequest(body: request.body, rules: services.rules)
+        let wanted = try ListRequest(body: request.body)
         let key = shared.hasher.key(of: wanted.secret)
         trace.add(.secretHash(key.primary))
         try shared.rates.countRegistration(key, at: services.loop.now)

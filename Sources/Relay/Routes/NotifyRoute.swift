@@ -13,9 +13,9 @@ struct NotifyRequest: Sendable {
     let eventID: String?
 
     /// Checks a body; fields are looked at in the order of docs/API.md.
-    init(body: [UInt8], rules: RequestRules) throws(APIError) {
+    init(body: [UInt8]) throws(APIError) {
         let fields = try RequestFields(body: body)
-        secret = try fields.secret(rules)
+        secret = try fields.secret()
         deviceToken = try fields.optional(.deviceToken) { $0.string.flatMap(DeviceToken.init) }
         guard let notification = try fields.object(.notification) else {
             throw APIError(.missingField, field: .notification)
@@ -42,7 +42,7 @@ struct NotifyRoute: AnsweringRoute {
     /// Answers when each device has an outcome, or at the event's deadline.
     func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
         let started = services.loop.now
-        let wanted = try NotifyRequest(body: request.body, rules: services.rules)
+        let wanted = try NotifyRequest(body: request.body)
         let order = Pushing.Order(
             key: services.shared.hasher.key(of: wanted.secret), content: wanted.content,
             eventID: wanted.eventID,

@@ -25,7 +25,7 @@ extension LoopServices {
 
     private func readinessNow() async -> Readiness {
         var readiness = Readiness(
-            apns: shared.checkCredentials() ?? shared.apnsHealth.fault(of: apps.keys))
+            apns: shared.checkCredentials() ?? shared.apnsHealth.fault())
         do throws(StorageError) {
             try await shared.storage.ping()
             if shared.queueAgeMax > .zero, let due = try await shared.storage.nextPushDue(),
@@ -85,6 +85,7 @@ struct Readiness: Sendable, Equatable {
         writer.endObject()
         writer.endObject()
         var reply = Reply(status: isReady ? 200 : error.code.status, body: writer.finish())
+        reply.code = isReady ? nil : error.code
         reply.retryAfterSeconds = isReady ? nil : error.code.retryAfterSeconds
         return reply
     }

@@ -15,7 +15,7 @@ struct RegisterRoute: AnsweringRoute {
         trace.add(.secretHash(key.primary))
         trace.add(.device(wanted.deviceToken))
         try shared.rates.countRegistration(key, at: services.loop.now)
-        try await countIfUnknown(key, request)
+        try await checkIfUnknown(wanted, key, request)
         let registration = Registration(
             newID: services.makeID(), token: wanted.deviceToken.text, bundleID: wanted.bundleID.text,
             environment: wanted.environment, at: shared.clock.now, details: wanted.details)
@@ -31,17 +31,28 @@ struct RegisterRoute: AnsweringRoute {
         }
     }
 
-    /// Counts a secret's first registration for the address that it comes from.
-    private func countIfUnknown(_ key: SecretKey, _ request: Request) async throws(APIError) {
+    /// Counts a secret's first registration for the address that it comes from, and refuses a weak secret.
+    ///
+    /// A secret that has devices may be shorter: apps registered under it before this relay had a minimum.
+    private func checkIfUnknown(
+        _ wanted: RegisterRequest, _ key: SecretKey, _ request: Request
+    ) async throws(APIError) {
         let shared = services.shared
-        guard shared.rates.countsUnknownSecrets else { return }
+        guard shared.rates.countsUnknownSecrets || wanted.isSecretWeak else { return }
         let devices: [Device]
         do throws(StorageError) {
             devices = try await shared.storage.devices(of: key)
         } catch {
             throw APIError(error)
         }
-        if devices.isEmpty { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
+        guard devices.isEmpty else { return }
+        // Before the refusal, which tells that a secret has no devices: guesses are as dear here as elsewhere.
+        try shared.rates.countUnknownSecret(request, at: services.loop.now)
+        guard !wanted.isSecretWeak else {
+            throw APIError(
+                .weakSecret, field: .secret,
+                hint: "It must have at least \(services.rules.secretBytesMin) bytes.")
+        }
     }
 
     /// Registers the device, and removes the row that it has under its unfolded token, which would get a second push.
@@ -66,7 +77,7 @@ struct UnregisterRoute: AnsweringRoute {
     /// Removes the device, whether or not it was there.
     func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
         let shared = services.shared
-        let wanted = try UnregisterRequest(body: request.body, rules: services.rules)
+        let wanted = try UnregisterRequest(body: request.body)
         let key = shared.hasher.key(of: wanted.secret)
         trace.add(.secretHash(key.primary))
         trace.add(.device(wanted.deviceToken))

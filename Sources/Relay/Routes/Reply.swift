@@ -6,6 +6,8 @@ struct Reply: Sendable, Equatable {
     var status = 200
     var body: [UInt8]
     var retryAfterSeconds: Int?
+    /// Why it isn't a success; `nil` where it is one.
+    var code: ErrorCode?
 
     /// `{"ok": true}`.
     static let ok = Reply(body: Array(#"{"ok":true}"#.utf8))
@@ -18,6 +20,7 @@ struct Reply: Sendable, Equatable {
 
     /// The answer to a refusal.
     init(_ error: APIError) {
+        code = error.code
         status = error.code.status
         retryAfterSeconds = error.retryAfterSeconds ?? error.code.retryAfterSeconds
         var writer = JSON.Writer()

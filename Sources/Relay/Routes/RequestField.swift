@@ -43,10 +43,23 @@ enum RequestField: String, CaseIterable, Sendable {
     case notificationContentAvailable = "notification.contentAvailable"
     case notificationData = "notification.data"
 
+    /// Whether it is a text for people, which no program compares.
+    ///
+    /// Senders that cut a text within an emoji leave half of a surrogate pair, which is read as U+FFFD here.
+    /// `notification.data` does the same with every string in it.
+    var isProse: Bool {
+        switch self {
+        case .title, .body, .notificationTitle, .notificationSubtitle, .notificationBody, .deviceName,
+            .deviceModel, .osVersion, .appVersion:
+            true
+        default: false
+        }
+    }
+
     /// What the field must be, to follow "must be".
     var rule: String {
         switch self {
-        case .secret: "a string of at most \(Bounds.secretBytesMax) bytes"
+        case .secret: "a string of 1 to \(Bounds.secretBytesMax) bytes"
         case .deviceToken: "hexadecimal, of even length, 2 to \(DeviceToken.countMax) characters"
         case .bundleID: "1 to \(Topic.countMax) characters of A-Z a-z 0-9 . -"
         case .apnsEnvironment: "\"sandbox\" or \"production\""

@@ -13,7 +13,8 @@ struct RequestFields: Sendable {
         let value: JSON.Value
         do throws(JSON.ParseError) {
             value = try JSON.parse(
-                body, maxBytes: Bounds.requestBodyBytesMax, maxDepth: Bounds.requestJSONDepthMax)
+                body, maxBytes: Bounds.requestBodyBytesMax, maxDepth: Bounds.requestJSONDepthMax,
+                loneSurrogates: .replaced)
         } catch {
             throw APIError(
                 .invalidBody, hint: body.isEmpty ? "It is empty." : nil, logDetail: error.description)
@@ -39,7 +40,7 @@ struct RequestFields: Sendable {
     /// - Throws: `invalid_field` when it is there and `read` gives nothing.
     func optional<Value>(_ field: RequestField, _ read: (JSON.Value) -> Value?) throws(APIError) -> Value? {
         guard let value = value(field) else { return nil }
-        guard let read = read(value) else { throw APIError(.invalidField, field: field) }
+        guard let read = read(value) else { throw Self.invalid(field, value) }
         return read
     }
 
@@ -81,11 +82,18 @@ struct RequestFields: Sendable {
 
     /// A field that may be absent.
     ///
-    /// - Throws: `invalid_field` when it is there and no string; `null` is no string.
+    /// - Throws: `invalid_field` when it is there and no string; `null` is no string, nor is what has a lone surrogate
+    ///   where every byte counts.
     func optional(_ field: RequestField) throws(APIError) -> String? {
         guard let value = value(field) else { return nil }
-        guard let text = value.string else { throw APIError(.invalidField, field: field) }
+        guard let text = field.isProse ? value.text : value.string else { throw Self.invalid(field, value) }
         return text
+    }
+
+    private static func invalid(_ field: RequestField, _ value: JSON.Value) -> APIError {
+        guard case .repairedString = value else { return APIError(.invalidField, field: field) }
+        return APIError(
+            .invalidField, field: field, hint: "\(field.rawValue) contains half of a surrogate pair.")
     }
 
     /// A field that may be absent, with a condition on its UTF-8.

@@ -3,7 +3,7 @@ import Storage
 
 /// What requests are checked against that is a setting.
 struct RequestRules: Sendable {
-    /// The fewest bytes of a secret.
+    /// The fewest bytes of a secret that has no devices yet.
     var secretBytesMin = 16
     /// The app of registrations that name none.
     var defaultBundleID: Topic?
@@ -32,6 +32,8 @@ extension RequestRules {
 /// `POST /v1/device/register`, checked.
 struct RegisterRequest: Sendable {
     let secret: Secret
+    /// Whether the secret is too short for a first registration.
+    let isSecretWeak: Bool
     let deviceToken: DeviceToken
     /// The token as it was sent, where that is not the folded one.
     let unfoldedToken: String?
@@ -42,7 +44,8 @@ struct RegisterRequest: Sendable {
     /// Checks a body; fields are looked at in the order of docs/API.md.
     init(body: [UInt8], rules: RequestRules) throws(APIError) {
         let fields = try RequestFields(body: body)
-        secret = try fields.secret(rules)
+        secret = try fields.secret()
+        isSecretWeak = secret.bytes.count < rules.secretBytesMin
         (deviceToken, unfoldedToken) = try fields.deviceToken()
         guard let bundleID = try fields.bundleID() ?? rules.defaultBundleID else {
             throw APIError(.missingField, field: .bundleID)
@@ -81,8 +84,8 @@ struct ListRequest: Sendable {
     let secret: Secret
 
     /// Checks a body; fields are looked at in the order of docs/API.md.
-    init(body: [UInt8], rules: RequestRules) throws(APIError) {
-        secret = try RequestFields(body: body).secret(rules)
+    init(body: [UInt8]) throws(APIError) {
+        secret = try RequestFields(body: body).secret()
     }
 }
 
@@ -94,9 +97,9 @@ struct UnregisterRequest: Sendable {
     let unfoldedToken: String?
 
     /// Checks a body; fields are looked at in the order of docs/API.md.
-    init(body: [UInt8], rules: RequestRules) throws(APIError) {
+    init(body: [UInt8]) throws(APIError) {
         let fields = try RequestFields(body: body)
-        secret = try fields.secret(rules)
+        secret = try fields.secret()
         (deviceToken, unfoldedToken) = try fields.deviceToken()
     }
 }
@@ -137,9 +140,9 @@ struct EventRequest: Sendable {
     let eventID: String?
 
     /// Checks a body; fields are looked at in the order of docs/API.md.
-    init(body: [UInt8], rules: RequestRules) throws(APIError) {
+    init(body: [UInt8]) throws(APIError) {
         let fields = try RequestFields(body: body)
-        secret = try fields.secret(rules)
+        secret = try fields.secret()
         guard let type = EventType(rawValue: try fields.required(.eventType)) else {
             throw APIError(.invalidField, field: .eventType)
         }
@@ -194,14 +197,8 @@ extension EventRequest: PushContent {
 }
 
 extension RequestFields {
-    func secret(_ rules: RequestRules) throws(APIError) -> Secret {
-        let text = try required(.secret)
-        guard text.utf8.count >= rules.secretBytesMin else {
-            throw APIError(
-                .weakSecret, field: .secret, hint: "It must have at least \(rules.secretBytesMin) bytes.")
-        }
-        guard text.utf8.count <= Bounds.secretBytesMax else { throw APIError(.invalidField, field: .secret) }
-        return Secret(text)
+    func secret() throws(APIError) -> Secret {
+        Secret(try required(.secret) { (1...Bounds.secretBytesMax).contains($0.count) })
     }
 
     /// The token, and the text that was sent where it isn't the token's own.

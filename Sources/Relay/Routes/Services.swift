@@ -7,7 +7,7 @@ import Storage
 struct Services: Sendable {
     let storage: any Storage
     let hasher: SecretHasher
-    /// The fewest bytes of a secret.
+    /// The fewest bytes of a secret that has no devices yet.
     let secretBytesMin: Int
     let limits: DeliveryLimits
     let rates: RateLimits

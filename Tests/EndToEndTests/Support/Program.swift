@@ -114,8 +114,11 @@ final class Program: Sendable {
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     }
 
-    /// Where the build put the programs: beside the tests' own bundle.
+    /// Where the programs are: in the directory `RELAY_TEST_PROGRAMS`, by default beside the tests' own bundle.
     static var products: URL {
+        if let directory = ProcessInfo.processInfo.environment["RELAY_TEST_PROGRAMS"] {
+            return URL(fileURLWithPath: directory)
+        }
         let tests = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? CommandLine.arguments[0]
         return URL(fileURLWithPath: tests).deletingLastPathComponent()
     }

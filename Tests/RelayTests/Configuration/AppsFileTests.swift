@@ -264,30 +264,4 @@ struct AppsTests {
             #expect(relay.storage.state.withLock { $0.devices.count } == 1)
         }
     }
-
-    @Test("One app's bad key doesn't take the relay out of service; all apps' bad keys do")
-    func readiness() {
-        let health = APNsHealth()
-        let keys = [TestKey.first, TestKey.second]
-        health.fault("InvalidProviderToken", in: APNsHealth.Place(key: keys[0], environment: .sandbox))
-        #expect(health.fault(of: keys) == nil)
-        #expect(health.fault(of: [keys[0]]) == "InvalidProviderToken")
-        health.fault("TopicDisallowed", in: APNsHealth.Place(key: keys[1], environment: .production))
-        #expect(health.fault(of: keys) == "InvalidProviderToken")
-        health.keep([keys[1]])
-        #expect(health.fault(of: [keys[0]]) == nil)
-        #expect(health.fault(of: [keys[1]]) == "TopicDisallowed")
-    }
-
-    @Test("A fault that hasn't come again counts for a while only")
-    func oldFault() {
-        let health = APNsHealth()
-        let then = MonotonicTime(nanoseconds: 1_000_000_000)
-        let place = APNsHealth.Place(key: TestKey.first, environment: .production)
-        health.fault("InvalidProviderToken", in: place, at: then)
-        let end = then + Bounds.apnsFaultMemory
-        let before = MonotonicTime(nanoseconds: end.nanoseconds - 1)
-        #expect(health.fault(of: [TestKey.first], at: before) == "InvalidProviderToken")
-        #expect(health.fault(of: [TestKey.first], at: end) == nil)
-    }
 }

@@ -52,7 +52,7 @@ struct SettingTypeTests {
     @Test(
         "An address to listen on has a port, and IPv6 stands in brackets",
         arguments: [
-            ("127.0.0.1:9090", "127.0.0.1:9090"), ("0.0.0.0:0", "0.0.0.0:0"), ("[::1]:65535", "[::1]:65535"),
+            ("127.0.0.1:8788", "127.0.0.1:8788"), ("0.0.0.0:0", "0.0.0.0:0"), ("[::1]:65535", "[::1]:65535"),
             ("[0:0::1]:80", "[::1]:80"), ("off", "off"),
         ])
     func listenAddress(text: String, rendered: String) throws {
@@ -65,9 +65,9 @@ struct SettingTypeTests {
     @Test(
         "Nothing else is an address to listen on",
         arguments: [
-            "", "9090", ":9090", "localhost:9090", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536",
+            "", "8788", ":8788", "localhost:8788", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536",
             "127.0.0.1:+1",
-            "::1:9090", "[127.0.0.1]:9090", "[::1]", "[::1]9090", "127.0.0.1:9090 ", "OFF", "on",
+            "::1:8788", "[127.0.0.1]:8788", "[::1]", "[::1]8788", "127.0.0.1:8788 ", "OFF", "on",
         ])
     func noListenAddress(text: String) {
         #expect(SettingType.listenAddress.parse(text) == .failure(.notAccepted))

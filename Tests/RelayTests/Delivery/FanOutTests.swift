@@ -322,7 +322,10 @@ struct FanOutTests {
     @Test("Trouble of a kind is one log line, however many pushes it struck")
     func report() async throws {
         let lines = try await RelayFixture.with { relay in
-            for index in 0..<5 { relay.storage.add("aa0\(index)", under: RelayFixture.key) }
+            for index in 0..<5 {
+                relay.storage.add(
+                    "aa0\(index)", under: RelayFixture.key, bundle: "org.example.default")
+            }
             await relay.loop.run { _ in
                 relay.production.value.script = { push in
                     push.deviceToken.text < "aa02"

@@ -8,7 +8,7 @@ private let sentAt: Int64 = 1_800_000_000_000
 
 private func attempt(
     to environment: Environment = .production, mayChange: Bool = true, isTopicDefault: Bool = false,
-    isTopicConfigured: Bool = false
+    isTopicConfigured: Bool = true
 ) -> DeliveryAttempt {
     DeliveryAttempt(
         registeredEnvironment: environment, mayChangeEnvironment: mayChange, isTopicDefault: isTopicDefault,
@@ -190,17 +190,23 @@ struct OutcomePolicyTests {
         #expect(try step(rejected(.badDeviceToken), then: rejected(reason)) == failed(reason.name))
     }
 
+    @Test("where the operator named no app, they may be the registration's", arguments: configurationReasons)
+    func unconfigured(reason: Reason.Documented) throws {
+        let attempt = attempt(isTopicConfigured: false)
+        #expect(step(rejected(reason), attempt) == failed(reason.name, fault: .unconfiguredApp))
+    }
+
     @Test(
         "a refused topic is the operator's fault only where it is the operator's",
         arguments: [
             Reason.Documented.topicDisallowed, .badTopic,
         ])
     func refusedTopic(reason: Reason.Documented) {
-        let own = step(rejected(reason), attempt(isTopicDefault: true))
+        let own = step(rejected(reason), attempt(isTopicDefault: true, isTopicConfigured: false))
         #expect(step(rejected(reason), attempt(isTopicConfigured: true)) == own)
         #expect(own == failed(reason.name, fault: .configuration))
         // Anybody can register a device for any app: that must not show in `/ready`.
-        #expect(step(rejected(reason), attempt(isTopicDefault: false)) == failed(reason.name))
+        #expect(step(rejected(reason), attempt(isTopicConfigured: false)) == failed(reason.name))
     }
 
     // Payload

@@ -25,13 +25,12 @@ enum MetricsDocument {
 
         The relay tells Prometheus how it is doing at `/metrics` of its admin listener, in the text format 0.0.4:
 
-            curl http://127.0.0.1:9090/metrics
+            curl http://127.0.0.1:8788/metrics
 
-        - `RELAY_ADMIN_LISTEN` says where: 127.0.0.1:9090 by default, `off` for nowhere. It is never on the public listener, has no TLS and asks
+        - `RELAY_ADMIN_LISTEN` says where: 127.0.0.1:8788 by default, `off` for nowhere. It is never on the public listener, has no TLS and asks
           for no password, so keep it where only your Prometheus can come: this machine, or a network of their own.
-          A Prometheus on the same machine listens on 9090 too; give one of them another port.
         - **In a container** 127.0.0.1 is the container's own, so nobody gets there from outside. To be scraped, set
-          `RELAY_ADMIN_LISTEN=0.0.0.0:9090` (in `.env` for the compose files), put Prometheus into the same network, and publish no port for it.
+          `RELAY_ADMIN_LISTEN=0.0.0.0:8788` (in `.env` for the compose files), put Prometheus into the same network, and publish no port for it.
         - `/health` and `/ready` are there too, as on the public listener.
         - [deploy/prometheus](../deploy/prometheus) has a scrape configuration and alert rules; [ALERTS.md](ALERTS.md) tells what to do about each.
         - Counters begin at 0 with the process. Several relays over one database count each its own; only `relay_queue_pushes` and

@@ -62,7 +62,9 @@ struct OpenAPITests {
     @Test("Its bounds are those of the code")
     func bounds() throws {
         let schemas = try #require(document["components"]?["schemas"])
-        #expect(schemas["Secret"]?["minLength"]?.int == RequestRules().secretBytesMin)
+        #expect(schemas["Secret"]?["minLength"]?.int == 1)
+        #expect(schemas["NewSecret"]?["minLength"]?.int == RequestRules().secretBytesMin)
+        #expect(schemas["NewSecret"]?["maxLength"]?.int == Bounds.secretBytesMax)
         #expect(schemas["Secret"]?["maxLength"]?.int == Bounds.secretBytesMax)
         #expect(schemas["Detail"]?["maxLength"]?.int == Bounds.deviceDetailBytesMax)
         let notification = schemas["Notification"]?["properties"]

@@ -93,6 +93,9 @@ struct ExpositionTests {
         statistics.goAways = ["Shutdown": 1, "Whatever": 2, "More": 3]
         snapshot.loops.groups[APNsGroup(place)] = statistics
         snapshot.loops.counts.request(.event, status: 200, took: 5)
+        snapshot.apnsStandings = [
+            APNsHealth.Standing(bundleID: "org.example.a", environment: .production, fault: nil)
+        ]
         let text = String(decoding: Exposition.text(Metrics.table, of: snapshot), as: UTF8.self)
         let read = try PrometheusText(text)
         #expect(read.families.map(\.name) == Metrics.table.map(\.name))

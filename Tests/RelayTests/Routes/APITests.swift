@@ -266,7 +266,7 @@ struct ReadyRouteTests {
     @Test("An operator's fault shows until APNs takes a push again")
     func faults() async throws {
         try await RelayFixture.with { relay in
-            relay.storage.add("aabb", under: RelayFixture.key)
+            relay.storage.add("aabb", under: RelayFixture.key, bundle: "org.example.default")
             await relay.loop.run { _ in
                 relay.production.value.script = { _ in .rejected(403, "InvalidProviderToken") }
             }

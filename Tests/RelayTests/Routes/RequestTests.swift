@@ -28,7 +28,7 @@ struct RequestTests {
 
     private func event(_ members: JSON.Value) -> APIError? {
         code { () throws(APIError) in
-            try EventRequest(body: Self.base(members).encoded(), rules: rules)
+            try EventRequest(body: Self.base(members).encoded())
         }
     }
 
@@ -82,15 +82,13 @@ struct RequestTests {
         let error =
             field == .deviceToken
             ? code { () throws(APIError) in try RegisterRequest(body: body, rules: rules) }
-            : code { () throws(APIError) in try EventRequest(body: body, rules: rules) }
+            : code { () throws(APIError) in try EventRequest(body: body) }
         #expect(error == APIError(.missingField, field: field))
     }
 
     @Test("A secret is measured in bytes and taken byte for byte")
     func secrets() throws {
-        #expect(register(["secret": "0123456789abcde"])?.code == .weakSecret)
-        #expect(register(["secret": ""])?.code == .weakSecret)
-        #expect(register(["secret": "ééééééé\u{E9}"]) == nil)
+        #expect(register(["secret": ""]) == APIError(.invalidField, field: .secret))
         #expect(register(["secret": .string(String(repeating: "a", count: 512))]) == nil)
         #expect(
             register(["secret": .string(String(repeating: "a", count: 513))])
@@ -98,11 +96,20 @@ struct RequestTests {
         #expect(register(["secret": .string(String(repeating: "é", count: 257))])?.code == .invalidField)
         let body = Self.base(["secret": " e\u{301} 0123456789 \0"]).encoded()
         #expect(
-            try UnregisterRequest(body: body, rules: rules).secret
+            try UnregisterRequest(body: body).secret
                 == Secret(Array(" e\u{301} 0123456789 \0".utf8)))
-        #expect(
-            register(["secret": "x"], rules: RequestRules(secretBytesMin: 1, defaultBundleID: Topic("a")))
-                == nil)
+    }
+
+    @Test(
+        "A secret is weak when it has fewer bytes than its first registration needs",
+        arguments: [
+            ("0123456789abcde", true), ("0123456789abcdef", false), ("éééééééé", false), ("x", true),
+        ])
+    func weakSecrets(secret: String, isWeak: Bool) throws {
+        let body = Self.base(["secret": .string(secret)]).encoded()
+        #expect(try RegisterRequest(body: body, rules: rules).isSecretWeak == isWeak)
+        let lax = RequestRules(secretBytesMin: 1, defaultBundleID: Topic("a"))
+        #expect(try !RegisterRequest(body: body, rules: lax).isSecretWeak)
     }
 
     @Test("A token is folded to lower case", arguments: ["", "0", "abc", "zz", "0x", " 00", "００"])
@@ -175,7 +182,7 @@ struct RequestTests {
     @Test("Two events agree in their content only when everything but secret and eventID is the same")
     func contents() throws {
         func content(_ members: JSON.Value) throws -> Digest256 {
-            try EventRequest(body: Self.base(members).encoded(), rules: rules).content
+            try EventRequest(body: Self.base(members).encoded()).content
         }
         let base = try content([:])
         #expect(try content(["secret": "another-secret-of-mine", "eventID": "e"]) == base)
@@ -191,7 +198,7 @@ struct RequestTests {
     @Test("Defaults of title and body come from the event's type", arguments: EventType.allCases)
     func payloads(type: EventType) throws {
         let request = try EventRequest(
-            body: Self.base(["eventType": .string(type.rawValue)]).encoded(), rules: rules)
+            body: Self.base(["eventType": .string(type.rawValue)]).encoded())
         let payload = try JSON.parse(request.payload(PushStyle()), maxBytes: 4096)
         #expect(payload["aps"]?["alert"]?["title"] == .string(type.defaultTitle))
         #expect(payload["aps"]?["alert"]?["body"] == .string(type.defaultBody))

@@ -12,6 +12,8 @@ final class FakeStorage: Storage {
         var devices: [Device] = []
         var deliveries: [Delivery] = []
         var receipts: [Receipt] = []
+        /// Calls to `devices(of:)`.
+        var lookups = 0
         /// Calls to `claim`.
         var claims = 0
         /// Thrown by every call until it is taken away.
@@ -121,7 +123,10 @@ final class FakeStorage: Storage {
 
     func devices(of key: SecretKey) async throws(StorageError) -> [Device] {
         await state.withLock(\.devicesGate)?.pass()
-        return try checked { state in key.once(state.devices.filter { key.hashes.contains($0.secretHash) }) }
+        return try checked { state in
+            state.lookups += 1
+            return key.once(state.devices.filter { key.hashes.contains($0.secretHash) })
+        }
     }
 
     func setEnvironment(

@@ -70,7 +70,7 @@ struct RelayFixture: Sendable {
             log: lines.log,
             deliveryLog: DeliveryLog(storage: storage, log: lines.log),
             queue: PushQueue(storage: storage, log: lines.log, options: options.queue),
-            apnsHealth: APNsHealth(),
+            apnsHealth: APNsHealth(apps),
             queueAgeMax: options.queueAgeMax,
             checkCredentials: { credentialsFault })
         let (production, sandbox, services) = await loop.run { loop in
@@ -157,12 +157,20 @@ final class LogLines: Sendable {
     let log: Log
 
     /// A log of JSON lines.
-    init(level: LogLevel = .debug) {
+    init(level: LogLevel = .debug, refusalInterval: Duration = Bounds.refusalSummaryInterval) {
         let bytes = Lock<[UInt8]>([])
         self.bytes = bytes
-        log = Log(level: level, formatter: LogFormatter(format: .json), clock: WallClock { 0 }) { written in
+        log = Log(
+            level: level, formatter: LogFormatter(format: .json), clock: WallClock { 0 },
+            refusalInterval: refusalInterval
+        ) { written in
             bytes.withLock { $0 += written }
         }
+    }
+
+    /// How many lines of an event have been written so far.
+    func count(of event: String) -> Int {
+        text.split(separator: "\n").count { $0.contains("\"event\":\"\(event)\"") }
     }
 
     /// Everything written so far; all of it only after the log was closed.

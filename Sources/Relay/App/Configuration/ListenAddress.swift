@@ -4,20 +4,22 @@ import Network
 struct ListenAddress: Sendable, Equatable {
     /// `nil`: nowhere.
     let address: SocketAddress?
+    /// Whether nobody asked for this address, so that the program may go without it.
+    var isDefault = false
 
     /// Nowhere.
     static let off = ListenAddress(address: nil)
 
-    /// A port of 127.0.0.1.
-    static func loopback(port: UInt16) -> ListenAddress {
-        ListenAddress(address: SocketAddress(ip: "127.0.0.1", port: port))
+    /// A default: a port of 127.0.0.1.
+    static func defaultLoopback(port: UInt16) -> ListenAddress {
+        ListenAddress(address: SocketAddress(ip: "127.0.0.1", port: port), isDefault: true)
     }
 }
 
 extension SettingType where Value == ListenAddress {
     /// An IP address and a port, or the word off.
     static let listenAddress = SettingType(
-        accepts: "an IP address and a port such as 127.0.0.1:9090 or [::1]:9090, or off",
+        accepts: "an IP address and a port such as 127.0.0.1:8788 or [::1]:8788, or off",
         parse: { text in
             guard text != "off" else { return .success(.off) }
             guard let colon = text.lastIndex(of: ":") else { return .failure(.notAccepted) }

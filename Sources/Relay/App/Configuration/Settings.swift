@@ -37,10 +37,11 @@ enum Settings {
         "HOST", .server, .address, default: "127.0.0.1", users: [.serve, .send, .health],
         "The address to listen on. 0.0.0.0 is every IPv4 address, :: every address.")
     static let adminListen = Setting(
-        "RELAY_ADMIN_LISTEN", .server, .listenAddress, default: .loopback(port: 9090),
+        "RELAY_ADMIN_LISTEN", .server, .listenAddress, default: .defaultLoopback(port: 8788),
         users: [.serve, .revoke],
         "Where Prometheus finds /metrics; docs/METRICS.md. relay revoke asks there, too. Whoever reaches it sees counts of every app, so keep it from "
-            + "strangers. Relays on one machine need a port each; port 0 takes any free one.")
+            + "strangers. Relays on one machine need a port each; port 0 takes any free one. "
+            + "If the default is in use, the relay logs a warning and starts without it.")
     static let loops = Setting(
         "RELAY_LOOPS", .server, optional: .integer(1...64), unset: "one per core, at most 8",
         "Event loops. Each is a thread with its own listener and its own connections to APNs.")
@@ -153,7 +154,7 @@ enum Settings {
 
     static let secretBytesMin = Setting(
         "RELAY_SECRET_BYTES_MIN", .delivery, .integer(1...512), default: 16,
-        "The fewest bytes of a secret. Lower it only for registrations that already exist.")
+        "The fewest bytes of a secret that registers its first device. One that has devices may be shorter.")
     static let secretPepper = Setting(
         "RELAY_SECRET_PEPPER", .delivery, optional: .pepper, unset: "hashes without pepper", secret: true,
         users: [.serve] + .inspecting,

@@ -26,6 +26,21 @@ enum Metrics {
         ) { snapshot in
             snapshot.readiness.checks.map { Metric.Sample([$0.name], $0.fault == nil ? 1 : 0) }
         },
+        Metric(
+            "relay_apns_app_fault", .gauge, labels: ["environment", "app"],
+            "Whether APNs last refused a configured app's pushes, at most 5 minutes ago, for a reason that only the "
+                + "operator can fix: 1 or 0."
+        ) { snapshot in
+            let names = snapshot.loops.counts.apps
+            // Apps beyond the bound share a name.
+            let faults = Dictionary(
+                snapshot.apnsStandings.map { standing in
+                    let name = names.names[names.number(of: standing.bundleID)]
+                    return ([standing.environment.rawValue, name], standing.fault == nil ? 0 : 1)
+                }, uniquingKeysWith: max)
+            return faults.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+                .map { Metric.Sample($0.key, $0.value) }
+        },
     ]
 
     // MARK: HTTP

@@ -14,6 +14,8 @@ struct MetricsSnapshot: Sendable {
     var logLinesDropped: UInt64 = 0
     var storage = StorageLoad()
     var readiness = Readiness()
+    /// Every configured app in each of its environments.
+    var apnsStandings: [APNsHealth.Standing] = []
     var process: ProcessFigures?
     /// Until when the certificate is valid, in seconds since 1970; `nil` without one.
     var certificateExpiry: Int64?

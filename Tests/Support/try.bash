@@ -1,0 +1,69 @@
+# ./dev run: the relay with a simulated APNs, or with Apple's. Source it after stack.bash.
+
+# start_own_relay BIN STATE [FLAG...]: sets $url. What the relay prints goes to STATE/relay.log, and its address is read
+# there, so that no other relay on this machine is taken for this one.
+start_own_relay() {
+    local bin=$1 state=$2 log=$2/relay.log
+    shift 2
+    setsid env RELAY_LOG_LEVEL=info RELAY_LOG_FORMAT=json "$bin/relay" serve "$@" >"$log" 2>&1 &
+    children+=($!)
+    local began=$SECONDS
+    until grep -q '"event":"start"' "$log"; do
+        kill -0 $! 2>/dev/null || { tail -n 5 "$log" >&2; die "The relay did not start (log: $log)"; }
+        [ $((SECONDS - began)) -lt $start_deadline ] || die "The relay did not start within $start_deadline s (log: $log)"
+        sleep 0.05
+    done
+    grep '"event":"start"' "$log" | head -n 1 >"$state/relay.json"
+    url=$(json_field "$state/relay.json" listening)
+}
+
+# Lets PORT be the relay's own default, or another port if a program has that one and nobody asked for it.
+choose_port() {
+    [ -z "${PORT:-}" ] || return 0
+    case " $* " in *" --port"[=\ ]*) return 0 ;; esac
+    PORT=8787
+    if (exec 3<>/dev/tcp/127.0.0.1/$PORT) 2>/dev/null; then
+        PORT=$(free_port)
+        say "Another program has port 8787, so this relay listens on port $PORT"
+    fi
+    export PORT
+}
+
+# try_relay BIN STATE [FLAG...]: delivers a push to a simulated phone, then serves until Ctrl-C.
+try_relay() {
+    local bin=$1 state=$2 secret token register event answer
+    shift 2
+    secret=try-$(od -An -N12 -tx1 /dev/urandom | tr -d ' \n')
+    token=$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')
+    start_simulator "$bin" "$state"
+    choose_port "$@"
+    # Its own default may be another relay's, and the demonstration doesn't need it.
+    export RELAY_ADMIN_LISTEN=${RELAY_ADMIN_LISTEN:-off}
+    start_own_relay "$bin" "$state" "$@"
+
+    register="{\"secret\":\"$secret\",\"deviceToken\":\"$token\"}"
+    event="{\"secret\":\"$secret\",\"eventType\":\"complete\",\"sessionID\":\"ses_demo\",\"title\":\"Fix auth bug\","
+    event+="\"body\":\"Done. The token check now runs before the cache look-up and the tests pass.\"}"
+    say "Registering a device and sending an event"
+    answer=$(curl -sS -m 10 "$url/v1/device/register" -d "$register") || die "The relay did not answer (log: $state/relay.log)"
+    echo "$answer"
+    [[ $answer == '{"ok":true'* ]] || die "The device was not registered (log: $state/relay.log)"
+    answer=$(curl -sS -m 10 "$url/v1/event" -d "$event") || die "The relay did not answer (log: $state/relay.log)"
+    echo "$answer"
+    [[ $answer == *'"sent":1,'* ]] || die "The push was not sent (logs: $state/relay.log, $state/simulator.log)"
+    say "What the simulated APNs received for that phone"
+    curl -fsS -m 10 "$control/pushes?token=$token&format=text"
+    echo
+    say "The relay serves $url. Try it:"
+    cat <<TEXT
+curl $url/v1/event -d '$event'
+curl $url/v1/device/register -d '$register'
+curl '$control/pushes?format=text'      # what the simulated phones received
+curl $url/ready
+tail -f $state/relay.log
+
+Ctrl-C stops both.
+TEXT
+    wait -n "${children[@]}" || true
+    die "A program ended (logs: $state/relay.log, $state/simulator.log)"
+}
