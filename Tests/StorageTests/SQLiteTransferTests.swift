@@ -42,21 +42,20 @@ struct SQLiteTransferTests {
     func removedLock() async throws {
         try await withDatabase { database in
             let path = WriterLock.path(forDatabase: database.path)
-            let first = Guarded<WriterLock?>(nil)
-            try first.withLock { $0 = try WriterLock(forDatabase: database.path, waitingMilliseconds: 0) }
-            let second = Task { @concurrent () throws(StorageError) -> WriterLock in
-                try WriterLock(forDatabase: database.path, waitingMilliseconds: 30_000)
-            }
+            let first = try await database.open(SQLiteDatabase.impatient)
+            var patient = SQLiteOptions()
+            patient.writerLockTimeoutMilliseconds = 30_000
+            async let waiting = database.open(patient)
             while try Self.descriptors(of: path) < 2 { await Task.yield() }
-            first.withLock { lock in
-                lock?.removeFile(ofDatabase: database.path)
-                lock = nil
+            #expect(unlink(path) == 0)
+            await first.close()
+            let second = try await waiting
+            let failure = await #expect(throws: StorageError.self) { _ = try await database.open() }
+            guard case .inUse = failure else {
+                Issue.record("got \(String(describing: failure))")
+                return await second.close()
             }
-            let lock = try await second.value
-            #expect(throws: StorageError.self) {
-                try WriterLock(forDatabase: database.path, waitingMilliseconds: 0)
-            }
-            withExtendedLifetime(lock) {}
+            await second.close()
         }
     }
 
