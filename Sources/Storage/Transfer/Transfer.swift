@@ -163,7 +163,8 @@ extension Transfer {
     ) async throws(TransferFailure) -> (TransferChecksum, TransferSummary?, TransferDifference?) {
         var finding = try await sides.compare(table)
         var removed = TransferDifference(table: table.name)
-        let isUntouched = mark.isMerge || mark.stage == .updating || mark.content == finding.target
+        let isUntouched =
+            mark.isMerge || mark.stage == .updating || mark.content == finding.target.checksum
         if !finding.isSame, isUntouched {
             var updating = mark
             updating.stage = .updating
@@ -171,21 +172,19 @@ extension Transfer {
             try await sides.writing { target throws(StorageError) in try await target.update([begun]) }
             var last = Int.max
             for _ in 0..<Self.passesMax where !finding.isSame {
-                let pass = try await sides.examine(table, updating: true).difference
-                removed = removed + pass
-                finding = try await sides.compare(table)
+                let pass = try await sides.examine(table, after: finding, updating: true)
+                finding = pass.finding
+                removed = removed + pass.difference
                 // A source that changes faster than this has to stop first.
-                guard pass.rows < last else { break }
-                last = pass.rows
+                guard pass.difference.rows < last else { break }
+                last = pass.difference.rows
             }
         }
         guard finding.isSame else {
-            let difference = try await sides.examine(table, updating: false).difference
-            return (finding.target, nil, difference)
+            let difference = try await sides.examine(table, after: finding, updating: false).difference
+            return (finding.target.checksum, nil, difference)
         }
-        return (
-            finding.target,
-            TransferSummary(table: table.name, checksum: finding.source, removed: removed), nil
-        )
+        let checksum = finding.source.checksum
+        return (checksum, TransferSummary(table: table.name, checksum: checksum, removed: removed), nil)
     }
 }

@@ -9,27 +9,28 @@ struct TransferComparison: Sendable {
 
     /// What a table was found to hold.
     struct Finding: Sendable {
-        var source: TransferChecksum
+        /// What the source holds.
+        var source = TransferContent()
         /// What the target holds; in a merge, of the rows whose keys the source has.
-        var target: TransferChecksum
-        /// Whether the target has rows that it should not, where the checksums don't tell.
+        var target = TransferContent()
+        /// Whether a merge's target has rows that it added and the source doesn't have.
         var hasExtra = false
 
-        var isSame: Bool { !hasExtra && source == target }
+        var isSame: Bool { !hasExtra && source.checksum == target.checksum }
     }
 
     /// Reads a table on both sides and compares what is in it.
     func compare(_ table: TransferTable) async throws(TransferFailure) -> Finding {
         // Beside a merged target's own rows a checksum says nothing.
-        if isMerge { return try await examine(table, updating: false).finding }
-        var finding = Finding(source: TransferChecksum(), target: TransferChecksum())
+        if isMerge { return try await examine(table, after: Finding(), updating: false).finding }
+        var finding = Finding()
         var progress = try await Progress(self, .comparing, table)
         try await forEachSourcePage(of: table) { page throws(TransferFailure) in
-            for row in page { finding.source.add(row) }
+            for row in page { finding.source.add(row, of: table) }
             progress.advance(page.count)
         }
         try await forEachTargetPage(of: table) { page throws(TransferFailure) in
-            for row in page { finding.target.add(row) }
+            for row in page { finding.target.add(row, of: table) }
             progress.advance(page.count)
         }
         return finding
@@ -44,85 +45,137 @@ struct TransferComparison: Sendable {
         return content
     }
 
-    /// Looks every row up on the other side, counts what differs and, when `updating`, makes the target what the source is.
+    /// Looks rows up on the other side, counts those that differ and, when `updating`, makes the target what the source is.
+    ///
+    /// Both sides are read again. Only rows in buckets that differed before are looked up; in a merge all are.
+    ///
+    /// - Parameter last: What was found before.
+    /// - Returns: What differed, and what both sides hold after it, as it was read.
     func examine(
-        _ table: TransferTable, updating: Bool
+        _ table: TransferTable, after last: Finding, updating: Bool
     ) async throws(TransferFailure) -> (difference: TransferDifference, finding: Finding) {
         var progress = try await Progress(self, updating ? .updating : .comparing, table)
         var difference = TransferDifference(table: table.name)
-        // First, since a row that moved to another key takes its id along, which may have to be unique.
-        try await forEachExpectedKeys(of: table) { keys throws(TransferFailure) in
-            difference.extra += try await examine(keys, of: table, updating: updating)
-            progress.advance(keys.count)
+        var finding = Finding()
+        let suspects: Suspects? = isMerge ? nil : last.source.buckets(differingFrom: last.target)
+        // Deletions come first: a row that moved to another key takes its id along, which may have to be unique.
+        if isMerge {
+            difference.extra = try await examineAdded(table, updating: updating)
+            finding.hasExtra = difference.extra > 0 && !updating
+        } else {
+            try await forEachTargetPage(of: table) { page throws(TransferFailure) in
+                let extra = try await extraRows(in: page, of: table, suspects, updating: updating)
+                difference.extra += extra.count
+                for row in page { finding.target.add(row, of: table) }
+                if updating { for row in extra { finding.target.remove(row, of: table) } }
+                progress.advance(page.count)
+            }
         }
-        var finding = Finding(source: TransferChecksum(), target: TransferChecksum())
-        finding.hasExtra = difference.extra > 0
         try await forEachSourcePage(of: table) { page throws(TransferFailure) in
-            let found = try await lookUp(page, of: table)
-            let differing = Self.compare(page, found, table, &finding)
-            difference.missing += differing.missing.count
-            difference.altered += differing.altered.count
-            if updating { try await store(differing, in: table) }
+            for row in page { finding.source.add(row, of: table) }
+            let rows = page.filter { suspects?.contains(TransferContent.bucket(of: $0, table)) ?? true }
+            let found = try await inTarget(rows, of: table)
+            if isMerge { for row in found.values { finding.target.add(row, of: table) } }
+            let missing = rows.filter { found[table.keyBytes(of: $0)] == nil }
+            let altered = rows.filter { row in
+                found[table.keyBytes(of: row)].map { TransferCoding.encode($0) != TransferCoding.encode(row) }
+                    ?? false
+            }
+            difference.missing += missing.count
+            difference.altered += altered.count
+            if updating, !missing.isEmpty || !altered.isEmpty {
+                for row in altered.compactMap({ found[table.keyBytes(of: $0)] }) {
+                    finding.target.remove(row, of: table)
+                }
+                for row in try await store(missing, replacing: altered, in: table) {
+                    finding.target.add(row, of: table)
+                }
+            }
             progress.advance(page.count)
         }
         return (difference, finding)
     }
+}
 
-    /// Compares a page of the source's rows with what the target has under their keys.
-    private static func compare(
-        _ page: [[SQLValue]], _ found: [[SQLValue]], _ table: TransferTable, _ finding: inout Finding
-    ) -> (missing: [[SQLValue]], altered: [[SQLValue]]) {
-        var there: [[UInt8]: [SQLValue]] = [:]
-        for row in found { there[table.keyBytes(of: row)] = row }
-        var missing: [[SQLValue]] = []
-        var altered: [[SQLValue]] = []
-        for row in page {
-            finding.source.add(row)
-            guard let other = there[table.keyBytes(of: row)] else {
-                missing.append(row)
-                continue
-            }
-            finding.target.add(other)
-            if TransferCoding.encode(other) != TransferCoding.encode(row) { altered.append(row) }
-        }
-        return (missing, altered)
-    }
+// MARK: - Parts
 
-    private func lookUp(
-        _ page: [[SQLValue]], of table: TransferTable
+extension TransferComparison {
+    /// Those of the target's rows that the source doesn't have; when `updating` they are deleted.
+    private func extraRows(
+        in page: [[SQLValue]], of table: TransferTable, _ suspects: Suspects?, updating: Bool
     ) async throws(TransferFailure) -> [[SQLValue]] {
-        let keys = page.map { table.key(of: $0) }
-        return try await writing { target throws(StorageError) in
-            try await target.rows(of: table, keys: keys, version: SchemaStep.current)
-        }
+        let rows = page.filter { suspects?.contains(TransferContent.bucket(of: $0, table)) ?? true }
+        let gone = try await keysNotInSource(rows.map { table.key(of: $0) }, of: table)
+        if updating { try await delete(gone, from: table) }
+        let keys = Set(gone.map(TransferCoding.encode))
+        return rows.filter { keys.contains(table.keyBytes(of: $0)) }
     }
 
-    private func store(
-        _ rows: (missing: [[SQLValue]], altered: [[SQLValue]]), in table: TransferTable
-    ) async throws(TransferFailure) {
-        guard !rows.missing.isEmpty || !rows.altered.isEmpty else { return }
-        let keys = rows.altered.map { table.key(of: $0) }
-        try await writing { target throws(StorageError) in
-            try await target.replace(
-                keys, with: rows.missing + rows.altered, in: table, isMerge: isMerge)
-        }
-    }
-
-    /// Counts the keys that the source doesn't have and, when `updating`, removes their rows from the target.
-    private func examine(
-        _ keys: [[SQLValue]], of table: TransferTable, updating: Bool
+    /// Counts the rows that a merge added and the source doesn't have; when `updating` they are deleted.
+    private func examineAdded(
+        _ table: TransferTable, updating: Bool
     ) async throws(TransferFailure) -> Int {
+        var extra = 0
+        var digest = ""
+        while true {
+            let last = digest
+            let page = try await writing { target throws(StorageError) in
+                try await target.addedKeys(of: table, after: last, limit: table.rowsPerPage)
+            }
+            let gone = try await keysNotInSource(page.map(\.key), of: table)
+            if updating { try await delete(gone, from: table) }
+            extra += gone.count
+            guard page.count == table.rowsPerPage, let end = page.last else { return extra }
+            digest = end.digest
+        }
+    }
+
+    private func keysNotInSource(
+        _ keys: [[SQLValue]], of table: TransferTable
+    ) async throws(TransferFailure) -> [[SQLValue]] {
+        guard !keys.isEmpty else { return [] }
         let found = try await reading { source throws(StorageError) in
             try await source.rows(of: table, keys: keys, version: version)
         }
         let there = Set(found.map { table.keyBytes(of: $0) })
-        let gone = keys.filter { !there.contains(TransferCoding.encode($0)) }
-        if updating, !gone.isEmpty {
-            try await writing { target throws(StorageError) in
-                try await target.replace(gone, with: [], in: table, isMerge: isMerge)
-            }
+        return keys.filter { !there.contains(TransferCoding.encode($0)) }
+    }
+
+    private func delete(
+        _ keys: [[SQLValue]], from table: TransferTable
+    ) async throws(TransferFailure) {
+        guard !keys.isEmpty else { return }
+        try await writing { target throws(StorageError) in
+            try await target.replace(keys, with: [], in: table, isMerge: isMerge)
         }
-        return gone.count
+    }
+
+    /// The target's rows with the keys of some rows, by their keys.
+    private func inTarget(
+        _ rows: [[SQLValue]], of table: TransferTable
+    ) async throws(TransferFailure) -> [[UInt8]: [SQLValue]] {
+        guard !rows.isEmpty else { return [:] }
+        let keys = rows.map { table.key(of: $0) }
+        let found = try await writing { target throws(StorageError) in
+            try await target.rows(of: table, keys: keys, version: SchemaStep.current)
+        }
+        let wanted = Set(keys.map(TransferCoding.encode))
+        var byKey: [[UInt8]: [SQLValue]] = [:]
+        for row in found where wanted.contains(table.keyBytes(of: row)) {
+            byKey[table.keyBytes(of: row)] = row
+        }
+        return byKey
+    }
+
+    /// Stores rows in the target, and reads them back.
+    private func store(
+        _ missing: [[SQLValue]], replacing altered: [[SQLValue]], in table: TransferTable
+    ) async throws(TransferFailure) -> [[SQLValue]] {
+        let keys = altered.map { table.key(of: $0) }
+        try await writing { target throws(StorageError) in
+            try await target.replace(keys, with: missing + altered, in: table, isMerge: isMerge)
+        }
+        return Array(try await inTarget(missing + altered, of: table).values)
     }
 }
 
@@ -143,9 +196,13 @@ extension TransferComparison {
             let inSource = try await comparison.reading { source throws(StorageError) in
                 try await source.count(of: table)
             }
-            let inTarget = try await comparison.writing { target throws(StorageError) in
-                try await target.count(of: table)
-            }
+            // A merge looks the source's rows up, and doesn't read the target's own.
+            let inTarget =
+                comparison.isMerge
+                ? 0
+                : try await comparison.writing { target throws(StorageError) in
+                    try await target.count(of: table)
+                }
             report = comparison.report
             self.stage = stage
             self.table = table.name
@@ -186,27 +243,6 @@ extension TransferComparison {
             try await body(page)
             guard page.count == table.rowsPerPage, let last = page.last else { return }
             reached = table.key(of: last)
-        }
-    }
-
-    /// The keys in the target that must be in the source too: all, or in a merge those that the merge added.
-    private func forEachExpectedKeys(
-        of table: TransferTable, _ body: ([[SQLValue]]) async throws(TransferFailure) -> Void
-    ) async throws(TransferFailure) {
-        guard isMerge else {
-            return try await forEachTargetPage(of: table) { page throws(TransferFailure) in
-                try await body(page.map { table.key(of: $0) })
-            }
-        }
-        var digest = ""
-        while true {
-            let last = digest
-            let page = try await writing { target throws(StorageError) in
-                try await target.addedKeys(of: table, after: last, limit: table.rowsPerPage)
-            }
-            try await body(page.map(\.key))
-            guard page.count == table.rowsPerPage, let end = page.last else { return }
-            digest = end.digest
         }
     }
 

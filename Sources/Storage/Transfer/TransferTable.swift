@@ -88,10 +88,22 @@ package struct TransferChecksum: Hashable, Sendable, CustomStringConvertible {
     /// Of no rows.
     package init() {}
 
-    /// Adds a row: its SHA-256 to the sum, modulo 2^64 in each of four words.
-    package mutating func add(_ row: [SQLValue]) {
+    /// Adds a row: its SHA-256 to the sum, modulo 2^64 in each of four words; the words that were added.
+    @discardableResult
+    mutating func add(_ row: [SQLValue]) -> Words256 {
+        let words = Digest256(of: TransferCoding.encode(row)).words
         rows += 1
-        sum &+= Digest256(of: TransferCoding.encode(row)).words
+        sum &+= words
+        return words
+    }
+
+    /// Takes a row back that was added; the words that were subtracted.
+    @discardableResult
+    mutating func remove(_ row: [SQLValue]) -> Words256 {
+        let words = Digest256(of: TransferCoding.encode(row)).words
+        rows -= 1
+        for word in 0..<Words256.count { sum[word] &-= words[word] }
+        return words
     }
 
     /// Sixteen hexadecimal characters of the sum, for a person to compare.
