@@ -24,6 +24,8 @@ package enum StorageError: Error, Hashable, Sendable {
     case schemaTooOld(found: Int, needed: Int)
     /// The database belongs to another program; nothing in it was changed.
     case foreignDatabase(logDetail: String)
+    /// The database is the target of a copy that isn't finished; nothing in it was changed.
+    case unfinishedCopy
     /// A value can't be kept as it is: too long, or with a NUL in it. `field` is the model's property name.
     case invalidValue(field: String)
     /// `close()` was called before.
@@ -38,7 +40,7 @@ package enum StorageError: Error, Hashable, Sendable {
             .readOnly(let detail), .inUse(let detail), .corrupt(let detail), .foreignDatabase(let detail),
             .internalFault(let detail):
             "\(description) (\(detail))"
-        case .schemaTooNew, .schemaTooOld, .invalidValue, .closed:
+        case .schemaTooNew, .schemaTooOld, .unfinishedCopy, .invalidValue, .closed:
             description
         }
     }
@@ -48,7 +50,7 @@ package enum StorageError: Error, Hashable, Sendable {
         switch self {
         case .unavailable, .timeout: true
         case .refused, .full, .readOnly, .inUse, .corrupt, .schemaTooNew, .schemaTooOld,
-            .foreignDatabase, .invalidValue, .closed, .internalFault:
+            .foreignDatabase, .unfinishedCopy, .invalidValue, .closed, .internalFault:
             false
         }
     }
@@ -70,6 +72,8 @@ extension StorageError: CustomStringConvertible {
         case .schemaTooOld(let found, let needed):
             "The database's schema is version \(found); this program needs \(needed). Run `relay migrate`."
         case .foreignDatabase: "The database belongs to another program."
+        case .unfinishedCopy:
+            "The database holds an unfinished copy. Run `relay copy` again until it succeeds."
         case .invalidValue(let field): "The value of \(field) can't be stored."
         case .closed: "The database has been closed."
         case .internalFault: "The database refused a statement of this program."

@@ -169,9 +169,8 @@ extension MySQLConnection {
         let access = options.access == .readOnly ? ", READ ONLY" : ""
         try run("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED\(access)")
         try run(limits.forCalls)
-        guard isOneOfSeveral else { return }
         try followCluster()
-        guard options.access != .readOnly else { return }
+        guard isOneOfSeveral, options.access != .readOnly else { return }
         // A replica, or a node outside its cluster, which refuses even this question.
         guard try integer("SELECT @@global.read_only") == 0 else {
             throw SQLFailure(
@@ -181,10 +180,10 @@ extension MySQLConnection {
 }
 
 extension MySQLConnection {
-    /// On a Galera node, has each statement wait for what other nodes have committed before it.
+    /// On a Galera node, makes each statement wait until the node has applied what other nodes committed before it.
     ///
-    /// Nodes apply one another's changes a little later. Relays on different nodes, and a relay that has just changed to
-    /// another one, would not see what was answered before.
+    /// Without this, a relay could miss a row that another relay, or its own earlier connection, committed on another
+    /// node. One address may stand for several nodes behind a load balancer, so the server is asked, not the URL.
     private func followCluster() throws(SQLFailure) {
         var isNode = false
         try query("SHOW VARIABLES LIKE 'wsrep_on'", []) { row throws(SQLFailure) in

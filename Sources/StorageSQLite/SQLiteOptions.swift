@@ -2,19 +2,19 @@
 package struct SQLiteOptions: Sendable {
     /// What a process may do with the file.
     package enum Access: Sendable {
-        /// Be its one writer; steps that the schema lacks are applied.
+        /// Be its one writer; steps that the schema lacks are applied. An unfinished copy is refused, as `unfinishedCopy`.
         case write
         /// Be its one writer; a schema that lacks steps is refused as `schemaTooOld`.
         case writeWithoutMigrating
+        /// Be its one writer to fill it as the target of a copy: steps that the schema lacks are applied, and leases and
+        /// claims stay as they are.
+        case copyTarget
         /// Read beside a running relay; changing calls throw `readOnly`.
         case readOnly
     }
 
     /// What this process may do.
     package var access = Access.write
-    /// Whether a writer ends the leases and claims that it finds: a relay does, because whoever held them is dead; one that
-    /// fills a copy leaves them as they are.
-    package var endsLeases = true
     /// Threads that look things up, each with a connection of its own.
     package var readers = 2
     /// How long a statement waits for a lock that another connection holds, in milliseconds.

@@ -109,6 +109,27 @@ enum SQLiteSchema {
         }
     }
 
+    /// Forgets the copy that filled the file, from which it now begins to differ; one that isn't finished is refused.
+    static func endCopy(_ connection: SQLiteConnection) throws(StorageError) {
+        guard try holdsCopy(connection) else { return }
+        guard try !holdsUnfinishedCopy(connection) else { throw .unfinishedCopy }
+        for table in [TransferTables.marks, TransferTables.added] {
+            try connection.execute("DROP TABLE IF EXISTS \(table)")
+        }
+    }
+
+    /// Whether the file is the target of a copy that isn't finished.
+    static func holdsUnfinishedCopy(_ connection: SQLiteConnection) throws(StorageError) -> Bool {
+        guard try holdsCopy(connection) else { return false }
+        return try connection.integer(TransferTables.countUnfinished) != 0
+    }
+
+    private static func holdsCopy(_ connection: SQLiteConnection) throws(StorageError) -> Bool {
+        let count =
+            "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = '\(TransferTables.marks)'"
+        return try connection.integer(count) != 0
+    }
+
     /// An adopted table may compare its keys otherwise than byte for byte, which would mix up devices.
     private static func checkAdopted(_ connection: SQLiteConnection) throws(StorageError) {
         let columns = try connection.texts(

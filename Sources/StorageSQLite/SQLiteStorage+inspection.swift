@@ -3,7 +3,7 @@ package import Storage
 extension SQLiteStorage {
     /// Looks at a file and changes nothing in it, also beside a relay that writes it; makes none where there is none.
     ///
-    /// Throws what kept it from being read, `foreignDatabase`, `schemaTooNew`, or why no file could be made.
+    /// Throws what kept it from being read, `foreignDatabase`, `schemaTooNew`, `unfinishedCopy`, or why no file could be made.
     package static func inspection(
         at location: SQLiteLocation, id: UUIDv7, now: EpochMilliseconds
     ) async throws(StorageError) -> DatabaseInspection {
@@ -32,6 +32,7 @@ extension SQLiteReader {
     ) throws(StorageError) -> DatabaseInspection {
         let connection = try SQLiteConnection(
             path: path, mode: .readOnly, busyTimeoutMilliseconds: Self.lookBusyMilliseconds)
+        guard try !SQLiteSchema.holdsUnfinishedCopy(connection) else { throw .unfinishedCopy }
         let missing = try SQLiteSchema.pending(after: try SQLiteSchema.inspect(connection)).map(\.step)
         let hasTables = missing.count < SchemaStep.allCases.count
         return DatabaseInspection(

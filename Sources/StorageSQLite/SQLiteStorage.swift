@@ -29,7 +29,7 @@ package final class SQLiteStorage: Storage {
     /// Opens a database, making the file and bringing its schema up to date as `options.access` allows.
     ///
     /// Throws `inUse` when another process is its writer, `foreignDatabase`, `schemaTooNew`, `schemaTooOld`, `readOnly`,
-    /// or what kept it from being opened; then nothing stays open.
+    /// `unfinishedCopy`, or what kept it from being opened; then nothing stays open.
     package static func open(
         _ location: SQLiteLocation, options: SQLiteOptions = SQLiteOptions()
     ) async throws(StorageError) -> SQLiteStorage {

@@ -1,3 +1,4 @@
+internal import Glibc
 package import Storage
 
 /// One side of a copy in a SQLite file.
@@ -20,6 +21,31 @@ package enum SQLiteTransfer {
         }
     }
 
+    /// Removes the file of a target, with what SQLite and the relay put beside it, unless it holds rows or is in use.
+    ///
+    /// - Returns: Whether it was removed.
+    package static func removeEmpty(_ location: SQLiteLocation) throws(StorageError) -> Bool {
+        guard DatabaseFile.exists(location.path) else { return false }
+        let path = try DatabaseFile.find(location.path)
+        let lock = try WriterLock(forDatabase: path, waitingMilliseconds: 0)
+        guard try isEmpty(path) else { return false }
+        for suffix in ["", "-wal", "-shm"] { unsafe _ = unlink(path + suffix) }
+        lock.removeFile(ofDatabase: path)
+        return true
+    }
+
+    private static func isEmpty(_ path: String) throws(StorageError) -> Bool {
+        var status = stat()
+        if unsafe stat(path, &status) == 0, status.st_size == 0 { return true }
+        let connection = try SQLiteConnection(
+            path: path, mode: .readOnly, busyTimeoutMilliseconds: SQLiteTransferConnection.busyMilliseconds)
+        guard try SQLiteSchema.inspect(connection) != .empty else { return true }
+        for table in TransferTable.all {
+            guard try connection.integer("SELECT count(*) FROM \(table.name)") == 0 else { return false }
+        }
+        return true
+    }
+
     private static func version(_ location: SQLiteLocation) async throws(StorageError) -> Int {
         guard DatabaseFile.exists(location.path) else {
             throw .unavailable(logDetail: "there is no file \(location.path)")
@@ -36,7 +62,7 @@ package final class SQLiteTransferConnection: TransferConnection {
     private var statements: [String: SQLiteStatement] = [:]
 
     private static let lockWaitMilliseconds: Int64 = 5_000
-    private static let busyMilliseconds: Int32 = 5_000
+    fileprivate static let busyMilliseconds: Int32 = 5_000
 
     fileprivate init(readingAt location: SQLiteLocation) throws(StorageError) {
         lock = nil

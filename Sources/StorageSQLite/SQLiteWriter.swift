@@ -44,7 +44,9 @@ actor SQLiteWriter {
         if options.access == .writeWithoutMigrating { try SQLiteSchema.requireCurrent(connection) }
         try configure(connection)
         let steps = pending.isEmpty ? [] : try SQLiteSchema.migrate(connection)
-        if options.endsLeases {
+        // Whoever held them is dead; the source of a copy may live.
+        if options.access != .copyTarget {
+            try SQLiteSchema.endCopy(connection)
             try QueueWrites.endLeases(connection)
             try ReceiptWrites.endLeases(connection)
         }

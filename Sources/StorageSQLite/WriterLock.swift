@@ -5,8 +5,8 @@ internal import Storage
 ///
 /// SQLite before 3.51.3 can damage a write-ahead log that two connections reset, so a second process must not even try.
 /// The lock is not on the database itself: closing any descriptor of that file would drop SQLite's own locks on it. The
-/// kernel lets go when the process dies, so a lock file that is left behind means nothing; it is never removed, because
-/// a process could then hold the lock of a file that the next one doesn't find.
+/// kernel lets go when the process dies, so a lock file that is left behind means nothing. Only `removeFile` removes it:
+/// whoever gets the lock of a file that is no longer there tries again with the one that is.
 @safe
 final class WriterLock {
     private let descriptor: Int32
@@ -19,22 +19,49 @@ final class WriterLock {
     /// Takes the lock, trying for some time; `inUse` names the process that holds it.
     init(forDatabase database: String, waitingMilliseconds: Int64) throws(StorageError) {
         let path = Self.path(forDatabase: database)
-        descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR)
+        let deadline = ContinuousClock.now + .milliseconds(waitingMilliseconds)
+        var locked = try Self.locked(path, until: deadline)
+        while !Self.isFile(locked, at: path) {
+            close(locked)
+            locked = try Self.locked(path, until: deadline)
+        }
+        descriptor = locked
+        writeHolder()
+    }
+
+    /// Opens the lock's file, making it where it is missing, and locks it.
+    private static func locked(
+        _ path: String, until deadline: ContinuousClock.Instant
+    ) throws(StorageError) -> Int32 {
+        let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR)
         guard descriptor >= 0 else { throw StorageError.systemCall("opening \(path)", errno) }
-        let clock = ContinuousClock()
-        let deadline = clock.now + .milliseconds(waitingMilliseconds)
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             let code = errno
-            // `deinit` closes the descriptor, also when this throws.
             guard code == EWOULDBLOCK || code == EINTR else {
+                close(descriptor)
                 throw StorageError.systemCall("locking \(path)", code)
             }
-            guard clock.now < deadline else {
-                throw .inUse(logDetail: "\(path) is locked by process \(Self.holder(descriptor))")
+            guard ContinuousClock.now < deadline else {
+                let process = holder(descriptor)
+                close(descriptor)
+                throw .inUse(logDetail: "\(path) is locked by process \(process)")
             }
-            usleep(Self.retryMicroseconds)
+            usleep(retryMicroseconds)
         }
-        writeHolder()
+        return descriptor
+    }
+
+    /// Whether an open file is the one that a path names, and wasn't removed meanwhile.
+    private static func isFile(_ descriptor: Int32, at path: String) -> Bool {
+        var opened = stat()
+        var named = stat()
+        guard unsafe fstat(descriptor, &opened) == 0, unsafe stat(path, &named) == 0 else { return false }
+        return opened.st_dev == named.st_dev && opened.st_ino == named.st_ino
+    }
+
+    /// Removes the lock's file, along with a database that is removed; this process still holds the lock.
+    func removeFile(ofDatabase database: String) {
+        unsafe _ = unlink(Self.path(forDatabase: database))
     }
 
     /// Takes the lock if its file is there and nobody holds it, and changes nothing; for a look at a database.

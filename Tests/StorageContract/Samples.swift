@@ -28,7 +28,7 @@ package enum Samples {
             details: details)
     }
 
-    static func delivery(
+    package static func delivery(
         _ key: SecretKey, id: String = Samples.id().text, sessionID: String = "ses_1",
         status: DeliveryStatus = .sent, error: String? = nil, at time: EpochMilliseconds = time,
         to device: String? = nil

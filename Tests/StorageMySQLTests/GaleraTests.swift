@@ -14,6 +14,13 @@ private enum Cluster {
         return try MySQLLocation(url: try url[...#require(url.lastIndex(of: "/"))] + database)
     }
 
+    /// The same account and database at one node alone.
+    static func location(database: String, host: MySQLLocation.Host) throws -> MySQLLocation {
+        let all = try location(database: database)
+        let password = try #require(all.password.map { String(decoding: $0.bytes, as: UTF8.self) })
+        return try MySQLLocation(url: "mysql://\(all.user):\(password)@\(host.name):\(host.port)/\(database)")
+    }
+
     /// Kills a node as the loss of its machine would.
     static func kill(_ node: String) throws {
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -90,6 +97,28 @@ struct GaleraTests {
         let failed = attempts.count - answered.count
         let outage = attempts.filter { !$0.isAnswered }.map { $0.at - lost }.max() ?? .zero
         print("answered \(answered.count), failed \(failed), the last of them \(outage) after the loss")
+    }
+
+    @Test("a node is recognized behind one address, as a load balancer gives it")
+    func oneAddress() throws {
+        // Neither of the last two nodes is the one that is killed.
+        let hosts = try Cluster.location(database: "mysql").hosts.suffix(2)
+        let name = "relay_\(UInt32.random(in: .min ... .max))"
+        let nodes = try hosts.map { host in
+            let connection = try MySQLConnection.open(
+                try Cluster.location(database: "mysql", host: host), options: ServerOptions())
+            connection.deadline = .now + .seconds(30)
+            return connection
+        }
+        for node in nodes { #expect(try node.integer("SELECT @@session.wsrep_sync_wait") == 7) }
+        try nodes[0].run("CREATE DATABASE \(name)")
+        try nodes[0].run("CREATE TABLE \(name).t (v int PRIMARY KEY)")
+        for value in 0..<500 {
+            _ = try nodes[value % 2].execute("INSERT INTO \(name).t VALUES (?)", [.integer(Int64(value))])
+            let found = try nodes[1 - value % 2].integer("SELECT count(*) FROM \(name).t")
+            #expect(found == Int64(value + 1))
+        }
+        try nodes[0].run("DROP DATABASE \(name)")
     }
 
     @Test(

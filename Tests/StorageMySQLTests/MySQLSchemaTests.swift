@@ -6,23 +6,36 @@ import Testing
 @Suite("MySQL's schema", MySQLServer.isThere, .timeLimit(.minutes(2)))
 struct MySQLSchemaTests {
     @Test(
-        "a migration that was cut after any statement is finished by the next one", arguments: [false, true])
-    func cut(adopting: Bool) async throws {
-        let pending = try await Self.withDatabase(adopting) { database in
-            try await MySQLStorage.pendingSteps(at: database.location)
+        "a migration that stops after any statement is finished by the next one", arguments: [false, true])
+    func interrupted(adopting: Bool) async throws {
+        let (pending, uninterrupted) = try await Self.withDatabase(adopting) { database in
+            let pending = try await MySQLStorage.pendingSteps(at: database.location)
+            await (try await MySQLStorage.open(database.location)).close()
+            return (pending, try Self.definitions(in: database))
         }
         var done: [String] = []
         for step in pending {
             for statement in step.statements {
                 done.append(statement)
-                try await finish(done, adopting)
+                try await finish(done, adopting, uninterrupted)
             }
             done.append("INSERT INTO relay_schema (version, summary) VALUES (\(step.step.rawValue), 'done')")
+            try await finish(done, adopting, uninterrupted)
         }
     }
 
-    /// Opens a database on which an earlier attempt ran some statements, and looks whether keys are what they should be.
-    private func finish(_ statements: [String], _ adopting: Bool) async throws {
+    @Test("OpenCode's tables are adopted although an earlier attempt began without them")
+    func appearingTables() async throws {
+        let uninterrupted = try await Self.withDatabase(true) { database in
+            await (try await MySQLStorage.open(database.location)).close()
+            return try Self.definitions(in: database)
+        }
+        try await finish([MySQLConnection.dialect.createVersionTable], true, uninterrupted)
+    }
+
+    /// Opens a database in which an earlier attempt ran some statements; its tables must be those of one that ran them
+    /// all.
+    private func finish(_ statements: [String], _ adopting: Bool, _ uninterrupted: [String]) async throws {
         try await Self.withDatabase(adopting) { database in
             let connection = try database.connect()
             for statement in statements {
@@ -34,6 +47,8 @@ struct MySQLSchemaTests {
             }
             let storage = try await MySQLStorage.open(database.location)
             #expect(try await storage.schemaVersion() == SchemaStep.current)
+            let definitions = try Self.definitions(in: database)
+            #expect(definitions == uninterrupted, "after \(statements.count) statements")
             let key = Samples.key("secret")
             for token in ["aa", "AA", "aa "] {
                 let result = try await storage.register(
@@ -41,6 +56,21 @@ struct MySQLSchemaTests {
                 #expect(result == .created)
             }
             await storage.close()
+        }
+    }
+
+    /// How the server defines each of the database's tables.
+    private static func definitions(in database: MySQLDatabase) throws -> [String] {
+        let connection = try database.connect()
+        let tables = try connection.texts(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = database() ORDER BY table_name"
+        )
+        return try tables.map { table in
+            var definition = ""
+            try connection.query("SHOW CREATE TABLE \(table)", []) { row throws(SQLFailure) in
+                definition = try row.text(1)
+            }
+            return definition
         }
     }
 

@@ -84,7 +84,7 @@ struct ModelTests {
             .unavailable(logDetail: detail), .timeout(logDetail: detail), .full(logDetail: detail),
             .readOnly(logDetail: detail), .inUse(logDetail: detail), .corrupt(logDetail: detail),
             .schemaTooNew(found: 3, known: 2), .schemaTooOld(found: 1, needed: 2),
-            .foreignDatabase(logDetail: detail), .invalidValue(field: "eventID"), .closed,
+            .foreignDatabase(logDetail: detail), .unfinishedCopy, .invalidValue(field: "eventID"), .closed,
             .internalFault(logDetail: detail),
         ]
         for error in errors {

@@ -13,7 +13,7 @@ enum Filling {
     ]
 
     /// Fills a new database; how many rows each table has then.
-    static func fill(_ place: TransferPlace, devices: Int) async throws -> [Int] {
+    static func fill(_ place: TransferPlace, devices: Int, receipts: Int = 300) async throws -> [Int] {
         let storage = try await place.open()
         let long = String(repeating: "🦊", count: 63)
         for index in 0..<devices {
@@ -36,7 +36,6 @@ enum Filling {
                 createdAt: Samples.time + Int64(index % 7))
         }
         try await storage.append(deliveries)
-        let receipts = 300
         for index in 0..<receipts {
             let claim = EventClaim(
                 id: Samples.id(), key: key(index), eventID: "event \(index)" + texts[index % texts.count],
@@ -56,7 +55,9 @@ enum Filling {
 
     private static func enqueue(_ storage: any Storage) async throws -> Int {
         var pushes: [PendingPush] = []
-        for device in try await storage.devices(of: key(1)).prefix(20) {
+        var devices: [Device] = []
+        for index in 0..<8 { devices += try await storage.devices(of: key(index)).prefix(10) }
+        for device in devices {
             pushes.append(
                 PendingPush(
                     id: Samples.id().text, secretHash: device.secretHash, deviceID: device.id,
@@ -83,75 +84,4 @@ enum Filling {
         await left.close()
         await right.close()
     }
-}
-
-/// A target whose connection is cut after some pages.
-actor FailingTarget: TransferDatabase {
-    private let target: any TransferDatabase
-    private var pagesLeft: Int
-
-    init(_ target: any TransferDatabase, pagesUntilFailure: Int) {
-        self.target = target
-        pagesLeft = pagesUntilFailure
-    }
-
-    func store(
-        _ rows: [[SQLValue]], in table: TransferTable, _ mark: TransferMark
-    ) async throws(StorageError) {
-        guard pagesLeft > 0 else { throw .unavailable(logDetail: "cut") }
-        pagesLeft -= 1
-        try await target.store(rows, in: table, mark)
-    }
-
-    func version() async throws(StorageError) -> Int { try await target.version() }
-    func count(of table: TransferTable) async throws(StorageError) -> Int {
-        try await target.count(of: table)
-    }
-    func page(
-        of table: TransferTable, after key: [SQLValue]?, version: Int
-    ) async throws(StorageError) -> [[SQLValue]] {
-        try await target.page(of: table, after: key, version: version)
-    }
-    func rows(of table: TransferTable, keys: [[SQLValue]]) async throws(StorageError) -> [[SQLValue]] {
-        try await target.rows(of: table, keys: keys)
-    }
-    func marks() async throws(StorageError) -> [TransferMark]? { try await target.marks() }
-    func begin(_ marks: [TransferMark]) async throws(StorageError) { try await target.begin(marks) }
-    func end() async throws(StorageError) { try await target.end() }
-    func close() async { await target.close() }
-}
-
-/// A target that lets something happen after the last page was stored.
-struct ChangingTarget: TransferDatabase {
-    private let target: any TransferDatabase
-    private let change: @Sendable () async -> Void
-
-    init(_ target: any TransferDatabase, change: @escaping @Sendable () async -> Void) {
-        self.target = target
-        self.change = change
-    }
-
-    func store(
-        _ rows: [[SQLValue]], in table: TransferTable, _ mark: TransferMark
-    ) async throws(StorageError) {
-        try await target.store(rows, in: table, mark)
-        if table.name == TransferTable.all.last?.name { await change() }
-    }
-
-    func version() async throws(StorageError) -> Int { try await target.version() }
-    func count(of table: TransferTable) async throws(StorageError) -> Int {
-        try await target.count(of: table)
-    }
-    func page(
-        of table: TransferTable, after key: [SQLValue]?, version: Int
-    ) async throws(StorageError) -> [[SQLValue]] {
-        try await target.page(of: table, after: key, version: version)
-    }
-    func rows(of table: TransferTable, keys: [[SQLValue]]) async throws(StorageError) -> [[SQLValue]] {
-        try await target.rows(of: table, keys: keys)
-    }
-    func marks() async throws(StorageError) -> [TransferMark]? { try await target.marks() }
-    func begin(_ marks: [TransferMark]) async throws(StorageError) { try await target.begin(marks) }
-    func end() async throws(StorageError) { try await target.end() }
-    func close() async { await target.close() }
 }

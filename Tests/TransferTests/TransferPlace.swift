@@ -1,5 +1,6 @@
 import Glibc
 import Storage
+import StorageContract
 import StorageMySQL
 import StoragePostgres
 import StorageSQLite
@@ -61,15 +62,32 @@ struct TransferPlace: Sendable {
         }
     }
 
-    /// Opens it as `relay copy` does: the claims and leases in a file stay as they are.
-    func open() async throws -> any Storage {
+    /// Opens it as `relay copy` opens its target, or as a relay does.
+    func open(asRelay: Bool = false) async throws -> any Storage {
+        var file = SQLiteOptions()
+        file.access = asRelay ? .write : .copyTarget
+        var server = ServerOptions()
+        server.access = asRelay ? .write : .copyTarget
+        return switch engine {
+        case .sqlite: try await SQLiteStorage.open(try SQLiteLocation(url: url), options: file)
+        case .postgres: try await PostgresStorage.open(try PostgresLocation(url: url), options: server)
+        case .mysql: try await MySQLStorage.open(try MySQLLocation(url: url), options: server)
+        }
+    }
+
+    /// Looks at it as `relay check` does.
+    func inspect() async throws {
+        let id = Samples.id()
         switch engine {
         case .sqlite:
-            var options = SQLiteOptions()
-            options.endsLeases = false
-            return try await SQLiteStorage.open(try SQLiteLocation(url: url), options: options)
-        case .postgres: return try await PostgresStorage.open(try PostgresLocation(url: url))
-        case .mysql: return try await MySQLStorage.open(try MySQLLocation(url: url))
+            _ = try await SQLiteStorage.inspection(
+                at: try SQLiteLocation(url: url), id: id, now: Samples.time)
+        case .postgres:
+            _ = try await PostgresStorage.inspection(at: try PostgresLocation(url: url), id: id) {
+                Samples.time
+            }
+        case .mysql:
+            _ = try await MySQLStorage.inspection(at: try MySQLLocation(url: url), id: id) { Samples.time }
         }
     }
 

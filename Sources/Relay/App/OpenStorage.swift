@@ -43,13 +43,10 @@ enum OpenStorage {
     ///
     /// - Parameters:
     ///   - options: Of a database server; a file has none.
-    ///   - endsLeases: Whether a file's leases end with it, as those of a server's do by themselves.
     static func open(
-        _ database: DatabaseURL, options: ServerOptions = ServerOptions(), endsLeases: Bool = true
+        _ database: DatabaseURL, options: ServerOptions = ServerOptions()
     ) async throws(StorageError) -> (storage: any Storage, steps: [SchemaStep]) {
-        var file = SQLiteOptions()
-        file.endsLeases = endsLeases
-        return try await open(database, file: file, server: options)
+        try await open(database, file: SQLiteOptions(), server: options)
     }
 
     /// Opens a database only to look into it, also beside a relay that runs.
@@ -144,13 +141,24 @@ enum OpenStorage {
         }
     }
 
-    /// A database as the target of a copy; its tables must be there.
-    static func transferTarget(_ database: DatabaseURL) throws(StorageError) -> any TransferDatabase {
-        switch try place(of: database) {
+    /// A database as the target of a copy; its tables are made where they are missing.
+    static func transferTarget(_ database: DatabaseURL) async throws(StorageError) -> any TransferDatabase {
+        var server = ServerOptions()
+        server.access = .copyTarget
+        var file = SQLiteOptions()
+        file.access = .copyTarget
+        await (try await open(database, file: file, server: server)).storage.close()
+        return switch try place(of: database) {
         case .sqlite(let location): SQLiteTransfer.target(location)
         case .postgres(let location): ServerTransfer<PostgresConnection>.side(location, access: .write)
         case .mysql(let location): ServerTransfer<MySQLConnection>.side(location, access: .write)
         }
+    }
+
+    /// Removes the file of a target that was made for a copy and got no rows; false for a server's database.
+    static func removeEmptyFile(of database: DatabaseURL) throws(StorageError) -> Bool {
+        guard case .sqlite(let location) = try place(of: database) else { return false }
+        return try SQLiteTransfer.removeEmpty(location)
     }
 
     private static func place(of database: DatabaseURL) throws(StorageError) -> Place {

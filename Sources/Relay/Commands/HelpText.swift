@@ -78,11 +78,12 @@ enum HelpText {
         Usage: relay copy --from URL --to URL [--merge]
 
         Copies all registrations, deliveries, receipts and waiting pushes from one database to
-        another, then reads both again and compares them. The source is only read; stop its relay
-        first, or rows that change meanwhile make the comparison fail. A copy that was interrupted
-        goes on when it is run again. A target that has rows of its own is refused without --merge.
+        another, then reads both again and compares them. The source is only read, and its relay may
+        run. To move, stop that relay and run the same command again: it copies what has changed and
+        deletes what the source deleted. An interrupted copy continues in the same way, and so does
+        one that ends with differences. A target that has rows of its own is refused without --merge.
 
-        Exit statuses: 0 all of it arrived, 65 the target has other data or what arrived differs,
+        Exit statuses: 0 both are equal, 65 the target has other data or differs from the source,
         69 a database is unavailable, 130 interrupted.
         """
 

@@ -106,7 +106,7 @@ extension APIError {
         switch error {
         case .unavailable, .timeout, .refused, .full, .readOnly, .inUse, .corrupt, .schemaTooNew,
             .schemaTooOld,
-            .foreignDatabase:
+            .foreignDatabase, .unfinishedCopy:
             self.init(.storageUnavailable, logDetail: error.logDetail)
         case .closed:
             self.init(.shuttingDown, logDetail: error.logDetail)

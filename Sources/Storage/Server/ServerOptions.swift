@@ -2,10 +2,12 @@
 package struct ServerOptions: Sendable {
     /// What a process may do with the database.
     package enum Access: Sendable {
-        /// Change it; steps that the schema lacks are applied.
+        /// Change it; steps that the schema lacks are applied. An unfinished copy is refused, as `unfinishedCopy`.
         case write
         /// Change it; a schema that lacks steps is refused as `schemaTooOld`.
         case writeWithoutMigrating
+        /// Fill it as the target of a copy; steps that the schema lacks are applied.
+        case copyTarget
         /// Read it; changing calls throw `readOnly`.
         case readOnly
     }

@@ -31,10 +31,11 @@ struct ServerSchema<Connection: SQLConnection> {
                 """))
         let isBegun = tables.contains("relay_schema")
         if isBegun, case let version = try version(), version > 0 { return .relay(version: version) }
-        // Where DDL commits by itself the first step may have ended in its middle: the tables say what is to be done,
-        // and its statements do no harm to what they did before.
+        // Where each DDL statement commits by itself, an earlier attempt may have stopped in the middle of the first
+        // step. The tables tell which variant of the step to run; its statements are harmless when run again.
         let ours = tables.subtracting(["relay_schema"])
         if ours.isEmpty || (isBegun && ours.count < adoptedColumns.count) { return .empty }
+        if isBegun, try !isKeyedByID() { return .empty }
         for (table, columns) in adoptedColumns {
             let found = try connection.texts(
                 """
@@ -47,6 +48,16 @@ struct ServerSchema<Connection: SQLConnection> {
             }
         }
         return .adoptable
+    }
+
+    /// Whether `device_registration` has OpenCode's key, which is `id`; in the relay's own table `id` is in no key.
+    private func isKeyedByID() throws(SQLFailure) -> Bool {
+        try connection.integer(
+            """
+            SELECT count(*) FROM information_schema.key_column_usage
+            WHERE table_schema = \(Connection.dialect.currentSchema)
+            AND table_name = 'device_registration' AND column_name = 'id'
+            """) != 0
     }
 
     /// The version that the steps have reached; only where `relay_schema` is.
@@ -83,6 +94,37 @@ struct ServerSchema<Connection: SQLConnection> {
             for pending in missing { try apply(pending) }
             return missing.map(\.step)
         }
+    }
+
+    /// Forgets the copy that filled the database, from which it now begins to differ; one that isn't finished is refused.
+    func endCopy() throws(SQLFailure) {
+        guard try !copyTables().isEmpty else { return }
+        try connection.withSchemaLock { () throws(SQLFailure) in
+            guard try !holdsUnfinishedCopy() else { throw SQLFailure(.other, .unfinishedCopy) }
+            // Without its rows it is no copy; the account may lack the right to remove the table.
+            if try copyTables().contains(TransferTables.marks) {
+                _ = try connection.execute("DELETE FROM \(TransferTables.marks)", [])
+            }
+        }
+        try? connection.withSchemaLock { () throws(SQLFailure) in
+            for table in [TransferTables.marks, TransferTables.added] {
+                try connection.run("DROP TABLE IF EXISTS \(table)")
+            }
+        }
+    }
+
+    /// Whether the database is the target of a copy that isn't finished.
+    func holdsUnfinishedCopy() throws(SQLFailure) -> Bool {
+        guard try copyTables().contains(TransferTables.marks) else { return false }
+        return try connection.integer(TransferTables.countUnfinished) != 0
+    }
+
+    private func copyTables() throws(SQLFailure) -> [String] {
+        try connection.texts(
+            """
+            SELECT table_name FROM information_schema.tables
+            WHERE table_schema = \(Connection.dialect.currentSchema) AND table_name IN (?, ?)
+            """, [.text(TransferTables.marks), .text(TransferTables.added)])
     }
 
     private func apply(_ pending: PendingStep) throws(SQLFailure) {

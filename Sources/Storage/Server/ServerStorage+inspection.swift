@@ -1,7 +1,7 @@
 extension ServerStorage {
     /// Looks at a database and changes nothing in it: the schema, the clock, and a write that is taken back.
     ///
-    /// Throws what kept it from being asked, `foreignDatabase` and `schemaTooNew`.
+    /// Throws what kept it from being asked, `foreignDatabase`, `schemaTooNew` and `unfinishedCopy`.
     ///
     /// - Parameter now: This machine's time.
     package static func inspection(
@@ -29,6 +29,7 @@ extension ServerStorage {
         let server = try connection.integer(Connection.dialect.clock)
         let middle = before + (now() - before) / 2
         let schema = ServerSchema(connection: connection)
+        guard try !schema.holdsUnfinishedCopy() else { throw SQLFailure(.other, .unfinishedCopy) }
         let missing = try schema.pending(after: try schema.inspect()).map(\.step)
         let hasTables = missing.count < SchemaStep.allCases.count
         return DatabaseInspection(

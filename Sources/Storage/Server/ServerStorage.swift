@@ -28,7 +28,7 @@ package final class ServerStorage<Connection: SQLConnection>: Storage {
     /// Connects, and brings the schema up to date as `options.access` allows.
     ///
     /// Throws `unavailable` or `timeout` when the server can't be reached now, `refused`, `foreignDatabase`, `schemaTooNew`,
-    /// `schemaTooOld` or what else kept it from being opened; then nothing stays open.
+    /// `schemaTooOld`, `unfinishedCopy` or what else kept it from being opened; then nothing stays open.
     package static func open(
         _ location: Connection.Location, options: ServerOptions = ServerOptions()
     ) async throws(StorageError) -> ServerStorage {
@@ -37,7 +37,12 @@ package final class ServerStorage<Connection: SQLConnection>: Storage {
             let steps = try await pool.perform(within: options.migrationTimeout) {
                 session throws(SQLFailure) in
                 let schema = ServerSchema(connection: session.connection)
-                guard options.access != .write else { return try schema.migrate() }
+                if options.access == .write || options.access == .writeWithoutMigrating {
+                    try schema.endCopy()
+                }
+                if options.access == .write || options.access == .copyTarget {
+                    return try schema.migrate()
+                }
                 let state = try schema.inspect()
                 guard try schema.pending(after: state).isEmpty else {
                     let error = StorageError.schemaTooOld(found: state.version, needed: SchemaStep.current)

@@ -1,13 +1,17 @@
 /// Copies a relay's tables from one database to another: what `relay copy` does.
 ///
-/// The source is only read. The target keeps how far the copy has come, so that one which was interrupted goes on where
-/// it was; at the end both sides are read again and compared.
+/// The source is only read, and may be changed meanwhile. The target keeps how far the copy has come, so that one which
+/// was interrupted continues where it was, and one which was completed can be brought up to date. At the end both sides
+/// are read again and compared; what differs is removed, or reported and removed by the next run.
 package struct Transfer: Sendable {
     private let source: any TransferDatabase
     private let target: any TransferDatabase
     private let sourceName: String
     private let mayMerge: Bool
     private let report: @Sendable (TransferProgress) -> Void
+
+    /// How often one run removes differences that arise while it compares, as long as it finds fewer each time.
+    private static let passesMax = 5
 
     /// A copy that has not begun.
     ///
@@ -26,173 +30,161 @@ package struct Transfer: Sendable {
         self.report = report
     }
 
-    /// Copies what is not copied yet, compares all of it and says what there is.
+    /// Copies what is not copied yet, compares all of it, removes differences and says what there is.
     package func run() async throws(TransferFailure) -> [TransferSummary] {
-        let version = try await reading { source throws(StorageError) in try await source.version() }
+        let version = try await version()
         let tables = TransferTable.all.filter { $0.since.rawValue <= max(version, 1) }
-        let marks = try await marks()
-        for table in tables {
-            guard let mark = marks.first(where: { $0.table == table.name }), !mark.isDone else { continue }
-            try await copy(table, from: mark, version)
+        var marks = try await marks()
+        let sides = sides(version, isMerge: marks.contains(where: \.isMerge))
+        for index in marks.indices where marks[index].stage == .copying {
+            guard let table = tables.first(where: { $0.name == marks[index].table }) else { continue }
+            marks[index] = try await copy(table, from: marks[index], sides)
         }
         var summaries: [TransferSummary] = []
+        var differences: [TransferDifference] = []
         for table in tables {
-            summaries.append(try await compare(table, version, isMerge: marks.contains(where: \.isMerge)))
+            guard let index = marks.firstIndex(where: { $0.table == table.name }) else { continue }
+            let (content, summary, difference) = try await settle(table, marks[index], sides)
+            marks[index].content = content
+            marks[index].stage = summary == nil ? .different : .same
+            if let summary { summaries.append(summary) }
+            if let difference { differences.append(difference) }
         }
-        try await writing { target throws(StorageError) in try await target.end() }
+        // A table that an older source doesn't have is empty on both sides.
+        for index in marks.indices where marks[index].stage == .copying { marks[index].stage = .same }
+        let settled = marks
+        try await sides.writing { target throws(StorageError) in try await target.update(settled) }
+        guard differences.isEmpty else { throw .differs(differences, isMerge: sides.isMerge) }
         return summaries
     }
 
-    /// Where the copy stands: at its beginning, or where an interrupted one was left.
+    private func version() async throws(TransferFailure) -> Int {
+        do throws(StorageError) { return try await source.version() } catch { throw .source(error) }
+    }
+
+    private func sides(_ version: Int, isMerge: Bool) -> TransferComparison {
+        TransferComparison(
+            source: source, target: target, version: version, isMerge: isMerge, report: report)
+    }
+}
+
+// MARK: - Where the copy stands
+
+extension Transfer {
+    /// Where the copy stands: at its beginning, where an interrupted one was left, or at its end.
     private func marks() async throws(TransferFailure) -> [TransferMark] {
-        let found = try await writing { target throws(StorageError) in try await target.marks() }
+        let sides = sides(SchemaStep.current, isMerge: false)
+        let found = try await sides.writing { target throws(StorageError) in try await target.marks() }
         if let found, found.count == TransferTable.all.count {
-            guard found.allSatisfy({ $0.source == sourceName }) else { throw .otherSource }
-            return found
+            if found.allSatisfy({ $0.source == sourceName }) {
+                let isMerge = try await becomesMerge(found, sides)
+                return isMerge ? try await begin(isMerge: true, sides) : found
+            }
+            // The target of a finished copy is a database like any other.
+            guard found.allSatisfy({ $0.stage == .same }) else { throw .otherSource }
         }
         var isOccupied = false
         for table in TransferTable.all {
-            let rows = try await writing { target throws(StorageError) in try await target.count(of: table) }
+            let rows = try await sides.writing { target throws(StorageError) in
+                try await target.count(of: table)
+            }
             guard rows == 0 || mayMerge else { throw .occupied(table: table.name, rows: rows) }
             if rows > 0 { isOccupied = true }
         }
-        return try await begin(isMerge: isOccupied)
+        return try await begin(isMerge: isOccupied, sides)
     }
 
-    private func begin(isMerge: Bool) async throws(TransferFailure) -> [TransferMark] {
+    /// Whether a copy whose target had no rows of its own goes on as a merge, because it may merge and the target now has
+    /// rows that the copy didn't bring.
+    private func becomesMerge(
+        _ marks: [TransferMark], _ sides: TransferComparison
+    ) async throws(TransferFailure) -> Bool {
+        let isCopying = marks.contains { $0.stage == .copying || $0.stage == .copied }
+        guard mayMerge, !isCopying, !marks.contains(where: \.isMerge) else { return false }
+        for mark in marks {
+            guard mark.stage == .same else { return true }
+            guard let table = TransferTable.all.first(where: { $0.name == mark.table }) else { continue }
+            guard try await sides.content(of: table) == mark.content ?? TransferChecksum() else {
+                return true
+            }
+        }
+        return false
+    }
+
+    private func begin(
+        isMerge: Bool, _ sides: TransferComparison
+    ) async throws(TransferFailure) -> [TransferMark] {
         let marks = TransferTable.all.map {
             TransferMark(table: $0.name, source: sourceName, isMerge: isMerge)
         }
-        try await writing { target throws(StorageError) in try await target.begin(marks) }
+        try await sides.writing { target throws(StorageError) in try await target.begin(marks) }
         return marks
     }
+}
 
+// MARK: - One table
+
+extension Transfer {
+    /// Copies a table's rows from where its mark is to the end.
     private func copy(
-        _ table: TransferTable, from mark: TransferMark, _ version: Int
-    ) async throws(TransferFailure) {
+        _ table: TransferTable, from mark: TransferMark, _ sides: TransferComparison
+    ) async throws(TransferFailure) -> TransferMark {
         var mark = mark
-        let total = try await reading { source throws(StorageError) in try await source.count(of: table) }
-        while !mark.isDone {
+        // What the target must hold after it, where this run copies all of it.
+        var content: TransferChecksum? = mark.reached == nil ? TransferChecksum() : nil
+        let total = try await sides.reading { source throws(StorageError) in
+            try await source.count(of: table)
+        }
+        while mark.stage == .copying {
             let reached = mark.reached
-            let page = try await reading { source throws(StorageError) in
-                try await source.page(of: table, after: reached, version: version)
+            let page = try await sides.reading { source throws(StorageError) in
+                try await source.page(of: table, after: reached, version: sides.version)
             }
-            mark.isDone = page.count < table.rowsPerPage
+            for row in page { content?.add(row) }
             mark.copied += page.count
             if let last = page.last { mark.reached = table.key(of: last) }
+            if page.count < table.rowsPerPage {
+                mark.stage = .copied
+                mark.content = content
+            }
             let next = mark
-            try await writing { target throws(StorageError) in try await target.store(page, in: table, next) }
+            try await sides.writing { target throws(StorageError) in
+                try await target.store(page, in: table, next)
+            }
             report(TransferProgress(stage: .copying, table: table.name, done: mark.copied, total: total))
         }
+        return mark
     }
 
-    /// Reads both sides again; where they differ the next run begins anew.
-    private func compare(
-        _ table: TransferTable, _ version: Int, isMerge: Bool
-    ) async throws(TransferFailure) -> TransferSummary {
-        let total = try await reading { source throws(StorageError) in try await source.count(of: table) }
-        var there = TransferChecksum()
-        var here = TransferChecksum()
-        var reached: [SQLValue]?
-        while true {
-            let after = reached
-            let page = try await reading { source throws(StorageError) in
-                try await source.page(of: table, after: after, version: version)
+    /// Compares a table on both sides and, where only the source can have changed since it was copied or compared, removes
+    /// the differences. Others are counted: the next run removes them, so that nobody loses rows without notice.
+    private func settle(
+        _ table: TransferTable, _ mark: TransferMark, _ sides: TransferComparison
+    ) async throws(TransferFailure) -> (TransferChecksum, TransferSummary?, TransferDifference?) {
+        var finding = try await sides.compare(table)
+        var removed = TransferDifference(table: table.name)
+        let isUntouched =
+            mark.isMerge || mark.stage == .updating || mark.content == finding.target.checksum
+        if !finding.isSame, isUntouched {
+            var updating = mark
+            updating.stage = .updating
+            let begun = updating
+            try await sides.writing { target throws(StorageError) in try await target.update([begun]) }
+            var last = Int.max
+            for _ in 0..<Self.passesMax where !finding.isSame {
+                let pass = try await sides.examine(table, after: finding, updating: true)
+                finding = pass.finding
+                removed = removed + pass.difference
+                // A source that changes faster than this has to stop first.
+                guard pass.difference.rows < last else { break }
+                last = pass.difference.rows
             }
-            for row in page { there.add(row) }
-            if isMerge {
-                let keys = page.map { table.key(of: $0) }
-                let rows = try await writing { target throws(StorageError) in
-                    try await target.rows(of: table, keys: keys)
-                }
-                for row in rows { here.add(row) }
-            }
-            report(TransferProgress(stage: .comparing, table: table.name, done: there.rows, total: total))
-            guard page.count == table.rowsPerPage, let last = page.last else { break }
-            reached = table.key(of: last)
         }
-        // Without rows of its own the target has what was copied and nothing else.
-        if !isMerge { here = try await checksum(of: table) }
-        guard here == there else {
-            _ = try await begin(isMerge: isMerge)
-            throw .differs(table: table.name, source: there, target: here)
+        guard finding.isSame else {
+            let difference = try await sides.examine(table, after: finding, updating: false).difference
+            return (finding.target.checksum, nil, difference)
         }
-        return TransferSummary(table: table.name, checksum: there)
+        let checksum = finding.source.checksum
+        return (checksum, TransferSummary(table: table.name, checksum: checksum, removed: removed), nil)
     }
-
-    private func checksum(of table: TransferTable) async throws(TransferFailure) -> TransferChecksum {
-        var checksum = TransferChecksum()
-        var reached: [SQLValue]?
-        while true {
-            let after = reached
-            let page = try await writing { target throws(StorageError) in
-                try await target.page(of: table, after: after, version: SchemaStep.current)
-            }
-            for row in page { checksum.add(row) }
-            guard page.count == table.rowsPerPage, let last = page.last else { return checksum }
-            reached = table.key(of: last)
-        }
-    }
-
-    private func reading<Output: Sendable>(
-        _ body: (any TransferDatabase) async throws(StorageError) -> Output
-    ) async throws(TransferFailure) -> Output {
-        do throws(StorageError) { return try await body(source) } catch { throw .source(error) }
-    }
-
-    private func writing<Output: Sendable>(
-        _ body: (any TransferDatabase) async throws(StorageError) -> Output
-    ) async throws(TransferFailure) -> Output {
-        do throws(StorageError) { return try await body(target) } catch { throw .target(error) }
-    }
-}
-
-/// Why a copy ended before its end.
-package enum TransferFailure: Error, Hashable, Sendable {
-    /// The source could not be read.
-    case source(StorageError)
-    /// The target could not be written or read.
-    case target(StorageError)
-    /// The target has rows of its own and may not be merged with.
-    case occupied(table: String, rows: Int)
-    /// The target has half a copy of another source.
-    case otherSource
-    /// What arrived is not what the source has: it was changed meanwhile, or a row was.
-    case differs(table: String, source: TransferChecksum, target: TransferChecksum)
-}
-
-/// How far a copy has come.
-package struct TransferProgress: Hashable, Sendable {
-    /// What is being done.
-    package enum Stage: Hashable, Sendable {
-        /// Rows go from the source to the target.
-        case copying
-        /// Both are read and compared.
-        case comparing
-    }
-
-    /// What is being done.
-    package let stage: Stage
-    /// The table it is done with.
-    package let table: String
-    /// Rows that are done, those of an interrupted run included.
-    package let done: Int
-    /// Rows that the source had when the table was begun.
-    package let total: Int
-
-    /// A progress of its parts.
-    package init(stage: Stage, table: String, done: Int, total: Int) {
-        self.stage = stage
-        self.table = table
-        self.done = done
-        self.total = total
-    }
-}
-
-/// What arrived of one table, after both sides were found to be the same.
-package struct TransferSummary: Hashable, Sendable {
-    /// The table's name.
-    package let table: String
-    /// Its rows and what is in them.
-    package let checksum: TransferChecksum
 }

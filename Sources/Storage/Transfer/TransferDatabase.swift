@@ -1,6 +1,6 @@
 /// One side of a copy: a database whose tables are read and written row by row.
 ///
-/// Each call may be made again: writing the same rows twice leaves them there once.
+/// Each call may be repeated: writing the same rows twice leaves them there once.
 package protocol TransferDatabase: Sendable {
     /// The version of its schema; 0 for the two tables of OpenCode's relay, which can be copied from.
     func version() async throws(StorageError) -> Int
@@ -15,17 +15,38 @@ package protocol TransferDatabase: Sendable {
         of table: TransferTable, after key: [SQLValue]?, version: Int
     ) async throws(StorageError) -> [[SQLValue]]
 
-    /// The rows with some keys, in no order.
-    func rows(of table: TransferTable, keys: [[SQLValue]]) async throws(StorageError) -> [[SQLValue]]
+    /// The rows with some keys, in no order; a column that compares texts loosely may give rows with similar keys too.
+    func rows(
+        of table: TransferTable, keys: [[SQLValue]], version: Int
+    ) async throws(StorageError) -> [[SQLValue]]
 
     /// Stores rows and how far the copy has come, both or neither; a row whose key is there is replaced.
+    ///
+    /// In a merge it also records which of the rows are new to the target; see `addedKeys`.
     func store(_ rows: [[SQLValue]], in table: TransferTable, _ mark: TransferMark) async throws(StorageError)
 
-    /// How far a copy that is not finished has come; nil when there is none.
+    /// Removes the rows with some keys, then stores others, all in one transaction.
+    ///
+    /// In a merge it keeps the record of added rows up to date.
+    func replace(
+        _ keys: [[SQLValue]], with rows: [[SQLValue]], in table: TransferTable, isMerge: Bool
+    ) async throws(StorageError)
+
+    /// The keys of rows that a merge added to a table, at most `limit`; the target had no row with such a key before.
+    ///
+    /// - Parameter digest: The last of the page before.
+    func addedKeys(
+        of table: TransferTable, after digest: String, limit: Int
+    ) async throws(StorageError) -> [TransferAddedKey]
+
+    /// How far a copy into this database has come; nil when there is none.
     func marks() async throws(StorageError) -> [TransferMark]?
 
-    /// Begins a copy, or begins it again: a mark for each table.
+    /// Begins a copy: forgets any earlier one and makes a mark for each table.
     func begin(_ marks: [TransferMark]) async throws(StorageError)
+
+    /// Changes the marks of some tables, all or none.
+    func update(_ marks: [TransferMark]) async throws(StorageError)
 
     /// Forgets that there was a copy.
     func end() async throws(StorageError)
@@ -34,28 +55,78 @@ package protocol TransferDatabase: Sendable {
     func close() async
 }
 
-/// How far the copy of one table has come; kept in the target while the copy is not finished.
+/// A row that a merge added, as the target remembers it.
+package struct TransferAddedKey: Hashable, Sendable {
+    /// What the keys are sorted by: the SHA-256 of the key, in hexadecimal.
+    package let digest: String
+    /// The row's key.
+    package let key: [SQLValue]
+
+    /// An added key of its parts.
+    package init(digest: String, key: [SQLValue]) {
+        self.digest = digest
+        self.key = key
+    }
+}
+
+/// How far the copy of one table has come; kept in the target until a relay uses it.
 package struct TransferMark: Hashable, Sendable {
+    /// What has been done with a table; the raw values are stored.
+    package enum Stage: Int64, Sendable {
+        /// Its rows are being copied.
+        case copying = 0
+        /// Every page was copied; nothing is compared yet.
+        case copied = 1
+        /// It was compared and differs from the source.
+        case different = 2
+        /// It was compared and is the same as the source.
+        case same = 3
+        /// Differences that were found are being removed.
+        case updating = 4
+    }
+
     /// The table's name.
     package var table: String
     /// What stands for the source, so that a copy is only continued from where it came.
     package var source: String
     /// Whether the target had rows of its own when the copy began.
     package var isMerge: Bool
-    /// The key of the last row that was copied; nil before the first.
+    /// What has been done.
+    package var stage = Stage.copying
+    /// While copying: the key of the last row that was copied; nil before the first.
     package var reached: [SQLValue]?
     /// The rows that were copied.
-    package var copied: Int
-    /// Whether all were.
-    package var isDone: Bool
+    package var copied = 0
+    /// What the target's table held when it was copied as a whole, or compared; nil when that isn't known.
+    package var content: TransferChecksum?
 
     /// The mark of a table of which nothing is copied yet.
     package init(table: String, source: String, isMerge: Bool) {
         self.table = table
         self.source = source
         self.isMerge = isMerge
-        copied = 0
-        isDone = false
+    }
+}
+
+extension TransferMark {
+    /// A mark as the table of marks has it: name, source, merge, `place`, rows and stage.
+    init(_ row: SQLRow) throws(SQLFailure) {
+        self.init(table: try row.text(0), source: try row.text(1), isMerge: try row.integer(2) != 0)
+        copied = Int(try row.integer(4))
+        // A stage that this program doesn't know is a later one's: comparing again is always right.
+        stage = Stage(rawValue: try row.integer(5)) ?? .copied
+        guard let text = try row.optionalText(3) else { return }
+        guard let values = TransferCoding.decode(hexadecimal: text) else { throw row.wrong(3) }
+        switch stage {
+        case .copying: reached = values
+        case .copied, .different, .same, .updating: content = TransferChecksum(values)
+        }
+    }
+
+    /// The place in the table, or its content, in one column; NULL when there is neither.
+    var place: SQLValue {
+        let values = stage == .copying ? reached : content?.values
+        return values.map { .text(TransferCoding.hexadecimal($0)) } ?? .null
     }
 }
 

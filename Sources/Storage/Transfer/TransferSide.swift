@@ -62,16 +62,10 @@ package actor TransferSide<Connection: TransferConnection>: TransferDatabase {
 
     /// As `TransferDatabase` says.
     package func rows(
-        of table: TransferTable, keys: [[SQLValue]]
+        of table: TransferTable, keys: [[SQLValue]], version: Int
     ) async throws(StorageError) -> [[SQLValue]] {
         try await perform { connection throws(SQLFailure) in
-            let statements = TransferStatements(words: connection.words)
-            var found: [[SQLValue]] = []
-            try Self.inChunks(keys) { chunk throws(SQLFailure) in
-                let sql = statements.lookUp(in: table, keys: chunk.count)
-                found += try connection.rows(sql, chunk.flatMap(\.self), columns: table.columns.count)
-            }
-            return found
+            try Self.rows(of: table, keys, version, connection)
         }
     }
 
@@ -81,67 +75,34 @@ package actor TransferSide<Connection: TransferConnection>: TransferDatabase {
     ) async throws(StorageError) {
         try await perform { connection throws(SQLFailure) in
             try Self.inTransaction(connection) { () throws(SQLFailure) in
+                if mark.isMerge { try Self.noteAdded(rows, in: table, connection) }
+                try Self.insert(rows, into: table, connection)
+                try Self.move(mark, connection)
+            }
+        }
+    }
+
+    /// As `TransferDatabase` says.
+    package func replace(
+        _ keys: [[SQLValue]], with rows: [[SQLValue]], in table: TransferTable, isMerge: Bool
+    ) async throws(StorageError) {
+        try await perform { connection throws(SQLFailure) in
+            try Self.inTransaction(connection) { () throws(SQLFailure) in
+                if isMerge {
+                    try Self.noteAdded(rows, in: table, connection)
+                    let kept = Set(rows.map { table.keyBytes(of: $0) })
+                    for key in keys where !kept.contains(TransferCoding.encode(key)) {
+                        let parameters: [SQLValue] = [.text(table.name), .text(TransferCoding.digest(key))]
+                        _ = try connection.execute(TransferStatements.forgetAdded, parameters)
+                    }
+                }
                 let statements = TransferStatements(words: connection.words)
-                try Self.inChunks(rows) { chunk throws(SQLFailure) in
-                    let sql = statements.store(in: table, rows: chunk.count)
+                try Self.inChunks(keys) { chunk throws(SQLFailure) in
+                    let sql = statements.remove(from: table, keys: chunk.count)
                     _ = try connection.execute(sql, chunk.flatMap(\.self))
                 }
-                _ = try connection.execute(
-                    TransferStatements.moveMark,
-                    [
-                        mark.reached.map { .text(Hexadecimal.encode(TransferCoding.encode($0))) } ?? .null,
-                        .integer(Int64(mark.copied)), .integer(mark.isDone ? 1 : 0), .text(mark.table),
-                    ])
+                try Self.insert(rows, into: table, connection)
             }
-        }
-    }
-
-    /// As `TransferDatabase` says.
-    package func marks() async throws(StorageError) -> [TransferMark]? {
-        try await perform { connection throws(SQLFailure) in
-            let table = [SQLValue.text(TransferStatements.marksTable)]
-            guard try Self.count(connection.words.countTables, table, connection) > 0 else { return nil }
-            var marks: [TransferMark] = []
-            for values in try connection.rows(TransferStatements.readMarks, [], columns: 6) {
-                let row = SQLRow(values)
-                var mark = TransferMark(
-                    table: try row.text(0), source: try row.text(1), isMerge: try row.integer(2) != 0)
-                if let reached = try row.optionalText(3) {
-                    guard let key = Hexadecimal.decode(reached).flatMap(TransferCoding.decode) else {
-                        throw row.wrong(3)
-                    }
-                    mark.reached = key
-                }
-                mark.copied = Int(try row.integer(4))
-                mark.isDone = try row.integer(5) != 0
-                marks.append(mark)
-            }
-            return marks
-        }
-    }
-
-    /// As `TransferDatabase` says.
-    package func begin(_ marks: [TransferMark]) async throws(StorageError) {
-        try await perform { connection throws(SQLFailure) in
-            try connection.run(TransferStatements.createMarks)
-            try Self.inTransaction(connection) { () throws(SQLFailure) in
-                _ = try connection.execute("DELETE FROM relay_copy", [])
-                for mark in marks {
-                    _ = try connection.execute(
-                        TransferStatements.makeMark,
-                        [
-                            .text(mark.table), .text(mark.source), .integer(mark.isMerge ? 1 : 0), .null,
-                            .integer(0), .integer(0),
-                        ])
-                }
-            }
-        }
-    }
-
-    /// As `TransferDatabase` says.
-    package func end() async throws(StorageError) {
-        try await perform { connection throws(SQLFailure) in
-            try connection.run("DROP TABLE IF EXISTS relay_copy")
         }
     }
 
@@ -159,8 +120,49 @@ extension TransferSide {
         connection = nil
     }
 
+    private static func rows(
+        of table: TransferTable, _ keys: [[SQLValue]], _ version: Int, _ connection: Connection
+    ) throws(SQLFailure) -> [[SQLValue]] {
+        let statements = TransferStatements(words: connection.words)
+        var found: [[SQLValue]] = []
+        try inChunks(keys) { chunk throws(SQLFailure) in
+            let sql = statements.lookUp(in: table, keys: chunk.count, version: version)
+            found += try connection.rows(sql, chunk.flatMap(\.self), columns: table.columns.count)
+        }
+        return found
+    }
+
+    private static func insert(
+        _ rows: [[SQLValue]], into table: TransferTable, _ connection: Connection
+    ) throws(SQLFailure) {
+        let statements = TransferStatements(words: connection.words)
+        try inChunks(rows) { chunk throws(SQLFailure) in
+            let sql = statements.store(in: table, rows: chunk.count)
+            _ = try connection.execute(sql, chunk.flatMap(\.self))
+        }
+    }
+
+    /// Records those of the rows whose keys the target doesn't have; to be called before they are stored.
+    private static func noteAdded(
+        _ rows: [[SQLValue]], in table: TransferTable, _ connection: Connection
+    ) throws(SQLFailure) {
+        let keys = rows.map { table.key(of: $0) }
+        let present = try Self.rows(of: table, keys, SchemaStep.current, connection)
+        let known = Set(present.map { table.keyBytes(of: $0) })
+        let statements = TransferStatements(words: connection.words)
+        let added: [[SQLValue]] = keys.filter { !known.contains(TransferCoding.encode($0)) }.map {
+            [
+                .text(table.name), .text(TransferCoding.digest($0)),
+                .text(TransferCoding.hexadecimal($0)),
+            ]
+        }
+        try inChunks(added) { chunk throws(SQLFailure) in
+            _ = try connection.execute(statements.noteAdded(rows: chunk.count), chunk.flatMap(\.self))
+        }
+    }
+
     /// Does a piece of work, again on another connection if the first is lost.
-    private func perform<Output: Sendable>(
+    func perform<Output: Sendable>(
         _ body: (Connection) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output {
         var attempt = 1
@@ -193,7 +195,7 @@ extension TransferSide {
         }
     }
 
-    private static func inTransaction(
+    static func inTransaction(
         _ connection: Connection, _ body: () throws(SQLFailure) -> Void
     ) throws(SQLFailure) {
         try connection.run(connection.words.begin)
@@ -217,30 +219,10 @@ extension TransferSide {
         }
     }
 
-    private static func count(
+    static func count(
         _ sql: String, _ parameters: [SQLValue], _ connection: Connection
     ) throws(SQLFailure) -> Int {
         guard let values = try connection.rows(sql, parameters, columns: 1).first else { return 0 }
         return Int(try SQLRow(values).integer(0))
-    }
-}
-
-/// Bytes as text.
-private enum Hexadecimal {
-    static func encode(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        text.reserveCapacity(2 * bytes.count)
-        for byte in bytes {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    static func decode(_ text: String) -> [UInt8]? {
-        let nibbles = text.compactMap(\.hexDigitValue)
-        guard nibbles.count == text.count, nibbles.count.isMultiple(of: 2) else { return nil }
-        return stride(from: 0, to: nibbles.count, by: 2).map { UInt8(nibbles[$0] << 4 | nibbles[$0 + 1]) }
     }
 }

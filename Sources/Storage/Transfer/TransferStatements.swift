@@ -1,3 +1,15 @@
+/// The tables in which a target keeps how far a copy into it has come.
+package enum TransferTables {
+    /// How far the copy of each table has come.
+    package static let marks = "relay_copy"
+    /// Which rows a merge added.
+    package static let added = "relay_copy_row"
+
+    /// Counts the tables of a copy that is not finished: a target that no relay may use yet.
+    package static let countUnfinished =
+        "SELECT count(*) FROM relay_copy WHERE is_done <> \(TransferMark.Stage.same.rawValue)"
+}
+
 /// The statements of a copy, for every engine: a pure function of the table.
 struct TransferStatements {
     let words: TransferWords
@@ -5,8 +17,6 @@ struct TransferStatements {
     /// Rows of one statement: few sizes, because each is a statement that is prepared.
     static let chunkSizes = [128, 32, 8, 1]
 
-    /// Where a copy that isn't finished stands; made for it and dropped after it.
-    static let marksTable = "relay_copy"
     static let createMarks = """
         CREATE TABLE IF NOT EXISTS relay_copy (
             table_name varchar(64) NOT NULL PRIMARY KEY, source varchar(64) NOT NULL, is_merge integer NOT NULL,
@@ -18,31 +28,48 @@ struct TransferStatements {
         """
     static let moveMark = "UPDATE relay_copy SET reached = ?, copied = ?, is_done = ? WHERE table_name = ?"
 
+    static let createAdded = """
+        CREATE TABLE IF NOT EXISTS relay_copy_row (
+            table_name varchar(64) NOT NULL, key_digest varchar(64) NOT NULL, row_key text NOT NULL,
+            PRIMARY KEY (table_name, key_digest))
+        """
+    static let readAdded = """
+        SELECT key_digest, row_key FROM relay_copy_row WHERE table_name = ? AND key_digest > ?
+        ORDER BY key_digest LIMIT ?
+        """
+    static let forgetAdded = "DELETE FROM relay_copy_row WHERE table_name = ? AND key_digest = ?"
+
+    /// Records a number of rows that a merge adds.
+    func noteAdded(rows: Int) -> String {
+        let rows = Array(repeating: "(?, ?, ?)", count: rows).joined(separator: ", ")
+        return words.insertUnlessPresent(
+            "INTO relay_copy_row (table_name, key_digest, row_key) VALUES \(rows)")
+    }
+
     /// A page behind a key whose first `equal` columns stay and whose next one grows.
     ///
     /// A page of the whole order is made of several of these, with one column fewer fixed each time: every engine reads
     /// each along an index, which not all do for `(a, b) > (?, ?)`. Without a key the page is the table's first.
     func page(of table: TransferTable, equal: Int?, version: Int) -> String {
-        let columns = table.columns.map {
-            $0.since.rawValue <= max(version, 1) ? $0.name : "NULL AS \($0.name)"
-        }
         var condition = ""
         if let equal {
             let fixed = table.key.prefix(equal).map { "\($0) = ?" }
             condition = "WHERE " + (fixed + ["\(table.key[equal]) > ?"]).joined(separator: " AND ")
         }
         return """
-            SELECT \(columns.joined(separator: ", ")) FROM \(table.name) \(condition)
+            SELECT \(columns(of: table, version)) FROM \(table.name) \(condition)
             ORDER BY \(table.key.joined(separator: ", ")) LIMIT ?
             """
     }
 
     /// Looks a number of keys up.
-    func lookUp(in table: TransferTable, keys: Int) -> String {
-        let columns = table.columns.map(\.name).joined(separator: ", ")
-        let key = "(" + table.key.map { "\($0) = ?" }.joined(separator: " AND ") + ")"
-        let keys = Array(repeating: key, count: keys).joined(separator: " OR ")
-        return "SELECT \(columns) FROM \(table.name) WHERE \(keys)"
+    func lookUp(in table: TransferTable, keys: Int, version: Int) -> String {
+        "SELECT \(columns(of: table, version)) FROM \(table.name) WHERE \(condition(table, keys))"
+    }
+
+    /// Removes the rows with a number of keys.
+    func remove(from table: TransferTable, keys: Int) -> String {
+        "DELETE FROM \(table.name) WHERE \(condition(table, keys))"
     }
 
     /// Stores a number of rows.
@@ -54,5 +81,15 @@ struct TransferStatements {
         guard !table.isLog else { return words.insertUnlessPresent(rest) }
         let others = names.filter { !table.key.contains($0) }
         return "INSERT \(rest) " + words.replacing(table.key, others)
+    }
+
+    private func columns(of table: TransferTable, _ version: Int) -> String {
+        table.columns.map { $0.since.rawValue <= max(version, 1) ? $0.name : "NULL AS \($0.name)" }
+            .joined(separator: ", ")
+    }
+
+    private func condition(_ table: TransferTable, _ keys: Int) -> String {
+        let key = "(" + table.key.map { "\($0) = ?" }.joined(separator: " AND ") + ")"
+        return Array(repeating: key, count: keys).joined(separator: " OR ")
     }
 }

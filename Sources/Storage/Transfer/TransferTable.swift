@@ -22,13 +22,16 @@ package struct TransferTable: Hashable, Sendable {
     package let rowsPerPage: Int
 
     /// Where each of the key's columns stands among all.
-    package var keyPositions: [Int] {
-        key.compactMap { name in columns.firstIndex { $0.name == name } }
-    }
+    private let keyPositions: [Int]
 
     /// The key of a row that has all columns.
     package func key(of row: [SQLValue]) -> [SQLValue] {
         keyPositions.map { row[$0] }
+    }
+
+    /// The key of a row as bytes, which unlike texts are only equal when every byte is.
+    func keyBytes(of row: [SQLValue]) -> [UInt8] {
+        TransferCoding.encode(key(of: row))
     }
 
     /// Every table whose rows are worth keeping.
@@ -66,71 +69,13 @@ package struct TransferTable: Hashable, Sendable {
         self.name = name
         self.since = since
         self.key = key
-        self.columns =
+        let all =
             columns.map { Column(name: $0, since: since) }
             + (later.map { later in later.columns.map { Column(name: $0, since: later.step) } } ?? [])
+        self.columns = all
+        keyPositions = key.compactMap { name in all.firstIndex { $0.name == name } }
         self.isLog = isLog
         self.rowsPerPage = rowsPerPage
-    }
-}
-
-/// Rows of any table as bytes: for checksums, and to keep a place in a table.
-package enum TransferCoding {
-    /// The bytes of some values, different for different values.
-    package static func encode(_ values: [SQLValue]) -> [UInt8] {
-        var bytes: [UInt8] = []
-        for value in values {
-            switch value {
-            case .null: bytes.append(0)
-            case .integer(let number):
-                bytes.append(1)
-                append(UInt64(bitPattern: number), to: &bytes)
-            case .text(let text):
-                bytes.append(2)
-                append(UInt64(text.utf8.count), to: &bytes)
-                bytes += text.utf8
-            case .blob(let blob):
-                bytes.append(3)
-                append(UInt64(blob.count), to: &bytes)
-                bytes += blob
-            }
-        }
-        return bytes
-    }
-
-    /// The values that `encode` made some bytes of; nil for any others.
-    package static func decode(_ bytes: [UInt8]) -> [SQLValue]? {
-        var values: [SQLValue] = []
-        var rest = bytes[...]
-        while let kind = rest.popFirst() {
-            guard kind > 0 else {
-                values.append(.null)
-                continue
-            }
-            guard kind <= 3, rest.count >= 8 else { return nil }
-            let number = rest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
-            rest = rest.dropFirst(8)
-            guard kind > 1 else {
-                values.append(.integer(Int64(bitPattern: number)))
-                continue
-            }
-            guard number <= UInt64(rest.count) else { return nil }
-            let content = Array(rest.prefix(Int(number)))
-            rest = rest.dropFirst(content.count)
-            if kind == 3 {
-                values.append(.blob(content))
-            } else {
-                guard let text = String(validating: content, as: UTF8.self) else { return nil }
-                values.append(.text(text))
-            }
-        }
-        return values
-    }
-
-    private static func append(_ number: UInt64, to bytes: inout [UInt8]) {
-        for shift in stride(from: 56, through: 0, by: -8) {
-            bytes.append(UInt8(truncatingIfNeeded: number >> shift))
-        }
     }
 }
 
@@ -143,10 +88,22 @@ package struct TransferChecksum: Hashable, Sendable, CustomStringConvertible {
     /// Of no rows.
     package init() {}
 
-    /// Adds a row: its SHA-256 to the sum, modulo 2^64 in each of four words.
-    package mutating func add(_ row: [SQLValue]) {
+    /// Adds a row: its SHA-256 to the sum, modulo 2^64 in each of four words; the words that were added.
+    @discardableResult
+    mutating func add(_ row: [SQLValue]) -> Words256 {
+        let words = Digest256(of: TransferCoding.encode(row)).words
         rows += 1
-        sum &+= Digest256(of: TransferCoding.encode(row)).words
+        sum &+= words
+        return words
+    }
+
+    /// Takes a row back that was added; the words that were subtracted.
+    @discardableResult
+    mutating func remove(_ row: [SQLValue]) -> Words256 {
+        let words = Digest256(of: TransferCoding.encode(row)).words
+        rows -= 1
+        for word in 0..<Words256.count { sum[word] &-= words[word] }
+        return words
     }
 
     /// Sixteen hexadecimal characters of the sum, for a person to compare.
@@ -154,5 +111,22 @@ package struct TransferChecksum: Hashable, Sendable, CustomStringConvertible {
         let word = sum[0] ^ sum[1] ^ sum[2] ^ sum[3]
         let digits = String(word, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}
+
+extension TransferChecksum {
+    /// The checksum as values that a mark can keep.
+    var values: [SQLValue] {
+        [.integer(Int64(rows))] + (0..<4).map { .integer(Int64(bitPattern: sum[$0])) }
+    }
+
+    /// The checksum that some values stand for; nil when they are none.
+    init?(_ values: [SQLValue]) {
+        guard values.count == 5, case .integer(let rows) = values[0] else { return nil }
+        self.rows = Int(rows)
+        for index in 0..<4 {
+            guard case .integer(let word) = values[index + 1] else { return nil }
+            sum[index] = UInt64(bitPattern: word)
+        }
     }
 }

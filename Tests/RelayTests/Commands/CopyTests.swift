@@ -76,15 +76,60 @@ struct CopyTests {
         }
     }
 
+    private let places = CopyCommand.Places(source: "SQLite a.db", target: "MySQL h:3306/d")
+
     @Test("a failure says what is where, and each ends the program in its own way")
     func failures() {
-        let places = (source: "SQLite a.db", target: "MySQL h:3306/d")
         let occupied = TransferFailure.occupied(table: "delivery_log", rows: 12_345)
+        let text = CopyReport.message(occupied, places)
+        #expect(text.contains("MySQL h:3306/d already has 12,345 rows in delivery_log"))
+        #expect(text.contains("--merge"))
+        #expect(CopyReport.status(occupied) == .data)
+        #expect(CopyReport.status(.otherSource) == .data)
+        #expect(CopyReport.status(.source(.timeout(logDetail: "x"))) == .unavailable)
+        #expect(CopyReport.status(.differs([], isMerge: false)) == .data)
+    }
+
+    @Test("a difference is told by table, with what to do next")
+    func differences() {
+        let differences = [
+            TransferDifference(table: "device_registration", missing: 0, altered: 0, extra: 3),
+            TransferDifference(table: "delivery_log", missing: 1_200, altered: 1, extra: 0),
+            TransferDifference(table: "event_receipt", missing: 0, altered: 0, extra: 0),
+        ]
         #expect(
-            CopyCommand.message(occupied, places).contains("MySQL h:3306/d has 12,345 rows in delivery_log"))
-        #expect(CopyCommand.message(occupied, places).contains("--merge"))
-        #expect(CopyCommand.status(occupied) == .data)
-        #expect(CopyCommand.status(.otherSource) == .data)
-        #expect(CopyCommand.status(.source(.timeout(logDetail: "x"))) == .unavailable)
+            CopyReport.message(.differs(differences, isMerge: false), places) == """
+                MySQL h:3306/d is not a copy of SQLite a.db yet:
+                  device_registration: 3 rows only in MySQL h:3306/d
+                  delivery_log: 1,200 rows missing, 1 row different
+                  event_receipt: changed during the comparison
+                Rows change while a relay uses either database: stop it. Then run the same command again. It copies \
+                what is missing or different and deletes the rows that only MySQL h:3306/d has. To keep those rows, \
+                add --merge.
+                """)
+        let missing = CopyReport.message(.differs([differences[1]], isMerge: false), places)
+        #expect(missing.hasSuffix("It copies what is missing or different."))
+        let merge = CopyReport.message(.differs(differences, isMerge: true), places)
+        #expect(merge.hasSuffix("and deletes the rows that only MySQL h:3306/d has."))
+    }
+
+    @Test("a summary has a line for each table, with the differences that were removed")
+    func summary() {
+        let removed = TransferDifference(table: "event_receipt", missing: 12, altered: 1, extra: 3)
+        let summaries = [
+            TransferSummary(
+                table: "delivery_log", checksum: TransferChecksum(),
+                removed: TransferDifference(table: "delivery_log")),
+            TransferSummary(table: "event_receipt", checksum: TransferChecksum(), removed: removed),
+        ]
+        #expect(
+            CopyReport.summary(summaries, places, .seconds(3)) == """
+                delivery_log: 0 rows, checksum 0000000000000000 on both sides
+                event_receipt: 0 rows, checksum 0000000000000000 on both sides \
+                (updated: 12 added, 1 replaced, 3 deleted)
+                MySQL h:3306/d has all of SQLite a.db (3 s)
+                Until a relay uses MySQL h:3306/d, the same command brings it up to date.
+
+                """)
     }
 }

@@ -38,7 +38,7 @@ extension Settings {
     static let copyFrom = Setting(
         "RELAY_COPY_FROM", .copy, optional: .database, unset: "required",
         secret: true, users: [.copy], flag: "--from",
-        "The database that is copied. It is only read, and must not be changed meanwhile.")
+        "The database that is copied. It is only read.")
     static let copyTo = Setting(
         "RELAY_COPY_TO", .copy, optional: .database, unset: "required",
         secret: true, users: [.copy], flag: "--to",

@@ -1,9 +1,10 @@
+import Glibc
 import Network
 import Storage
 
-/// `relay copy`: moves everything from one database to another.
+/// `relay copy`: copies everything from one database to another.
 enum CopyCommand {
-    /// Copies and compares; a run that was interrupted goes on with the next one.
+    /// Copies and compares; a run that was interrupted is continued by the next one.
     static func run(_ configuration: CopyConfiguration) -> ExitStatus {
         Signals.prepare()
         let end = Lock<ExitStatus?>(nil)
@@ -16,7 +17,7 @@ enum CopyCommand {
             switch Signals.wait(atMost: nil) {
             case .request(.stop):
                 // A page is stored whole or not at all, so there is nothing to wait for.
-                StandardError.message("interrupted; the same command goes on where it was")
+                StandardError.message("interrupted. Run the same command again to continue.")
                 return .interrupted
             case .woken: if let status = end.withLock({ $0 }) { return status }
             case .request(.reload), .timeout: continue
@@ -25,19 +26,37 @@ enum CopyCommand {
     }
 
     private static func copy(_ configuration: CopyConfiguration) async -> ExitStatus {
-        let places = (
-            source: OpenStorage.description(of: configuration.source),
-            target: OpenStorage.description(of: configuration.target)
-        )
-        let source: any TransferDatabase
+        let places = Places(configuration)
+        do throws(StorageError) {
+            let source = try OpenStorage.transferSource(configuration.source)
+            // The target is left alone where there is nothing to copy from.
+            do throws(StorageError) {
+                _ = try await source.version()
+                _ = try await source.count(of: TransferTable.all[0])
+            } catch {
+                await source.close()
+                throw error
+            }
+            let status = await copy(source, configuration, places)
+            await source.close()
+            return status
+        } catch {
+            StandardError.message(CopyReport.message(.source(error), places))
+            StandardError.message("nothing was copied")
+            return .unavailable
+        }
+    }
+
+    private static func copy(
+        _ source: any TransferDatabase, _ configuration: CopyConfiguration, _ places: Places
+    ) async -> ExitStatus {
+        let isNewFile = OpenStorage.file(of: configuration.target).map { access($0, F_OK) != 0 } ?? false
         let target: any TransferDatabase
         do throws(StorageError) {
-            source = try OpenStorage.transferSource(configuration.source)
-            // Makes its tables, where they are missing.
-            await (try await OpenStorage.open(configuration.target, endsLeases: false)).0.close()
-            target = try OpenStorage.transferTarget(configuration.target)
+            target = try await OpenStorage.transferTarget(configuration.target)
         } catch {
-            StandardError.message("\(places.target): \(error.logDetail)")
+            StandardError.message(CopyReport.message(.target(error), places))
+            giveUp(configuration, isNewFile)
             return .unavailable
         }
         let progress = Lock(CopyProgress(isTerminal: StandardError.isTerminal))
@@ -48,56 +67,61 @@ enum CopyCommand {
             if let text { StandardError.write(Array(text.utf8)) }
         }
         let began = ContinuousClock.now
-        let status: ExitStatus
         do throws(TransferFailure) {
             let summaries = try await transfer.run()
-            StandardOutput.write(summary(summaries, places, ContinuousClock.now - began))
-            status = .success
+            StandardOutput.write(CopyReport.summary(summaries, places, ContinuousClock.now - began))
+            await target.close()
+            return .success
         } catch {
             if StandardError.isTerminal { StandardError.write(Array("\n".utf8)) }
-            StandardError.message(message(error, places))
-            status = Self.status(error)
-        }
-        await source.close()
-        await target.close()
-        return status
-    }
-
-    /// What arrived, a table a line.
-    static func summary(
-        _ summaries: [TransferSummary], _ places: (source: String, target: String), _ time: Duration
-    ) -> String {
-        var text = ""
-        for summary in summaries {
-            text += "\(summary.table): \(CopyProgress.grouped(summary.checksum.rows)) rows, "
-            text += "checksum \(summary.checksum) on both sides\n"
-        }
-        let seconds = Int(time / .seconds(1))
-        return text + "\(places.target) has all of \(places.source) (\(seconds) s)\n"
-    }
-
-    /// Why a copy ended, in a sentence for the person who began it.
-    static func message(_ failure: TransferFailure, _ places: (source: String, target: String)) -> String {
-        switch failure {
-        case .source(let error): "\(places.source): \(error.logDetail)"
-        case .target(let error): "\(places.target): \(error.logDetail)"
-        case .occupied(let table, let rows):
-            "\(places.target) has \(CopyProgress.grouped(rows)) rows in \(table) already and was not changed; "
-                + "with --merge they stay, but for those whose key the source has too"
-        case .otherSource:
-            "\(places.target) has a part of another database: finish that copy first, or drop its table relay_copy"
-        case .differs(let table, let source, let target):
-            "\(table) differs: \(CopyProgress.grouped(source.rows)) rows, checksum \(source), in \(places.source); "
-                + "\(CopyProgress.grouped(target.rows)) rows, checksum \(target), in \(places.target). "
-                + "Something changed them meanwhile; the same command begins anew"
+            StandardError.message(CopyReport.message(error, places))
+            let isBegun = await isBegun(target)
+            await target.close()
+            let status = CopyReport.status(error)
+            if !isBegun {
+                giveUp(configuration, isNewFile)
+            } else if status == .unavailable {
+                StandardError.message("the copy is incomplete. Run the same command again to continue.")
+            }
+            return status
         }
     }
 
-    /// How the program ends after a failure.
-    static func status(_ failure: TransferFailure) -> ExitStatus {
-        switch failure {
-        case .source, .target: .unavailable
-        case .occupied, .otherSource, .differs: .data
+    /// Whether the target holds a part of a copy that failed; a copy without any row is forgotten.
+    private static func isBegun(_ target: any TransferDatabase) async -> Bool {
+        do throws(StorageError) {
+            guard let marks = try await target.marks() else { return false }
+            guard marks.allSatisfy({ $0.stage == .copying && $0.copied == 0 }) else { return true }
+            try await target.end()
+            return false
+        } catch {
+            return true
         }
+    }
+
+    /// Says that nothing was copied, and removes the target's file if this run made it.
+    private static func giveUp(_ configuration: CopyConfiguration, _ isNewFile: Bool) {
+        let place = OpenStorage.description(of: configuration.target)
+        do throws(StorageError) {
+            let isRemoved = isNewFile ? try OpenStorage.removeEmptyFile(of: configuration.target) : false
+            StandardError.message("nothing was copied" + (isRemoved ? "; removed \(place)" : ""))
+        } catch {
+            StandardError.message("nothing was copied; cannot remove \(place): \(error.logDetail)")
+        }
+    }
+}
+
+extension CopyCommand {
+    /// Where the copy comes from and goes to, for a person: never a user or a password.
+    struct Places: Sendable {
+        let source: String
+        let target: String
+    }
+}
+
+extension CopyCommand.Places {
+    init(_ configuration: CopyConfiguration) {
+        source = OpenStorage.description(of: configuration.source)
+        target = OpenStorage.description(of: configuration.target)
     }
 }

@@ -39,7 +39,12 @@ struct CopyProgress: Sendable {
 
     /// One line, without its end.
     static func line(_ progress: TransferProgress, rate: Int?, bar: Bool) -> String {
-        let word = progress.stage == .copying ? "copying" : "comparing"
+        let word =
+            switch progress.stage {
+            case .copying: "copying"
+            case .comparing: "comparing"
+            case .updating: "updating"
+            }
         // Rows may come in while the source is read.
         let total = max(progress.total, progress.done)
         let share = total == 0 ? 1 : Double(progress.done) / Double(total)

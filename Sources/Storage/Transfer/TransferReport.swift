@@ -1,0 +1,97 @@
+/// Why a copy ended before its end.
+package enum TransferFailure: Error, Hashable, Sendable {
+    /// The source could not be read.
+    case source(StorageError)
+    /// The target could not be written or read.
+    case target(StorageError)
+    /// The target has rows of its own and may not be merged with.
+    case occupied(table: String, rows: Int)
+    /// The target holds an unfinished copy of another source.
+    case otherSource
+    /// The target isn't a copy of the source: rows were changed during the copy, or by others in the target.
+    case differs([TransferDifference], isMerge: Bool)
+}
+
+/// How one table of the target differs from the source's.
+package struct TransferDifference: Hashable, Sendable {
+    /// The table's name.
+    package let table: String
+    /// Rows that only the source has.
+    package var missing = 0
+    /// Rows that both have, with other values.
+    package var altered = 0
+    /// Rows that only the target has; in a merge, only those that the merge added.
+    package var extra = 0
+
+    /// No difference yet.
+    package init(table: String) {
+        self.table = table
+    }
+
+    /// A difference of its parts.
+    package init(table: String, missing: Int, altered: Int, extra: Int) {
+        self.table = table
+        self.missing = missing
+        self.altered = altered
+        self.extra = extra
+    }
+
+    /// How many rows differ.
+    package var rows: Int { missing + altered + extra }
+
+    /// Whether there is none.
+    package var isNone: Bool { rows == 0 }
+
+    static func + (left: TransferDifference, right: TransferDifference) -> TransferDifference {
+        TransferDifference(
+            table: left.table, missing: left.missing + right.missing, altered: left.altered + right.altered,
+            extra: left.extra + right.extra)
+    }
+}
+
+/// How far a copy has come.
+package struct TransferProgress: Hashable, Sendable {
+    /// What is being done.
+    package enum Stage: Hashable, Sendable {
+        /// Rows go from the source to the target.
+        case copying
+        /// Both are read and compared.
+        case comparing
+        /// Each row is looked up on the other side, and differences are removed from the target.
+        case updating
+    }
+
+    /// What is being done.
+    package let stage: Stage
+    /// The table it is done with.
+    package let table: String
+    /// Rows that are done, those of an interrupted run included.
+    package let done: Int
+    /// Rows that there were when the table was begun.
+    package let total: Int
+
+    /// A progress of its parts.
+    package init(stage: Stage, table: String, done: Int, total: Int) {
+        self.stage = stage
+        self.table = table
+        self.done = done
+        self.total = total
+    }
+}
+
+/// What arrived of one table, after both sides were found to be the same.
+package struct TransferSummary: Hashable, Sendable {
+    /// The table's name.
+    package let table: String
+    /// Its rows and what is in them.
+    package let checksum: TransferChecksum
+    /// The differences that this run found in an earlier copy, or that arose during the copy, and removed.
+    package let removed: TransferDifference
+
+    /// A summary of its parts.
+    package init(table: String, checksum: TransferChecksum, removed: TransferDifference) {
+        self.table = table
+        self.checksum = checksum
+        self.removed = removed
+    }
+}
