@@ -12,7 +12,7 @@ struct ClientStreamLimitTests {
         try await withLoop { loop in
             let fixture = try ClientFixture(on: loop) {
                 $0.connectionsMax = 2
-                $0.pushTimeout = .seconds(20)
+                $0.noStreamsMax = .milliseconds(200)
             }
             // Each waits for the other, so that both connections are needed.
             var held: [ScriptedServer.Incoming] = []
@@ -31,6 +31,49 @@ struct ClientStreamLimitTests {
             await fixture.settle(on: loop)
             fixture.expectSound()
             #expect(fixture.tally == [.accepted: 12])
+            #expect(fixture.client.statistics.connectionsReplaced == ["no_streams": 2])
+            #expect(fixture.events.count { $0 == .replaced(.noStreams) } == 2)
+            await fixture.end(on: loop)
+        }
+    }
+
+    @Test("with a server that allows no streams on any connection, pushes fail soon and say why")
+    func never() async throws {
+        try await withLoop { loop in
+            var limits = ServerLimits()
+            limits.concurrentStreams = 0
+            let fixture = try ClientFixture(on: loop, limits: limits) {
+                $0.noStreamsMax = .milliseconds(100)
+            }
+            try fixture.send(20)
+            await fixture.settle(on: loop)
+            fixture.expectSound()
+            // Each connection may get one push before the client has read its SETTINGS, which the server refuses.
+            #expect(fixture.tally == [.notSent(.noStreams): 20])
+            #expect(fixture.server.acceptedCount == fixture.client.settings.failuresBeforeRefusing)
+            await fixture.end(on: loop)
+        }
+    }
+
+    @Test("pushes go out again once the server allows streams on the connections that it has")
+    func raised() async throws {
+        try await withLoop { loop in
+            let fixture = try ClientFixture(on: loop) { $0.connectionsMax = 1 }
+            #expect(await fixture.client.send(try ClientFixture.push("before")).kind == .accepted)
+            let connection = try #require(fixture.server.connections.first)
+            connection.setMaxConcurrentStreams(0)
+            connection.ping(1)
+            var isLowered = false
+            fixture.server.onEvent = { _, event in
+                if case .pingAcknowledged = event { isLowered = true }
+            }
+            #expect(await fixture.server.watch.wait(on: loop) { isLowered })
+            try fixture.send(5)
+            #expect(fixture.client.statistics.pushesWaiting == 5)
+            connection.setMaxConcurrentStreams(3)
+            await fixture.settle(on: loop)
+            #expect(fixture.tally == [.accepted: 5])
+            #expect(fixture.server.acceptedCount == 1)
             await fixture.end(on: loop)
         }
     }

@@ -24,7 +24,7 @@ struct ClientTokenTests {
             fixture.date += 21 * 60
             Self.refuseFirst("ExpiredProviderToken", at: fixture.server)
             #expect(await fixture.client.send(try ClientFixture.push("refused")).kind == .rejected(403))
-            #expect(fixture.events.contains(.replacedExpired))
+            #expect(fixture.events.contains(.replaced(.expiredToken)))
             #expect(await fixture.client.send(try ClientFixture.push("again")).kind == .accepted)
             #expect(fixture.server.acceptedCount == 2)
             await fixture.end(on: loop)
@@ -42,10 +42,10 @@ struct ClientTokenTests {
                 #expect(await fixture.client.send(try ClientFixture.push(id)).kind == .rejected(403))
             }
             #expect(fixture.server.acceptedCount == 1)
-            #expect(!fixture.events.contains(.replacedExpired))
+            #expect(!fixture.events.contains(.replaced(.expiredToken)))
             fixture.date += 16 * 60
             #expect(await fixture.client.send(try ClientFixture.push("after")).kind == .accepted)
-            #expect(fixture.events.contains(.replacedExpired))
+            #expect(fixture.events.contains(.replaced(.expiredToken)))
             #expect(fixture.server.acceptedCount == 2)
             await fixture.end(on: loop)
         }

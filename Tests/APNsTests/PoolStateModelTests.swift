@@ -203,7 +203,7 @@ private struct Model {
             servers[index] = Server()
         case .ping(let index):
             if servers[index]?.isBlackHole == false { state.ponged(index, at: now) }
-        case .retire(let index):
+        case .retire(let index, _):
             servers[index]?.phase = .retiring
             if servers[index]?.streams == 0 { cut(index) }
         case .close(let index, _): cut(index)

@@ -7,19 +7,31 @@ extension Client {
         switch action {
         case .open(let index): open(index, at: now)
         case .ping(let index): connections[index]?.ping()
-        case .retire(let index): connections[index]?.finish()
+        case .retire(let index, let reason):
+            if reason == .noStreams, let connection = connections[index] {
+                connection.hasNoStreams = true
+                lastFailure = Failure(.noStreams)
+                note(.noStreams)
+            }
+            connections[index]?.finish()
         case .close(let index, let reason):
             if reason == .silent, let connection = connections[index] {
                 connection.isReplacedSilent = true
-                onEvent(.replacedSilent(unanswered: connection.openStreamCount))
+                note(.silent(unanswered: connection.openStreamCount))
             }
             connections[index]?.close()
         case .failQueued:
             for place in pushes.waiting.all {
                 state.unqueue()
-                finish(place, .notSent, lastFailure?.cause ?? .connectFailed, lastFailure?.description ?? "")
+                finish(place, .notSent, lastFailure?.cause ?? .connectFailed, lastFailure?.detail ?? "")
             }
         }
+    }
+
+    /// Counts a connection that is given up, and tells of it.
+    func note(_ replacement: ConnectionReplacement) {
+        counters.connectionsReplaced[replacement.name, default: 0] += 1
+        onEvent(.replaced(replacement))
     }
 
     private func open(_ index: Int, at now: MonotonicTime) {
@@ -29,7 +41,7 @@ extension Client {
             connections[index] = connection
             connection.connect(to: endpoint, tls: tls, on: loop, timeout: settings.connectTimeout)
         } catch {
-            lastFailure = .protocolFailure("\(error)")
+            lastFailure = Failure(.protocolFailure("\(error)"))
             state.closed(index, at: now, jitter: random())
         }
     }
@@ -66,7 +78,7 @@ extension Client {
     func closed(_ connection: PoolConnection, end: ConnectionEnd) {
         let now = loop.now
         if !connection.isOpen { counters.connectionsFailed += 1 }
-        if !connection.hasAnswered { lastFailure = end }
+        if !connection.hasAnswered, !connection.hasNoStreams { lastFailure = Failure(end) }
         onEvent(.closed(end, unanswered: connection.lostCount))
         connections[connection.index] = nil
         state.closed(connection.index, at: now, jitter: random())
@@ -154,7 +166,7 @@ extension Client {
         for case let connection? in connections {
             guard let expired = connection.expiredSerial, expired < serial else { continue }
             connection.expiredSerial = nil
-            onEvent(.replacedExpired)
+            note(.expiredToken)
             state.retire(connection.index, at: now, jitter: 0, isFailure: false)
         }
     }
@@ -186,6 +198,24 @@ extension Answer {
             uniqueID: response.fields.string("apns-unique-id"),
             retryAfter: response.fields.string("retry-after"),
             body: response.body)
+    }
+}
+
+extension Client {
+    /// What kept pushes from APNs.
+    struct Failure {
+        let cause: Unreachable.Cause
+        let detail: String
+
+        init(_ cause: Unreachable.Cause) {
+            self.cause = cause
+            detail = ""
+        }
+
+        init(_ end: ConnectionEnd) {
+            cause = end.cause
+            detail = end.description
+        }
     }
 }
 

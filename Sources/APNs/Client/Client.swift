@@ -23,8 +23,8 @@ package final class Client {
     var pushes = PushTable()
     var connections: [PoolConnection?] = []
     var counters = ClientStatistics()
-    /// How the last connection ended that answered no push, as long as none has been answered since.
-    var lastFailure: ConnectionEnd?
+    /// Why the last connection that answered no push was of no use, as long as none has been answered since.
+    var lastFailure: Failure?
     /// The `date` of the last answer as it came, where the settings keep it and the server sends one.
     package internal(set) var answerDate: String?
     private var token: ProviderToken?
@@ -78,7 +78,7 @@ package final class Client {
         case .queueFull:
             settle(completion, .notSent, .queueFull)
         case .unreachable:
-            settle(completion, .notSent, lastFailure?.cause ?? .connectFailed, lastFailure?.description ?? "")
+            settle(completion, .notSent, lastFailure?.cause ?? .connectFailed, lastFailure?.detail ?? "")
         }
         goOn(at: now)
     }
@@ -261,7 +261,7 @@ extension Client {
                 finish(place, .unknown, .timeout)
             } else {
                 state.unqueue()
-                finish(place, .notSent, lastFailure?.cause ?? .timeout, lastFailure?.description ?? "")
+                finish(place, .notSent, lastFailure?.cause ?? .timeout, lastFailure?.detail ?? "")
             }
         }
         if let place = pushes.byDeadline.first, let entry = pushes[place] {

@@ -20,6 +20,8 @@ final class PoolConnection: ClientConnectionHandler {
     var lostCount = 0
     /// What is said of the connection's end instead of what it reports itself.
     var isReplacedSilent = false
+    /// It is replaced because the server allowed no streams.
+    var hasNoStreams = false
 
     init(index: Int, client: Client, authority: String) throws(HTTP2Error) {
         self.index = index

@@ -125,9 +125,11 @@ extension Log {
             self(level, "apns.closed", place + [.reason("\(end)"), .count("unanswered", unanswered)])
         case .goAway(let code, let reason):
             self(.warning, "apns.goaway", place + [.reason(reason?.rawValue ?? "\(code)")])
-        case .replacedSilent(let unanswered):
+        case .replaced(.silent(let unanswered)):
             self(.warning, "apns.silent", place + [.count("unanswered", unanswered)])
-        case .replacedExpired:
+        case .replaced(.noStreams):
+            self(.warning, "apns.no_streams", place)
+        case .replaced(.expiredToken):
             self(.info, "apns.token_renewed", place)
         }
     }
