@@ -100,21 +100,39 @@ struct PoolStreamLimitTests {
         #expect(pool.state.connections[0]?.streams == 0)
     }
 
-    /// A pool whose server opens every connection and allows no stream on it, for so long as a push waits or comes each
-    /// `every`; the moments at which connections were opened.
-    private func opened(in time: Duration, every: Duration) -> [Duration] {
+    @Test("none is given up before another may be opened")
+    func backoff() {
+        var pool = Pool.primed { $0.backoffBase = .seconds(10) }
+        pool.limit(0, 0)
+        _ = pool.push()
+        #expect(pool.actions() == [.open(1)])
+        pool.closed(1)
+        pool.pass(.milliseconds(9_999))
+        pool.tick()
+        #expect(!pool.actions().contains(.retire(0, .noStreams)))
+        pool.state.ponged(0, at: pool.now)
+        #expect(pool.state.nextTick == pool.now + .milliseconds(1))
+        pool.pass(.milliseconds(1))
+        pool.tick()
+        #expect(pool.actions().contains(.retire(0, .noStreams)))
+    }
+
+    /// A pool whose server opens every connection and allows no stream on it, with a push each `every` that waits for
+    /// `patience` at most; the moments at which connections were opened.
+    private func opened(in time: Duration, every: Duration, patience: Duration) -> [Duration] {
         var pool = Pool()
         let start = pool.now
         let end = start + time
         var moments: [Duration] = []
         var live = 0
         var nextPush = start
+        var givesUp = start
         while pool.now < end {
+            if pool.now >= givesUp { while pool.state.queued > 0 { pool.state.unqueue() } }
             if pool.now >= nextPush {
-                // As the client does with a push that waits too long.
-                while pool.state.queued > 0 { pool.state.unqueue() }
                 _ = pool.push()
                 nextPush = pool.now + every
+                givesUp = pool.now + patience
             }
             for action in pool.actions() {
                 switch action {
@@ -134,7 +152,8 @@ struct PoolStreamLimitTests {
                 }
             }
             guard pool.state.actions.isEmpty else { continue }
-            pool.now = max(min(pool.state.nextTick ?? nextPush, nextPush), pool.now + .milliseconds(1))
+            let next = min(pool.state.nextTick ?? nextPush, nextPush, max(givesUp, pool.now + .seconds(1)))
+            pool.now = max(next, pool.now + .milliseconds(1))
             pool.tick()
         }
         return moments
@@ -142,9 +161,10 @@ struct PoolStreamLimitTests {
 
     @Test(
         "a server that never allows a stream is asked more and more rarely, however old its connections get",
-        arguments: [1, 8, 25])
-    func storm(secondsBetweenPushes: Int) throws {
-        let moments = opened(in: .seconds(1200), every: .seconds(secondsBetweenPushes))
+        arguments: [(1, 1), (8, 8), (25, 10), (25, 4)])
+    func storm(secondsBetweenPushes: Int, patience: Int) throws {
+        let moments = opened(
+            in: .seconds(1200), every: .seconds(secondsBetweenPushes), patience: .seconds(patience))
         #expect((8...40).contains(moments.count), "\(moments)")
         let gaps = zip(moments.dropFirst(), moments).map(-)
         #expect(gaps.allSatisfy { $0 >= .seconds(3) })
