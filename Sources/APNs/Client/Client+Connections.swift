@@ -146,27 +146,33 @@ extension Client {
         _ reason: Reason.Documented?, from connection: PoolConnection, serial: UInt64, at now: MonotonicTime
     ) {
         switch reason {
-        case .expiredProviderToken:
-            // APNs refuses everything on such a connection from now on, with a new token too.
-            let time = TokenTime(epochSeconds: date(), monotonic: now)
-            connection.expiredSerial = serial
-            guard token(serial: serial).map({ tokens.expired($0, at: time) }) ?? true else { return }
+        case .expiredProviderToken, .invalidProviderToken:
+            // After the first APNs refuses everything on such a connection from now on, with a new token too.
+            connection.refusedSerial = serial
+            guard token(serial: serial).map({ tokens.refused($0, at: tokenTime()) }) ?? true else { return }
             forgetToken()
-            retireExpired(before: serial + 1, at: now)
+            replaceConnections(at: now) { $0.refusedSerial.map { $0 <= serial } ?? false }
         case .tooManyProviderTokenUpdates:
-            tokens.tooManyUpdates(at: TokenTime(epochSeconds: date(), monotonic: now))
-        case .shutdown:
+            tokens.tooManyUpdates(at: tokenTime())
+        case .shutdown, .unrelatedKeyIdInToken:
+            // The second can't come of one key; if it does, Apple asks for another connection.
             state.retire(connection.index, at: now, jitter: random())
         default: break
         }
     }
 
-    /// Replaces the connections that refused a token older than this one.
-    func retireExpired(before serial: UInt64, at now: MonotonicTime) {
-        for case let connection? in connections {
-            guard let expired = connection.expiredSerial, expired < serial else { continue }
-            connection.expiredSerial = nil
-            note(.expiredToken)
+    /// Replaces the connections on which a new token can't be used.
+    func tokenChanged(to token: ProviderToken, at now: MonotonicTime) {
+        replaceConnections(at: now) { connection in
+            let old = token.needsNewConnections ? connection.tokenSerial : connection.refusedSerial
+            return old.map { $0 < token.serial } ?? false
+        }
+    }
+
+    private func replaceConnections(at now: MonotonicTime, where isUseless: (PoolConnection) -> Bool) {
+        for case let connection? in connections
+        where state.connections[connection.index]?.phase == .open && isUseless(connection) {
+            note(.newToken)
             state.retire(connection.index, at: now, jitter: 0, isFailure: false)
         }
     }

@@ -18,18 +18,18 @@ package enum ConnectionReplacement: Sendable, Equatable {
     case silent(unanswered: Int)
     /// Pushes wait, and the server has allowed no streams for ``ClientSettings/noStreamsMax``.
     case noStreams
-    /// The server refused our token as expired, and now there is a new one.
-    case expiredToken
+    /// There is a new provider token, and the server refused the old one on it or wouldn't take another on it yet.
+    case newToken
 
     /// Every ``name``.
-    package static let names = [Self.silent(unanswered: 0), .noStreams, .expiredToken].map(\.name)
+    package static let names = [Self.silent(unanswered: 0), .noStreams, .newToken].map(\.name)
 
     /// The reason as metrics have it.
     package var name: String {
         switch self {
         case .silent: "silent"
         case .noStreams: "no_streams"
-        case .expiredToken: "expired_token"
+        case .newToken: "new_token"
         }
     }
 }

@@ -32,7 +32,7 @@ final class APNsSide: Sendable {
 
     /// Signs with each key if it is time for a new token; what is wrong when one can't, in one word.
     func checkCredentials() -> String? {
-        let now = TokenTime(epochSeconds: WallClock.system.now / 1000, monotonic: MonotonicTime.current)
+        let now = TokenTime.current
         return apps.keys.allSatisfy { (try? $0.tokens.token(at: now)) != nil } ? nil : "SigningFailed"
     }
 
@@ -129,7 +129,7 @@ extension Log {
             self(.warning, "apns.silent", place + [.count("unanswered", unanswered)])
         case .replaced(.noStreams):
             self(.warning, "apns.no_streams", place)
-        case .replaced(.expiredToken):
+        case .replaced(.newToken):
             self(.info, "apns.token_renewed", place)
         }
     }
