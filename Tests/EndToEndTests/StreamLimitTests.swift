@@ -35,7 +35,8 @@ struct StreamLimitTests {
         }
     }
 
-    @Test("A server that allows no streams on any connection gets few connections, and the pushes once it does")
+    @Test(
+        "A server that allows no streams on any connection gets few connections, and the pushes once it does")
     func never() async throws {
         let settings = ["RELAY_LOOPS": "1", "RELAY_EVENT_DEADLINE": "2s", "RELAY_RETRY_DELAY_MAX": "500ms"]
         try await Stack.run(settings) { stack in

@@ -30,12 +30,19 @@ struct FanOutReport {
             let trouble = Trouble(reason: lack.cause.rawValue, place: place)
             unreachable[trouble, default: (0, lack.detail)].count += 1
         case (.rejected, .failed(let failure)):
-            guard let fault = failure.fault else { return }
-            let trouble = Trouble(reason: failure.reason, place: place)
-            faults[trouble, default: (0, fault)].count += 1
+            note(failure.fault, failure.reason, in: place)
+        case (.rejected, .retryLater(let retry)):
+            note(retry.fault, retry.reason, in: place)
         case (.rejected, _):
             break
         }
+    }
+
+    private mutating func note(
+        _ fault: OutcomePolicy.Fault?, _ reason: String, in place: APNsHealth.Place
+    ) {
+        guard let fault else { return }
+        faults[Trouble(reason: reason, place: place), default: (0, fault)].count += 1
     }
 
     /// Writes the lines, and tells `/ready` of faults and of their end.
