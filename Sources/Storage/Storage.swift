@@ -77,7 +77,8 @@ package protocol Storage: Sendable {
     ///
     /// Of any number of concurrent claims to one (secret, `eventID`) exactly one is `claimed`. A receipt counts for 24 h
     /// from its claim (`StorageLimits.receiptLifetime`), and then as if it weren't there. A claim whose lease
-    /// ended without an answer may be claimed again with the same content.
+    /// ended without an answer may be claimed again with the same content. A lease that ends later than any may
+    /// (`StorageLimits.receiptLeaseMax`) comes from a clock that was ahead: it is shortened to this claim's own.
     func claim(_ event: EventClaim) async throws(StorageError) -> EventClaimResult
 
     /// Stores the answer of a claimed event; from now on claims to it are `answered`.
@@ -121,6 +122,18 @@ package protocol Storage: Sendable {
 
     /// When the next push is due or the next lease runs out; nil when no push waits.
     func nextPushDue() async throws(StorageError) -> EpochMilliseconds?
+
+    /// Finds pushes whose due time or, with `leased`, whose lease's end is later than `horizon`: the latest first, at
+    /// most `limit`.
+    ///
+    /// Beyond the longest wait only a clock that was ahead has put one.
+    func pushes(
+        dueAfter horizon: EpochMilliseconds, leased: Bool, limit: Int
+    ) async throws(StorageError) -> [DuePush]
+
+    /// Sets when pushes are due, or when their leases end, but for those that have changed since they were found; says how
+    /// many it set.
+    func setDue(_ pushes: [DuePush], to time: EpochMilliseconds) async throws(StorageError) -> Int
 
     /// How many pushes wait, leased ones included; no more than `limit` are counted.
     func countPushes(limit: Int) async throws(StorageError) -> Int

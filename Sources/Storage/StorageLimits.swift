@@ -32,6 +32,8 @@ package enum StorageLimits {
     package static let lastDeliveriesWindow = 1_000
     /// Milliseconds that an event's receipt is kept: the same `eventID` within 24 h gets the first answer again.
     package static let receiptLifetime: EpochMilliseconds = 24 * 60 * 60 * 1_000
+    /// Milliseconds that an event's receipt can be leased.
+    package static let receiptLeaseMax: EpochMilliseconds = 15 * 60 * 1_000
     /// Due rows that a claim looks at in one query.
     package static let claimWindow = 256
     /// Secrets whose rows a claim's next query can leave out.

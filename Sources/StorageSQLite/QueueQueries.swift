@@ -5,6 +5,7 @@ struct QueueReads {
     private let due: SQLiteStatement
     private let next: SQLiteStatement
     private let count: SQLiteStatement
+    private let late: SQLiteStatement
 
     init(_ connection: SQLiteConnection) throws(StorageError) {
         let excluded = Array(repeating: "?", count: StorageLimits.claimExcludedSecretsMax)
@@ -16,6 +17,11 @@ struct QueueReads {
             """)
         next = try connection.prepare("SELECT due_at FROM pending_push ORDER BY due_at LIMIT 1")
         count = try connection.prepare("SELECT count(*) FROM (SELECT 1 FROM pending_push LIMIT ?)")
+        late = try connection.prepare(
+            """
+            SELECT secret_hash, id, due_at FROM pending_push
+            WHERE due_at > ? AND (lease_owner IS NOT NULL) = ? ORDER BY due_at DESC LIMIT ?
+            """)
     }
 
     /// The due pushes that a claim takes, if nobody else does before.
@@ -45,6 +51,21 @@ struct QueueReads {
         return time
     }
 
+    func pushes(
+        dueAfter horizon: EpochMilliseconds, leased: Bool, limit: Int
+    ) throws(StorageError) -> [DuePush] {
+        var found: [DuePush] = []
+        try late.query {
+            $0.integer(horizon)
+            $0.integer(leased ? 1 : 0)
+            $0.integer(max(limit, 0))
+        } row: { row throws(StorageError) in
+            found.append(
+                DuePush(secretHash: try row.secretHash(0), id: try row.text(1), dueAt: try row.integer(2)))
+        }
+        return found
+    }
+
     func count(limit: Int) throws(StorageError) -> Int {
         var number: Int64 = 0
         try count.query({ $0.integer(max(limit, 0)) }) { row throws(StorageError) in
@@ -64,6 +85,7 @@ struct QueueWrites {
     private let findDevice: SQLiteStatement
     private let delete: SQLiteStatement
     private let postpone: SQLiteStatement
+    private let setDue: SQLiteStatement
     private let log: SQLiteStatement
 
     init(_ connection: SQLiteConnection) throws(StorageError) {
@@ -97,6 +119,8 @@ struct QueueWrites {
             UPDATE pending_push SET lease_owner = NULL, due_at = ?, attempts = ?
             WHERE secret_hash = ? AND id = ? AND lease_owner = ?
             """)
+        setDue = try connection.prepare(
+            "UPDATE pending_push SET due_at = ? WHERE secret_hash = ? AND id = ? AND due_at = ?")
         log = try connection.prepare(DeliveryWrites.insertion("INSERT OR IGNORE"))
     }
 
@@ -160,6 +184,19 @@ struct QueueWrites {
             }
         }
         return results
+    }
+
+    func setDue(_ pushes: [DuePush], to time: EpochMilliseconds) throws(StorageError) -> Int {
+        var count = 0
+        for push in pushes {
+            count += try setDue.execute {
+                $0.integer(time)
+                $0.hash(push.secretHash)
+                $0.text(push.id)
+                $0.integer(push.dueAt)
+            }
+        }
+        return count
     }
 
     /// Ends every lease: whoever opens the file for writing is alone, so their holders are dead.

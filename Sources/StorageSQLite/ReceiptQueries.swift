@@ -8,6 +8,7 @@ struct ReceiptWrites {
     private let storeAnswer: SQLiteStatement
     private let deleteClaim: SQLiteStatement
     private let deleteExpired: SQLiteStatement
+    private let shorten: SQLiteStatement
 
     init(_ connection: SQLiteConnection) throws(StorageError) {
         // The primary hash's row first; expired rows are as good as none.
@@ -38,7 +39,13 @@ struct ReceiptWrites {
                 (SELECT secret_hash, event_id FROM event_receipt
                  WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)
             """)
+        shorten = try connection.prepare(Self.shortening)
     }
+
+    private static let shortening = """
+        UPDATE event_receipt SET lease_until = ?5
+        WHERE secret_hash IN (?1, ?2, ?3) AND event_id = ?4 AND answer IS NULL AND lease_until > ?5
+        """
 
     func claim(_ event: EventClaim) throws(StorageError) -> EventClaimResult {
         if let standing = try standingReceipt(event) { return standing }
@@ -90,6 +97,7 @@ struct ReceiptWrites {
     /// What a receipt that is there makes of a claim; nil when the event is free.
     private func standingReceipt(_ event: EventClaim) throws(StorageError) -> EventClaimResult? {
         var result: EventClaimResult?
+        var leaseUntil = event.at
         try find.query {
             $0.anyHash(of: event.key)
             $0.text(event.eventID)
@@ -99,8 +107,17 @@ struct ReceiptWrites {
                 result = .conflict
             } else if !row.isNull(2) {
                 result = .answered(try row.blob(2))
-            } else if try row.integer(1) > event.at {
-                result = .inProgress
+            } else {
+                leaseUntil = try row.integer(1)
+                if leaseUntil > event.at { result = .inProgress }
+            }
+        }
+        // The clock was ahead when it was taken. It isn't taken over, because its holder may still be at work.
+        if leaseUntil > event.at + StorageLimits.receiptLeaseMax {
+            try shorten.execute {
+                $0.anyHash(of: event.key)
+                $0.text(event.eventID)
+                $0.integer(event.leaseUntil)
             }
         }
         return result

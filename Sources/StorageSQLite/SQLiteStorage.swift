@@ -280,6 +280,23 @@ extension SQLiteStorage {
     }
 
     /// As `Storage` says.
+    package func pushes(
+        dueAfter horizon: EpochMilliseconds, leased: Bool, limit: Int
+    ) async throws(StorageError) -> [DuePush] {
+        try await read { session throws(StorageError) in
+            try session.queue.pushes(dueAfter: horizon, leased: leased, limit: limit)
+        }
+    }
+
+    /// As `Storage` says.
+    package func setDue(_ pushes: [DuePush], to time: EpochMilliseconds) async throws(StorageError) -> Int {
+        guard !pushes.isEmpty else { return 0 }
+        return try await write { session throws(StorageError) in
+            try session.queue.setDue(pushes, to: time)
+        }
+    }
+
+    /// As `Storage` says.
     package func countPushes(limit: Int) async throws(StorageError) -> Int {
         try await read { session throws(StorageError) in try session.queue.count(limit: limit) }
     }

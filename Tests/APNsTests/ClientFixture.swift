@@ -15,8 +15,9 @@ final class ClientFixture {
     private(set) var outcomes: [String: [Outcome]] = [:]
     private(set) var events: [ClientConnectionEvent] = []
     private(set) var sent = 0
-    /// Seconds since 1970 as the client sees it.
+    /// Seconds since 1970 as the client sees it; to change it alone is to set the clock.
     var date: Int64 = 1_800_000_000
+    private var monotonicSeconds: UInt64 = 1_000
 
     private final class Box {
         weak var fixture: ClientFixture?
@@ -42,12 +43,23 @@ final class ClientFixture {
             endpoint: server.endpoint, tls: try TLSClientContext(caFile: files.certificate, alpn: ["h2"]),
             tokens: ProviderTokenSource(
                 try ProviderCredentials(teamID: "TEAM567890", keyID: "KEY4567890", key: key)),
-            on: loop, settings: settings, date: { box.fixture?.date ?? 0 }, random: { 0.5 })
+            on: loop, settings: settings, tokenTime: { box.fixture?.tokenTime ?? .current }, random: { 0.5 })
         box.fixture = self
         client.onEvent = { event in
             box.fixture?.events.append(event)
             watch.changed()
         }
+    }
+
+    private var tokenTime: TokenTime {
+        TokenTime(
+            epochSeconds: date, monotonic: MonotonicTime(nanoseconds: monotonicSeconds * 1_000_000_000))
+    }
+
+    /// Lets provider tokens get older.
+    func pass(seconds: Int) {
+        date += Int64(seconds)
+        monotonicSeconds += UInt64(seconds)
     }
 
     /// A push whose `apns-id` is `id`.

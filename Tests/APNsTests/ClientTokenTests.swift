@@ -21,10 +21,10 @@ struct ClientTokenTests {
         try await withLoop { loop in
             let fixture = try ClientFixture(on: loop)
             #expect(await fixture.client.send(try ClientFixture.push("before")).kind == .accepted)
-            fixture.date += 21 * 60
+            fixture.pass(seconds: 21 * 60)
             Self.refuseFirst("ExpiredProviderToken", at: fixture.server)
             #expect(await fixture.client.send(try ClientFixture.push("refused")).kind == .rejected(403))
-            #expect(fixture.events.contains(.replacedExpired))
+            #expect(fixture.events.contains(.replaced(.newToken)))
             #expect(await fixture.client.send(try ClientFixture.push("again")).kind == .accepted)
             #expect(fixture.server.acceptedCount == 2)
             await fixture.end(on: loop)
@@ -36,17 +36,43 @@ struct ClientTokenTests {
         try await withLoop { loop in
             let fixture = try ClientFixture(on: loop) { $0.tokenCheckInterval = .zero }
             #expect(await fixture.client.send(try ClientFixture.push("before")).kind == .accepted)
-            fixture.date += 5 * 60
+            fixture.pass(seconds: 5 * 60)
             Self.refuseFirst("ExpiredProviderToken", at: fixture.server)
             for id in ["one", "two"] {
                 #expect(await fixture.client.send(try ClientFixture.push(id)).kind == .rejected(403))
             }
             #expect(fixture.server.acceptedCount == 1)
-            #expect(!fixture.events.contains(.replacedExpired))
-            fixture.date += 16 * 60
+            #expect(!fixture.events.contains(.replaced(.newToken)))
+            fixture.pass(seconds: 16 * 60)
             #expect(await fixture.client.send(try ClientFixture.push("after")).kind == .accepted)
-            #expect(fixture.events.contains(.replacedExpired))
+            #expect(fixture.events.contains(.replaced(.newToken)))
             #expect(fixture.server.acceptedCount == 2)
+            await fixture.end(on: loop)
+        }
+    }
+
+    @Test(
+        "a token dated in the future that is refused is replaced at once, and goes out on new connections alone",
+        arguments: ["ExpiredProviderToken", "InvalidProviderToken"])
+    func datedInTheFuture(reason: String) async throws {
+        try await withLoop { loop in
+            let fixture = try ClientFixture(on: loop) { $0.connectionsMax = 2 }
+            fixture.date += 2_400
+            try await fixture.openTwoConnections(on: loop)
+            fixture.date -= 2_400
+            var first: String?
+            var connectionsOfSecond: Set<Int> = []
+            fixture.server.onRequest = { incoming in
+                let token = incoming.request.fields.string("authorization") ?? ""
+                first = first ?? token
+                guard token != first else { return incoming.answer(403, reason: reason) }
+                connectionsOfSecond.insert(incoming.connectionIndex)
+                incoming.answer()
+            }
+            #expect(await fixture.client.send(try ClientFixture.push("refused")).kind == .rejected(403))
+            #expect(await fixture.client.send(try ClientFixture.push("again")).kind == .accepted)
+            #expect(connectionsOfSecond == [2])
+            #expect(await fixture.server.watch.wait(on: loop) { fixture.server.connections.count == 1 })
             await fixture.end(on: loop)
         }
     }
@@ -65,7 +91,7 @@ struct ClientTokenTests {
                 }
             }
             for (id, kind) in [("a", Outcome.Kind.accepted), ("refused", .rejected(429)), ("b", .accepted)] {
-                fixture.date += 4 * 60
+                fixture.pass(seconds: 4 * 60)
                 #expect(await fixture.client.send(try ClientFixture.push(id)).kind == kind)
             }
             #expect(tokens.count == 1)
@@ -89,5 +115,22 @@ struct ClientTokenTests {
             #expect(await fixture.client.send(try ClientFixture.push("two")).kind == .accepted)
             await fixture.end(on: loop)
         }
+    }
+}
+
+extension ClientFixture {
+    /// Has two connections, each of which has answered a push.
+    fileprivate func openTwoConnections(on loop: isolated EventLoop) async throws {
+        var held: [ScriptedServer.Incoming] = []
+        server.onConnection = { $0.setMaxConcurrentStreams(1) }
+        server.onRequest = { incoming in
+            held.append(incoming)
+            guard held.count == 2 else { return }
+            for incoming in held { incoming.answer() }
+        }
+        try send(2)
+        await settle(on: loop)
+        #expect(server.acceptedCount == 2)
+        server.onRequest = { $0.answer() }
     }
 }

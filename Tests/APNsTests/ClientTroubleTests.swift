@@ -223,7 +223,7 @@ struct ClientTroubleTests {
             let lost = fixture.tally[.unknown(.connectionClosed)] ?? 0
             #expect(lost >= 1)
             #expect(fixture.tally[.accepted] == fixture.sent - lost)
-            #expect(fixture.events.contains { if case .replacedSilent = $0 { true } else { false } })
+            #expect(fixture.events.contains { if case .replaced(.silent) = $0 { true } else { false } })
             await fixture.end(on: loop)
         }
     }

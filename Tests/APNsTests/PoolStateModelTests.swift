@@ -38,8 +38,11 @@ private struct Model {
     var arrived = 0
     /// Whether servers still do harm; at the end they are all well.
     var isHostile = true
+    /// Whether the servers that are there then allow no stream any more; new ones do.
+    let leavesNoStreams: Bool
 
-    init(seed: UInt64) {
+    init(seed: UInt64, leavesNoStreams: Bool) {
+        self.leavesNoStreams = leavesNoStreams
         random = SeededGenerator(state: seed)
         var settings = ClientSettings()
         settings.connectionsMax = 3
@@ -55,6 +58,12 @@ private struct Model {
         }
         isHostile = false
         for index in servers.keys { servers[index]?.isBlackHole = false }
+        if leavesNoStreams {
+            for index in servers.keys.sorted() where servers[index]?.phase != .connecting {
+                servers[index]?.limit = 0
+                state.limitChanged(index, to: 0, at: now)
+            }
+        }
         for _ in 0..<4000 where settled < arrived {
             calmStep()
             check()
@@ -194,7 +203,7 @@ private struct Model {
             servers[index] = Server()
         case .ping(let index):
             if servers[index]?.isBlackHole == false { state.ponged(index, at: now) }
-        case .retire(let index):
+        case .retire(let index, _):
             servers[index]?.phase = .retiring
             if servers[index]?.streams == 0 { cut(index) }
         case .close(let index, _): cut(index)
@@ -225,9 +234,9 @@ private struct Model {
 struct PoolStateModelTests {
     @Test(
         "bounds hold at every step, and when the servers are well again every push gets its end",
-        arguments: 0..<100)
-    func anything(seed: Int) {
-        var model = Model(seed: UInt64(seed))
+        arguments: 0..<100, [false, true])
+    func anything(seed: Int, leavesNoStreams: Bool) {
+        var model = Model(seed: UInt64(seed), leavesNoStreams: leavesNoStreams)
         model.run()
     }
 }

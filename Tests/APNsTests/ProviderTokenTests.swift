@@ -174,12 +174,12 @@ struct ProviderTokenTests {
     @Test("an expired token is replaced, but never within 20 minutes of its making")
     func expired() throws {
         let first = try source.token(at: time(0))
-        #expect(source.expired(first, at: time(1_199)) == false)
+        #expect(source.refused(first, at: time(1_199)) == false)
         #expect(try serial(at: time(1_199)) == 1)
         // Remembered: the new one comes as soon as it may.
         #expect(try serial(at: time(1_200)) == 2)
         let second = try source.token(at: time(1_200))
-        #expect(source.expired(second, at: time(2_400)) == true)
+        #expect(source.refused(second, at: time(2_400)) == true)
         #expect(try serial(at: time(2_400)) == 3)
     }
 
@@ -187,16 +187,16 @@ struct ProviderTokenTests {
     func expiredLate() throws {
         let first = try source.token(at: time(0))
         _ = try source.token(at: time(3_000))
-        #expect(source.expired(first, at: time(3_001)) == true)
+        #expect(source.refused(first, at: time(3_001)) == true)
         #expect(try serial(at: time(5_999)) == 2)
     }
 
     @Test("refusals of one token by many pushes renew it once")
     func expiredOften() throws {
         let first = try source.token(at: time(0))
-        for _ in 0..<100 { #expect(source.expired(first, at: time(1_300)) == true) }
+        for _ in 0..<100 { #expect(source.refused(first, at: time(1_300)) == true) }
         #expect(try serial(at: time(1_300)) == 2)
-        for _ in 0..<100 { #expect(source.expired(first, at: time(1_300)) == true) }
+        for _ in 0..<100 { #expect(source.refused(first, at: time(1_300)) == true) }
         #expect(try serial(at: time(1_300)) == 2)
     }
 
@@ -215,7 +215,7 @@ struct ProviderTokenTests {
     func expiredAndTooMany() throws {
         let first = try source.token(at: time(0))
         source.tooManyUpdates(at: time(1_300))
-        #expect(source.expired(first, at: time(1_301)) == false)
+        #expect(source.refused(first, at: time(1_301)) == false)
         #expect(try serial(at: time(2_499)) == 1)
         #expect(try serial(at: time(2_500)) == 2)
     }
@@ -227,6 +227,40 @@ struct ProviderTokenTests {
         #expect(try serial(at: time(10, suspended: 2_990)) == 2)
         #expect(try serial(at: time(2_000, suspended: -100_000)) == 2)
         #expect(try serial(at: time(3_010, suspended: -100_000)) == 3)
+    }
+
+    @Test(
+        "a refused token whose date was wrong is replaced at once: the clock was set since",
+        arguments: [-100_000, -2_400, -5, 5, 1_000])
+    func clockSet(by step: Int64) throws {
+        let first = try source.token(at: time(0))
+        #expect(try serial(at: time(60, suspended: step)) == 1, "nobody has refused it yet")
+        #expect(source.refused(first, at: time(60, suspended: step)))
+        #expect(try serial(at: time(60, suspended: step)) == 2)
+    }
+
+    @Test("a token that was refused while the clock was wrong is replaced as soon as the clock is set")
+    func clockSetAfterRefusal() throws {
+        let first = try source.token(at: time(0))
+        #expect(!source.refused(first, at: time(60)))
+        #expect(!source.refused(first, at: time(64, suspended: 4)), "clocks drift")
+        #expect(try serial(at: time(70, suspended: 4)) == 1)
+        #expect(try serial(at: time(120, suspended: -3_600)) == 2)
+        #expect(try serial(at: time(180, suspended: -3_600)) == 2)
+    }
+
+    @Test("however often the clock is set and tokens are refused, few are signed in 20 minutes")
+    func clockSetOften() throws {
+        var serials: Set<UInt64> = []
+        for second in stride(from: Int64(0), to: 1_200, by: 10) {
+            let now = time(second, suspended: second % 20 == 0 ? 0 : -7_200)
+            let token = try source.token(at: now)
+            serials.insert(token.serial)
+            _ = source.refused(token, at: now)
+        }
+        #expect(serials == [1, 2, 3, 4])
+        #expect(try serial(at: time(1_199)) == 4)
+        #expect(try serial(at: time(1_200)) == 5)
     }
 
     @Test("one token serves all threads")

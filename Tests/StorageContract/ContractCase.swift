@@ -47,7 +47,7 @@ package struct ContractCase: Sendable, CustomTestStringConvertible {
     /// Every case there is.
     package static let all =
         devices + details + keys + limits + guards + pepper + deliveries + receipts + queue + queueClaims
-        + queueFairness + queueDevices + revocation + tallies + lifecycle + migrations
+        + queueFairness + queueDevices + clocks + revocation + tallies + lifecycle + migrations
 }
 
 /// One empty database of a driver, and what the cases must be able to do to it behind the driver's back.

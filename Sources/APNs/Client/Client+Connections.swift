@@ -7,19 +7,31 @@ extension Client {
         switch action {
         case .open(let index): open(index, at: now)
         case .ping(let index): connections[index]?.ping()
-        case .retire(let index): connections[index]?.finish()
+        case .retire(let index, let reason):
+            if reason == .noStreams, let connection = connections[index] {
+                connection.hasNoStreams = true
+                lastFailure = Failure(.noStreams)
+                note(.noStreams)
+            }
+            connections[index]?.finish()
         case .close(let index, let reason):
             if reason == .silent, let connection = connections[index] {
                 connection.isReplacedSilent = true
-                onEvent(.replacedSilent(unanswered: connection.openStreamCount))
+                note(.silent(unanswered: connection.openStreamCount))
             }
             connections[index]?.close()
         case .failQueued:
             for place in pushes.waiting.all {
                 state.unqueue()
-                finish(place, .notSent, lastFailure?.cause ?? .connectFailed, lastFailure?.description ?? "")
+                finish(place, .notSent, lastFailure?.cause ?? .connectFailed, lastFailure?.detail ?? "")
             }
         }
+    }
+
+    /// Counts a connection that is given up, and tells of it.
+    func note(_ replacement: ConnectionReplacement) {
+        counters.connectionsReplaced[replacement.name, default: 0] += 1
+        onEvent(.replaced(replacement))
     }
 
     private func open(_ index: Int, at now: MonotonicTime) {
@@ -29,7 +41,7 @@ extension Client {
             connections[index] = connection
             connection.connect(to: endpoint, tls: tls, on: loop, timeout: settings.connectTimeout)
         } catch {
-            lastFailure = .protocolFailure("\(error)")
+            lastFailure = Failure(.protocolFailure("\(error)"))
             state.closed(index, at: now, jitter: random())
         }
     }
@@ -66,7 +78,7 @@ extension Client {
     func closed(_ connection: PoolConnection, end: ConnectionEnd) {
         let now = loop.now
         if !connection.isOpen { counters.connectionsFailed += 1 }
-        if !connection.hasAnswered { lastFailure = end }
+        if !connection.hasAnswered, !connection.hasNoStreams { lastFailure = Failure(end) }
         onEvent(.closed(end, unanswered: connection.lostCount))
         connections[connection.index] = nil
         state.closed(connection.index, at: now, jitter: random())
@@ -134,27 +146,33 @@ extension Client {
         _ reason: Reason.Documented?, from connection: PoolConnection, serial: UInt64, at now: MonotonicTime
     ) {
         switch reason {
-        case .expiredProviderToken:
-            // APNs refuses everything on such a connection from now on, with a new token too.
-            let time = TokenTime(epochSeconds: date(), monotonic: now)
-            connection.expiredSerial = serial
-            guard token(serial: serial).map({ tokens.expired($0, at: time) }) ?? true else { return }
+        case .expiredProviderToken, .invalidProviderToken:
+            // After the first APNs refuses everything on such a connection from now on, with a new token too.
+            connection.refusedSerial = serial
+            guard token(serial: serial).map({ tokens.refused($0, at: tokenTime()) }) ?? true else { return }
             forgetToken()
-            retireExpired(before: serial + 1, at: now)
+            replaceConnections(at: now) { $0.refusedSerial.map { $0 <= serial } ?? false }
         case .tooManyProviderTokenUpdates:
-            tokens.tooManyUpdates(at: TokenTime(epochSeconds: date(), monotonic: now))
-        case .shutdown:
+            tokens.tooManyUpdates(at: tokenTime())
+        case .shutdown, .unrelatedKeyIdInToken:
+            // The second can't come of one key; if it does, Apple asks for another connection.
             state.retire(connection.index, at: now, jitter: random())
         default: break
         }
     }
 
-    /// Replaces the connections that refused a token older than this one.
-    func retireExpired(before serial: UInt64, at now: MonotonicTime) {
-        for case let connection? in connections {
-            guard let expired = connection.expiredSerial, expired < serial else { continue }
-            connection.expiredSerial = nil
-            onEvent(.replacedExpired)
+    /// Replaces the connections on which a new token can't be used.
+    func tokenChanged(to token: ProviderToken, at now: MonotonicTime) {
+        replaceConnections(at: now) { connection in
+            let old = token.needsNewConnections ? connection.tokenSerial : connection.refusedSerial
+            return old.map { $0 < token.serial } ?? false
+        }
+    }
+
+    private func replaceConnections(at now: MonotonicTime, where isUseless: (PoolConnection) -> Bool) {
+        for case let connection? in connections
+        where state.connections[connection.index]?.phase == .open && isUseless(connection) {
+            note(.newToken)
             state.retire(connection.index, at: now, jitter: 0, isFailure: false)
         }
     }
@@ -186,6 +204,24 @@ extension Answer {
             uniqueID: response.fields.string("apns-unique-id"),
             retryAfter: response.fields.string("retry-after"),
             body: response.body)
+    }
+}
+
+extension Client {
+    /// What kept pushes from APNs.
+    struct Failure {
+        let cause: Unreachable.Cause
+        let detail: String
+
+        init(_ cause: Unreachable.Cause) {
+            self.cause = cause
+            detail = ""
+        }
+
+        init(_ end: ConnectionEnd) {
+            cause = end.cause
+            detail = end.description
+        }
     }
 }
 

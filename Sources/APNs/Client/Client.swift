@@ -1,4 +1,3 @@
-internal import Glibc
 internal import HTTP2
 package import Network
 
@@ -16,15 +15,15 @@ package final class Client {
     let tls: TLSClientContext
     let tokens: ProviderTokenSource
     let authority: String
-    let date: () -> Int64
+    let tokenTime: () -> TokenTime
     let random: () -> Double
 
     var state: PoolState
     var pushes = PushTable()
     var connections: [PoolConnection?] = []
     var counters = ClientStatistics()
-    /// How the last connection ended that answered no push, as long as none has been answered since.
-    var lastFailure: ConnectionEnd?
+    /// Why the last connection that answered no push was of no use, as long as none has been answered since.
+    var lastFailure: Failure?
     /// The `date` of the last answer as it came, where the settings keep it and the server sends one.
     package internal(set) var answerDate: String?
     private var token: ProviderToken?
@@ -45,11 +44,11 @@ package final class Client {
     ///   - endpoint: APNs, or what stands in for it.
     ///   - tls: trusts the server, and offers `h2` in ALPN.
     ///   - tokens: shared by every client of the same team and key.
-    ///   - date: seconds since 1970.
+    ///   - tokenTime: the present moment, for the age of provider tokens.
     ///   - random: from 0 up to 1, for back-off.
     package init(
         endpoint: Endpoint, tls: TLSClientContext, tokens: ProviderTokenSource, on loop: EventLoop,
-        settings: ClientSettings = ClientSettings(), date: @escaping () -> Int64 = { Int64(time(nil)) },
+        settings: ClientSettings = ClientSettings(), tokenTime: @escaping () -> TokenTime = { .current },
         random: @escaping () -> Double = { Double.random(in: 0..<1) }
     ) {
         self.loop = loop
@@ -57,7 +56,7 @@ package final class Client {
         self.settings = settings
         self.tls = tls
         self.tokens = tokens
-        self.date = date
+        self.tokenTime = tokenTime
         self.random = random
         authority = endpoint.port == 443 ? endpoint.authorityHost : endpoint.description
         state = PoolState(settings)
@@ -78,7 +77,7 @@ package final class Client {
         case .queueFull:
             settle(completion, .notSent, .queueFull)
         case .unreachable:
-            settle(completion, .notSent, lastFailure?.cause ?? .connectFailed, lastFailure?.description ?? "")
+            settle(completion, .notSent, lastFailure?.cause ?? .connectFailed, lastFailure?.detail ?? "")
         }
         goOn(at: now)
     }
@@ -215,13 +214,13 @@ extension Client {
 
     /// Asks the source for the token to send with now, unless that was done a moment ago.
     ///
-    /// Before a push is placed: connections that refused the old token are retired here.
+    /// Before a push is placed: connections that are of no use with a new token are retired here.
     private func refreshToken(at now: MonotonicTime) {
         if token != nil, now.since(tokenCheckedAt) < settings.tokenCheckInterval { return }
         let old = token?.serial
         tokenCheckedAt = now
-        token = try? tokens.token(at: TokenTime(epochSeconds: date(), monotonic: now))
-        if let serial = token?.serial, let old, serial != old { retireExpired(before: serial, at: now) }
+        token = try? tokens.token(at: tokenTime())
+        if let token, let old, token.serial != old { tokenChanged(to: token, at: now) }
     }
 
     /// Asks for the token anew with the next push.
@@ -261,7 +260,7 @@ extension Client {
                 finish(place, .unknown, .timeout)
             } else {
                 state.unqueue()
-                finish(place, .notSent, lastFailure?.cause ?? .timeout, lastFailure?.description ?? "")
+                finish(place, .notSent, lastFailure?.cause ?? .timeout, lastFailure?.detail ?? "")
             }
         }
         if let place = pushes.byDeadline.first, let entry = pushes[place] {

@@ -8,10 +8,30 @@ package enum ClientConnectionEvent: Sendable, Equatable {
     case closed(ConnectionEnd, unanswered: Int)
     /// The server wants the connection to end, and why, in its own words where it gave any.
     case goAway(ErrorCode, reason: Reason?)
-    /// The server owes answers and said nothing for ``ClientSettings/silenceMax``: the connection is given up.
-    case replacedSilent(unanswered: Int)
-    /// The server refused our token as expired: its connection is replaced now that there is a new one.
-    case replacedExpired
+    /// The client gives a connection up and replaces it.
+    case replaced(ConnectionReplacement)
+}
+
+/// Why a client replaces a connection that the server would have kept.
+package enum ConnectionReplacement: Sendable, Equatable {
+    /// The server owes answers and said nothing for ``ClientSettings/silenceMax``.
+    case silent(unanswered: Int)
+    /// Pushes wait, and the server has allowed no streams for ``ClientSettings/noStreamsMax``.
+    case noStreams
+    /// There is a new provider token, and the server refused the old one on it or wouldn't take another on it yet.
+    case newToken
+
+    /// Every ``name``.
+    package static let names = [Self.silent(unanswered: 0), .noStreams, .newToken].map(\.name)
+
+    /// The reason as metrics have it.
+    package var name: String {
+        switch self {
+        case .silent: "silent"
+        case .noStreams: "no_streams"
+        case .newToken: "new_token"
+        }
+    }
 }
 
 /// A client's counters since it was made, and how it stands now.
@@ -30,6 +50,8 @@ package struct ClientStatistics: Sendable, Equatable {
     package var connectionsOpened: UInt64 = 0
     /// Connections that never came to be.
     package var connectionsFailed: UInt64 = 0
+    /// Connections that were given up and replaced, by ``ConnectionReplacement/name``.
+    package var connectionsReplaced: [String: UInt64] = [:]
     /// GOAWAY frames by reason, or by error code where there is none.
     package var goAways: [String: UInt64] = [:]
     /// Pushes that APNs took.

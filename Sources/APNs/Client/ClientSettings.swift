@@ -14,6 +14,8 @@ package struct ClientSettings: Sendable, Equatable {
     package var silenceBeforePing = Duration.seconds(2)
     /// After so long without a word from a server that owes answers, its connection is replaced.
     package var silenceMax = Duration.seconds(5)
+    /// A connection whose stream limit has been 0 for so long is replaced when pushes wait.
+    package var noStreamsMax = Duration.seconds(3)
     /// After so long without a push on a connection a PING finds out whether it still stands.
     package var idleBeforePing = Duration.seconds(15 * 60)
     /// How long a connection that takes no more pushes may wait for its last answers.

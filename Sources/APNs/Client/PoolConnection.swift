@@ -14,12 +14,16 @@ final class PoolConnection: ClientConnectionHandler {
     private var places: [Int] = []
     private(set) var isOpen = false
     var hasAnswered = false
-    /// The serial of the token that the server called expired.
-    var expiredSerial: UInt64?
+    /// The serial of the token that it carried last.
+    private(set) var tokenSerial: UInt64?
+    /// The serial of the last token that the server refused on it.
+    var refusedSerial: UInt64?
     /// How many pushes it took with it when it ended.
     var lostCount = 0
     /// What is said of the connection's end instead of what it reports itself.
     var isReplacedSilent = false
+    /// It is replaced because the server allowed no streams.
+    var hasNoStreams = false
 
     init(index: Int, client: Client, authority: String) throws(HTTP2Error) {
         self.index = index
@@ -49,6 +53,7 @@ final class PoolConnection: ClientConnectionHandler {
         guard let connection else { throw .noNewStreams }
         let slot = try fields.submit(push, token: token, on: connection)
         places.set(slot, to: place)
+        tokenSerial = token.serial
         return slot
     }
 

@@ -11,9 +11,12 @@ extension PoolState {
 
     /// SETTINGS came: so many streams are allowed from now on, perhaps fewer than are under way.
     mutating func limitChanged(_ index: Int, to limit: Int, at now: MonotonicTime) {
+        let since = connections[index]?.noStreamsSince ?? now
         connections[index]?.streamLimit = limit
+        connections[index]?.noStreamsSince = limit > 0 ? nil : since
         connections[index]?.considerPrimed()
         heard(index, at: now)
+        if limit == 0, queued > 0 { hasNewDuty = true }
     }
 
     /// A push was answered.
@@ -49,12 +52,15 @@ extension PoolState {
     /// The server takes no more pushes on this connection, or it is of no use any more.
     ///
     /// - Parameter isFailure: false where it is our own wish, which slows no reconnecting down.
-    mutating func retire(_ index: Int, at now: MonotonicTime, jitter: Double, isFailure: Bool = true) {
+    mutating func retire(
+        _ index: Int, at now: MonotonicTime, jitter: Double, isFailure: Bool = true,
+        _ reason: RetireReason = .other
+    ) {
         guard connections[index]?.phase == .open else { return }
         connections[index]?.phase = .retiring(until: now + settings.drainTimeout)
         if isFailure { count(index, at: now, jitter: jitter) }
         connections[index]?.isCounted = true
-        actions.append(.retire(index))
+        actions.append(.retire(index, reason))
         considerOpening(at: now)
     }
 
@@ -88,6 +94,8 @@ extension PoolState {
                 if now.since(connection.heardAt) >= settings.silenceMax, connection.owesWord {
                     count(index, at: now, jitter: jitter)
                     close(index, .silent)
+                } else if let due = replacementTime(of: connection), now >= due {
+                    retire(index, at: now, jitter: jitter, .noStreams)
                 } else if !connection.isPinged, now >= pingTime(of: connection) {
                     ping(index, at: now)
                 }
@@ -110,10 +118,18 @@ extension PoolState {
             case .open: break
             }
             if connection.owesWord { consider(connection.heardAt + settings.silenceMax) }
+            if let due = replacementTime(of: connection) { consider(due) }
             if !connection.isPinged { consider(pingTime(of: connection)) }
         }
         if queued > 0, let notBefore { consider(notBefore) }
         return earliest
+    }
+
+    /// When a connection without streams makes room for another: not before another may be opened.
+    private func replacementTime(of connection: Connection) -> MonotonicTime? {
+        guard queued > 0, connection.phase == .open, let since = connection.noStreamsSince else { return nil }
+        let due = since + settings.noStreamsMax
+        return notBefore.map { max($0, due) } ?? due
     }
 
     private func pingTime(of connection: Connection) -> MonotonicTime {
@@ -144,9 +160,11 @@ extension PoolState {
 
     /// Opens a connection if pushes wait that no other takes soon.
     ///
-    /// One at a time: while one is on its way or waits for its first answer, the next has to wait.
+    /// One at a time: while one is on its way or waits for its first answer, the next has to wait. So it does while a
+    /// new one has no streams yet: a server that allows none at all gets one connection after another, not many.
     mutating func considerOpening(at now: MonotonicTime) {
         guard queued > 0, roomiest() == nil else { return }
+        if connections.contains(where: { $0?.noStreamsSince != nil }) { hasNewDuty = true }
         if let notBefore, now < notBefore {
             hasNewDuty = true
             return
@@ -155,8 +173,7 @@ extension PoolState {
         for case let connection? in connections {
             switch connection.phase {
             case .connecting: return
-            case .open where !connection.isPrimed && !connection.isSuspect && connection.streamLimit > 0:
-                return
+            case .open where !connection.isPrimed && !connection.isSuspect: return
             case .open: live += 1
             case .retiring, .closing: break
             }
@@ -182,7 +199,9 @@ extension PoolState {
     private mutating func count(_ index: Int, at now: MonotonicTime, jitter: Double) {
         guard let connection = connections[index], !connection.isCounted else { return }
         connections[index]?.isCounted = true
-        if let openedAt = connection.openedAt, now.since(openedAt) >= settings.settledAge {
+        // One that never had a stream to give was of no use, however old.
+        let wasUseless = connection.noStreamsSince != nil && connection.answeredAt == nil
+        if !wasUseless, let openedAt = connection.openedAt, now.since(openedAt) >= settings.settledAge {
             failures = 0
             unansweredFailures = 0
             notBefore = nil
@@ -194,7 +213,7 @@ extension PoolState {
         // A server that answers, or sends us away in order, is there: its pushes wait for the next attempt.
         if connection.answeredAt != nil {
             unansweredFailures = 0
-        } else if case .retiring = connection.phase {
+        } else if case .retiring = connection.phase, !wasUseless {
         } else {
             unansweredFailures += 1
         }

@@ -12,11 +12,18 @@ struct PoolState: Sendable {
         /// Send a PING.
         case ping(Int)
         /// Send GOAWAY; close when the last answer is there.
-        case retire(Int)
+        case retire(Int, RetireReason = .other)
         /// Close at once; what is unanswered on it fails.
         case close(Int, CloseReason)
         /// Connecting keeps failing: every push that waits fails.
         case failQueued
+    }
+
+    enum RetireReason: Hashable, Sendable {
+        /// Pushes wait, and the server has allowed no streams for ``ClientSettings/noStreamsMax``.
+        case noStreams
+        /// Whatever else: the owner or the server asked for it, or the server answers nothing.
+        case other
     }
 
     enum CloseReason: Hashable, Sendable {
@@ -72,6 +79,8 @@ struct PoolState: Sendable {
         var phase = Phase.connecting
         /// What SETTINGS allow; one before they have come.
         var streamLimit = 1
+        /// Since when SETTINGS have allowed no streams; nil while they allow some.
+        var noStreamsSince: MonotonicTime?
         /// Whether a push has shown that the server takes our token, so that more than one may be under way.
         var isPrimed = false
         /// Whether a push was refused for a reason that shows that the server knows our token.

@@ -7,8 +7,8 @@ internal import JSON
 package struct Answer: Sendable {
     /// The longest body that is read, in bytes; APNs' own have less than 100.
     package static let bodyBytesMax = 4_096
-    /// The longest wait that `Retry-After` can ask for, in seconds: a day.
-    package static let retryAfterMax = 86_400
+    /// The longest wait that `Retry-After` can ask for, in seconds: what Apple advises after a server's error.
+    package static let retryAfterMax = 900
 
     /// `:status`, 200 to 999.
     package var status: Int
@@ -49,7 +49,7 @@ package struct Answer: Sendable {
                 retryAfter: retryAfter.flatMap(Self.seconds)))
     }
 
-    /// A number of seconds; larger ones count as a day.
+    /// A number of seconds; larger ones count as ``retryAfterMax``.
     ///
     /// The date that RFC 9110 also allows is ignored: APNs has not been seen to send one.
     private static func seconds(_ text: String) -> Int? {

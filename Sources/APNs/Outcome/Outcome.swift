@@ -69,6 +69,8 @@ package struct Unreachable: Hashable, Sendable {
         case http2NotOffered = "HTTP2NotOffered"
         case connectionClosed = "ConnectionClosed"
         case goneAway = "GoneAway"
+        /// Connections stand, and the server allows no stream on them.
+        case noStreams = "NoStreams"
         case streamRefused = "StreamRefused"
         case streamReset = "StreamReset"
         case protocolError = "ProtocolError"

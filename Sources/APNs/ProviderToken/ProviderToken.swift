@@ -4,6 +4,9 @@ package struct ProviderToken: Sendable {
     package let serial: UInt64
     /// The value of the header `authorization`: `bearer` and the token, ASCII.
     package let authorization: [UInt8]
+    /// Whether it was signed within 20 minutes of the one before, so that APNs refuses it (`TooManyProviderTokenUpdates`)
+    /// on connections that have carried that one.
+    package internal(set) var needsNewConnections = false
 
     init(serial: UInt64, authorization: [UInt8]) {
         self.serial = serial

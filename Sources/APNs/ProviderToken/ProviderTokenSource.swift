@@ -20,23 +20,24 @@ package final class ProviderTokenSource: Sendable {
 
     /// The token to send with a push now.
     ///
-    /// It changes every 50 minutes, never twice within 20.
+    /// It changes every 50 minutes, and twice within 20 only after it was refused and the clock was set.
     package func token(at now: TokenTime) throws(ProviderTokenError) -> ProviderToken {
         try state.withLock { (state) throws(ProviderTokenError) in
             if let token = state.token, !state.schedule.needsToken(at: now) { return token }
-            let token = try credentials.token(issuedAt: now.epochSeconds, serial: state.schedule.serial + 1)
+            var token = try credentials.token(issuedAt: now.epochSeconds, serial: state.schedule.serial + 1)
+            token.needsNewConnections = state.schedule.needsNewConnections(at: now)
             state.schedule.signed(at: now)
             state.token = token
             return token
         }
     }
 
-    /// APNs answered `ExpiredProviderToken` to a push with this token.
+    /// APNs refused this token: `ExpiredProviderToken`, or `InvalidProviderToken`, which a token from the future gets.
     ///
-    /// - Returns: Whether ``token(at:)`` has another one, so that trying once more makes sense. Not so within 20 minutes
-    ///   of the last renewal; then a new one comes as soon as these are over.
-    package func expired(_ token: ProviderToken, at now: TokenTime) -> Bool {
-        state.withLock { $0.schedule.expired(serial: token.serial, at: now) }
+    /// - Returns: Whether ``token(at:)`` has another one, so that trying once more makes sense. Within 20 minutes of the
+    ///   last renewal that is so only if the clock was set; else a new one comes as soon as these are over.
+    package func refused(_ token: ProviderToken, at now: TokenTime) -> Bool {
+        state.withLock { $0.schedule.refused(serial: token.serial, at: now) }
     }
 
     /// APNs answered `TooManyProviderTokenUpdates`: the present token stays in use for another 20 minutes.

@@ -6,11 +6,11 @@ extension ConnectionCommand {
     private static let reasonBytesMax = 1_024
 
     /// What `POST /NAME` asks for.
-    package enum Name: String, CaseIterable, Sendable { case goaway, close, stall, resume }
+    package enum Name: String, CaseIterable, Sendable { case goaway, close, stall, resume, streams }
 
     private enum LastStreamName: String, CaseIterable { case received, answered }
 
-    /// Reads the body of `POST /goaway`, `/close`, `/stall` or `/resume`.
+    /// Reads the body of `POST /goaway`, `/close`, `/stall`, `/resume` or `/streams`.
     package static func read(
         _ name: Name, _ value: JSON.Value
     ) throws(ControlProblem) -> (ConnectionCommand, ConnectionTarget) {
@@ -26,6 +26,11 @@ extension ConnectionCommand {
             command = .stall
             target.includesNew = try fields.bool("includeNew") ?? false
         case .resume: command = .resume
+        case .streams:
+            guard let limit = try fields.int("limit", in: 0...Int(SimulatorSettings.streamsMax)) else {
+                throw ControlProblem("streams needs a `limit`")
+            }
+            command = .limitStreams(UInt32(limit))
         }
         try fields.finish()
         return (command, target)

@@ -4,7 +4,7 @@ extension SimulatorSettings {
     /// Takes over the fields that are given; the others stay.
     package mutating func update(_ value: JSON.Value) throws(ControlProblem) {
         var fields = try FieldReader(value, "limits")
-        let streams = 1...Int(Self.streamsMax)
+        let streams = 0...Int(Self.streamsMax)
         var new = self
         if let count = try fields.int("initialStreams", in: streams) { new.initialStreams = UInt32(count) }
         if let count = try fields.int("streams", in: streams) { new.streams = UInt32(count) }

@@ -10,6 +10,8 @@ package enum ConnectionCommand: Hashable, Sendable {
     case stall
     /// Reading and writing go on.
     case resume
+    /// SETTINGS_MAX_CONCURRENT_STREAMS of its own, until the limits of all connections change.
+    case limitStreams(UInt32)
 
     /// The stream above which a GOAWAY excludes all others.
     package enum LastStream: Hashable, Sendable {

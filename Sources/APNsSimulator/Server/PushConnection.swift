@@ -21,6 +21,8 @@ final class PushConnection: ServerConnectionHandler {
     private var pending: [StreamID: Pending] = [:]
     private var isPrimed = false
     private var isStalled = false
+    /// SETTINGS_MAX_CONCURRENT_STREAMS by command instead of by the settings.
+    private var ownStreamLimit: UInt32?
     private var highestAnswered = StreamID(rawValue: 0)
     private var pushes = 0
     private var openedAt: Int64 = 0
@@ -42,13 +44,21 @@ final class PushConnection: ServerConnectionHandler {
         case .resume:
             isStalled = false
             connection?.resume()
+        case .limitStreams(let limit):
+            ownStreamLimit = limit
+            tellStreamLimit()
         }
     }
 
     /// Tells the client how many streams it may open, now that the settings are others.
     func applyStreamLimit() {
-        connection?.setMaxConcurrentStreams(
-            isPrimed ? server.settings.streams : server.settings.initialStreams)
+        ownStreamLimit = nil
+        tellStreamLimit()
+    }
+
+    private func tellStreamLimit() {
+        let limit = isPrimed ? server.settings.streams : server.settings.initialStreams
+        connection?.setMaxConcurrentStreams(ownStreamLimit ?? limit)
     }
 
     var info: ConnectionInfo {
@@ -160,7 +170,7 @@ final class PushConnection: ServerConnectionHandler {
     private func prime() {
         guard !isPrimed else { return }
         isPrimed = true
-        if server.settings.streams != server.settings.initialStreams { applyStreamLimit() }
+        if server.settings.streams != server.settings.initialStreams { tellStreamLimit() }
     }
 
     private func abandon(_ stream: StreamID) {

@@ -32,7 +32,7 @@ final class APNsSide: Sendable {
 
     /// Signs with each key if it is time for a new token; what is wrong when one can't, in one word.
     func checkCredentials() -> String? {
-        let now = TokenTime(epochSeconds: WallClock.system.now / 1000, monotonic: MonotonicTime.current)
+        let now = TokenTime.current
         return apps.keys.allSatisfy { (try? $0.tokens.token(at: now)) != nil } ? nil : "SigningFailed"
     }
 
@@ -125,9 +125,11 @@ extension Log {
             self(level, "apns.closed", place + [.reason("\(end)"), .count("unanswered", unanswered)])
         case .goAway(let code, let reason):
             self(.warning, "apns.goaway", place + [.reason(reason?.rawValue ?? "\(code)")])
-        case .replacedSilent(let unanswered):
+        case .replaced(.silent(let unanswered)):
             self(.warning, "apns.silent", place + [.count("unanswered", unanswered)])
-        case .replacedExpired:
+        case .replaced(.noStreams):
+            self(.warning, "apns.no_streams", place)
+        case .replaced(.newToken):
             self(.info, "apns.token_renewed", place)
         }
     }

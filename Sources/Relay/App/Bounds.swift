@@ -56,6 +56,14 @@ enum Bounds {
 
     /// How far the clocks of relays that share a database may be apart.
     static let clockSkewMax: Duration = .seconds(60)
+    /// How often due times are looked for that a clock which was ahead has left behind.
+    static let dueCheckInterval: Duration = .seconds(60)
+    /// Such pushes that are made due in one transaction.
+    static let dueCheckRowsPerStep = 500
+    /// Leases that begin anew when the clock is set forward; of further ones the pushes may be sent twice.
+    static let leasesRenewedMax = 50_000
+    /// How long a destination that refuses the provider token is spared before one stored push asks again.
+    static let tokenRefusedRest: Duration = .seconds(1)
     /// Of an event's time, kept for storing the pushes that have no outcome; at most a tenth of it.
     static let enqueueReserve: Duration = .milliseconds(500)
     /// Stored pushes in flight at once while there is nothing else to send.

@@ -21,7 +21,7 @@ struct DeliveryAttempt: Hashable, Sendable {
     private(set) var environment: Environment
     /// The reason with which the registered environment refused the push before this one was tried.
     private(set) var reasonElsewhere: Reason.Documented?
-    /// Whether a provider token was already refused as expired.
+    /// Whether a provider token was already refused.
     private(set) var hasRenewedToken = false
 
     /// The first attempt of a push: to the environment that the registration names.

@@ -36,13 +36,21 @@ struct FanOutReport {
             let trouble = Trouble(reason: lack.cause.rawValue, place: place)
             unreachable[trouble, default: (0, lack.detail)].count += 1
         case (.rejected, .failed(let failure)):
-            guard let fault = failure.fault else { return }
-            var trouble = Trouble(reason: failure.reason, place: place)
-            if fault == .configuration { trouble.bundleID = bundleID }
-            faults[trouble, default: (0, fault)].count += 1
+            note(failure.fault, failure.reason, in: place, of: bundleID)
+        case (.rejected, .retryLater(let retry)):
+            note(retry.fault, retry.reason, in: place, of: bundleID)
         case (.rejected, _):
             break
         }
+    }
+
+    private mutating func note(
+        _ fault: OutcomePolicy.Fault?, _ reason: String, in place: APNsHealth.Place, of bundleID: String
+    ) {
+        guard let fault else { return }
+        var trouble = Trouble(reason: reason, place: place)
+        if fault == .configuration { trouble.bundleID = bundleID }
+        faults[trouble, default: (0, fault)].count += 1
     }
 
     /// Writes the lines, and tells `/ready` of faults and of their end.

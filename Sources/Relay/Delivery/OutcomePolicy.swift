@@ -23,6 +23,8 @@ enum OutcomePolicy {
         var trouble: Trouble
         /// The shortest wait that APNs asked for, in seconds.
         var after: Int?
+        /// Whose fault it is, where somebody has to put it right.
+        var fault: Fault?
 
         /// What kept APNs from taking the push.
         enum Trouble: Hashable, Sendable {
@@ -32,6 +34,8 @@ enum OutcomePolicy {
             case server
             /// 429: it had too much.
             case tooMany
+            /// It refuses the provider token, which says nothing of the push.
+            case token
         }
     }
 
@@ -94,11 +98,14 @@ enum OutcomePolicy {
         case .deviceTokenNotForTopic?:
             // With the operator's default topic, a wrong default would remove every device.
             if !attempt.isTopicDefault { failure.removeIfNotUpdatedAfter = beforeSending(attempt) }
-        case .expiredProviderToken?:
+        case .invalidProviderToken? where !attempt.isTopicConfigured:
+            // Apple's word for an app of another team, too: no new token would change that.
+            failure.fault = .unconfiguredApp
+        case .expiredProviderToken?, .invalidProviderToken?, .missingProviderToken?, .unrelatedKeyIdInToken?:
             if let next = attempt.withNewToken() { return .sendAgain(next) }
-            failure.fault = configurationFault(attempt)
-        case .invalidProviderToken?, .missingProviderToken?, .unrelatedKeyIdInToken?:
-            failure.fault = configurationFault(attempt)
+            // The key or the clock is wrong: the push is good once somebody has put that right.
+            return .retryLater(
+                RetryLater(reason: rejection.name, trouble: .token, fault: configurationFault(attempt)))
         case .topicDisallowed?, .badTopic?:
             // Where any bundle may be registered, a topic is whatever a stranger wrote there.
             if attempt.isTopicConfigured { failure.fault = configurationFault(attempt) }

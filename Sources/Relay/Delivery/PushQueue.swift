@@ -61,11 +61,13 @@ final class PushQueue: Sendable {
         var nextLook: EpochMilliseconds = .max
         var wakeWorker: (@Sendable (EpochMilliseconds) -> Void)?
         var endsWritten: (@Sendable () -> Void)?
+        /// When the clock was set forward last.
+        var clockSetForwardAt: MonotonicTime?
     }
 
     let options: Options
     let storage: any Storage
-    private let log: Log
+    let log: Log
     let state = Lock(State())
     private let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation

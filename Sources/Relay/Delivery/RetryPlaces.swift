@@ -1,4 +1,4 @@
-import Storage
+import Network
 
 /// Who has the places for stored pushes in flight.
 ///
@@ -15,14 +15,18 @@ struct RetryPlaces {
         case putOff
         /// It said nothing.
         case none
+        /// It refused the provider token, so that it will refuse every push.
+        case tokenRefused
     }
 
     private struct Use {
         var inFlight = 0
         /// When it last answered, or when it was first sent to again.
-        var answeredAt: EpochMilliseconds
+        var answeredAt: MonotonicTime
         /// When it last gave a place back.
-        var usedAt: EpochMilliseconds
+        var usedAt: MonotonicTime
+        /// It refused the token: until then it gets nothing, and from then on one push at a time.
+        var restsUntil: MonotonicTime?
         /// How many may be in flight.
         var window: Int
         /// Pushes that came back since the window was last looked at, and those among them that it did not take.
@@ -44,16 +48,17 @@ struct RetryPlaces {
     var width: Int { uses.values.map(\.window).max() ?? budget.inFlightMax }
 
     /// Whether one more may be sent there beside so many pushes of new events.
-    func hasPlace(in place: APNsHealth.Place, besides eventPushes: Int) -> Bool {
+    func hasPlace(in place: APNsHealth.Place, besides eventPushes: Int, at now: MonotonicTime) -> Bool {
         let free = budget.inFlightMax - eventPushes - inFlight
         guard let use = uses[place] else { return max(free, budget.perPlaceMin) > 0 }
+        if let restsUntil = use.restsUntil { return now >= restsUntil && use.inFlight == 0 }
         return use.inFlight < min(use.window, max(free, budget.perPlaceMin))
     }
 
     /// Takes a place; there may be more than there should.
-    mutating func take(in place: APNsHealth.Place, at now: EpochMilliseconds) {
+    mutating func take(in place: APNsHealth.Place, at now: MonotonicTime) {
         inFlight += 1
-        if (uses[place]?.inFlight ?? 0) == 0 { forget(before: now - Bounds.retryWindowMemory.inMilliseconds) }
+        if (uses[place]?.inFlight ?? 0) == 0 { forget(at: now) }
         var use = uses[place] ?? Use(answeredAt: now, usedAt: now, window: budget.inFlightMax)
         if use.inFlight == 0 { use.answeredAt = now }
         use.inFlight += 1
@@ -61,12 +66,17 @@ struct RetryPlaces {
     }
 
     /// Gives a place back.
-    mutating func giveBack(_ place: APNsHealth.Place, _ answer: Answer, at now: EpochMilliseconds) {
+    mutating func giveBack(_ place: APNsHealth.Place, _ answer: Answer, at now: MonotonicTime) {
         guard var use = uses[place] else { return }
         inFlight -= 1
         use.inFlight -= 1
         use.usedAt = now
         if answer != .none { use.answeredAt = now }
+        switch answer {
+        case .tokenRefused: use.restsUntil = now + Bounds.tokenRefusedRest
+        case .ended: use.restsUntil = nil
+        case .putOff, .none: break
+        }
         use.returned += 1
         if answer != .ended { use.putOff += 1 }
         if use.returned >= use.window {
@@ -80,18 +90,25 @@ struct RetryPlaces {
         uses[place] = use
     }
 
-    /// The destinations that have no place left and have not answered for a while.
-    func silent(besides eventPushes: Int, at now: EpochMilliseconds) -> Set<APNsHealth.Place> {
-        let silent = uses.filter { place, use in
-            use.inFlight > 0 && now >= use.answeredAt + Bounds.retryStallTime.inMilliseconds
-                && !hasPlace(in: place, besides: eventPushes)
+    /// The destinations that have no place left and have not answered for a while, or refuse the token; and what to
+    /// wait for there.
+    func stalled(
+        besides eventPushes: Int, at now: MonotonicTime
+    ) -> [APNsHealth.Place: OutcomePolicy.RetryLater.Trouble] {
+        var stalled: [APNsHealth.Place: OutcomePolicy.RetryLater.Trouble] = [:]
+        for (place, use) in uses where !hasPlace(in: place, besides: eventPushes, at: now) {
+            if use.restsUntil != nil {
+                stalled[place] = .token
+            } else if use.inFlight > 0, now.since(use.answeredAt) >= Bounds.retryStallTime {
+                stalled[place] = .unreachable
+            }
         }
-        return Set(silent.keys)
+        return stalled
     }
 
     /// Forgets what is not in use and hasn't been for a while.
-    private mutating func forget(before time: EpochMilliseconds) {
-        uses = uses.filter { $1.inFlight > 0 || $1.usedAt > time }
+    private mutating func forget(at now: MonotonicTime) {
+        uses = uses.filter { $1.inFlight > 0 || now.since($1.usedAt) < Bounds.retryWindowMemory }
     }
 }
 
@@ -105,6 +122,7 @@ extension RetryPlaces.Answer {
         case .server: self = .putOff
         // One device has had too much, not the destination.
         case .tooMany: self = .ended
+        case .token: self = .tokenRefused
         }
     }
 }

@@ -16,6 +16,8 @@ struct RetrySchedule: Hashable, Sendable {
         case .server: .seconds(2)
         // APNs has had too much for this device or from this key; to ask soon makes it worse.
         case .tooMany: .seconds(5)
+        // A person has to do something, or has just done it.
+        case .token: .seconds(5)
         }
     }
 

@@ -14,6 +14,8 @@ final class RetryWorker {
         let lease: PushLease
         /// Before its device was read.
         let claimedAt: EpochMilliseconds
+        /// Since when it has been held.
+        let heldSince: MonotonicTime
         /// Where it goes; `nil` where it needs no place because it can't be sent.
         let place: APNsHealth.Place?
     }
@@ -40,10 +42,11 @@ final class RetryWorker {
     private var looksAt: EpochMilliseconds = .max
     /// The last claim got all it asked for, or it was time to look while there was no room or a claim was under way.
     private var mayHaveMore = false
-    private var countedAt: EpochMilliseconds = 0
+    private var countedAt: MonotonicTime?
+    private let clock: QueueClock
     private var failures = 0
     private var report = FanOutReport()
-    private var reportedAt: EpochMilliseconds = 0
+    private var reportedAt = MonotonicTime(nanoseconds: 0)
     private var isStopping = false
     private var stopTimer: Timer?
     private var onStopped: CheckedContinuation<Void, Never>?
@@ -54,10 +57,12 @@ final class RetryWorker {
         self.budget = budget
         self.pace = pace
         places = RetryPlaces(budget)
+        clock = QueueClock(services.shared.queue)
     }
 
     private var queue: PushQueue { services.shared.queue }
     private var now: EpochMilliseconds { services.shared.clock.now }
+    private var moment: MonotonicTime { services.shared.monotonic() }
     private var room: Int {
         budget.room(
             places: claimWidth, held: waiting.count + places.inFlight, unwritten: queue.unwrittenEnds)
@@ -118,6 +123,8 @@ final class RetryWorker {
         looksAt = .max
         queue.workerLooks(at: .max)
         guard !isStopping else { return }
+        let (claimedAt, heldSince) = (now, moment)
+        clock.look(at: claimedAt, heldSince)
         postponeStalled()
         endWhatIsOver()
         let room = room
@@ -129,22 +136,23 @@ final class RetryWorker {
         isClaiming = true
         mayHaveMore = false
         let shared = services.shared
-        let (claimedAt, began) = (now, services.loop.now)
+        let began = services.loop.now
         let scope = pace.scope(at: began)
         let lease = queue.lease(owner: services.makeID(), at: claimedAt)
         nonisolated(unsafe) let worker = self  // why: confined to the loop that runs the task
         services.loop.spawn { _ in
             do throws(StorageError) {
+                try await worker.clock.prepareClaim(at: claimedAt, heldSince)
                 let claimed = try await shared.storage.claimPushes(
                     dueAt: claimedAt, lease: lease, limit: room, scope: scope)
                 worker.pace.claimed(scope, from: began, to: worker.services.loop.now)
                 let isAll = claimed.count < room
                 // They are held now, whatever the questions that follow come to.
-                worker.took(claimed, lease, claimedAt, isAll: isAll)
+                worker.took(claimed, lease, claimedAt, heldSince, isAll: isAll)
                 // Where there are more, those that were just claimed waited longest.
                 let next =
                     isAll ? try await shared.storage.nextPushDue() : claimed.map(\.push.dueAt).min()
-                if worker.isTimeToCount(at: claimedAt) {
+                if worker.isTimeToCount(at: heldSince) {
                     let limit = shared.queue.options.totalMax
                     shared.queue.noteWaiting(
                         next == nil ? 0 : try await shared.storage.countPushes(limit: limit))
@@ -157,10 +165,13 @@ final class RetryWorker {
     }
 
     private func took(
-        _ claimed: [ClaimedPush], _ lease: PushLease, _ claimedAt: EpochMilliseconds, isAll: Bool
+        _ claimed: [ClaimedPush], _ lease: PushLease, _ claimedAt: EpochMilliseconds,
+        _ heldSince: MonotonicTime, isAll: Bool
     ) {
         let taken = claimed.map { push in
-            Waiting(claimed: push, lease: lease, claimedAt: claimedAt, place: place(of: push))
+            Waiting(
+                claimed: push, lease: lease, claimedAt: claimedAt, heldSince: heldSince,
+                place: place(of: push))
         }
         guard !isStopping else { return giveBack(taken) }
         for push in taken { waiting.append(push, for: push.place) }
@@ -187,8 +198,8 @@ final class RetryWorker {
     }
 
     /// Whether the count of all that wait is old.
-    private func isTimeToCount(at now: EpochMilliseconds) -> Bool {
-        guard now >= countedAt + Bounds.retryPollInterval.inMilliseconds else { return false }
+    private func isTimeToCount(at now: MonotonicTime) -> Bool {
+        if let countedAt, now.since(countedAt) < Bounds.retryPollInterval { return false }
         countedAt = now
         return true
     }
@@ -214,16 +225,19 @@ final class RetryWorker {
         }
     }
 
-    /// Has those wait longer whose destination doesn't answer and has all the places it may have.
+    /// Has those wait longer whose destination doesn't answer and has all the places it may have, or refuses the token.
     ///
     /// As if they had been sent and not answered; what may be held is for others meanwhile.
     private func postponeStalled() {
         guard !waiting.isEmpty else { return }
+        let stalled = places.stalled(besides: services.slots.taken, at: moment)
+        guard !stalled.isEmpty else { return }
         let now = now
-        let silent = places.silent(besides: services.slots.taken, at: now)
-        guard !silent.isEmpty else { return }
-        let stalled = waiting.takeAll { place, _ in place.map { silent.contains($0) } ?? false }
-        for push in stalled { postpone(push, .unreachable, at: now) }
+        for (place, trouble) in stalled {
+            for push in waiting.takeAll(where: { waitsFor, _ in waitsFor == place }) {
+                postpone(push, trouble, at: now)
+            }
+        }
     }
 
     /// Ends or gives back those that wait for a place and whose time, or whose lease, is over.
@@ -256,8 +270,9 @@ final class RetryWorker {
         while let push = waiting.takeFirst(whereFree: hasPlace) { begin(push) }
         isSending = false
         if mayHaveMore, !isClaiming, room >= budget.claimMin(places: claimWidth) { look() }
-        if places.inFlight == 0 || now >= reportedAt + Bounds.retryPollInterval.inMilliseconds {
-            reportedAt = now
+        let moment = moment
+        if places.inFlight == 0 || moment.since(reportedAt) >= Bounds.retryPollInterval {
+            reportedAt = moment
             report.log(to: services.shared)
             report = FanOutReport()
         }
@@ -265,18 +280,17 @@ final class RetryWorker {
     }
 
     private func hasPlace(_ place: APNsHealth.Place?) -> Bool {
-        place.map { places.hasPlace(in: $0, besides: services.slots.taken) } ?? true
+        place.map { places.hasPlace(in: $0, besides: services.slots.taken, at: moment) } ?? true
     }
 
     /// Whether it isn't sent, whatever place there is.
     private func isOver(_ waiting: Waiting) -> Bool {
-        now >= waiting.claimed.push.expiresAt || isHeldTooLong(waiting, at: now)
+        now >= waiting.claimed.push.expiresAt || isHeldTooLong(waiting)
     }
 
     /// Held for too long to be sure that nobody else takes it while it is sent.
-    private func isHeldTooLong(_ waiting: Waiting, at now: EpochMilliseconds) -> Bool {
-        let needed = queue.options.workMax + Bounds.clockSkewMax
-        return now + needed.inMilliseconds > waiting.lease.until
+    private func isHeldTooLong(_ waiting: Waiting) -> Bool {
+        moment.since(waiting.heldSince) > Bounds.retryWaitMax
     }
 
     /// Where a push goes, by its registration and the apps as they are now.
@@ -290,7 +304,7 @@ final class RetryWorker {
     private func begin(_ waiting: Waiting) {
         let now = now
         let pending = waiting.claimed.push
-        guard !isHeldTooLong(waiting, at: now) else { return giveBack([waiting]) }
+        guard !isHeldTooLong(waiting) else { return giveBack([waiting]) }
         guard let device = waiting.claimed.device else {
             return queue.end(Self.withoutDevice(waiting, at: now))
         }
@@ -310,7 +324,7 @@ final class RetryWorker {
                 return queue.end(held.over(.failed, error: FanOut.invalidRegistration, at: now))
             }
             let place = APNsHealth.Place(key: app.key, environment: Environment(device.environment))
-            places.take(in: place, at: now)
+            places.take(in: place, at: moment)
             services.counts.retries += 1
             let attempt = services.firstAttempt(to: device, of: app, at: waiting.claimedAt)
             send(Sending(waiting: waiting, push: push, held: held, place: place), attempt)
@@ -321,7 +335,7 @@ final class RetryWorker {
         let isSent = services.send(sending.push, attempt, for: sending) { [self] in decide($0, $1) }
         guard !isSent else { return }
         postpone(sending.waiting, .server, at: now)
-        places.giveBack(sending.place, .ended, at: now)
+        places.giveBack(sending.place, .ended, at: moment)
         send()
     }
 
@@ -334,7 +348,7 @@ final class RetryWorker {
         if case .sent(let environment?) = step { services.store(environment, of: sending.held.device) }
         let random = Double.random(in: 0..<1, using: &services.generator)
         queue.end(sending.held.end(after: step, queue.options.schedule, at: now, random: random))
-        places.giveBack(sending.place, RetryPlaces.Answer(step), at: now)
+        places.giveBack(sending.place, RetryPlaces.Answer(step), at: moment)
         send()
     }
 

@@ -29,7 +29,8 @@ extension LoopServices {
         do throws(StorageError) {
             try await shared.storage.ping()
             if shared.queueAgeMax > .zero, let due = try await shared.storage.nextPushDue(),
-                shared.clock.now - due > shared.queueAgeMax.inMilliseconds
+                shared.clock.now - due > shared.queueAgeMax.inMilliseconds,
+                shared.queue.mayHaveWaited(shared.queueAgeMax, at: shared.monotonic())
             {
                 readiness.queue = Readiness.overdue
             }

@@ -12,6 +12,8 @@ struct Services: Sendable {
     let limits: DeliveryLimits
     let rates: RateLimits
     let clock: WallClock
+    /// For times that are compared within the process, whatever becomes of the clock.
+    var monotonic: @Sendable () -> MonotonicTime = { .current }
     let log: Log
     let deliveryLog: DeliveryLog
     let queue: PushQueue

@@ -22,6 +22,7 @@ struct ServerReceipts<Connection: SQLConnection> {
             if let standing = receipts.first(where: { $0.expiresAt > event.at }),
                 let result = result(of: event, standing)
             {
+                if case .inProgress = result { try shorten(standing, for: event) }
                 return result
             }
             if try take(event, from: receipts) { return .claimed }
@@ -88,6 +89,22 @@ extension ServerReceipts {
         // The call itself, on a connection whose answer was lost.
         if receipt.claimID == event.id.text { return .claimed }
         return receipt.leaseUntil > event.at ? .inProgress : nil
+    }
+
+    /// Shortens a lease that ends later than any may: the clock was ahead when it was taken.
+    ///
+    /// It isn't taken over, because its holder may still be at work.
+    private func shorten(_ receipt: Receipt, for event: EventClaim) throws(SQLFailure) {
+        guard receipt.leaseUntil > event.at + StorageLimits.receiptLeaseMax else { return }
+        _ = try session.execute(
+            """
+            UPDATE event_receipt SET lease_until = ?
+            WHERE secret_hash = ? AND event_id = ? AND claim_id = ? AND lease_until = ?
+            """,
+            [
+                .integer(event.leaseUntil), .hash(receipt.hash), .text(event.eventID),
+                .text(receipt.claimID), .integer(receipt.leaseUntil),
+            ])
     }
 
     /// Takes the event over, unless another caller has changed a receipt since it was read.

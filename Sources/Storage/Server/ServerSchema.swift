@@ -87,9 +87,9 @@ struct ServerSchema<Connection: SQLConnection> {
 
     /// Applies the steps that are missing while no other process does, and says which they were.
     func migrate() throws(SQLFailure) -> [SchemaStep] {
-        guard try !pending(after: try inspect()).isEmpty else { return [] }
+        // Without the lock another process may be seen in the middle of its steps: only "nothing to do" is certain.
+        if let missing = try? pending(after: try inspect()), missing.isEmpty { return [] }
         return try connection.withSchemaLock { () throws(SQLFailure) in
-            // Another process may have been faster.
             let missing = try pending(after: try inspect())
             for pending in missing { try apply(pending) }
             return missing.map(\.step)

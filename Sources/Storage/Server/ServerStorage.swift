@@ -265,6 +265,24 @@ extension ServerStorage {
     }
 
     /// As `Storage` says.
+    package func pushes(
+        dueAfter horizon: EpochMilliseconds, leased: Bool, limit: Int
+    ) async throws(StorageError) -> [DuePush] {
+        try await read { [statements] session throws(SQLFailure) in
+            try ServerQueue(session: session, statements: statements)
+                .pushes(dueAfter: horizon, leased: leased, limit: limit)
+        }
+    }
+
+    /// As `Storage` says.
+    package func setDue(_ pushes: [DuePush], to time: EpochMilliseconds) async throws(StorageError) -> Int {
+        guard !pushes.isEmpty else { return 0 }
+        return try await write { [statements] session throws(SQLFailure) in
+            try ServerQueue(session: session, statements: statements).setDue(pushes, to: time)
+        }
+    }
+
+    /// As `Storage` says.
     package func countPushes(limit: Int) async throws(StorageError) -> Int {
         try await read { session throws(SQLFailure) in
             let sql = "SELECT count(*) FROM (SELECT due_at FROM pending_push LIMIT ?) AS counted"

@@ -151,6 +151,21 @@ struct BehaviourTests {
         #expect(!refused.contains("[SETTINGS_MAX_CONCURRENT_STREAMS(0x03):1000]"))
     }
 
+    @Test("POST /streams lowers the limit of open connections alone, down to 0, also past a first success")
+    func streamLimitOfOpenConnections() async throws {
+        let simulator = try await RunningSimulator(["--latency", "1s"])
+        async let frames = frames(simulator, pushes: 1)
+        _ = try await simulator.firstConnection()
+        #expect(try await simulator.control("POST", "/streams", #"{"limit":0}"#)["connections"]?.int == 1)
+        try await simulator.control("PUT", "/limits", #"{"latency":0}"#)
+        let text = try await frames
+        #expect(text.contains("[SETTINGS_MAX_CONCURRENT_STREAMS(0x03):0]"))
+        #expect(!text.contains("[SETTINGS_MAX_CONCURRENT_STREAMS(0x03):1000]"))
+        #expect(
+            try await self.frames(simulator, pushes: 1)
+                .contains("[SETTINGS_MAX_CONCURRENT_STREAMS(0x03):1000]"))
+    }
+
     @Test("GOAWAY has a reason and a last stream; what it excludes was not processed")
     func goAway() async throws {
         let simulator = try await RunningSimulator(["--latency", "30s", "--initial-streams", "10"])

@@ -243,6 +243,11 @@ struct Control: Sendable {
         }
     }
 
+    /// The connections that are open.
+    func connections() async throws -> [JSON.Value] {
+        try ok(try await http.get("/connections"))["connections"]?.array ?? []
+    }
+
     /// Counts of one environment, such as `accepted`, `acceptedTwice` and `connections`.
     func stats(_ environment: String = "production") async throws -> JSON.Value {
         try ok(try await http.get("/stats"))[environment] ?? .null

@@ -164,36 +164,40 @@ struct OutcomePolicyTests {
 
     // Provider token
 
-    @Test("ExpiredProviderToken is tried once more with a new token, in the same environment")
-    func expiredProviderToken() throws {
-        let expired = rejected(.expiredProviderToken)
-        #expect(try step(expired, then: accepted) == .sent(storeEnvironment: nil))
-        #expect(try step(expired, then: expired) == failed("ExpiredProviderToken", fault: .configuration))
+    static let tokenReasons: [Reason.Documented] = [
+        .expiredProviderToken, .invalidProviderToken, .missingProviderToken, .unrelatedKeyIdInToken,
+    ]
+
+    @Test(
+        "a push whose provider token is refused is sent once more, and then waits; the fault is the operator's",
+        arguments: tokenReasons)
+    func refusedToken(reason: Reason.Documented) throws {
+        let refused = rejected(reason)
+        #expect(try step(refused, then: accepted) == .sent(storeEnvironment: nil))
+        let waiting = OutcomePolicy.RetryLater(reason: reason.name, trouble: .token, fault: .configuration)
+        #expect(try step(refused, then: refused) == .retryLater(waiting))
         guard case .sendAgain(let other) = step(rejected(.badDeviceToken)),
-            case .sendAgain(let again) = step(expired, other)
+            case .sendAgain(let again) = step(refused, other)
         else {
             Issue.record("not sent again")
             return
         }
         #expect(again.environment == .sandbox)
         #expect(step(accepted, again) == .sent(storeEnvironment: .sandbox))
+        // In the environment that no registration named it is nobody's fault.
+        let elsewhere = OutcomePolicy.RetryLater(reason: reason.name, trouble: .token)
+        #expect(step(refused, again) == .retryLater(elsewhere))
     }
 
-    static let configurationReasons: [Reason.Documented] = [
-        .invalidProviderToken, .missingProviderToken, .unrelatedKeyIdInToken,
-    ]
-
-    @Test("the operator's faults fail and are named as such", arguments: configurationReasons)
-    func configuration(reason: Reason.Documented) throws {
-        #expect(step(rejected(reason)) == failed(reason.name, fault: .configuration))
-        // Not so where they show only in the environment that no registration named.
-        #expect(try step(rejected(.badDeviceToken), then: rejected(reason)) == failed(reason.name))
-    }
-
-    @Test("where the operator named no app, they may be the registration's", arguments: configurationReasons)
-    func unconfigured(reason: Reason.Documented) throws {
+    @Test("for an app that nobody configured, InvalidProviderToken fails the push and renews no token")
+    func unconfigured() {
         let attempt = attempt(isTopicConfigured: false)
-        #expect(step(rejected(reason), attempt) == failed(reason.name, fault: .unconfiguredApp))
+        let outcome = step(rejected(.invalidProviderToken), attempt)
+        #expect(outcome == failed("InvalidProviderToken", fault: .unconfiguredApp))
+        guard case .sendAgain = step(rejected(.expiredProviderToken), attempt) else {
+            Issue.record("an expired token is not renewed")
+            return
+        }
     }
 
     @Test(
@@ -254,11 +258,8 @@ struct OutcomePolicyTests {
     @Test("any other 4xx fails with its reason and removes nothing")
     func otherClientErrors() {
         let named = Set(
-            Self.gone + Self.environmentReasons + Self.configurationReasons + Self.laterReasons
-                + [
-                    .badTopic, .deviceTokenNotForTopic, .expiredProviderToken, .payloadTooLarge,
-                    .topicDisallowed,
-                ])
+            Self.gone + Self.environmentReasons + Self.tokenReasons + Self.laterReasons
+                + [.badTopic, .deviceTokenNotForTopic, .payloadTooLarge, .topicDisallowed])
         let others = Set(Reason.Documented.allCases).subtracting(named)
         #expect(others.count == 15)
         let notOurs: Set<Reason.Documented> = [

@@ -69,14 +69,19 @@ struct RetryScheduleTests {
         #expect([1, 10, 128].map { budget.claimMin(places: $0) } == [1, 5, 64])
     }
 
+    /// So many milliseconds after the beginning.
+    private func moment(_ milliseconds: Int) -> MonotonicTime {
+        MonotonicTime(nanoseconds: 1_000_000_000_000) + .milliseconds(milliseconds)
+    }
+
     /// Takes all the places that a destination may have, and says how many.
     private func fill(
         _ places: inout RetryPlaces, _ place: APNsHealth.Place, besides eventPushes: Int = 0,
-        at now: EpochMilliseconds = 0
+        at now: Int = 0
     ) -> Int {
         var taken = 0
-        while places.hasPlace(in: place, besides: eventPushes) {
-            places.take(in: place, at: now)
+        while places.hasPlace(in: place, besides: eventPushes, at: moment(now)) {
+            places.take(in: place, at: moment(now))
             taken += 1
         }
         return taken
@@ -94,39 +99,39 @@ struct RetryScheduleTests {
             #expect(taken == expected)
             #expect(places.inFlight == expected.reduce(0, +))
             // Also when new events have taken what was left.
-            #expect(!places.hasPlace(in: here, besides: 1_000))
-            for _ in 0..<expected[1] { places.giveBack(there, .ended, at: 1) }
-            #expect(places.hasPlace(in: there, besides: 1_000))
+            #expect(!places.hasPlace(in: here, besides: 1_000, at: moment(0)))
+            for _ in 0..<expected[1] { places.giveBack(there, .ended, at: moment(1)) }
+            #expect(places.hasPlace(in: there, besides: 1_000, at: moment(1)))
         }
     }
 
     @Test("A destination is silent that has all its places and has not answered for a while")
     func silence() {
-        let time = Bounds.retryStallTime.inMilliseconds
+        let time = Int(Bounds.retryStallTime.inMilliseconds)
         var places = RetryPlaces(RetryBudget(inFlightMax: 20, perPlaceMin: 1))
-        places.take(in: there, at: 0)
+        places.take(in: there, at: moment(0))
         let taken = fill(&places, here, at: 0)
-        #expect(places.silent(besides: 0, at: time - 1) == [])
-        #expect(places.silent(besides: 0, at: time) == [here])
-        places.giveBack(here, .ended, at: 100)
-        places.take(in: here, at: 101)
-        #expect(places.silent(besides: 0, at: time) == [])
+        #expect(places.stalled(besides: 0, at: moment(time - 1)) == [:])
+        #expect(places.stalled(besides: 0, at: moment(time)) == [here: .unreachable])
+        places.giveBack(here, .ended, at: moment(100))
+        places.take(in: here, at: moment(101))
+        #expect(places.stalled(besides: 0, at: moment(time)) == [:])
         // What has been given up is no answer.
-        places.giveBack(here, .none, at: 101)
-        places.take(in: here, at: 102)
-        #expect(places.silent(besides: 0, at: 100 + time) == [here])
-        for _ in 0..<taken { places.giveBack(here, .none, at: 200) }
-        places.take(in: here, at: 300)
-        #expect(places.silent(besides: 19, at: 299 + time) == [there])
+        places.giveBack(here, .none, at: moment(101))
+        places.take(in: here, at: moment(102))
+        #expect(places.stalled(besides: 0, at: moment(100 + time)) == [here: .unreachable])
+        for _ in 0..<taken { places.giveBack(here, .none, at: moment(200)) }
+        places.take(in: here, at: moment(300))
+        #expect(places.stalled(besides: 19, at: moment(299 + time)) == [there: .unreachable])
     }
 
     /// Sends so many pushes one after another, each of which comes to the same.
     private func send(
-        _ count: Int, _ answer: RetryPlaces.Answer, _ places: inout RetryPlaces, at now: EpochMilliseconds
+        _ count: Int, _ answer: RetryPlaces.Answer, _ places: inout RetryPlaces, at now: Int
     ) {
         for _ in 0..<count {
-            places.take(in: here, at: now)
-            places.giveBack(here, answer, at: now)
+            places.take(in: here, at: moment(now))
+            places.giveBack(here, answer, at: moment(now))
         }
     }
 
@@ -142,7 +147,7 @@ struct RetryScheduleTests {
         }
         #expect(widths == [64, 32, 16, 8, 4, 4])
         #expect(fill(&places, here) == 4)
-        for _ in 0..<4 { places.giveBack(here, .ended, at: 0) }
+        for _ in 0..<4 { places.giveBack(here, .ended, at: moment(0)) }
         #expect(places.width == 8)
         // As many that it takes as that it doesn't are good enough.
         send(4, .none, &places, at: 0)
@@ -164,23 +169,48 @@ struct RetryScheduleTests {
         func answer(_ trouble: Later.Trouble) -> RetryPlaces.Answer {
             RetryPlaces.Answer(.retryLater(Later(reason: "x", trouble: trouble)))
         }
-        #expect([.unreachable, .server, .tooMany].map(answer) == [.none, .putOff, .ended])
+        #expect(
+            [.unreachable, .server, .tooMany, .token].map(answer) == [.none, .putOff, .ended, .tokenRefused])
         #expect(RetryPlaces.Answer(.sent(storeEnvironment: nil)) == .ended)
         #expect(RetryPlaces.Answer(.failed(OutcomePolicy.Failure(reason: "x"))) == .ended)
     }
 
     @Test("What one destination doesn't take leaves another its places, and is forgotten after a while")
     func windowOfOne() {
-        let memory = Bounds.retryWindowMemory.inMilliseconds
+        let memory = Int(Bounds.retryWindowMemory.inMilliseconds)
         var places = RetryPlaces(RetryBudget(inFlightMax: 64, perPlaceMin: 4))
         send(64 + 32 + 16, .putOff, &places, at: 0)
         #expect(places.width == 8)
-        places.take(in: there, at: 0)
-        places.giveBack(there, .ended, at: 0)
+        places.take(in: there, at: moment(0))
+        places.giveBack(there, .ended, at: moment(0))
         #expect(places.width == 64)
         #expect(fill(&places, here, at: memory - 1) == 8)
-        for _ in 0..<8 { places.giveBack(here, .putOff, at: memory - 1) }
+        for _ in 0..<8 { places.giveBack(here, .putOff, at: moment(memory - 1)) }
         #expect(fill(&places, here, at: 2 * memory) == 32)
+    }
+
+    @Test("One that refuses the token is asked once a second, by one push, until it takes the token again")
+    func tokenRefused() {
+        var places = RetryPlaces(RetryBudget(inFlightMax: 64, perPlaceMin: 4))
+        let taken = fill(&places, here)
+        for _ in 0..<taken { places.giveBack(here, .tokenRefused, at: moment(10)) }
+        #expect(places.stalled(besides: 0, at: moment(10)) == [here: .token])
+        #expect(!places.hasPlace(in: here, besides: 0, at: moment(1_009)))
+        #expect(places.hasPlace(in: there, besides: 0, at: moment(1_009)), "the other environment is another")
+        for second in 1..<5 {
+            #expect(places.stalled(besides: 0, at: moment(1_010 * second)) == [:])
+            #expect(fill(&places, here, at: 1_010 * second) == 1)
+            // What waits beside it waits longer, since it will be refused as well.
+            #expect(places.stalled(besides: 0, at: moment(1_010 * second)) == [here: .token])
+            places.giveBack(here, .tokenRefused, at: moment(1_010 * second))
+            #expect(!places.hasPlace(in: here, besides: 0, at: moment(1_010 * second + 999)))
+        }
+        // A server that can't answer says nothing of the token.
+        #expect(fill(&places, here, at: 6_000) == 1)
+        places.giveBack(here, .putOff, at: moment(6_001))
+        #expect(fill(&places, here, at: 6_002) == 1)
+        places.giveBack(here, .ended, at: moment(6_003))
+        #expect(fill(&places, here, at: 6_003) > 1)
     }
 
     @Test("Those that wait for a place go first come first, each when its destination is free")

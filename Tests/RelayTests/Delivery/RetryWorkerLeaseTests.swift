@@ -16,7 +16,7 @@ struct RetryWorkerLeaseTests {
             try await relay.withWorker(inFlight: 2) { _ in
                 #expect(await relay.until { $0.production.held.count == 1 })
                 await relay.loop.run { _ in
-                    relay.time.withLock { $0 += Bounds.retryWaitMax.inMilliseconds + 1 }
+                    relay.pass(Bounds.retryWaitMax + .milliseconds(1))
                     relay.production.value.answerHeld { .accepted($0) }
                 }
             }
@@ -91,7 +91,7 @@ struct RetryWorkerLeaseTests {
             relay.fill(["bb00"], expiresIn: 1_000)
             try await relay.withWorker(inFlight: 2) { _ in
                 #expect(await relay.until { $0.production.held.count == 1 })
-                relay.time.withLock { $0 += 1_500 }
+                relay.pass(.milliseconds(1_500))
                 // It looks at the queue because of this one.
                 let queue = await relay.queue
                 #expect(await queue.store([RelayFixture.waiting(for: other)], lease: nil) == [.queued])

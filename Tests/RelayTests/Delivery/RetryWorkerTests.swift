@@ -331,7 +331,7 @@ struct RetryWorkerTests {
             async let run: Void = queue.run()
             try await relay.withWorker(inFlight: 10) { worker in
                 #expect(await relay.until { $0.sandbox.held.count == 5 })
-                relay.time.withLock { $0 += Bounds.retryStallTime.inMilliseconds }
+                relay.pass(Bounds.retryStallTime)
                 #expect(await relay.until { $0.production.pushes.count == 30 })
                 // They are neither in flight nor held for it, but wait for a later attempt.
                 #expect(await relay.onLoop { $0.sandbox.pushes.count } == 5)

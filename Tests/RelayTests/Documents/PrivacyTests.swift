@@ -29,7 +29,9 @@ struct PrivacyTests {
         #expect(try columns(of: table.name) == Set(table.columns.map(\.name)))
     }
 
-    @Test("It has a section for no other table", arguments: ["secret_lock", "relay_schema", "relay_copy", "relay_copy_row"])
+    @Test(
+        "It has a section for no other table",
+        arguments: ["secret_lock", "relay_schema", "relay_copy", "relay_copy_row"])
     func others(_ table: String) {
         #expect(text.contains("`\(table)`"))
         let sections = text.split(separator: "\n").count { $0.hasPrefix("### Table ") }

@@ -91,6 +91,7 @@ struct ExpositionTests {
         let place = APNsHealth.Place(key: TestKey.first, environment: .production)
         var statistics = ClientStatistics()
         statistics.goAways = ["Shutdown": 1, "Whatever": 2, "More": 3]
+        statistics.connectionsReplaced = ["no_streams": 4]
         snapshot.loops.groups[APNsGroup(place)] = statistics
         snapshot.loops.counts.request(.event, status: 200, took: 5)
         snapshot.apnsStandings = [
@@ -103,6 +104,11 @@ struct ExpositionTests {
         #expect(Metrics.chapters.flatMap(\.metrics).map(\.name) == Metrics.table.map(\.name))
         #expect(read.sum("relay_apns_goaways_total", ["reason": "other"]) == 5)
         #expect(read.sum("relay_apns_goaways_total", ["reason": "Shutdown"]) == 1)
+        let replaced = "relay_apns_connections_replaced_total"
+        #expect(read.sum(replaced, ["reason": "no_streams"]) == 4)
+        // A reason that has not occurred yet is there, so that a rate can be seen of the first.
+        #expect(read.sum(replaced, ["reason": "silent"]) == 0)
+        #expect(read.families.first { $0.name == replaced }?.samples.count == 3)
         #expect(read.value("relay_tls_certificate_expiry_timestamp_seconds") == 1_900_000_000)
         for metric in Metrics.table where metric.kind == .histogram {
             #expect(metric.name.hasSuffix("_seconds"))

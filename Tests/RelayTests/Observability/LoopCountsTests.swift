@@ -121,6 +121,7 @@ struct LoopCountsTests {
             statistics.openConnections = number
             statistics.connectionsOpened = 10
             statistics.goAways = ["Shutdown": 1]
+            statistics.connectionsReplaced = ["no_streams": 2]
             report.groups = [group: statistics]
             report.pushesInFlight = number
             report.counts.devicesRemoved = 1
@@ -132,6 +133,7 @@ struct LoopCountsTests {
         #expect(read.sum("relay_apns_connections", ["state": "open"]) == 6)
         #expect(read.sum("relay_apns_connections_opened_total") == 30)
         #expect(read.sum("relay_apns_goaways_total", ["reason": "Shutdown"]) == 3)
+        #expect(read.sum("relay_apns_connections_replaced_total", ["reason": "no_streams"]) == 6)
         #expect(read.value("relay_pushes_in_flight") == 6)
         #expect(read.value("relay_devices_removed_total") == 7)
     }

@@ -270,7 +270,7 @@ struct ReadyRouteTests {
             await relay.loop.run { _ in
                 relay.production.value.script = { _ in .rejected(403, "InvalidProviderToken") }
             }
-            #expect(await relay.event().json["failed"] == 1)
+            #expect(await relay.event().json["queued"] == 1)
             let faulty = await relay.answer(Request(target: "/ready"))
             #expect(faulty.status == 503)
             #expect(faulty.json["checks"]?["apns"] == "InvalidProviderToken")

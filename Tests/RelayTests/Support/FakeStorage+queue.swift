@@ -74,6 +74,33 @@ extension FakeStorage {
         }
     }
 
+    func pushes(
+        dueAfter horizon: EpochMilliseconds, leased: Bool, limit: Int
+    ) async throws(StorageError) -> [DuePush] {
+        try checked { state in
+            let found = state.pending.filter { $0.dueAt > horizon && ($0.lease != nil) == leased }
+            return found.prefix(limit).map {
+                DuePush(secretHash: $0.push.secretHash, id: $0.push.id, dueAt: $0.dueAt)
+            }
+        }
+    }
+
+    func setDue(_ pushes: [DuePush], to time: EpochMilliseconds) async throws(StorageError) -> Int {
+        try checked { state in
+            var count = 0
+            for push in pushes {
+                let found = state.pending.firstIndex { $0.push.id == push.id && $0.dueAt == push.dueAt }
+                guard let index = found else { continue }
+                let waiting = state.pending[index]
+                let lease = waiting.lease.map { PushLease(owner: $0.owner, until: time) }
+                state.pending[index] = Pending(
+                    push: waiting.push.again(dueAt: time, attempts: waiting.push.attempts), lease: lease)
+                count += 1
+            }
+            return count
+        }
+    }
+
     func countPushes(limit: Int) async throws(StorageError) -> Int {
         try checked { state in min(limit, state.pending.count) }
     }

@@ -18,7 +18,9 @@ struct RelayFixture: Sendable {
     let production: LoopBound<ScriptedSender>
     let sandbox: LoopBound<ScriptedSender>
     let api: API
+    /// The wall clock; to change it alone is to set it.
     let time: Lock<EpochMilliseconds>
+    private let monotonic: Lock<MonotonicTime>
 
     /// What a fixture may differ in.
     struct Options: Sendable {
@@ -57,6 +59,7 @@ struct RelayFixture: Sendable {
         let storage = options.storage ?? FakeStorage()
         let lines = LogLines(level: options.logLevel)
         let time = Lock<EpochMilliseconds>(1_800_000_000_000)
+        let monotonic = Lock(MonotonicTime(nanoseconds: 1_000_000_000_000))
         let credentialsFault = options.credentialsFault
         let apps =
             options.apps
@@ -66,7 +69,7 @@ struct RelayFixture: Sendable {
         let shared = Services(
             storage: storage, hasher: options.hasher, secretBytesMin: options.rules.secretBytesMin,
             limits: options.limits, rates: RateLimits(options.rates),
-            clock: WallClock { time.withLock { $0 } },
+            clock: WallClock { time.withLock { $0 } }, monotonic: { monotonic.withLock { $0 } },
             log: lines.log,
             deliveryLog: DeliveryLog(storage: storage, log: lines.log),
             queue: PushQueue(storage: storage, log: lines.log, options: options.queue),
@@ -86,6 +89,7 @@ struct RelayFixture: Sendable {
         self.storage = storage
         self.lines = lines
         self.time = time
+        self.monotonic = monotonic
         self.production = production
         self.sandbox = sandbox
         self.services = services
@@ -95,6 +99,12 @@ struct RelayFixture: Sendable {
     private func end() async {
         await lines.log.close()
         await loop.stop()
+    }
+
+    /// Lets time pass, on both clocks.
+    func pass(_ duration: Duration) {
+        time.withLock { $0 += duration.inMilliseconds }
+        monotonic.withLock { $0 = $0 + duration }
     }
 
     /// Has a request answered as the server would have it.

@@ -73,7 +73,8 @@ enum DatabaseCheck {
             case .readOnly, .inUse: .databaseReadOnly
             case .schemaTooNew: .schemaNewer
             case .schemaTooOld: .schemaOlder
-            case .corrupt, .foreignDatabase, .unfinishedCopy, .invalidValue, .closed, .internalFault: .databaseUnusable
+            case .corrupt, .foreignDatabase, .unfinishedCopy, .invalidValue, .closed, .internalFault:
+                .databaseUnusable
             }
         return .fault(fault, .database, place, error.logDetail)
     }

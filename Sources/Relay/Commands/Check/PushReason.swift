@@ -12,7 +12,7 @@ enum PushReason {
         case .http2NotOffered?: return .noHTTP2
         case .noProviderToken?: return .keyUnusable
         case .connectionClosed?, .goneAway?, .streamRefused?, .streamReset?, .protocolError?, .timeout?,
-            .queueFull?, .shuttingDown?:
+            .noStreams?, .queueFull?, .shuttingDown?:
             return .noAnswer
         case nil: break
         }

@@ -148,6 +148,14 @@ enum Metrics {
             "Attempts to connect to APNs that came to nothing."
         ) { grouped($0) { [([], $0.connectionsFailed)] } },
         Metric(
+            "relay_apns_connections_replaced_total", .counter, labels: group + ["reason"],
+            "Connections to APNs that the relay gave up and replaced, by reason."
+        ) { snapshot in
+            grouped(snapshot) { statistics in
+                ConnectionReplacement.names.map { ([$0], statistics.connectionsReplaced[$0] ?? 0) }
+            }
+        },
+        Metric(
             "relay_apns_goaways_total", .counter, labels: group + ["reason"],
             "GOAWAY frames of APNs, by its reason or by HTTP/2's error code."
         ) { snapshot in

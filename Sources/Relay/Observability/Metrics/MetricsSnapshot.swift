@@ -71,6 +71,7 @@ extension ClientStatistics {
         sum.pushesWaiting += right.pushesWaiting
         sum.connectionsOpened += right.connectionsOpened
         sum.connectionsFailed += right.connectionsFailed
+        sum.connectionsReplaced.merge(right.connectionsReplaced) { $0 + $1 }
         sum.goAways.merge(right.goAways) { $0 + $1 }
         return sum
     }

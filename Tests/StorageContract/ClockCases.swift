@@ -1,0 +1,91 @@
+import Storage
+import Testing
+
+private let minutes40: EpochMilliseconds = 40 * 60 * 1_000
+
+/// Times that a clock left behind which was ahead, and has been set since.
+extension ContractCase {
+    static let clocks: [ContractCase] = [
+        ContractCase(open: "pushes due later than any may be are found, leased ones apart, and made due") {
+            storage async throws in
+            let device = try await storage.registered("aa", Samples.key("secret"))
+            let waiting = (0..<4).map { Samples.pending(device, dueAt: Samples.time + minutes40 + $0) }
+            let held = Samples.pending(device)
+            let lease = Samples.lease(from: Samples.time + minutes40)
+            _ = try await storage.enqueue(waiting, lease: nil, limitPerSecret: 9)
+            _ = try await storage.enqueue([held], lease: lease, limitPerSecret: 9)
+            let horizon = Samples.time + minutes40
+            func found(leased: Bool, limit: Int = 9) async throws(StorageError) -> [DuePush] {
+                try await storage.pushes(dueAfter: horizon, leased: leased, limit: limit)
+            }
+            #expect(try await found(leased: false).map(\.id) == waiting.dropFirst().reversed().map(\.id))
+            #expect(try await found(leased: false, limit: 2).map(\.id) == [waiting[3].id, waiting[2].id])
+            #expect(try await found(leased: false, limit: 0) == [])
+            let leased = try await found(leased: true)
+            #expect(leased.map(\.id) == [held.id] && leased.map(\.dueAt) == [lease.until])
+
+            #expect(try await storage.setDue([], to: Samples.time) == 0)
+            #expect(try await storage.setDue(found(leased: false, limit: 2), to: Samples.time) == 2)
+            #expect(
+                Set(try await storage.claimed(at: Samples.time).map(\.push.id)) == [
+                    waiting[3].id, waiting[2].id,
+                ])
+        },
+
+        ContractCase(open: "a lease from such a clock runs out when it is made due, like any other") {
+            storage async throws in
+            let device = try await storage.registered("aa", Samples.key("secret"))
+            let pushes = [Samples.pending(device), Samples.pending(device)]
+            let lease = Samples.lease(from: Samples.time + minutes40)
+            _ = try await storage.enqueue(pushes, lease: lease, limitPerSecret: 9)
+            let leased = try await storage.pushes(dueAfter: Samples.time, leased: true, limit: 9)
+            #expect(try await storage.setDue(leased, to: Samples.time) == 2)
+            // Whoever holds one may still end it as long as nobody else has taken it.
+            #expect(try await storage.settle([Samples.over(pushes[0], lease.owner)]) == [true])
+            #expect(try await storage.claimed(at: Samples.time).map(\.push.id) == [pushes[1].id])
+            #expect(try await storage.settle([Samples.over(pushes[1], lease.owner)]) == [false])
+        },
+
+        ContractCase(open: "what has changed since it was found stays as it is") { storage async throws in
+            let device = try await storage.registered("aa", Samples.key("secret"))
+            let push = Samples.pending(device, dueAt: Samples.time + minutes40)
+            _ = try await storage.enqueue([push], lease: nil, limitPerSecret: 9)
+            let found = try await storage.pushes(dueAfter: Samples.time, leased: false, limit: 9)
+            let lease = Samples.lease(from: Samples.time + minutes40)
+            #expect(try await storage.claimed(lease, at: Samples.time + minutes40).count == 1)
+            #expect(try await storage.setDue(found, to: Samples.time) == 0)
+            #expect(try await storage.nextPushDue() == lease.until)
+        },
+
+        ContractCase(open: "an event's lease that ends later than any may is shortened, and not taken over") {
+            storage async throws in
+            let key = Samples.key("secret")
+            let ahead = Samples.claim("event", under: key, at: Samples.time + minutes40, lease: 90_000)
+            #expect(try await storage.claim(ahead) == .claimed)
+            func claim(at time: EpochMilliseconds) -> EventClaim {
+                Samples.claim("event", under: key, at: Samples.time + time, lease: 90_000)
+            }
+            #expect(try await storage.claim(claim(at: 0)) == .inProgress)
+            #expect(try await storage.claim(claim(at: 50_000)) == .inProgress)
+            #expect(try await storage.claim(claim(at: 89_999)) == .inProgress)
+            #expect(try await storage.claim(claim(at: 90_000)) == .claimed)
+            #expect(try await !storage.complete(ahead, answer: [1]))
+        },
+
+        ContractCase(open: "a lease as long as any may be is left alone, and so is an answer") {
+            storage async throws in
+            let key = Samples.key("secret")
+            let longest = StorageLimits.receiptLeaseMax
+            let first = Samples.claim("event", under: key, lease: longest)
+            #expect(try await storage.claim(first) == .claimed)
+            #expect(try await storage.claim(Samples.claim("event", under: key)) == .inProgress)
+            let late = Samples.claim("event", under: key, at: Samples.time + longest - 1)
+            #expect(try await storage.claim(late) == .inProgress)
+            #expect(try await storage.complete(first, answer: [1]))
+            let ahead = Samples.claim("other", under: key, at: Samples.time + minutes40, lease: 90_000)
+            #expect(try await storage.claim(ahead) == .claimed)
+            #expect(try await storage.complete(ahead, answer: [2]))
+            #expect(try await storage.claim(Samples.claim("other", under: key)) == .answered([2]))
+        },
+    ]
+}
