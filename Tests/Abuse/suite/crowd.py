@@ -67,6 +67,7 @@ class Crowd:
 class Connection:
     def __init__(self, crowd):
         self.crowd = crowd
+        self.number = crowd.made
         self.state = None
         self.socket = socket.socket()
         try:
@@ -76,7 +77,7 @@ class Connection:
                 self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, crowd.receive_buffer)
             # The port is chosen when it connects, so that each address has all ports.
             self.socket.setsockopt(socket.IPPROTO_IP, getattr(socket, "IP_BIND_ADDRESS_NO_PORT", 24), 1)
-            self.socket.bind((crowd.sources[crowd.made % len(crowd.sources)], 0))
+            self.socket.bind((crowd.sources[self.number % len(crowd.sources)], 0))
             status = self.socket.connect_ex((crowd.target.host, crowd.target.port))
             if status not in (0, errno.EINPROGRESS):
                 raise OSError(status, "connect")
@@ -92,7 +93,8 @@ class Connection:
                 self.isOpen = True
                 if self.crowd.opened:
                     self.crowd.opened(self)
-                self._watch()
+                if self in self.crowd.connections:
+                    self._watch()
                 return
             if events & selectors.EVENT_READ:
                 self._read()
