@@ -23,18 +23,18 @@ package struct Limits: Sendable {
     package var idleDeadline: Duration = .seconds(75)
     /// For as long the client may take none of an answer's bytes; the connection closes.
     package var writeStallDeadline: Duration = .seconds(20)
-    /// As slowly a client may take an answer once `writeStallDeadline` has passed; the connection closes.
+    /// The minimum rate at which a client must take an answer once `writeStallDeadline` has passed; below it the connection closes.
     package var sendBytesPerSecondMin = 1024
     /// For a TLS handshake.
     package var handshakeDeadline: Duration = .seconds(10)
 
-    /// Bytes kept of requests that came while another is being answered, or wait for their turn; then reading pauses.
+    /// Bytes of pipelined input kept behind the request in hand; beyond, reading pauses.
     package var readAheadBytesMax = 16 * 1024
-    /// Requests of one connection that are answered at once; further ones wait until other connections have had their turn.
+    /// Requests of one connection answered per turn of the loop; further ones wait for the other connections.
     package var requestsPerTurnMax = 4
-    /// Bytes of their answers after which no further one is made in the same turn.
+    /// Bytes of answers after which a connection's turn ends.
     package var answerBytesPerTurn = 16 * 1024
-    /// Bytes that the system holds of each connection in each direction, beside the server's own; Linux takes twice as much memory.
+    /// The size of each connection's kernel buffers, per direction; Linux allocates twice as much.
     package var socketBufferBytes = 64 * 1024
     /// After a closing answer: for so long what the client still sends is dropped, so that it can see the answer.
     package var lingerDeadline: Duration = .seconds(2)
@@ -44,17 +44,17 @@ package struct Limits: Sendable {
     /// How long a stop waits for cancelled handlers after its deadline.
     package var cancelledHandlersDeadline: Duration = .seconds(1)
 
-    /// Open connections of all loops together: beyond, the one that was idle longest makes room.
+    /// Open connections of all loops together: beyond, the longest idle one is closed.
     package var connectionsMax = 16_384
-    /// Open connections from one address (one /64 of IPv6) over all loops: 503 beyond. The cap falls when the server is half full.
+    /// Open connections from one address (one /64 of IPv6) over all loops, falling once the server is half full: 503 beyond.
     package var connectionsPerAddressMax = 1_024
-    /// What is left of that cap when the server is full.
+    /// What that limit falls to when the server is full.
     package var connectionsPerAddressMin = 16
-    /// A /48 of IPv6 may have as many connections as so many addresses.
+    /// An IPv6 /48 may have as many connections as this many addresses.
     package var addressesPerSite = 4
-    /// Bytes of memory that the connections of all loops may take: beyond, one of those that hold most of it makes room.
+    /// Estimated memory of all connections, in bytes: beyond, connections that hold buffers are closed, then idle ones.
     package var connectionMemoryBytesMax = 256 * 1024 * 1024
-    /// Bytes of requests and answers from which a connection counts as one that holds memory.
+    /// Bytes of requests and answers from which a connection's buffers are counted.
     package var heldBytesNoticed = 4 * 1024
     /// Connections over a cap that wait on one loop for their 503 to be read; beyond, they are closed without one.
     package var refusedConnectionsMax = 64

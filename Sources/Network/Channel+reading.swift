@@ -1,10 +1,10 @@
-/// Reading, in turns with other channels.
+/// Reading, within the bounds of a turn of the loop.
 extension Channel {
-    /// Bytes of TLS records that one channel takes in one turn, so that no peer keeps the loop to itself.
+    /// Bytes of TLS records that a channel reads per turn.
     ///
-    /// Without TLS it is one read.
+    /// Without TLS a channel reads once per turn.
     static let readBytesPerTurn = 64 * 1024
-    /// Reads of one channel in one turn, each of one TLS record at most: a record has its price even if it carries one byte.
+    /// TLS records that a channel reads per turn: a record of one byte costs nearly as much as a larger one.
     static let readsPerTurn = 64
 
     /// Stops reading, so that the peer is held back by TCP.
@@ -21,7 +21,7 @@ extension Channel {
         loop.atTurnEnd { [self] in readable() }
     }
 
-    /// Reads what is there, up to the bounds of a turn.
+    /// Reads until the socket is empty or the turn is used up.
     func readable() {
         let bytesMax = (transport?.recordBytesReceived ?? 0) + Self.readBytesPerTurn
         var readsLeft = Self.readsPerTurn
@@ -46,9 +46,9 @@ extension Channel {
         }
     }
 
-    /// Fills the loop's buffer as far as the handler takes bytes at once, and returns how the last read ended.
+    /// Fills the loop's buffer with as much as the handler accepts at once, and returns the last read's result.
     ///
-    /// `.bytes` means that there may be more.
+    /// `.bytes` means that there may be more to read.
     private func fillReadBuffer(_ readsLeft: inout Int, bytesMax: Int) -> (filled: Int, last: TransportResult)
     {
         let buffer = unsafe loop.reactor.readBuffer
@@ -66,11 +66,11 @@ extension Channel {
         return (filled, .bytes(filled))
     }
 
-    /// Does work that begins with reading once other channels have had their turn.
+    /// Schedules work that starts with reading for after the other channels' events.
     func atNextTurn(_ work: @escaping (Channel) -> Void) {
         guard !hasTurn else { return }
         hasTurn = true
-        // Level-triggered, the event would come again and again until then.
+        // Events are level-triggered: this one would fire again in every turn until then.
         events?.setReading(false)
         loop.atNextTurn { [self] in
             hasTurn = false

@@ -17,15 +17,15 @@ import Glibc
     package internal(set) var remoteAddress: SocketAddress?
     /// Who is told; held until the channel has closed.
     package var handler: (any ChannelHandler)?
-    /// Whether it is or will be under TLS.
+    /// Whether the connection uses TLS.
     private let isTLS: Bool
     /// How far it has come.
     package internal(set) var stage = ConnectStage.name
     /// The protocol that ALPN chose; set before the handler hears that the channel is active.
     package private(set) var alpn: String?
-    /// With this many bytes waiting to go out ``isWritable`` is false, until all of them have left.
+    /// ``isWritable`` becomes false at this many unsent bytes, and true again when all are sent.
     package var highWaterBytes = 256 * 1024
-    /// The most bytes that the handler is given at once; at least 1.
+    /// The most bytes passed to the handler at once; at least 1.
     package var receiveBytesMax = LoopExecutor.readBufferBytes
 
     var state: State
@@ -35,7 +35,7 @@ import Glibc
     private var timer: Timer?
     private var itself: Channel?
     private var isFlushPut = false
-    /// The next turn goes on with reading or with the handshake; events until then change nothing.
+    /// Whether reading or the handshake is scheduled for the next turn; read events are ignored until then.
     var hasTurn = false
     var isPaused = false
     var hasEnded = false
@@ -66,7 +66,7 @@ import Glibc
     /// Whether it is over; its handler has heard so or hears it at the end of this turn.
     package var isClosed: Bool { state == .closed }
 
-    /// About how many bytes of memory it takes, with OpenSSL's part, without what waits to go out and what its handler holds.
+    /// The connection's estimated memory in bytes, including OpenSSL's, without unsent bytes and the handler's own.
     package var memoryBytes: Int {
         guard isTLS else { return ChannelMemory.plainBytes }
         guard state == .open || state == .closing else { return ChannelMemory.handshakeBytes }
@@ -208,7 +208,7 @@ import Glibc
     fileprivate func event(_ events: Int32) {
         // The channel may close while it tells its handler; it lives on until the end of this call.
         withExtendedLifetime(self) {
-            // A step of a handshake takes a hundred times as long as a request: open channels have their turn first.
+            // A handshake step can cost as much as a hundred requests, so open channels go first.
             if state == .handshaking {
                 self.events?.setWriting(false)
                 return atNextTurn { $0.advanceHandshake() }

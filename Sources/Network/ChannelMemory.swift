@@ -1,11 +1,11 @@
-/// What connections take of memory, in bytes, as measured with OpenSSL 3.0; docs/OPERATIONS.md has the whole figures.
+/// Memory of a connection in bytes, from measurements with OpenSSL 3.0 (`./dev bench sizes`, docs/OPERATIONS.md).
 enum ChannelMemory {
-    /// An open connection without TLS, with its HTTP server's part.
+    /// An open connection without TLS, including the HTTP server's state.
     static let plainBytes = 2 * 1024
     /// An open connection with TLS.
     static let tlsBytes = 16 * 1024
-    /// A connection whose TLS handshake is under way.
+    /// A connection during its TLS handshake.
     static let handshakeBytes = 48 * 1024
-    /// A buffer for a TLS record, which OpenSSL keeps while it holds a part of one.
+    /// A TLS record buffer, which OpenSSL keeps while it holds part of a record.
     static let recordBytes = 17 * 1024
 }

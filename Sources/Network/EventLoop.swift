@@ -62,10 +62,11 @@ package actor EventLoop {
         executor.atTurnEnd(work)
     }
 
-    /// Runs `work` once, after all that has an event now has had its turn.
+    /// Runs `work` once, after everything that has an event now.
     ///
-    /// For what one connection wants beyond its share: such work is done in its order, for a bounded time in each turn of the
-    /// loop. Only on the loop.
+    /// For work beyond one connection's share of a turn. Such work runs in order, for a bounded time per turn.
+    ///
+    /// Only on the loop.
     package nonisolated func atNextTurn(_ work: @escaping () -> Void) {
         executor.atNextTurn(work)
     }

@@ -18,7 +18,7 @@ import Glibc
         package var tls: TLSServerContext?
         /// How long a TLS handshake may take.
         package var handshakeTimeout = Duration.seconds(10)
-        /// Bytes that the system may hold of each connection in each direction; nil leaves that to the system.
+        /// The size of each connection's kernel buffers, per direction; nil for the system's default.
         package var socketBufferBytes: Int?
 
         package init() {}
@@ -75,7 +75,7 @@ import Glibc
     ) throws(NetworkError) -> Int32 {
         let descriptor = try bind(address, isShared: isShared)
         if let bufferBytes {
-            // Accepted sockets take it over. Linux grants twice as much, for its own bookkeeping.
+            // Accepted sockets inherit these. Linux doubles them to allow for bookkeeping.
             setOption(descriptor, SOL_SOCKET, SO_RCVBUF, Int32(clamping: bufferBytes))
             setOption(descriptor, SOL_SOCKET, SO_SNDBUF, Int32(clamping: bufferBytes))
         }

@@ -12,9 +12,9 @@ import Glibc
 /// `incoming` is behind a lock; everything else is used by the loop's thread alone.
 @safe final class LoopExecutor: SerialExecutor, TaskExecutor, @unchecked Sendable {  // why: the line above
     static let jobsPerTurn = 512
-    /// How long work that was put off may take in one turn: as long as the rest of the turn, within these bounds.
+    /// How long postponed work may take per turn: as long as the rest of the turn took, within these bounds.
     ///
-    /// What is left waits for the next turn, in its order.
+    /// The remainder keeps its order and waits for the next turn.
     static let postponedPerTurn = Duration.milliseconds(2)...Duration.milliseconds(20)
     static let readBufferBytes = 64 * 1024
 
@@ -104,7 +104,7 @@ import Glibc
     /// One turn; false when the loop has been stopped and nothing is left to run.
     private func runTurn() -> Bool {
         cachedNow = nil
-        // With work put off the turn doesn't wait for events, so that all its time is work.
+        // A turn with postponed work doesn't wait for events, so all of its time is work.
         let began = nextTurn.isEmpty ? nil : MonotonicTime.current
         var budget = Self.jobsPerTurn
         var isStopped = false
@@ -156,7 +156,7 @@ import Glibc
     }
 
     private func runPostponed(since began: MonotonicTime?) {
-        // What is put off meanwhile is for the next turn.
+        // Work postponed from here on belongs to the next turn.
         var left = nextTurn.count
         guard left > 0 else { return }
         let now = MonotonicTime.current

@@ -1,4 +1,4 @@
-/// Work in its order, taken one by one.
+/// A first-in, first-out queue of closures.
 struct PostponedWork {
     private var items: [(() -> Void)?] = []
     private var start = 0

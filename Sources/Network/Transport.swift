@@ -21,7 +21,7 @@ enum TransportResult {
 
     let descriptor: Int32
     private let ssl: OpaquePointer?
-    /// What the peer has sent under TLS; nil without.
+    /// Counts the peer's TLS records; nil without TLS.
     private let inbound: TLSInboundCount?
     /// Keeps OpenSSL's settings, with the protocols that its callback reads, as long as the connection.
     private let settings: TLSSettings?
@@ -67,13 +67,13 @@ enum TransportResult {
 
     var isTLS: Bool { unsafe ssl != nil }
 
-    /// Whether this is the server's side of TLS, which waits for the peer to begin.
+    /// Whether this is the server side of TLS, where the peer speaks first.
     var isTLSServer: Bool { unsafe ssl != nil && SSL_is_server(ssl) == 1 }
 
-    /// Bytes of the TLS records received so far; 0 without TLS.
+    /// Bytes of TLS records received so far; 0 without TLS.
     var recordBytesReceived: Int { inbound?.recordBytes ?? 0 }
 
-    /// Whether OpenSSL holds bytes of the peer that it has not delivered, be it only part of a record.
+    /// Whether OpenSSL holds received bytes that it has not delivered, even if only part of a record.
     var hasUndeliveredBytes: Bool { unsafe ssl != nil && SSL_has_pending(ssl) == 1 }
 
     /// Goes on with the TLS handshake; `.bytes(1)` when it is done.

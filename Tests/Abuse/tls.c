@@ -1,10 +1,10 @@
-// A hostile TLS client: tls MODE HOST PORT SOURCE SECONDS. Connects from SOURCE again whenever the server hangs up, and
-// prints how often it connected and what it sent.
+// A hostile TLS client: tls MODE HOST PORT SOURCE SECONDS. Connects from the address SOURCE, reconnects whenever the server
+// closes the connection, and prints the number of connections and messages.
 //
-//   key-updates      KeyUpdate messages, one after the other (RFC 8446, section 4.6.3)
-//   renegotiations   ClientHello messages on a TLS 1.2 connection that stands (RFC 5246, section 7.4.1)
-//   tiny-records     an HTTP request, a byte in each record
-//   handshakes       a handshake, then nothing but the end of the connection
+//   key-updates      KeyUpdate messages (RFC 8446, section 4.6.3)
+//   renegotiations   ClientHello messages on an established TLS 1.2 connection (RFC 5246, section 7.4.1)
+//   tiny-records     an HTTP request with one byte per record
+//   handshakes       a handshake, then closes the connection
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
@@ -105,7 +105,7 @@ static void renegotiations(SSL *ssl, int descriptor) {
     }
 }
 
-// Sealed beforehand, so that the server and not this side sets the pace.
+// Encrypts many messages before it sends them, so that the server is the bottleneck.
 static void key_updates(SSL *ssl, int descriptor) {
     BIO *memory = BIO_new(BIO_s_mem());
     SSL_set0_wbio(ssl, memory);

@@ -77,9 +77,9 @@ struct LimitTests {
         }
     }
 
-    @Test("When all connections are in use a newcomer is served, and the one that was idle longest is closed")
+    @Test("When all connections are in use, a new one replaces the one that has been idle the longest")
     func fullServer() async throws {
-        // One loop: each closes connections of its own.
+        // One loop, because each evicts its own connections only.
         try await Stack.run(["RELAY_CONNECTIONS_MAX": "4", "RELAY_LOOPS": "1"]) { stack in
             var held: [HeldConnection] = []
             for _ in 0..<4 {
@@ -101,7 +101,7 @@ struct LimitTests {
     }
 
     @Test(
-        "Connections that hold unfinished requests are closed beyond RELAY_CONNECTIONS_MEMORY_MIB, and others are served"
+        "Above RELAY_CONNECTIONS_MEMORY_MIB, connections with unfinished requests are closed and others are served"
     )
     func connectionMemory() async throws {
         try await Stack.run(["RELAY_CONNECTIONS_MEMORY_MIB": "4"]) { stack in

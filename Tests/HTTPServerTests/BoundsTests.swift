@@ -122,12 +122,12 @@ struct BoundsTests {
     }
 
     @Test(
-        "When connections take more memory than they may, the one that has held most of it longest makes room"
+        "Above the memory limit, the connection that has held buffers the longest is closed"
     )
     func memory() async throws {
         let piece = 10_000
         let change: (inout HTTPServer.Options) -> Void = {
-            // Room for four unfinished bodies beside the connections themselves.
+            // Room for a few unfinished bodies beside the connections themselves.
             $0.limits.connectionMemoryBytesMax = 100_000
         }
         try await serving(testService(), change) { loop, serving in
@@ -148,7 +148,7 @@ struct BoundsTests {
             await eventually(on: loop) { serving.ledger.memoryBytes <= 100_000 }
             #expect(serving.ledger.evictedCount > 0)
             #expect(await holders[0].closed(on: loop) == "")
-            // The last to come and the one that holds nothing are served.
+            // The newest connection and the one that holds nothing are still served.
             holders[11].send("x")
             #expect(try await holders[11].answer(on: loop).status == 200)
             modest.send("GET /sync HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -160,7 +160,7 @@ struct BoundsTests {
         }
     }
 
-    @Test("What a client sends ahead is kept up to the bound, and the rest stays in the system's buffers")
+    @Test("Pipelined input is kept up to its limit, and the rest stays in the kernel")
     func pendingInput() async throws {
         let gate = Gate()
         try await serving(testService(gate: gate)) { loop, serving in
@@ -171,7 +171,7 @@ struct BoundsTests {
             client.send(String(repeating: "GET /sync HTTP/1.1\r\nHost: h\r\n\r\n", count: 20_000))
             await eventually(on: loop) { serving.ledger.memoryBytes > before }
             await pause(.milliseconds(50), on: loop)
-            // An array may have room for twice as much as is in it.
+            // An array may allocate twice what it holds.
             #expect(serving.ledger.memoryBytes - before <= 2 * Limits().readAheadBytesMax)
             gate.open()
             #expect(try await client.answer(on: loop).body == "held")

@@ -48,7 +48,7 @@ struct DeadlineTests {
         #expect(deadlines.due == at(179))
     }
 
-    @Test("Answers that nobody takes close the connection")
+    @Test("A client that takes none of its answer is disconnected")
     func writeStall() {
         var deadlines = ConnectionDeadlines(limits: Self.limits, now: at(0))
         deadlines.update(.handler, request: 1, now: at(0))
@@ -68,10 +68,10 @@ struct DeadlineTests {
         #expect(deadlines.due == at(130))
     }
 
-    @Test("A client that takes an answer more slowly than the least rate is closed, one at that rate is not")
+    @Test("A client that reads below the minimum rate is disconnected, one at that rate is not")
     func slowReader() {
         let rate = Self.limits.sendBytesPerSecondMin
-        /// When the connection is closed, in seconds, if the client takes so many bytes each second; nil if it takes all.
+        /// When the connection closes, in seconds, for a client that takes this many bytes per second; nil if it never does.
         func end(_ bytesPerSecond: Int) -> Int? {
             var deadlines = ConnectionDeadlines(limits: Self.limits, now: at(0))
             deadlines.update(.handler, request: 1, now: at(0))

@@ -2,10 +2,10 @@ import HTTPServer
 import Network
 import Testing
 
-/// What one client may take from the others.
+/// How much one client can take away from the others.
 @Suite(.timeLimit(.minutes(1)))
 struct FairnessTests {
-    /// Counts the requests that handlers have answered, in all and in each turn of a loop.
+    /// Counts handled requests, in total and per turn of a loop.
     private final class Counter: Sendable {
         private struct State {
             var all = 0
@@ -13,7 +13,7 @@ struct FairnessTests {
             var inTurnMax = 0
         }
 
-        /// The loop that handlers run on; without it turns are not told apart.
+        /// The loop that handlers run on; turns are not counted without it.
         let loop = Lock<EventLoop?>(nil)
         private let state = Lock(State())
 
@@ -43,7 +43,7 @@ struct FairnessTests {
         return service
     }
 
-    @Test("A client that sends many requests ahead gets a few answered before others have their turn")
+    @Test("A client that pipelines has a few requests answered per turn of the loop")
     func pipelining() async throws {
         let counter = Counter()
         try await serving(counting(counter)) { loop, serving in
@@ -57,14 +57,14 @@ struct FairnessTests {
             _ = try await modest.answer(on: loop)
             #expect(counter.value < 1_000, "\(counter.value) requests were answered first")
             for _ in 1..<count { _ = try await greedy.answer(on: loop) }
-            // At an event, and once more when the others have had their turn.
+            // Four at the read event, and four more after the other connections' events.
             #expect(counter.inTurnMax <= 8, "\(counter.inTurnMax) requests in one turn")
             greedy.close()
             modest.close()
         }
     }
 
-    @Test("A client that doesn't take its answers has no further request handled")
+    @Test("No further request is handled while a client doesn't take its answers")
     func unreadAnswers() async throws {
         let counter = Counter()
         let body = [UInt8](repeating: 120, count: 60_000)
@@ -83,7 +83,7 @@ struct FairnessTests {
                 handled = counter.value
                 await pause(.milliseconds(50), on: loop)
             }
-            // The sockets of both sides hold a few answers, and the server holds one beside the requests ahead.
+            // The kernel holds a few answers. The server holds one, and the pipelined input.
             #expect(handled * body.count < 1_500_000, "\(handled) answers were made")
             let held = body.count + 2 * Limits().readAheadBytesMax
             #expect((body.count / 2...held).contains(serving.ledger.memoryBytes))
@@ -91,7 +91,7 @@ struct FairnessTests {
         }
     }
 
-    @Test("When the server is full a newcomer is served, and the connection that was idle longest is closed")
+    @Test("When the server is full, a new connection replaces the one that has been idle the longest")
     func longestIdleGoesFirst() async throws {
         try await serving(testService(), { $0.limits.connectionsMax = 3 }) { loop, serving in
             let clients = [
@@ -102,7 +102,7 @@ struct FairnessTests {
                 client.send("GET /sync HTTP/1.1\r\nHost: h\r\n\r\n")
                 _ = try await client.answer(on: loop)
             }
-            // The first to come is no longer the one that has waited longest.
+            // The oldest connection is no longer the longest idle one.
             clients[0].send("GET /sync HTTP/1.1\r\nHost: h\r\n\r\n")
             _ = try await clients[0].answer(on: loop)
             let newcomer = try await serving.client(on: loop)
@@ -119,7 +119,7 @@ struct FairnessTests {
         }
     }
 
-    @Test("A client that only drips bytes is as idle as one that sends nothing")
+    @Test("A client that only drips bytes counts as idle")
     func drippingIsIdle() async throws {
         try await serving(testService(), { $0.limits.connectionsMax = 2 }) { loop, serving in
             let slow = try await serving.client(on: loop)
@@ -139,7 +139,7 @@ struct FairnessTests {
         }
     }
 
-    @Test("A request that is being handled keeps its connection, however full the server is")
+    @Test("A connection whose request is being handled is never evicted")
     func handledStays() async throws {
         let gate = Gate()
         try await serving(testService(gate: gate), { $0.limits.connectionsMax = 1 }) { loop, serving in

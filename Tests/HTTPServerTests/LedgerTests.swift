@@ -16,7 +16,9 @@ struct LedgerTests {
         return limits
     }
 
-    @Test("A ledger counts in all and for each client, forgets who has gone, and spares the exempt")
+    @Test(
+        "A ledger counts connections in total and per client, and exempt addresses have no limit of their own"
+    )
     func counts() throws {
         let proxy = try address("10.0.0.1")
         let ledger = ConnectionLedger(limits: limits(all: 4, each: 2)) { $0.host == proxy.host }
@@ -39,7 +41,7 @@ struct LedgerTests {
         #expect(ledger.count == 4 && ledger.memoryBytes == 4)
     }
 
-    @Test("A ledger counts memory, and admits nobody whose connection would take too much")
+    @Test("A ledger counts memory and admits no connection beyond its limit")
     func memory() throws {
         var limits = limits(all: 10, each: 10)
         limits.connectionMemoryBytesMax = 100
@@ -55,7 +57,7 @@ struct LedgerTests {
         #expect(ledger.memoryBytes == 40)
     }
 
-    @Test("Few addresses can't fill the server: what one may have falls from half of all connections on")
+    @Test("The limit per address falls once the server is half full, so a few addresses can't fill it")
     func addressShare() throws {
         let share = AddressShare(limits(all: 16_384, each: 1_024))
         #expect(share.perAddress(open: 0) == 1_024)
@@ -63,7 +65,7 @@ struct LedgerTests {
         #expect((519...521).contains(share.perAddress(open: 12_288)))
         #expect(share.perAddress(open: 16_384) == 16)
         #expect(share.perAddress(open: 20_000) == 16)
-        // Sixteen addresses that take turns, each with as many as it gets.
+        // Sixteen addresses take turns and open as many connections as they can.
         let ledger = ConnectionLedger(limits: limits(all: 16_384, each: 1_024))
         let attackers = try (1...16).map { try address("192.0.2.\($0)") }
         var isGrowing = true
@@ -75,13 +77,13 @@ struct LedgerTests {
         #expect(try ledger.admit(address("198.51.100.7"), bytes: 0) == .admitted)
     }
 
-    @Test("An operator who lets one address have all connections has no shares")
+    @Test("The limit per address doesn't fall if it is as high as the limit for all")
     func noShares() {
         let share = AddressShare(limits(all: 32, each: 32))
         #expect(share.perAddress(open: 31) == 32)
     }
 
-    @Test("A site with many IPv6 networks has as many connections as four addresses")
+    @Test("An IPv6 /48 may have as many connections as four addresses")
     func site() throws {
         let ledger = ConnectionLedger(limits: limits(all: 1_000, each: 10))
         var admitted = 0
@@ -101,7 +103,7 @@ struct EvictionQueueTests {
         MonotonicTime(nanoseconds: seconds * 1_000_000_000)
     }
 
-    @Test("Connections are taken by when they were last active, however often that was")
+    @Test("Connections are evicted in the order in which they were last active")
     func order() {
         var random = SystemRandomNumberGenerator()
         var queue = EvictionQueue()
@@ -113,7 +115,7 @@ struct EvictionQueueTests {
         for clock in 0..<500 as Range<UInt64> {
             active[clock] = clock
             queue.add(clock, since: at(clock), judge: judge)
-            // Any of them is active, any of them leaves, and now and then one makes room.
+            // Random connections become active or close, and now and then one is evicted.
             if let id = active.keys.randomElement(using: &random) { active[id] = clock }
             if clock % 5 == 0, let id = active.keys.randomElement(using: &random) { active[id] = nil }
             guard clock % 3 == 0 else { continue }
@@ -124,7 +126,7 @@ struct EvictionQueueTests {
         }
     }
 
-    @Test("When every connection is busy there is none to close, and all stay in the queue")
+    @Test("When every connection is busy, none is evicted and all stay in the queue")
     func busy() {
         var queue = EvictionQueue()
         for id in 0..<100 as Range<UInt64> {
@@ -135,7 +137,7 @@ struct EvictionQueueTests {
         #expect(queue.takeFirst { id, _ in id == 42 ? .evict : .keep(since: at(1_001)) } == 42)
     }
 
-    @Test("Connections that are gone take no memory for long, though nobody makes room")
+    @Test("Entries of closed connections are purged even if nothing is evicted")
     func tidy() {
         var queue = EvictionQueue()
         for id in 0..<100_000 as Range<UInt64> {

@@ -93,7 +93,7 @@ struct CertificateFiles {
 func withLoop<Result: Sendable>(
     _ body: @Sendable (isolated EventLoop) async throws -> Result
 ) async throws -> Result {
-    // OpenSSL writes to sockets that the peer has closed.
+    // OpenSSL may write to a socket that the peer has closed.
     signal(SIGPIPE, SIG_IGN)
     let loop = EventLoop(label: "test")
     let result: Swift.Result<Result, any Error>
@@ -190,7 +190,7 @@ struct EventLoopTests {
         for _ in 0..<hogs { release.signal() }
     }
 
-    @Test("Work that was put off is done in its order, and events come in between")
+    @Test("Postponed work runs in order and leaves time for events")
     func putOff() async throws {
         try await withLoop { loop in
             let count = 200
@@ -209,7 +209,7 @@ struct EventLoopTests {
                 }
             }
             #expect(done == Array(0..<count))
-            #expect(doneAtTimer ?? count < count / 2, "the timer waited for all of them")
+            #expect(doneAtTimer ?? count < count / 2, "the timer fired too late")
         }
     }
 

@@ -5,12 +5,14 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct TLSFloodTests {
-    /// What a hostile client sends that is neither data nor an end.
+    /// What a hostile client floods the server with.
     enum Flood: CaseIterable, Sendable {
         case keyUpdates, renegotiations
     }
 
-    @Test("A client that sends only TLS control messages is cut off", arguments: Flood.allCases)
+    @Test(
+        "A client that floods the server with TLS control messages is disconnected", arguments: Flood.allCases
+    )
     func hostileClient(flood: Flood) async throws {
         let files = try CertificateFiles()
         try await withLoop { loop in
@@ -37,12 +39,14 @@ struct TLSFloodTests {
         }
     }
 
-    /// What a hostile server sends.
+    /// What a hostile server floods the client with.
     enum ServerFlood: CaseIterable, Sendable {
         case keyUpdates, tickets
     }
 
-    @Test("A server that sends only TLS control messages is left", arguments: ServerFlood.allCases)
+    @Test(
+        "A server that floods the client with TLS control messages is disconnected",
+        arguments: ServerFlood.allCases)
     func hostileServer(flood: ServerFlood) async throws {
         let files = try CertificateFiles()
         try await withLoop { loop in
@@ -67,7 +71,7 @@ struct TLSFloodTests {
         }
     }
 
-    @Test("A peer may renew its keys and send tickets now and then, for as long as data flows")
+    @Test("A peer may update its keys for as long as data flows")
     func honestControlMessages() async throws {
         let files = try CertificateFiles()
         try await withLoop { loop in
@@ -94,7 +98,7 @@ struct TLSFloodTests {
         }
     }
 
-    @Test("A server keeps nothing of clients that are gone, even if they take no tickets")
+    @Test("The server caches no sessions, even of clients that don't support tickets")
     func noSessionCache() async throws {
         let files = try CertificateFiles()
         try await withLoop { loop in
@@ -125,7 +129,7 @@ struct TLSFloodTests {
         #expect(names.allSatisfy { $0.contains("GCM") || $0.contains("CHACHA20") }, "\(names)")
     }
 
-    @Test("A peer that sends a byte in each record gets a few records read a turn")
+    @Test("A peer that sends one byte per record has a bounded number of records read per turn")
     func tinyRecords() async throws {
         let files = try CertificateFiles()
         try await withLoop { loop in
@@ -146,7 +150,7 @@ struct TLSFloodTests {
                 to: endpoint, tls: nil, on: loop, timeout: .seconds(5), handler: peer)
             let seen = await server.wait(on: loop) { $0.closed != nil || $0.bytes.count == sent.count }
             #expect(seen.bytes.count == sent.count)
-            // At an event, and once more when the others have had their turn.
+            // 64 at the read event, and 64 more after the other channels' events.
             #expect(inTurnMax <= 128, "\(inTurnMax) records in one turn")
             channel.close()
             listener.close()

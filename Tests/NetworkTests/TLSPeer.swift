@@ -1,9 +1,9 @@
 import COpenSSL
 import Network
 
-/// A TLS endpoint that can send what no well-behaved peer sends.
+/// A TLS endpoint that can misbehave.
 ///
-/// It runs OpenSSL over memory, on a channel without TLS, so that a test decides record by record what leaves.
+/// It runs OpenSSL over memory BIOs on a plain channel, so tests control every record it sends.
 final class TLSPeer: ChannelHandler {
     private let context: OpaquePointer?
     private let ssl: OpaquePointer?
@@ -62,7 +62,7 @@ final class TLSPeer: ChannelHandler {
         flush()
     }
 
-    /// Sends application data, so many bytes in each record.
+    /// Sends application data in records of the given size.
     func send(_ bytes: [UInt8], recordBytes: Int) {
         for start in stride(from: 0, to: bytes.count, by: recordBytes) {
             let part = bytes[start..<min(start + recordBytes, bytes.count)]
@@ -71,7 +71,7 @@ final class TLSPeer: ChannelHandler {
         flush()
     }
 
-    /// Asks for another handshake (RFC 5246, section 7.4.1) so many times, then sends a byte of data; only as a TLS 1.2 client.
+    /// Sends ClientHello messages (RFC 5246, section 7.4.1), then a byte of data; only as a TLS 1.2 client.
     func renegotiate(_ count: Int) {
         var records = records ?? TLS12Records(ssl)
         var bytes: [UInt8] = []
@@ -122,7 +122,7 @@ final class TLSPeer: ChannelHandler {
     }
 }
 
-/// Seals a TLS 1.2 client's records with the keys of a finished handshake: any type, any contents.
+/// Encrypts arbitrary TLS 1.2 client records with the keys of a finished handshake.
 struct TLS12Records {
     static let cipherName = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256"
 
@@ -144,7 +144,7 @@ struct TLS12Records {
         salt = Array(block[32..<36])
     }
 
-    /// A whole record, sealed with AES-128-GCM (RFC 5288, section 3).
+    /// A complete record, encrypted with AES-128-GCM (RFC 5288, section 3).
     mutating func seal(type: UInt8, _ contents: [UInt8]) -> [UInt8] {
         let explicit = Self.bigEndian(sequence)
         let header = [type, 3, 3]

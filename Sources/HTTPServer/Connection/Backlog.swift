@@ -1,12 +1,12 @@
-/// Bytes that came behind a request that is being answered: the next requests, or parts of one.
+/// Input received ahead of its turn: pipelined requests, whole or in part.
 struct Backlog {
     private var bytes: [UInt8] = []
     private var start = 0
 
-    /// Bytes that wait.
+    /// Bytes not parsed yet.
     var count: Int { bytes.count - start }
     var isEmpty: Bool { count == 0 }
-    /// Bytes of memory.
+    /// Allocated bytes.
     var memoryBytes: Int { bytes.capacity }
 
     mutating func append(_ span: Span<UInt8>, _ range: Range<Int>) {
@@ -20,7 +20,7 @@ struct Backlog {
 
     mutating func removeAll() { self = Backlog() }
 
-    /// Lets `take` have the bytes that wait; it moves the offset behind those that it takes.
+    /// Passes the unparsed bytes to `take`, which advances the offset past those it consumes.
     mutating func take(_ take: (Span<UInt8>, inout Int) -> Void) {
         // A second name for the array: a span of `self.bytes` would lock all of `self`.
         let pending = bytes

@@ -64,10 +64,10 @@ struct ConnectionDeadlines {
     /// Notes bytes handed to the channel.
     mutating func wrote(_ count: Int) { written += count }
 
-    /// Notes how many bytes the system has not taken yet.
+    /// Records how many bytes the kernel has not accepted yet.
     ///
-    /// Bytes that it takes buy as much time as they may take at the slowest rate, so that a byte now and then keeps no
-    /// connection open.
+    /// Accepted bytes extend the deadline by the time they take at the minimum rate, so a byte now and then doesn't keep
+    /// the connection open.
     mutating func update(pendingBytes: Int, now: MonotonicTime) {
         let taken = written - pendingBytes
         defer { self.taken = taken }

@@ -1,18 +1,18 @@
 package import Network
 
-/// Counts the open connections of all loops and their memory, and says whether one more may come.
+/// Counts the open connections of all loops, estimates their memory, and decides whether to admit another.
 ///
 /// One lock over all loops: a share per loop would make the cap of one address depend on how the kernel spreads its connections. The
 /// lock is taken a few times in a connection's life, beside system calls a hundred times as dear.
 package final class ConnectionLedger: Sendable {
-    /// Whether a connection may come.
+    /// The decision about a new connection.
     enum Admission {
         case admitted
-        /// Only once another one is closed.
+        /// All connections are in use; close one first.
         case connectionsFull
-        /// Only once others take less memory.
+        /// All memory for connections is in use; free some first.
         case memoryFull
-        /// Its address or network has as many as it may have.
+        /// Its address or IPv6 site has reached its share.
         case refused
     }
 
@@ -26,7 +26,7 @@ package final class ConnectionLedger: Sendable {
     }
 
     private let share: AddressShare
-    /// How much memory the connections may take, in bytes.
+    /// The limit of ``memoryBytes``.
     package let memoryBytesMax: Int
     private let isExempt: @Sendable (SocketAddress) -> Bool
     private let counts = Lock(Counts())
@@ -43,19 +43,19 @@ package final class ConnectionLedger: Sendable {
     /// How many are open.
     package var count: Int { counts.withLock(\.open) }
 
-    /// About how much memory they take, in bytes.
+    /// Estimated memory of the open connections, in bytes.
     package var memoryBytes: Int { counts.withLock(\.bytes) }
 
-    /// Whether they take more than they may.
+    /// Whether the estimate is above the limit.
     var isMemoryFull: Bool { memoryBytes > memoryBytesMax }
 
     /// How many were refused in all.
     package var refusedCount: UInt64 { counts.withLock(\.refused) }
 
-    /// How many were closed in all to make room for others.
+    /// How many were closed to make room for others, since the start.
     package var evictedCount: UInt64 { counts.withLock(\.evicted) }
 
-    /// Counts one more connection from `address`, which takes so many bytes, if it is admitted.
+    /// Counts a connection from `address` that uses `bytes` of memory, if it is admitted.
     func admit(_ address: SocketAddress?, bytes: Int) -> Admission {
         let client = counted(address)
         return counts.withLock { counts in
@@ -78,7 +78,7 @@ package final class ConnectionLedger: Sendable {
         }
     }
 
-    /// Takes back what `admit` counted for `address`, and the bytes that the connection had at last.
+    /// Removes a connection from `address`; `bytes` is its memory as last counted.
     func release(_ address: SocketAddress?, bytes: Int) {
         let client = counted(address)
         counts.withLock { counts in
@@ -90,7 +90,7 @@ package final class ConnectionLedger: Sendable {
         }
     }
 
-    /// Notes that a connection takes more or less memory; true when all together take more than they may.
+    /// Adds a change in one connection's memory; returns whether the total is above the limit.
     func addBytes(_ difference: Int) -> Bool {
         counts.withLock { counts in
             counts.bytes += difference
@@ -98,10 +98,10 @@ package final class ConnectionLedger: Sendable {
         }
     }
 
-    /// Notes a connection that was not admitted.
+    /// Counts a connection that was not admitted.
     func noteRefused() { counts.withLock { $0.refused += 1 } }
 
-    /// Notes a connection that was closed to make room.
+    /// Counts a connection that was closed to make room.
     func noteEvicted() { counts.withLock { $0.evicted += 1 } }
 
     private func counted(_ address: SocketAddress?) -> SocketAddress? {
@@ -110,10 +110,10 @@ package final class ConnectionLedger: Sendable {
     }
 }
 
-/// How many connections one address may have, and one IPv6 site with many addresses: fewer as the server fills.
+/// How many connections one address, or one IPv6 site, may have: fewer as the server fills.
 ///
-/// Up to half of all connections an address has its whole cap. From there on the cap falls evenly, so that few addresses can't
-/// take all places, to a number that no honest client exceeds.
+/// The limit per address applies in full until half of all connections are in use. From there it falls linearly, so a few
+/// addresses can't fill the server.
 struct AddressShare {
     let connectionsMax: Int
     private let most: Int
@@ -123,19 +123,19 @@ struct AddressShare {
     init(_ limits: Limits) {
         connectionsMax = limits.connectionsMax
         most = limits.connectionsPerAddressMax
-        // An operator who lets one address have all of them wants no shares.
+        // An operator who lets one address have every connection wants no shares.
         least = most >= connectionsMax ? most : min(most, limits.connectionsPerAddressMin)
         addressesPerSite = limits.addressesPerSite
     }
 
-    /// Connections that one address may have while so many are open in all.
+    /// Connections that one address may have while `open` are in use.
     func perAddress(open: Int) -> Int {
         let half = connectionsMax / 2
         guard open > half, connectionsMax > half else { return most }
         return most - (most - least) * (min(open, connectionsMax) - half) / (connectionsMax - half)
     }
 
-    /// Whether one more may come from an address and a site that have so many.
+    /// Whether an address and its site, with these counts, may have another connection.
     func allows(ofClient: Int, ofSite: Int, open: Int) -> Bool {
         let share = perAddress(open: open)
         return ofClient < share && ofSite < share * addressesPerSite
@@ -143,7 +143,7 @@ struct AddressShare {
 }
 
 extension [UInt64: Int] {
-    /// Subtracts one and forgets what has come to zero.
+    /// Subtracts one and removes the key at zero.
     fileprivate mutating func countDown(_ key: UInt64) {
         guard let count = self[key] else { return }
         self[key] = count > 1 ? count - 1 : nil

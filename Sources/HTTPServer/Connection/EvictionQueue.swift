@@ -1,18 +1,18 @@
 import Network
 
-/// Connections in the order in which they should make room for others: a pure value.
+/// Connections in the order in which to evict them: a pure value.
 ///
-/// Nothing is done when a connection becomes active, which happens with every request. Whoever takes from the queue says what has
-/// become of the connection in front, and those that were active since find their new place only then. What stands first after that
-/// is the connection that has waited longest, since no moment in the queue is later than the true one.
+/// A connection that becomes active, which happens with every request, is not touched here. Its entry moves when an eviction
+/// finds it out of date. No entry is later than the truth, so the first entry that is up to date belongs to the least recently
+/// active connection.
 struct EvictionQueue {
-    /// What has become of a connection that is in the queue.
+    /// What to do with the connection at the front.
     enum Verdict {
-        /// Nothing since the moment that the queue knows: it is the one to close.
+        /// The entry is up to date: evict the connection.
         case evict
-        /// It was active, last at this moment.
+        /// The connection was active later, at this time.
         case keep(since: MonotonicTime)
-        /// It is gone, or is in the queue once more.
+        /// The connection is closed, or has another entry.
         case forget
     }
 
@@ -21,33 +21,33 @@ struct EvictionQueue {
         let since: MonotonicTime
     }
 
-    /// The least number of entries at which the queue is searched for those of connections that are gone.
-    private static let tidyMin = 64
+    /// Below this many entries, stale ones are not purged.
+    private static let purgeMin = 64
 
-    /// A binary heap, the earliest moment first.
+    /// A binary heap, earliest first.
     private var entries: [Entry] = []
-    private var tidyAt = tidyMin
+    private var purgeAt = purgeMin
 
-    /// Entries, those of connections that are gone included.
+    /// The number of entries, stale ones included.
     var count: Int { entries.count }
 
-    /// Adds a connection; `judge` is asked now and then, so that the queue doesn't fill with what is gone.
+    /// Adds a connection; `judge` finds the stale entries when it is time to purge them.
     mutating func add(_ id: UInt64, since: MonotonicTime, judge: (UInt64, MonotonicTime) -> Verdict) {
-        if count >= tidyAt {
+        if count >= purgeAt {
             let old = entries
             entries = []
             for entry in old {
                 if case .forget = judge(entry.id, entry.since) { continue }
                 insert(entry)
             }
-            tidyAt = max(Self.tidyMin, 2 * count)
+            purgeAt = max(Self.purgeMin, 2 * count)
         }
         insert(Entry(id: id, since: since))
     }
 
-    /// Takes out the connection that is to be closed; nil when there is none.
+    /// Removes and returns the connection to evict; nil if there is none.
     mutating func takeFirst(judge: (UInt64, MonotonicTime) -> Verdict) -> UInt64? {
-        // Each entry is put back at most once before one is found; if they are busy all, it is enough.
+        // Each entry is reinserted at most once before one is found. If all are busy, one pass is enough.
         for _ in 0...count {
             guard let first = removeFirst() else { return nil }
             switch judge(first.id, first.since) {

@@ -4,10 +4,10 @@ import Network
 ///
 /// Confined to its loop.
 /// One request is handled at a time; what the client sends meanwhile is kept up to a bound, then reading pauses. Synchronous routes are
-/// answered while the bytes are read; others in a task, which is cancelled when the client leaves. A client that sends many requests
-/// ahead has a few answered at once; for the rest it takes turns with others, and only when it has taken the answers before.
+/// answered while the bytes are read; others in a task, which is cancelled when the client leaves. A client that pipelines
+/// has a few requests answered at once. The rest wait for their turn, and for the client to take the earlier answers.
 final class HTTPConnection: ChannelHandler {
-    /// Names it among the connections of its loop.
+    /// Unique among the connections of its loop.
     let id: UInt64
     let channel: Channel
     private let server: ServerCore
@@ -18,12 +18,12 @@ final class HTTPConnection: ChannelHandler {
     private var timer: Timer?
     /// When `timer` fires; it is not moved when a deadline moves away, but looks again when it fires.
     private var timerDue: MonotonicTime?
-    /// Bytes that came behind a request whose handler runs, or that wait for their turn or for the client to take answers.
+    /// Input behind the request in hand.
     private var backlog = Backlog()
-    /// Whether the next turn goes on with `backlog`.
+    /// Whether parsing `backlog` is scheduled for the next turn.
     private var hasTurn = false
     private var task: Task<Void, Never>?
-    /// Bytes of the request whose handler runs.
+    /// Memory of the request being handled.
     private var handledBytes = 0
     /// Whole requests so far.
     private var requestCount = 0
@@ -31,11 +31,11 @@ final class HTTPConnection: ChannelHandler {
     private var hasClientEnded = false
     /// The last answer is written, or none will come.
     private var isClosing = false
-    /// When the last request was answered, or the connection accepted: bytes alone don't make a connection active.
+    /// When the last request was answered or the connection was accepted; received bytes alone don't count as activity.
     private(set) var activeSince: MonotonicTime
-    /// Since when it holds so much of requests and answers that closing it would help others.
+    /// Since when it has held at least ``Limits/heldBytesNoticed`` of requests and answers.
     private(set) var holdingSince: MonotonicTime?
-    /// Bytes that the ledger counts for it.
+    /// The connection's memory as the ledger counts it.
     private(set) var chargedBytes: Int
 
     init(id: UInt64, server: ServerCore, channel: Channel) {
@@ -92,7 +92,7 @@ final class HTTPConnection: ChannelHandler {
 
     // MARK: The server's side
 
-    /// A handler runs, which bounds its own time.
+    /// Whether a handler is running; handlers bound their own time.
     var isHandling: Bool { task != nil }
 
     /// Nothing of a request is there and no answer is owed.
@@ -113,10 +113,10 @@ final class HTTPConnection: ChannelHandler {
 
     // MARK: Requests
 
-    /// Whether the next request may be answered: the last one is, and the client has taken its answers.
+    /// Whether the next request may be answered: the previous one is, and the client has taken its answer.
     private var canParse: Bool { task == nil && !isClosing && !hasTurn && channel.isWritable }
 
-    /// Takes requests from `input` as long as they can be answered, a few at most.
+    /// Parses and handles requests from `input`, at most a turn's worth.
     private func parse(_ input: Span<UInt8>, _ offset: inout Int) {
         var left = server.limits.requestsPerTurnMax
         while canParse && left > 0 && server.outputCount < server.limits.answerBytesPerTurn {
@@ -139,7 +139,7 @@ final class HTTPConnection: ChannelHandler {
         backlog.take(parse)
     }
 
-    /// Goes on with `backlog` when others have had their turn.
+    /// Schedules `backlog` for after the other connections' events.
     private func awaitTurn() {
         hasTurn = true
         channel.loop.atNextTurn { [self] in
@@ -207,7 +207,7 @@ final class HTTPConnection: ChannelHandler {
 
     // MARK: After each event
 
-    /// Sends what was answered, closes when nothing more will come, and sets bounds and deadlines.
+    /// Sends answers, closes the connection if nothing more will come, and updates bounds and deadlines.
     private func settle() {
         send()
         // Sending may have found the client gone.
@@ -228,7 +228,7 @@ final class HTTPConnection: ChannelHandler {
         charge()
     }
 
-    /// Tells the ledger what the connection takes of memory, if that has changed by much.
+    /// Reports the connection's memory to the ledger if it has changed noticeably.
     private func charge() {
         let held =
             backlog.memoryBytes + parser.memoryBytes + handledBytes + channel.pendingBytes

@@ -70,7 +70,7 @@ package struct Request: Sendable {
         return nil
     }
 
-    /// Bytes of memory that head and body take.
+    /// Allocated bytes of head and body.
     var memoryBytes: Int { headers.bytes.capacity + body.capacity }
 
     /// Whether the path is exactly these bytes; makes no string.

@@ -32,7 +32,7 @@ struct ChunkedDecoder {
     private var trailerCount = 0
     private var trailerLine: [UInt8] = []
 
-    /// Bytes of memory that it takes.
+    /// Allocated bytes.
     var memoryBytes: Int { trailerLine.capacity }
 
     /// Takes bytes from `offset` on and appends the data in them to `body`.

@@ -53,7 +53,7 @@ package struct RequestParser: Sendable {
         }
     }
 
-    /// Bytes of memory that the unfinished request takes.
+    /// Allocated bytes of the unfinished request.
     package var memoryBytes: Int { bytes.capacity + body.capacity + chunks.memoryBytes }
 
     /// Whether the client waits for `100 Continue`: it asked for it, and nothing of the body is there.

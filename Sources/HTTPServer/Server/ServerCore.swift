@@ -5,7 +5,7 @@ import Network
 ///
 /// Confined to its loop.
 final class ServerCore {
-    /// Connections that are closed at once to make room for one, or for what one holds.
+    /// Connections closed at most to admit one, or at the end of one turn to free memory.
     private static let evictionsMax = 8
     /// The output buffer's storage above this is given back after use.
     private static let keptCapacityBytes = 256 * 1024
@@ -17,11 +17,11 @@ final class ServerCore {
     private var listener: Listener?
     private var connections: [UInt64: HTTPConnection] = [:]
     private var lastConnectionID: UInt64 = 0
-    /// Connections, the one that was idle longest first.
+    /// All connections, the longest idle first.
     private var idle = EvictionQueue()
-    /// Connections that hold much of requests or answers, the one that does so longest first.
+    /// Connections that hold buffers, the one that has done so longest first.
     private var holding = EvictionQueue()
-    /// At the end of this turn connections make room.
+    /// Whether freeing memory is scheduled for the end of this turn.
     private var isRelieving = false
     /// Connections that wait for their 503 to be read.
     var refusedCount = 0
@@ -87,9 +87,9 @@ final class ServerCore {
         checkStopped()
     }
 
-    // MARK: Making room
+    // MARK: Admission and eviction
 
-    /// Counts a connection, if need be in the place of others that are closed for it.
+    /// Counts a connection, after closing others if the server is full.
     private func admit(_ channel: Channel) -> Bool {
         for _ in 0...Self.evictionsMax {
             switch ledger.admit(channel.remoteAddress, bytes: channel.memoryBytes) {
@@ -102,10 +102,10 @@ final class ServerCore {
         return false
     }
 
-    /// Notes that a connection takes more or less memory than before.
+    /// Adds a change in a connection's memory, and frees memory if the total is above the limit.
     func charge(_ difference: Int) {
         guard ledger.addBytes(difference), difference > 0, !isRelieving else { return }
-        // Not now: the connection that says so is in the middle of its work, and may be the one to close.
+        // Deferred, because the calling connection may be the one to close.
         isRelieving = true
         loop.atTurnEnd { [self] in
             isRelieving = false
@@ -115,12 +115,12 @@ final class ServerCore {
         }
     }
 
-    /// Notes a connection that has begun to hold much.
+    /// Adds a connection that has begun to hold buffers.
     func noteHolding(_ connection: HTTPConnection, since: MonotonicTime) {
         holding.add(connection.id, since: since, judge: judgeHolding)
     }
 
-    /// Closes a connection of this loop; false when every one has a request in hand.
+    /// Closes one of this loop's connections; false if each of them is handling a request.
     private func makeRoom(forMemory: Bool) -> Bool {
         let first = forMemory ? holding.takeFirst(judge: judgeHolding) : nil
         guard let id = first ?? idle.takeFirst(judge: judgeIdle), let connection = connections[id] else {

@@ -13,8 +13,8 @@
 #include <openssl/x509v3.h>
 
 // What both sides of TLS have in common: 1.2 or newer, no renegotiation, writes that may be cut or repeated from
-// another address, and reading ahead, since channels read until OpenSSL has nothing more. No cache of sessions, which
-// strangers could fill with 20,000: clients resume with tickets, which the server doesn't keep.
+// another address, and reading ahead, since channels read until OpenSSL has nothing more. No session cache, which
+// strangers could fill with 20,000 entries: clients resume with tickets, which need no memory on the server.
 static inline void relay_SSL_CTX_configure(SSL_CTX *context) {
     SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF);

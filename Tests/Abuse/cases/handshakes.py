@@ -1,11 +1,11 @@
-"""Handshakes one after the other, each on a connection that ends at once: nothing costs a server more than these."""
+"""TLS handshakes, each on a connection that is closed at once. Nothing costs a server more processor time."""
 
 from suite.case import Case
 from suite.programs import tls
 
 CASE = Case(
     "TLS handshakes, 16 connections at once", longest_ms=1_000, growth_mib=64, tls=True,
-    # They take all of the machine's processors, so that any server's clients wait.
+    # Handshakes saturate the processors, so clients of any server wait.
     nginx_factor=2)
 
 

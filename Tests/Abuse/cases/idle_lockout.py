@@ -1,4 +1,4 @@
-"""As many idle connections from sixteen addresses as the server has room for, each made anew when it is closed."""
+"""Idle connections from sixteen addresses, enough to fill the server; closed ones are replaced."""
 
 from suite.case import Case
 from suite.idle import occupy

@@ -1,4 +1,4 @@
-"""The same from so many addresses that none of them has more connections than an honest client may have."""
+"""The same from so many addresses that none has more connections than an honest client."""
 
 from suite.case import Case
 from suite.idle import occupy

@@ -1,4 +1,4 @@
-"""Key updates of TLS 1.3, one after the other: each costs the server far more than the attacker, and carries no data."""
+"""TLS 1.3 KeyUpdate flood: messages that carry no data and make the server derive new keys."""
 
 from suite.case import Case
 from suite.programs import tls

@@ -1,9 +1,9 @@
-"""Requests ahead of their answers on many connections, of which all answers are read: as much work as there can be."""
+"""Pipelined requests on many connections that read their answers, so the server always has work."""
 
 from suite.case import Case, addresses
 from suite.crowd import Crowd
 
-CASE = Case("requests ahead, answers read, 1,000 connections", longest_ms=1_000, growth_mib=64)
+CASE = Case("pipelining with reading, 1,000 connections", longest_ms=1_000, growth_mib=64)
 REQUESTS = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n" * 400
 
 

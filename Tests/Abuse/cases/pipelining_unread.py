@@ -1,9 +1,9 @@
-"""Requests ahead of their answers on many connections, of which no answer is read."""
+"""Pipelined requests on many connections that never read an answer."""
 
 from suite.case import Case, addresses
 from suite.crowd import Crowd
 
-CASE = Case("requests ahead, answers unread, 1,000 connections", longest_ms=1_000, growth_mib=64)
+CASE = Case("pipelining without reading, 1,000 connections", longest_ms=1_000, growth_mib=64)
 REQUESTS = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n" * 400
 
 

@@ -1,4 +1,4 @@
-"""Requests for renegotiation on TLS 1.2 connections, which are refused one by one."""
+"""TLS 1.2 renegotiation flood: the server refuses each request with an alert."""
 
 from suite.case import Case
 from suite.programs import tls

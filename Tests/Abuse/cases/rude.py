@@ -1,4 +1,4 @@
-"""Connections that are reset at once, in the middle of a handshake, or that send something else than TLS."""
+"""Connections that are reset at once or during the handshake, or that don't speak TLS."""
 
 import socket
 import struct
@@ -15,16 +15,16 @@ RUDENESS = [b"", HALF_HELLO, b"GET / HTTP/1.1\r\nHost: h\r\n\r\n", bytes(range(2
 
 def attack(target, seconds):
     def opened(connection):
-        connection.send(RUDENESS[crowd.made % len(RUDENESS)])
-        # No orderly end: the server finds its socket reset.
+        connection.send(RUDENESS[connection.number // 2 % len(RUDENESS)])
+        # Closing now sends a reset.
         connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        if crowd.made % 2:
+        if connection.number % 2:
             connection.end()
         else:
             connection.state = 0
 
     def tick(crowd):
-        # The others stay for a moment.
+        # The others stay open for a moment.
         for connection in list(crowd.connections):
             if connection.state is not None:
                 connection.state += 1

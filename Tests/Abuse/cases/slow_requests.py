@@ -1,17 +1,17 @@
-"""Heads and bodies that come a byte at a time, on many connections."""
+"""Slow heads and bodies: a byte at a time on many connections."""
 
 from suite.case import Case, addresses
 from suite.crowd import Crowd
 
-CASE = Case("heads and bodies byte by byte, 2,000 connections", longest_ms=1_000, growth_mib=96)
+CASE = Case("slow heads and bodies, 2,000 connections", longest_ms=1_000, growth_mib=96)
 HEAD = b"GET /health HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
-# All of the body but its last kilobyte comes at once.
+# Most of the body is sent at once, so the server has to hold it.
 BODY = b"POST /v1/event HTTP/1.1\r\nHost: localhost\r\nContent-Length: 16000\r\n\r\n" + b"x" * 15_000
 
 
 def attack(target, seconds):
     def opened(connection):
-        connection.send(BODY if crowd.made % 2 else HEAD)
+        connection.send(BODY if connection.number % 2 else HEAD)
 
     def drip(crowd):
         for connection in list(crowd.connections):

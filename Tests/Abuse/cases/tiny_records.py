@@ -1,4 +1,4 @@
-"""Requests of which each byte comes in a TLS record of its own."""
+"""Requests sent with one byte per TLS record."""
 
 from suite.case import Case
 from suite.programs import tls

@@ -1,31 +1,31 @@
-"""What a case is: a file under cases/ with a CASE and a function attack(target, seconds)."""
+"""A case is a file in cases/ that defines CASE and attack(target, seconds), which may return a remark for the log."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Case:
-    """One kind of abuse, and how much of it another client and the machine may feel."""
+    """One kind of attack and the limits that the relay must keep under it."""
 
     title: str
     longest_ms: float  # the longest wait of a well-behaved client
-    growth_mib: float  # what the relay may grow by meanwhile
-    tls: bool = False  # whether attackers and the well-behaved client use TLS
-    settle: float = 1  # seconds under load before the client asks
-    nginx_factor: float = 0  # the wait may be longer, up to nginx' own times this
-    settings: tuple = ()  # settings of the relay beyond the suite's own, as pairs of name and value
-    nginx: bool = True  # whether nginx can be put under the same load
+    growth_mib: float  # growth of the relay's memory
+    tls: bool = False  # for the attacker and the well-behaved client
+    settle: float = 1  # seconds of attack before the measurement begins
+    nginx_factor: float = 0  # allows a longer wait: nginx's own times this factor
+    settings: tuple = ()  # further settings of the relay, as (name, value) pairs
+    nginx: bool = True  # whether to run the case against nginx, too
 
 
 @dataclass(frozen=True)
 class Target:
-    """A server under attack, as an attacker sees it."""
+    """The server to attack."""
 
     host: str
     port: int
-    connections: int  # that the server has room for
-    per_address: int  # that it grants one address
-    attacker: str  # the compiled tls.c
+    connections: int  # limit of the server
+    per_address: int  # limit of the server
+    attacker: str  # path of the compiled tls.c
 
 
 def addresses(count):

@@ -1,4 +1,4 @@
-"""Many connections of one process, for attacks."""
+"""Many non-blocking connections in one process."""
 
 import errno
 import resource
@@ -8,17 +8,17 @@ import time
 
 
 def allow_descriptors():
-    """Raises the limit of open files as far as it goes, and returns it."""
+    """Raises the limit of open files to its maximum and returns it."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return hard
 
 
 class Crowd:
-    """So many connections, each made anew when the server ends it.
+    """Keeps a number of connections open and replaces those that the server closes.
 
-    `opened`, `readable` and `writable` get the connection, whose `state` is theirs; a connection is watched for being
-    writable while `writable` is given and returns true.
+    The callbacks `opened(connection)`, `readable(connection, data)` and `writable(connection)` may use `connection.state`.
+    `writable` is called for as long as it returns true.
     """
 
     def __init__(
@@ -26,7 +26,7 @@ class Crowd:
         self.target = target
         self.sources = sources
         self.opened, self.readable, self.writable = opened, readable, writable
-        self.receive_buffer = receive_buffer  # bytes of answers that the attacker's own system holds
+        self.receive_buffer = receive_buffer  # SO_RCVBUF of each connection
         self.selector = selectors.DefaultSelector()
         self.made = 0
         self.failed = 0
@@ -36,7 +36,7 @@ class Crowd:
         self.most = 0
 
     def run(self, seconds, tick=None, interval=0.1):
-        """Keeps the crowd up for a while, and calls `tick` in between."""
+        """Runs for so many seconds and calls `tick(crowd)` at intervals."""
         began = time.monotonic()
         due = began
         while (now := time.monotonic()) < began + seconds:
@@ -50,7 +50,7 @@ class Crowd:
             connection.end()
 
     def _open(self, elapsed):
-        # A few at a time: those that stand want their turn.
+        # In batches, so that open connections are served in between.
         for _ in range(min(self.missing, 256)):
             if self.pace and self.made > self.pace * elapsed:
                 return
@@ -67,6 +67,7 @@ class Crowd:
 class Connection:
     def __init__(self, crowd):
         self.crowd = crowd
+        self.number = crowd.made
         self.state = None
         self.socket = socket.socket()
         try:
@@ -74,9 +75,9 @@ class Connection:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if crowd.receive_buffer:
                 self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, crowd.receive_buffer)
-            # The port is chosen when it connects, so that each address has all ports.
+            # Delays the choice of a port until connect, so that each source address can use all ports.
             self.socket.setsockopt(socket.IPPROTO_IP, getattr(socket, "IP_BIND_ADDRESS_NO_PORT", 24), 1)
-            self.socket.bind((crowd.sources[crowd.made % len(crowd.sources)], 0))
+            self.socket.bind((crowd.sources[self.number % len(crowd.sources)], 0))
             status = self.socket.connect_ex((crowd.target.host, crowd.target.port))
             if status not in (0, errno.EINPROGRESS):
                 raise OSError(status, "connect")
@@ -92,7 +93,8 @@ class Connection:
                 self.isOpen = True
                 if self.crowd.opened:
                     self.crowd.opened(self)
-                self._watch()
+                if self in self.crowd.connections:
+                    self._watch()
                 return
             if events & selectors.EVENT_READ:
                 self._read()
@@ -104,7 +106,7 @@ class Connection:
             self.end()
 
     def send(self, data):
-        """Hands over what the system takes, and says how much that was."""
+        """Sends what the kernel accepts and returns the number of bytes."""
         try:
             return self.socket.send(data)
         except BlockingIOError:
@@ -126,7 +128,7 @@ class Connection:
             self.crowd.readable(self, data)
 
     def end(self):
-        """Closes it; the crowd makes another one."""
+        """Closes the connection; the crowd opens another."""
         if self not in self.crowd.connections:
             return
         self.crowd.connections.discard(self)

@@ -1,16 +1,16 @@
-"""Occupies a server with idle connections."""
+"""Fills a server with idle connections."""
 
 from .case import addresses
 from .crowd import Crowd
 
 REQUEST = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
-PACE = 5_000  # connections a second: those that are refused or closed come again
+PACE = 5_000  # connections per second; refused and closed ones are retried
 
 
 def occupy(target, seconds, count):
-    """Tries to hold as many connections as the server has room for, from so many addresses."""
+    """Tries to hold every connection that the server has, from so many addresses."""
     def opened(connection):
-        # One request makes it a connection like any other client's.
+        # After one request it looks like any client's keep-alive connection.
         connection.send(REQUEST)
 
     crowd = Crowd(

@@ -1,4 +1,4 @@
-"""Puts one server under one case's load, and measures what a well-behaved client and the machine feel."""
+"""Runs one case against one server and measures waits and memory."""
 
 import asyncio
 import multiprocessing
@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 
 from .probe import Probe
 
-GRACE = 10  # seconds that an attacker may take to end
-ATTACKER_NICENESS = 10  # what is measured is the server's fairness, not the scheduler's
+GRACE = 10  # seconds that the attacker may take to finish
+ATTACKER_NICENESS = 10  # so the kernel's scheduler favours the server and the client
 
 
 @dataclass
 class Figures:
-    """What one run gave."""
+    """The results of one run."""
 
     waits: list  # milliseconds, sorted
     failures: list
@@ -29,7 +29,7 @@ class Figures:
 
 
 def measure(case, attack, server, target, certificate, seconds):
-    """Attacks for so many seconds and a little more."""
+    """Starts the attack, waits until it has settled, then measures for so many seconds."""
     memory = Memory(server.process.pid)
     context = ssl.create_default_context(cafile=certificate) if case.tls else None
     ours, theirs = multiprocessing.Pipe(duplex=False)
@@ -68,7 +68,7 @@ def _attack(attack, target, seconds, said):
 
 
 class Memory:
-    """The memory of a process and its children; what they share counts once."""
+    """Memory of a process and its children; shared pages count once."""
 
     def __init__(self, pid):
         self.pid = pid

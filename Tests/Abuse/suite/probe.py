@@ -1,11 +1,11 @@
-"""A well-behaved client: a request now and then, and how long it waits for the answer."""
+"""A well-behaved client that measures how long its requests take."""
 
 import asyncio
 import ssl
 import time
 
-INTERVAL = 0.025  # seconds between two requests, whatever became of those before
-PATIENCE = 30  # seconds until it gives up
+INTERVAL = 0.025  # seconds between requests, whether or not earlier ones are answered
+PATIENCE = 30  # seconds before a request counts as failed
 SOURCE = "127.0.9.9"
 REQUEST = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
@@ -19,7 +19,7 @@ class Probe:
         self.kept = None
 
     async def run(self, seconds, sample):
-        """Asks for so long, on new connections and on one that is kept in turns; calls `sample` after each request."""
+        """Sends requests, alternately on a new and on a kept connection, and calls `sample` after each."""
         began = time.monotonic()
         asked = []
         number = 0
@@ -57,7 +57,7 @@ class Probe:
             connection[1].transport.abort()
 
     async def _again(self):
-        """On the connection that is kept, unless another request is on it; a server may close it between requests."""
+        """Uses the kept connection unless it is busy. The server may have closed it, so a failure is retried on a new one."""
         connection, self.kept = self.kept, None
         if connection:
             try:

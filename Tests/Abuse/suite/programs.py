@@ -1,15 +1,15 @@
-"""Runs the compiled attacker."""
+"""Runs the attacker tls.c."""
 
 import re
 import subprocess
 
 from .case import addresses
 
-PATIENCE = 5  # seconds that it may take longer than it was told
+PATIENCE = 5  # seconds that it may run over its time
 
 
 def tls(target, mode, count, seconds):
-    """So many processes of tls.c, from addresses of their own; returns what they did in all."""
+    """Runs several processes of tls.c from different addresses; returns their totals."""
     sources = addresses(16)
     processes = [
         subprocess.Popen(

@@ -1,8 +1,8 @@
-"""The figures as a table, both servers side by side, and what missed its limit."""
+"""Prints the results of both servers side by side."""
 
 
 def problems(case, figures, nginx):
-    """What of the relay's figures is over the case's limits."""
+    """The limits that the relay missed, in words."""
     found = []
     longest = max(case.longest_ms, case.nginx_factor * nginx.waits[-1] if nginx else 0)
     if figures.waits[-1] > longest:
@@ -17,7 +17,7 @@ def problems(case, figures, nginx):
 
 
 def show(rows):
-    """Prints the table; a row is a case, the relay's figures, nginx' figures or None, and problems."""
+    """Prints the table from rows of (case, relay's figures, nginx's figures or None, problems)."""
     cells = [("", "relay", "p50", "p99", "longest", "failed", "memory", "nginx", "p50", "p99", "longest", "failed", "memory", "limits", "")]
     for case, relay, nginx, found in rows:
         factor = f" or {case.nginx_factor:g} x nginx" if case.nginx_factor else ""
@@ -29,8 +29,8 @@ def show(rows):
         print("  ".join(
             text.ljust(width) if column in (0, 1, 7, 13, 14) else text.rjust(width)
             for column, (text, width) in enumerate(zip(row, widths))).rstrip())
-    print("\nWaits of a client that sends a request every 25 ms, on new connections and on one that is kept; memory by which")
-    print("the server grew. Limits are the relay's: the longest wait and the memory; no request may fail.")
+    print("\nWaits are those of a client that sends a request every 25 ms, alternately on a new and on a kept connection. Memory is")
+    print("the growth of the server. The limits apply to the relay's longest wait and its memory; no request may fail.")
     for case, _, _, found in rows:
         for each in found:
             print(f"MISSED: {case.title}: {each}")

@@ -1,4 +1,4 @@
-"""The servers under attack: the relay, and nginx with limits like the relay's."""
+"""Starts the servers to attack: the relay, and nginx with comparable limits."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ from .case import Target
 from .crowd import allow_descriptors
 
 HOST = "127.0.0.1"
-CONNECTIONS = 4_096  # that both have room for; a quarter of the relay's default, so that they are soon filled
+CONNECTIONS = 4_096  # a quarter of the relay's default, so that attackers fill the server quickly
 PER_ADDRESS = 256
 SPARE_DESCRIPTORS = 1_000
 WORKERS = 2  # event loops of the relay, and processes of nginx
@@ -52,13 +52,13 @@ http {{
 
 
 class Servers:
-    """Starts one server or the other for a case, and knows where to attack it."""
+    """Prepares certificates and the attacker, and starts a server for each case."""
 
     def __init__(self, workplace):
         self.workplace = workplace
         self.files = allow_descriptors()
         if self.files < CONNECTIONS + SPARE_DESCRIPTORS:
-            sys.exit(f"This takes {CONNECTIONS + SPARE_DESCRIPTORS} open files a process: raise `ulimit -Hn`")
+            sys.exit(f"This needs {CONNECTIONS + SPARE_DESCRIPTORS} open files a process: raise `ulimit -Hn`")
         directory = workplace.directory
         self.attacker = directory / "tls"
         subprocess.run(
@@ -72,7 +72,7 @@ class Servers:
         self.simulator = start_simulator(workplace)
 
     def relay(self, case):
-        """A relay for one case; returns the process and the target."""
+        """Starts a relay; returns the process and the target."""
         settings = {
             "RELAY_LOOPS": str(WORKERS), "RELAY_CONNECTIONS_MAX": str(CONNECTIONS),
             "RELAY_CONNECTIONS_PER_ADDRESS_MAX": str(PER_ADDRESS), **dict(case.settings)}
@@ -83,7 +83,7 @@ class Servers:
         return relay, self._target(relay.port)
 
     def nginx(self, case):
-        """The same for nginx."""
+        """Starts nginx; returns the process and the target."""
         directory = self.workplace.directory
         port, tls_port, back_port = free_port(), free_port(), free_port()
         (directory / "nginx.conf").write_text(NGINX.format(
@@ -102,6 +102,6 @@ def _source():
 
 
 def _nginx():
-    # Debian installs it where only root looks for programs.
+    # Debian installs it in /usr/sbin, which is not in every user's PATH.
     program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
     return program or sys.exit("nginx is not installed: ./dev abuse installs it")

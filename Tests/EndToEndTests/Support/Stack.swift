@@ -90,7 +90,7 @@ final class Stack: Sendable {
         get async throws { HTTPClient(endpoint: try await Self.endpoint("admin", relay), loop: loop) }
     }
 
-    /// What Prometheus would read now.
+    /// The current metrics.
     func metrics() async throws -> PrometheusText {
         let answer = try await admin.get("/metrics")
         guard answer.status == 200 else { throw Program.Failure(description: "metrics: \(answer.text)") }

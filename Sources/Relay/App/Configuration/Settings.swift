@@ -67,8 +67,8 @@ enum Settings {
             + "have no such limit.")
     static let connectionsMemory = Setting(
         "RELAY_CONNECTIONS_MEMORY_MIB", .server, .integer(1...1_048_576), default: 256,
-        "Memory for all client connections, in MiB. Beyond it, connections that hold unfinished requests or unread answers are "
-            + "closed, then idle ones.")
+        "Memory for all client connections, in MiB. Above it, connections with unfinished requests or unread answers are closed, "
+            + "then idle ones.")
     static let headDeadline = Setting(
         "RELAY_HEAD_DEADLINE", .server, .duration(.milliseconds(100)...(.seconds(600))),
         default: .seconds(10),

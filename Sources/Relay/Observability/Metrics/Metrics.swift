@@ -64,15 +64,15 @@ enum Metrics {
         },
         Metric(
             "relay_http_connections_evicted_total", .counter,
-            "Client connections that were closed to make room for others."
+            "Client connections closed to make room for others."
         ) { Int(clamping: $0.connectionsEvicted) },
         Metric(
             "relay_http_connections_memory_bytes", .gauge,
-            "Estimated memory of client connections, with what they hold of requests and answers."
+            "Estimated memory of client connections, including unfinished requests and unsent answers."
         ) { $0.connectionMemoryBytes },
         Metric(
             "relay_http_connections_memory_max_bytes", .gauge,
-            "Memory that client connections may take."
+            "Limit for the estimated memory of client connections."
         ) { $0.connectionMemoryBytesMax },
         Metric(
             "relay_limits_hit_total", .counter, labels: ["limit"],
