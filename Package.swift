@@ -91,7 +91,7 @@ let package = Package(
         tests(
             "TransferTests",
             ["Storage", "StorageContract", "StorageMySQL", "StoragePostgres", "StorageSQLite"]),
-        tests("NetworkTests", ["Network"]),
+        tests("NetworkTests", ["COpenSSL", "Network"]),
         tests("HTTPServerTests", ["HTTPServer", "Network"], exclude: ["node-parser.mjs"]),
         tests("HTTP2Tests", ["CNghttp2", "HTTP2", "HTTP2Testing", "Network"]),
         tests(

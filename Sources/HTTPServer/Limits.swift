@@ -23,11 +23,19 @@ package struct Limits: Sendable {
     package var idleDeadline: Duration = .seconds(75)
     /// For as long the client may take none of an answer's bytes; the connection closes.
     package var writeStallDeadline: Duration = .seconds(20)
+    /// As slowly a client may take an answer once `writeStallDeadline` has passed; the connection closes.
+    package var sendBytesPerSecondMin = 1024
     /// For a TLS handshake.
     package var handshakeDeadline: Duration = .seconds(10)
 
-    /// Bytes kept of requests that came while another is being answered; beyond, reading pauses.
-    package var readAheadBytesMax = 32 * 1024
+    /// Bytes kept of requests that came while another is being answered, or wait for their turn; then reading pauses.
+    package var readAheadBytesMax = 16 * 1024
+    /// Requests of one connection that are answered at once; further ones wait until other connections have had their turn.
+    package var requestsPerTurnMax = 4
+    /// Bytes of their answers after which no further one is made in the same turn.
+    package var answerBytesPerTurn = 16 * 1024
+    /// Bytes that the system holds of each connection in each direction, beside the server's own; Linux takes twice as much memory.
+    package var socketBufferBytes = 64 * 1024
     /// After a closing answer: for so long what the client still sends is dropped, so that it can see the answer.
     package var lingerDeadline: Duration = .seconds(2)
 
@@ -36,10 +44,18 @@ package struct Limits: Sendable {
     /// How long a stop waits for cancelled handlers after its deadline.
     package var cancelledHandlersDeadline: Duration = .seconds(1)
 
-    /// Open connections of all loops together: 503 beyond.
+    /// Open connections of all loops together: beyond, the one that was idle longest makes room.
     package var connectionsMax = 16_384
-    /// Open connections from one address (one /64 of IPv6) over all loops: 503 beyond.
+    /// Open connections from one address (one /64 of IPv6) over all loops: 503 beyond. The cap falls when the server is half full.
     package var connectionsPerAddressMax = 1_024
+    /// What is left of that cap when the server is full.
+    package var connectionsPerAddressMin = 16
+    /// A /48 of IPv6 may have as many connections as so many addresses.
+    package var addressesPerSite = 4
+    /// Bytes of memory that the connections of all loops may take: beyond, one of those that hold most of it makes room.
+    package var connectionMemoryBytesMax = 256 * 1024 * 1024
+    /// Bytes of requests and answers from which a connection counts as one that holds memory.
+    package var heldBytesNoticed = 4 * 1024
     /// Connections over a cap that wait on one loop for their 503 to be read; beyond, they are closed without one.
     package var refusedConnectionsMax = 64
 

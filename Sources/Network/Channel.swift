@@ -5,12 +5,7 @@ import Glibc
 ///
 /// Writes are gathered and leave once a turn. The channel holds itself and its handler until it has closed.
 @safe package final class Channel {
-    /// Above this many bytes waiting ``isWritable`` is false; it is true again below a quarter of them.
-    package static let highWaterBytes = 256 * 1024
-    /// How much one channel reads in one turn, so that no peer keeps the loop to itself.
-    static let readBytesPerTurn = 256 * 1024
-
-    private enum State {
+    enum State {
         case connecting, handshaking, open
         /// The last bytes leave, what comes in is dropped.
         case closing
@@ -22,28 +17,37 @@ import Glibc
     package internal(set) var remoteAddress: SocketAddress?
     /// Who is told; held until the channel has closed.
     package var handler: (any ChannelHandler)?
+    /// Whether it is or will be under TLS.
+    private let isTLS: Bool
     /// How far it has come.
     package internal(set) var stage = ConnectStage.name
     /// The protocol that ALPN chose; set before the handler hears that the channel is active.
     package private(set) var alpn: String?
+    /// With this many bytes waiting to go out ``isWritable`` is false, until all of them have left.
+    package var highWaterBytes = 256 * 1024
+    /// The most bytes that the handler is given at once; at least 1.
+    package var receiveBytesMax = LoopExecutor.readBufferBytes
 
-    private var state: State
-    private var transport: Transport?
-    private var events: SocketEvents?
+    var state: State
+    var transport: Transport?
+    var events: SocketEvents?
     private var output = OutputBuffer()
     private var timer: Timer?
     private var itself: Channel?
     private var isFlushPut = false
-    private var isPaused = false
-    private var hasEnded = false
+    /// The next turn goes on with reading or with the handshake; events until then change nothing.
+    var hasTurn = false
+    var isPaused = false
+    var hasEnded = false
     private var wasFull = false
     private var closeDeadline: Duration?
 
     /// A channel without a socket yet.
-    init(on loop: EventLoop, handler: (any ChannelHandler)?) {
+    init(on loop: EventLoop, isTLS: Bool, handler: (any ChannelHandler)?) {
         loop.reactor.preconditionOnLoop()
         self.loop = loop
         self.handler = handler
+        self.isTLS = isTLS
         state = .connecting
         itself = self
     }
@@ -54,13 +58,21 @@ import Glibc
     package var pendingBytes: Int { output.count }
 
     /// Whether the owner should go on writing; ``ChannelHandler/channelWritable(_:)`` tells when again.
-    package var isWritable: Bool { output.count < Self.highWaterBytes }
+    package var isWritable: Bool { output.count < highWaterBytes }
 
     /// Whether the channel takes writes: it stands and nobody has asked to close it.
     package var isOpen: Bool { state == .open }
 
     /// Whether it is over; its handler has heard so or hears it at the end of this turn.
     package var isClosed: Bool { state == .closed }
+
+    /// About how many bytes of memory it takes, with OpenSSL's part, without what waits to go out and what its handler holds.
+    package var memoryBytes: Int {
+        guard isTLS else { return ChannelMemory.plainBytes }
+        guard state == .open || state == .closing else { return ChannelMemory.handshakeBytes }
+        let reading = transport?.hasUndeliveredBytes == true ? ChannelMemory.recordBytes : 0
+        return ChannelMemory.tlsBytes + reading + (output.count > 0 ? ChannelMemory.recordBytes : 0)
+    }
 
     /// `TLSv1.2` or `TLSv1.3`; nil without TLS or before the handshake.
     package var tlsVersion: String? { transport?.tlsVersion }
@@ -76,7 +88,7 @@ import Glibc
     package func write(_ bytes: UnsafeRawBufferPointer) {
         guard state == .open else { return }
         unsafe output.append(bytes)
-        if output.count >= Self.highWaterBytes { wasFull = true }
+        if output.count >= highWaterBytes { wasFull = true }
         guard !isFlushPut, events?.isWriting != true else { return }
         isFlushPut = true
         loop.atTurnEnd { [self] in
@@ -114,20 +126,6 @@ import Glibc
         unsafe bytes.withUnsafeBytes { unsafe send($0) }
     }
 
-    /// Stops reading, so that the peer is held back by TCP.
-    package func pauseReading() {
-        isPaused = true
-        events?.setReading(false)
-    }
-
-    /// Reads again after ``pauseReading()``.
-    package func resumeReading() {
-        guard isPaused else { return }
-        isPaused = false
-        // What OpenSSL has read ahead makes no socket readable, so look once without an event.
-        loop.atTurnEnd { [self] in readable() }
-    }
-
     /// Lets the waiting bytes leave, ends this side in order and waits for the peer to do so too.
     ///
     /// What the peer sends meanwhile is dropped: closing with unread bytes would reset the connection, and the peer
@@ -160,7 +158,6 @@ import Glibc
     func adopt(_ transport: consuming Transport, handshake deadline: Duration) {
         guard state == .connecting else { return }
         let descriptor = transport.descriptor
-        let isTLS = transport.isTLS
         self.transport = consume transport
         unsafe events = SocketEvents(
             loop, descriptor, Unmanaged.passUnretained(self).toOpaque(), channelEvent)
@@ -168,7 +165,7 @@ import Glibc
             state = .handshaking
             stage = .handshake
             startTimer(deadline) { [weak self] in self?.finish(.connectTimeout) }
-            goOnWithHandshake()
+            if self.transport?.isTLSServer == true { armRead() } else { advanceHandshake() }
         } else {
             becomeOpen()
         }
@@ -180,7 +177,7 @@ import Glibc
         self.timer = timer
     }
 
-    private func goOnWithHandshake() {
+    private func advanceHandshake() {
         switch transport?.handshake() {
         case .bytes: becomeOpen()
         case .needsRead:
@@ -211,62 +208,16 @@ import Glibc
     fileprivate func event(_ events: Int32) {
         // The channel may close while it tells its handler; it lives on until the end of this call.
         withExtendedLifetime(self) {
-            if state == .handshaking { return goOnWithHandshake() }
+            // A step of a handshake takes a hundred times as long as a request: open channels have their turn first.
+            if state == .handshaking {
+                self.events?.setWriting(false)
+                return atNextTurn { $0.advanceHandshake() }
+            }
             if events & EV_WRITE != 0 { flush() }
-            if events & EV_READ != 0 {
+            if events & EV_READ != 0 && !hasTurn {
                 readable()
                 if self.events?.isWriting == true { flush() }
             }
-        }
-    }
-
-    private func readable() {
-        var budget = Self.readBytesPerTurn
-        let buffer = unsafe loop.reactor.readBuffer
-        while (state == .open && !isPaused || state == .closing) && !hasEnded {
-            var filled = 0
-            var last = TransportResult.needsRead
-            fill: while filled < buffer.count {
-                guard
-                    let result = unsafe transport?.read(
-                        into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]))
-                else { return }
-                last = result
-                guard case .bytes(let count) = result else { break fill }
-                filled += count
-                // Level-triggered events tell of more: a read that finds nothing would cost a system call a turn.
-                if transport?.mayHaveMore(after: count) != true {
-                    last = .needsRead
-                    break fill
-                }
-            }
-            budget -= filled
-            if filled > 0 && state == .open {
-                unsafe handler?.channel(self, received: UnsafeRawBufferPointer(rebasing: buffer[..<filled]))
-            }
-            switch last {
-            case .bytes: break
-            case .needsRead: return armRead()
-            case .needsWrite:
-                events?.setWriting(true)
-                return armRead()
-            case .end: return readEnded()
-            case .failed(let reason): return finish(reason)
-            }
-            if budget <= 0 {
-                armRead()
-                return loop.atNextTurn { [self] in readable() }
-            }
-        }
-    }
-
-    private func readEnded() {
-        hasEnded = true
-        events?.setReading(false)
-        switch state {
-        case .open: handler?.channelReadEnded(self)
-        case .closing: flush()
-        case .connecting, .handshaking, .closed: break
         }
     }
 
@@ -309,11 +260,6 @@ import Glibc
             handler = nil
             itself = nil
         }
-    }
-
-    private func armRead() {
-        guard !isPaused || state == .closing, !hasEnded else { return }
-        events?.setReading(true)
     }
 }
 

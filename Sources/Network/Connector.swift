@@ -10,7 +10,7 @@ extension Channel {
         to endpoint: Endpoint, tls: TLSClientContext?, on loop: EventLoop, timeout: Duration,
         handler: any ChannelHandler
     ) -> Channel {
-        let channel = Channel(on: loop, handler: handler)
+        let channel = Channel(on: loop, isTLS: tls != nil, handler: handler)
         let connector = Connector(
             channel: channel, endpoint: endpoint, tls: tls, deadline: loop.now + timeout)
         channel.startTimer(timeout) { [weak channel] in channel?.finish(.connectTimeout) }

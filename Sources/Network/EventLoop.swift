@@ -62,10 +62,11 @@ package actor EventLoop {
         executor.atTurnEnd(work)
     }
 
-    /// Runs `work` once, in the next turn, after other channels have had theirs.
+    /// Runs `work` once, after all that has an event now has had its turn.
     ///
-    /// Only on the loop.
-    nonisolated func atNextTurn(_ work: @escaping () -> Void) {
+    /// For what one connection wants beyond its share: such work is done in its order, for a bounded time in each turn of the
+    /// loop. Only on the loop.
+    package nonisolated func atNextTurn(_ work: @escaping () -> Void) {
         executor.atNextTurn(work)
     }
 

@@ -18,6 +18,8 @@ import Glibc
         package var tls: TLSServerContext?
         /// How long a TLS handshake may take.
         package var handshakeTimeout = Duration.seconds(10)
+        /// Bytes that the system may hold of each connection in each direction; nil leaves that to the system.
+        package var socketBufferBytes: Int?
 
         package init() {}
     }
@@ -46,7 +48,8 @@ import Glibc
         self.loop = loop
         self.options = options
         self.accept = accept
-        descriptor = try Self.listen(address, isShared: options.isShared)
+        descriptor = try Self.listen(
+            address, isShared: options.isShared, bufferBytes: options.socketBufferBytes)
         localAddress = localSocketAddress(descriptor) ?? address
         unsafe event = event_new(
             loop.reactor.base, descriptor, Int16(EV_READ | EV_PERSIST), acceptEvent,
@@ -67,8 +70,15 @@ import Glibc
         Glibc.close(try bind(address, isShared: false))
     }
 
-    private static func listen(_ address: SocketAddress, isShared: Bool) throws(NetworkError) -> Int32 {
+    private static func listen(
+        _ address: SocketAddress, isShared: Bool, bufferBytes: Int?
+    ) throws(NetworkError) -> Int32 {
         let descriptor = try bind(address, isShared: isShared)
+        if let bufferBytes {
+            // Accepted sockets take it over. Linux grants twice as much, for its own bookkeeping.
+            setOption(descriptor, SOL_SOCKET, SO_RCVBUF, Int32(clamping: bufferBytes))
+            setOption(descriptor, SOL_SOCKET, SO_SNDBUF, Int32(clamping: bufferBytes))
+        }
         guard Glibc.listen(descriptor, backlog) == 0 else { throw failure(descriptor, address) }
         return descriptor
     }
@@ -126,7 +136,7 @@ import Glibc
 
     private func start(_ accepted: Int32, _ remote: SocketAddress?) {
         setOption(accepted, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-        let channel = Channel(on: loop, handler: nil)
+        let channel = Channel(on: loop, isTLS: options.tls != nil, handler: nil)
         channel.remoteAddress = remote
         guard let handler = accept(channel) else {
             Glibc.close(accepted)

@@ -12,6 +12,10 @@ import Glibc
 /// `incoming` is behind a lock; everything else is used by the loop's thread alone.
 @safe final class LoopExecutor: SerialExecutor, TaskExecutor, @unchecked Sendable {  // why: the line above
     static let jobsPerTurn = 512
+    /// How long work that was put off may take in one turn: as long as the rest of the turn, within these bounds.
+    ///
+    /// What is left waits for the next turn, in its order.
+    static let postponedPerTurn = Duration.milliseconds(2)...Duration.milliseconds(20)
     static let readBufferBytes = 64 * 1024
 
     private enum Work {
@@ -39,7 +43,7 @@ import Glibc
     private var ready: [Work] = []
     private var running: [Work] = []
     private var turnEnd: [() -> Void] = []
-    private var nextTurn: [() -> Void] = []
+    private var nextTurn = PostponedWork()
     private var cachedNow: MonotonicTime?
 
     init(label: String, timers: TimerPrecision) {
@@ -100,6 +104,8 @@ import Glibc
     /// One turn; false when the loop has been stopped and nothing is left to run.
     private func runTurn() -> Bool {
         cachedNow = nil
+        // With work put off the turn doesn't wait for events, so that all its time is work.
+        let began = nextTurn.isEmpty ? nil : MonotonicTime.current
         var budget = Self.jobsPerTurn
         var isStopped = false
         repeat {
@@ -113,9 +119,7 @@ import Glibc
         // What is called after the wait must not see the time from before it.
         cachedNow = nil
         unsafe event_base_loop(base, wait ? EVLOOP_ONCE : EVLOOP_ONCE | EVLOOP_NONBLOCK)
-        let postponed = nextTurn
-        nextTurn = []
-        for item in postponed { item() }
+        runPostponed(since: began)
         return true
     }
 
@@ -148,6 +152,21 @@ import Glibc
             let work = turnEnd
             turnEnd = []
             for item in work { item() }
+        }
+    }
+
+    private func runPostponed(since began: MonotonicTime?) {
+        // What is put off meanwhile is for the next turn.
+        var left = nextTurn.count
+        guard left > 0 else { return }
+        let now = MonotonicTime.current
+        let share = began.map { now.since($0) } ?? .zero
+        let bounds = Self.postponedPerTurn
+        let end = now + min(max(share, bounds.lowerBound), bounds.upperBound)
+        while left > 0, let work = nextTurn.takeFirst() {
+            work()
+            left -= 1
+            if MonotonicTime.current >= end { return }
         }
     }
 

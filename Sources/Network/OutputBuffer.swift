@@ -1,7 +1,7 @@
 /// Bytes on their way out, in order; taken from the front without moving the rest.
 struct OutputBuffer {
     /// Storage above this is given back when the buffer runs empty.
-    static let keptCapacityBytes = 32 * 1024
+    static let keptCapacityBytes = 4 * 1024
 
     private var bytes: [UInt8] = []
     private var start = 0

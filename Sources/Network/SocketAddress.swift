@@ -90,6 +90,9 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     /// A number for a client: the whole IPv4 address, or the /64 network of an IPv6 address, which one client owns.
     package var clientKey: UInt64 { isIPv4 ? low : high }
 
+    /// A number for the /48 network of an IPv6 address, of which a site usually has one; nil for IPv4.
+    package var siteKey: UInt64? { isIPv4 ? nil : high >> 16 }
+
     package var description: String { isIPv4 ? "\(host):\(port)" : "[\(host)]:\(port)" }
 
     private var ipv6: in6_addr {

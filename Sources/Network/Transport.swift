@@ -21,6 +21,8 @@ enum TransportResult {
 
     let descriptor: Int32
     private let ssl: OpaquePointer?
+    /// What the peer has sent under TLS; nil without.
+    private let inbound: TLSInboundCount?
     /// Keeps OpenSSL's settings, with the protocols that its callback reads, as long as the connection.
     private let settings: TLSSettings?
 
@@ -28,6 +30,7 @@ enum TransportResult {
     init(descriptor: Int32) {
         self.descriptor = descriptor
         unsafe ssl = nil
+        inbound = nil
         settings = nil
     }
 
@@ -36,6 +39,7 @@ enum TransportResult {
         self.descriptor = descriptor
         self.settings = settings
         unsafe ssl = SSL_new(settings.context)
+        inbound = unsafe TLSInboundCount(on: ssl)
         unsafe SSL_set_fd(ssl, descriptor)
         unsafe SSL_set_accept_state(ssl)
     }
@@ -45,6 +49,7 @@ enum TransportResult {
         self.descriptor = descriptor
         self.settings = settings
         unsafe ssl = SSL_new(settings.context)
+        inbound = unsafe TLSInboundCount(on: ssl)
         unsafe SSL_set_fd(ssl, descriptor)
         if SocketAddress(ip: host, port: 0) != nil {
             unsafe X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host)
@@ -61,6 +66,15 @@ enum TransportResult {
     }
 
     var isTLS: Bool { unsafe ssl != nil }
+
+    /// Whether this is the server's side of TLS, which waits for the peer to begin.
+    var isTLSServer: Bool { unsafe ssl != nil && SSL_is_server(ssl) == 1 }
+
+    /// Bytes of the TLS records received so far; 0 without TLS.
+    var recordBytesReceived: Int { inbound?.recordBytes ?? 0 }
+
+    /// Whether OpenSSL holds bytes of the peer that it has not delivered, be it only part of a record.
+    var hasUndeliveredBytes: Bool { unsafe ssl != nil && SSL_has_pending(ssl) == 1 }
 
     /// Goes on with the TLS handshake; `.bytes(1)` when it is done.
     func handshake() -> TransportResult {
@@ -134,6 +148,10 @@ enum TransportResult {
 
     private func classify(_ ssl: OpaquePointer, _ result: Int32) -> TransportResult {
         let code = errno
+        if inbound?.isExceeded == true {
+            ERR_clear_error()
+            return .failed(.tls("too many control messages"))
+        }
         switch unsafe SSL_get_error(ssl, result) {
         case SSL_ERROR_WANT_READ: return .needsRead
         case SSL_ERROR_WANT_WRITE: return .needsWrite

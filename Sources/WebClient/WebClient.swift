@@ -76,6 +76,9 @@ private final class EasyHandle {
         let body = AnswerBody(bytesMax: request.answerBytesMax)
         var headers = unsafe curl_slist_append(nil, "Accept: application/json")
         unsafe headers = curl_slist_append(headers, "Content-Type: application/json")
+        if let token = request.bearerToken {
+            unsafe headers = curl_slist_append(headers, "Authorization: Bearer \(token)")
+        }
         // An answer to Expect would cost a round trip.
         unsafe headers = curl_slist_append(headers, "Expect:")
         defer { unsafe curl_slist_free_all(headers) }

@@ -14,6 +14,8 @@ package struct WebRequest: Sendable {
     package var url: String
     /// What is sent with `POST` as JSON; `nil` asks with `GET`.
     package var body: [UInt8]?
+    /// Sent as `Authorization: Bearer`; `nil` sends none.
+    package var bearerToken: String?
     /// Whom it trusts.
     package var trust = Trust.system
     /// Whether the environment's proxies are left out: for a server on this machine.

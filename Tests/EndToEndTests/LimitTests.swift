@@ -1,5 +1,6 @@
 import JSON
 import Network
+import PrometheusText
 import Testing
 
 @Suite(.timeLimit(.minutes(2)))
@@ -54,7 +55,7 @@ struct LimitTests {
 
     @Test("A trusted proxy may have more connections than one address")
     func connections() async throws {
-        let cap = ["RELAY_CONNECTIONS_PER_ADDRESS_MAX": "2", "RELAY_CONNECTIONS_MAX": "8"]
+        let cap = ["RELAY_CONNECTIONS_PER_ADDRESS_MAX": "2"]
         func answers(_ stack: Stack, _ count: Int) async throws -> [Bool] {
             var held: [HeldConnection] = []
             var answers: [Bool] = []
@@ -71,9 +72,58 @@ struct LimitTests {
             #expect(found == [true, true, false])
         }
         try await Stack.run(cap.merging(["RELAY_TRUSTED_PROXIES": "127.0.0.1,::1"]) { $1 }) { stack in
-            // The cap over all addresses holds for proxies too.
             let found = try await answers(stack, 9)
-            #expect(found == Array(repeating: true, count: 8) + [false])
+            #expect(found == Array(repeating: true, count: 9))
+        }
+    }
+
+    @Test("When all connections are in use a newcomer is served, and the one that was idle longest is closed")
+    func fullServer() async throws {
+        // One loop: each closes connections of its own.
+        try await Stack.run(["RELAY_CONNECTIONS_MAX": "4", "RELAY_LOOPS": "1"]) { stack in
+            var held: [HeldConnection] = []
+            for _ in 0..<4 {
+                let connection = try await HeldConnection(stack.http)
+                #expect(try await connection.get("/health").hasPrefix("HTTP/1.1 200"))
+                held.append(connection)
+            }
+            let newcomer = try await HeldConnection(stack.http)
+            #expect(try await newcomer.get("/health").hasPrefix("HTTP/1.1 200"))
+            await held[0].closed()
+            for connection in held.dropFirst() {
+                #expect(try await connection.get("/health").hasPrefix("HTTP/1.1 200"))
+            }
+            for connection in held + [newcomer] { await connection.close() }
+            let read = try await stack.metrics()
+            #expect(read.value("relay_http_connections_evicted_total") == 1)
+            #expect(read.value("relay_limits_hit_total", ["limit": "connections"]) == 0)
+        }
+    }
+
+    @Test(
+        "Connections that hold unfinished requests are closed beyond RELAY_CONNECTIONS_MEMORY_MIB, and others are served"
+    )
+    func connectionMemory() async throws {
+        try await Stack.run(["RELAY_CONNECTIONS_MEMORY_MIB": "4"]) { stack in
+            let modest = try await HeldConnection(stack.http)
+            #expect(try await modest.get("/health").hasPrefix("HTTP/1.1 200"))
+            let unfinished =
+                "POST /v1/event HTTP/1.1\r\nHost: relay.test\r\nContent-Length: 16000\r\n\r\n"
+                + String(repeating: "x", count: 15_000)
+            var held: [HeldConnection] = []
+            for _ in 0..<500 {
+                let connection = try await HeldConnection(stack.http)
+                await connection.send(unfinished)
+                held.append(connection)
+            }
+            await held[0].closed()
+            #expect(try await modest.get("/health").hasPrefix("HTTP/1.1 200"))
+            #expect(try await stack.http.get("/health").status == 200)
+            let read = try await stack.metrics()
+            #expect(read.value("relay_http_connections_evicted_total") ?? 0 > 100)
+            #expect(read.value("relay_http_connections_memory_bytes") ?? .infinity < 5 * 1_048_576)
+            #expect(read.value("relay_http_connections_memory_max_bytes") == 4_194_304)
+            for connection in held + [modest] { await connection.close() }
         }
     }
 

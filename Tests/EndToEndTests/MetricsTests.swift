@@ -308,11 +308,7 @@ struct MetricsTests {
 
     // MARK: What the tests share
 
-    private func scrape(_ stack: Stack) async throws -> PrometheusText {
-        let answer = try await stack.admin.get("/metrics")
-        guard answer.status == 200 else { throw Program.Failure(description: "metrics: \(answer.text)") }
-        return try PrometheusText(answer.text)
-    }
+    private func scrape(_ stack: Stack) async throws -> PrometheusText { try await stack.metrics() }
 
     /// Posts a registration, or an event without a session; the answer's status.
     private func post(_ stack: Stack, _ path: String, token: String?) async throws -> Int {

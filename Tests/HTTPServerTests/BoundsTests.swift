@@ -121,29 +121,61 @@ struct BoundsTests {
         }
     }
 
-    @Test("A ledger counts in all and for each client, forgets who has gone, and spares the exempt")
-    func ledger() throws {
-        var limits = Limits()
-        limits.connectionsMax = 4
-        limits.connectionsPerAddressMax = 2
-        let proxy = try #require(SocketAddress(ip: "10.0.0.1", port: 1))
-        let ledger = ConnectionLedger(limits: limits) { $0.host == proxy.host }
-        let client = try #require(SocketAddress(ip: "2001:db8::1", port: 1))
-        let neighbour = try #require(SocketAddress(ip: "2001:db8::2", port: 9))
-        let other = try #require(SocketAddress(ip: "2001:db8:0:1::1", port: 1))
-        #expect(ledger.admit(client))
-        #expect(ledger.admit(neighbour))
-        #expect(!ledger.admit(client), "one /64 is one client")
-        #expect(ledger.admit(other))
-        ledger.release(neighbour)
-        #expect(ledger.admit(client))
-        ledger.release(other)
-        #expect(ledger.admit(proxy) && ledger.admit(proxy))
-        #expect(!ledger.admit(proxy), "four in all")
-        ledger.release(client)
-        ledger.release(client)
-        #expect(ledger.admit(proxy) && ledger.admit(proxy), "no cap of its own")
-        #expect(!ledger.admit(proxy))
-        #expect(ledger.count == 4)
+    @Test(
+        "When connections take more memory than they may, the one that has held most of it longest makes room"
+    )
+    func memory() async throws {
+        let piece = 10_000
+        let change: (inout HTTPServer.Options) -> Void = {
+            // Room for four unfinished bodies beside the connections themselves.
+            $0.limits.connectionMemoryBytesMax = 100_000
+        }
+        try await serving(testService(), change) { loop, serving in
+            let modest = try await serving.client(on: loop)
+            modest.send("GET /sync HTTP/1.1\r\nHost: h\r\n\r\n")
+            _ = try await modest.answer(on: loop)
+            var holders: [Client] = []
+            for number in 0..<12 {
+                let client = try await serving.client(on: loop)
+                client.send("POST /sync HTTP/1.1\r\nHost: h\r\nContent-Length: \(piece + 1)\r\n\r\n")
+                client.send(String(repeating: "x", count: piece))
+                holders.append(client)
+                await eventually(on: loop) {
+                    serving.ledger.memoryBytes > piece * (number + 1) || serving.ledger.evictedCount > 0
+                }
+                #expect(serving.ledger.memoryBytes <= 100_000 + 4 * piece)
+            }
+            await eventually(on: loop) { serving.ledger.memoryBytes <= 100_000 }
+            #expect(serving.ledger.evictedCount > 0)
+            #expect(await holders[0].closed(on: loop) == "")
+            // The last to come and the one that holds nothing are served.
+            holders[11].send("x")
+            #expect(try await holders[11].answer(on: loop).status == 200)
+            modest.send("GET /sync HTTP/1.1\r\nHost: h\r\n\r\n")
+            #expect(try await modest.answer(on: loop).status == 200)
+            for client in holders { client.close() }
+            modest.close()
+            await eventually(on: loop) { serving.ledger.count == 0 }
+            #expect(serving.ledger.memoryBytes == 0)
+        }
+    }
+
+    @Test("What a client sends ahead is kept up to the bound, and the rest stays in the system's buffers")
+    func pendingInput() async throws {
+        let gate = Gate()
+        try await serving(testService(gate: gate)) { loop, serving in
+            let client = try await serving.client(on: loop)
+            client.send("GET /held HTTP/1.1\r\nHost: h\r\n\r\n")
+            await gate.arrived(1)
+            let before = serving.ledger.memoryBytes
+            client.send(String(repeating: "GET /sync HTTP/1.1\r\nHost: h\r\n\r\n", count: 20_000))
+            await eventually(on: loop) { serving.ledger.memoryBytes > before }
+            await pause(.milliseconds(50), on: loop)
+            // An array may have room for twice as much as is in it.
+            #expect(serving.ledger.memoryBytes - before <= 2 * Limits().readAheadBytesMax)
+            gate.open()
+            #expect(try await client.answer(on: loop).body == "held")
+            client.close()
+        }
     }
 }

@@ -48,7 +48,7 @@ struct DeadlineTests {
         #expect(deadlines.due == at(179))
     }
 
-    @Test("Answers that nobody takes close the connection, any progress starts the time anew")
+    @Test("Answers that nobody takes close the connection")
     func writeStall() {
         var deadlines = ConnectionDeadlines(limits: Self.limits, now: at(0))
         deadlines.update(.handler, request: 1, now: at(0))
@@ -57,17 +57,39 @@ struct DeadlineTests {
         #expect(deadlines.due == at(31))
         deadlines.update(pendingBytes: 600, now: at(20))
         #expect(deadlines.verdict(now: at(31)) == .close)
-        deadlines.update(pendingBytes: 599, now: at(30))
-        #expect(deadlines.verdict(now: at(31)) == .wait(until: at(60)))
         // More written, nothing taken: no progress.
         deadlines.wrote(5000)
-        deadlines.update(pendingBytes: 5599, now: at(40))
-        #expect(deadlines.due == at(60))
-        deadlines.update(pendingBytes: 0, now: at(50))
+        deadlines.update(pendingBytes: 5600, now: at(21))
+        #expect(deadlines.due == at(31))
+        deadlines.update(pendingBytes: 0, now: at(25))
         #expect(deadlines.due == nil)
         deadlines.wrote(10)
         deadlines.update(pendingBytes: 10, now: at(100))
         #expect(deadlines.due == at(130))
+    }
+
+    @Test("A client that takes an answer more slowly than the least rate is closed, one at that rate is not")
+    func slowReader() {
+        let rate = Self.limits.sendBytesPerSecondMin
+        /// When the connection is closed, in seconds, if the client takes so many bytes each second; nil if it takes all.
+        func end(_ bytesPerSecond: Int) -> Int? {
+            var deadlines = ConnectionDeadlines(limits: Self.limits, now: at(0))
+            deadlines.update(.handler, request: 1, now: at(0))
+            var pending = 200 * rate
+            deadlines.wrote(pending)
+            for second in 0...1_000 {
+                deadlines.update(pendingBytes: max(0, pending), now: at(second))
+                if pending <= 0 { return nil }
+                if deadlines.verdict(now: at(second)) == .close { return second }
+                pending -= bytesPerSecond
+            }
+            return 1_001
+        }
+        #expect(end(0) == 30)
+        #expect(end(1) == 31, "a byte now and then buys next to nothing")
+        #expect((59...61).contains(end(rate / 2) ?? 0))
+        #expect(end(rate) == nil)
+        #expect(end(10 * rate) == nil)
     }
 
     @Test("The earlier of both clocks counts")

@@ -93,6 +93,8 @@ struct CertificateFiles {
 func withLoop<Result: Sendable>(
     _ body: @Sendable (isolated EventLoop) async throws -> Result
 ) async throws -> Result {
+    // OpenSSL writes to sockets that the peer has closed.
+    signal(SIGPIPE, SIG_IGN)
     let loop = EventLoop(label: "test")
     let result: Swift.Result<Result, any Error>
     do { result = .success(try await loop.run(body)) } catch { result = .failure(error) }
@@ -186,6 +188,29 @@ struct EventLoopTests {
         }
         #expect(done.wait(seconds: 10))
         for _ in 0..<hogs { release.signal() }
+    }
+
+    @Test("Work that was put off is done in its order, and events come in between")
+    func putOff() async throws {
+        try await withLoop { loop in
+            let count = 200
+            var done: [Int] = []
+            var doneAtTimer: Int?
+            let timer = Timer(on: loop) { doneAtTimer = done.count }
+            timer.schedule(after: .milliseconds(1))
+            await withCheckedContinuation { continuation in
+                for number in 0..<count {
+                    loop.atNextTurn {
+                        let end = MonotonicTime.current + .milliseconds(1)
+                        while MonotonicTime.current < end {}
+                        done.append(number)
+                        if number == count - 1 { continuation.resume() }
+                    }
+                }
+            }
+            #expect(done == Array(0..<count))
+            #expect(doneAtTimer ?? count < count / 2, "the timer waited for all of them")
+        }
     }
 
     @Test("Work handed in by other threads runs once each, in order for one thread")

@@ -37,4 +37,12 @@ struct SocketAddressTests {
         #expect(try key("2001:db8::1") == key("2001:db8::ffff:1"))
         #expect(try key("2001:db8::1") != key("2001:db8:0:1::1"))
     }
+
+    @Test("A site is an IPv6 /48 network; an IPv4 address belongs to none")
+    func siteKey() throws {
+        func key(_ text: String) throws -> UInt64? { try #require(SocketAddress(ip: text, port: 9)).siteKey }
+        #expect(try key("10.0.0.1") == nil)
+        #expect(try key("2001:db8:1::1") == key("2001:db8:1:ffff::1"))
+        #expect(try key("2001:db8:1::1") != key("2001:db8:2::1"))
+    }
 }

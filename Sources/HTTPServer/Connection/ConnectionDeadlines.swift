@@ -64,16 +64,23 @@ struct ConnectionDeadlines {
     /// Notes bytes handed to the channel.
     mutating func wrote(_ count: Int) { written += count }
 
-    /// Notes how many bytes the system has not taken yet; any progress starts the time anew.
+    /// Notes how many bytes the system has not taken yet.
+    ///
+    /// Bytes that it takes buy as much time as they may take at the slowest rate, so that a byte now and then keeps no
+    /// connection open.
     mutating func update(pendingBytes: Int, now: MonotonicTime) {
+        let taken = written - pendingBytes
+        defer { self.taken = taken }
         guard pendingBytes > 0 else {
             writeDue = nil
-            taken = written
             return
         }
-        guard writeDue == nil || written - pendingBytes > taken else { return }
-        taken = written - pendingBytes
-        writeDue = now + limits.writeStallDeadline
+        let latest = now + limits.writeStallDeadline
+        guard let due = writeDue else {
+            writeDue = latest
+            return
+        }
+        writeDue = min(latest, due + .seconds(taken - self.taken) / limits.sendBytesPerSecondMin)
     }
 
     /// What is to be done at `now`.

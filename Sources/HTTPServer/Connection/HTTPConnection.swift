@@ -4,10 +4,13 @@ import Network
 ///
 /// Confined to its loop.
 /// One request is handled at a time; what the client sends meanwhile is kept up to a bound, then reading pauses. Synchronous routes are
-/// answered while the bytes are read; others in a task, which is cancelled when the client leaves.
+/// answered while the bytes are read; others in a task, which is cancelled when the client leaves. A client that sends many requests
+/// ahead has a few answered at once; for the rest it takes turns with others, and only when it has taken the answers before.
 final class HTTPConnection: ChannelHandler {
+    /// Names it among the connections of its loop.
+    let id: UInt64
+    let channel: Channel
     private let server: ServerCore
-    private let channel: Channel
     private var parser: RequestParser
     private var deadlines: ConnectionDeadlines
     /// When the event at hand came: read once for each, since a loop's time can be older than its wait.
@@ -15,24 +18,37 @@ final class HTTPConnection: ChannelHandler {
     private var timer: Timer?
     /// When `timer` fires; it is not moved when a deadline moves away, but looks again when it fires.
     private var timerDue: MonotonicTime?
-    /// Bytes that came behind a request whose handler runs, or that wait for the client to take answers.
-    private var backlog: [UInt8] = []
-    /// Where in `backlog` the next request begins.
-    private var backlogStart = 0
+    /// Bytes that came behind a request whose handler runs, or that wait for their turn or for the client to take answers.
+    private var backlog = Backlog()
+    /// Whether the next turn goes on with `backlog`.
+    private var hasTurn = false
     private var task: Task<Void, Never>?
+    /// Bytes of the request whose handler runs.
+    private var handledBytes = 0
     /// Whole requests so far.
     private var requestCount = 0
     private var hasSentContinue = false
     private var hasClientEnded = false
     /// The last answer is written, or none will come.
     private var isClosing = false
+    /// When the last request was answered, or the connection accepted: bytes alone don't make a connection active.
+    private(set) var activeSince: MonotonicTime
+    /// Since when it holds so much of requests and answers that closing it would help others.
+    private(set) var holdingSince: MonotonicTime?
+    /// Bytes that the ledger counts for it.
+    private(set) var chargedBytes: Int
 
-    init(server: ServerCore, channel: Channel) {
+    init(id: UInt64, server: ServerCore, channel: Channel) {
+        self.id = id
         self.server = server
         self.channel = channel
         parser = RequestParser(limits: server.limits)
         now = .current
+        activeSince = now
+        chargedBytes = channel.memoryBytes
         deadlines = ConnectionDeadlines(limits: server.limits, now: now)
+        channel.highWaterBytes = 1
+        channel.receiveBytesMax = server.limits.readAheadBytesMax
     }
 
     // MARK: ChannelHandler
@@ -46,14 +62,10 @@ final class HTTPConnection: ChannelHandler {
     func channel(_ channel: Channel, received bytes: UnsafeRawBufferPointer) {
         guard !isClosing else { return }
         now = .current
-        if backlog.isEmpty && canParse {
-            let input = bytes.bindMemory(to: UInt8.self).span
-            var offset = 0
-            parse(input, &offset)
-            if !isClosing { backlog.append(input, offset..<input.count) }
-        } else {
-            backlog.append(contentsOf: bytes)
-        }
+        let input = bytes.bindMemory(to: UInt8.self).span
+        var offset = 0
+        if backlog.isEmpty && canParse { parse(input, &offset) }
+        if !isClosing { backlog.append(input, offset..<input.count) }
         settle()
     }
 
@@ -66,6 +78,7 @@ final class HTTPConnection: ChannelHandler {
 
     func channelWritable(_ channel: Channel) {
         now = .current
+        parseBacklog()
         settle()
     }
 
@@ -78,6 +91,9 @@ final class HTTPConnection: ChannelHandler {
     }
 
     // MARK: The server's side
+
+    /// A handler runs, which bounds its own time.
+    var isHandling: Bool { task != nil }
 
     /// Nothing of a request is there and no answer is owed.
     var isIdle: Bool { task == nil && backlog.isEmpty && parser.phase == .idle && !isClosing }
@@ -97,18 +113,18 @@ final class HTTPConnection: ChannelHandler {
 
     // MARK: Requests
 
-    /// Whether the next request may be answered: the last one is, and the client takes its answers.
-    private var canParse: Bool {
-        task == nil && !isClosing && channel.isWritable && server.outputCount < Channel.highWaterBytes
-    }
+    /// Whether the next request may be answered: the last one is, and the client has taken its answers.
+    private var canParse: Bool { task == nil && !isClosing && !hasTurn && channel.isWritable }
 
-    /// Takes requests from `input` as long as they can be answered.
+    /// Takes requests from `input` as long as they can be answered, a few at most.
     private func parse(_ input: Span<UInt8>, _ offset: inout Int) {
-        while canParse {
+        var left = server.limits.requestsPerTurnMax
+        while canParse && left > 0 && server.outputCount < server.limits.answerBytesPerTurn {
             switch parser.parse(input, &offset) {
             case .needsMore:
                 return
             case .request(let request):
+                left -= 1
                 requestCount += 1
                 hasSentContinue = false
                 handle(request)
@@ -119,11 +135,20 @@ final class HTTPConnection: ChannelHandler {
     }
 
     private func parseBacklog() {
-        let pending = backlog
-        parse(pending.span, &backlogStart)
-        guard backlogStart == pending.count || isClosing else { return }
-        backlog = []
-        backlogStart = 0
+        guard !backlog.isEmpty && canParse else { return }
+        backlog.take(parse)
+    }
+
+    /// Goes on with `backlog` when others have had their turn.
+    private func awaitTurn() {
+        hasTurn = true
+        channel.loop.atNextTurn { [self] in
+            hasTurn = false
+            guard !isClosing else { return }
+            now = .current
+            parseBacklog()
+            settle()
+        }
     }
 
     private func handle(_ parsed: Request) {
@@ -138,6 +163,7 @@ final class HTTPConnection: ChannelHandler {
             answer(request, server.service.response(to: refusal, request), since: began)
         case .async(let handler):
             server.taskCount += 1
+            handledBytes = request.memoryBytes
             nonisolated(unsafe) let connection = self  // why: confined to the loop that runs the task
             task = channel.loop.spawn { loop in
                 connection.finish(request, await handler(request, loop), since: began)
@@ -149,9 +175,11 @@ final class HTTPConnection: ChannelHandler {
     /// Takes a handler's answer and goes on with what came meanwhile.
     private func finish(_ request: Request, _ response: Response, since began: MonotonicTime) {
         task = nil
+        handledBytes = 0
         now = .current
         server.taskEnded()
         answer(request, response, since: began)
+        parseBacklog()
         settle()
     }
 
@@ -169,6 +197,7 @@ final class HTTPConnection: ChannelHandler {
         var response = made
         server.service.finish?(request, &response, now.since(began))
         guard !isClosing else { return }
+        activeSince = now
         isClosing = response.closesConnection || request?.keepsAlive != true || server.isStopping
         let framing = ResponseEncoder.Framing(
             isHead: request?.method == .head || request == nil && parser.isHead, closes: isClosing,
@@ -178,25 +207,41 @@ final class HTTPConnection: ChannelHandler {
 
     // MARK: After each event
 
-    /// Sends what was answered, goes on with what was kept, closes when nothing more will come, and sets the deadlines.
+    /// Sends what was answered, closes when nothing more will come, and sets bounds and deadlines.
     private func settle() {
         send()
-        while !backlog.isEmpty && canParse {
-            parseBacklog()
-            send()
-        }
         // Sending may have found the client gone.
         guard !channel.isClosed else { return }
         if hasClientEnded && task == nil && backlog.isEmpty { isClosing = true }
         guard !isClosing else { return end() }
-        if backlog.count - backlogStart > server.limits.readAheadBytesMax {
-            channel.pauseReading()
-        } else {
+        if !backlog.isEmpty && canParse { awaitTurn() }
+        let room = server.limits.readAheadBytesMax - backlog.count
+        if room > 0 {
+            channel.receiveBytesMax = room
             channel.resumeReading()
+        } else {
+            channel.pauseReading()
         }
         deadlines.update(wait, request: requestCount, now: now)
         deadlines.update(pendingBytes: channel.pendingBytes, now: now)
         arm()
+        charge()
+    }
+
+    /// Tells the ledger what the connection takes of memory, if that has changed by much.
+    private func charge() {
+        let held =
+            backlog.memoryBytes + parser.memoryBytes + handledBytes + channel.pendingBytes
+        let isHolding = held >= server.limits.heldBytesNoticed
+        if isHolding != (holdingSince != nil) {
+            holdingSince = isHolding ? now : nil
+            if isHolding { server.noteHolding(self, since: now) }
+        }
+        let bytes = channel.memoryBytes + (isHolding ? held : 0)
+        guard bytes != chargedBytes else { return }
+        let difference = bytes - chargedBytes
+        chargedBytes = bytes
+        server.charge(difference)
     }
 
     private func send() {
@@ -220,7 +265,7 @@ final class HTTPConnection: ChannelHandler {
     /// Closes once the client has the last answer, or doesn't take it in time.
     private func end() {
         isClosing = true
-        backlog = []
+        backlog.removeAll()
         timer?.cancel()
         timer = nil
         let limits = server.limits

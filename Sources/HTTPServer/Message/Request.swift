@@ -70,6 +70,9 @@ package struct Request: Sendable {
         return nil
     }
 
+    /// Bytes of memory that head and body take.
+    var memoryBytes: Int { headers.bytes.capacity + body.capacity }
+
     /// Whether the path is exactly these bytes; makes no string.
     func hasPath(_ path: [UInt8]) -> Bool {
         guard !place.path.isEmpty else { return path == [UInt8(ascii: "/")] }

@@ -32,6 +32,9 @@ struct ChunkedDecoder {
     private var trailerCount = 0
     private var trailerLine: [UInt8] = []
 
+    /// Bytes of memory that it takes.
+    var memoryBytes: Int { trailerLine.capacity }
+
     /// Takes bytes from `offset` on and appends the data in them to `body`.
     ///
     /// Returns true when the body is complete, with `offset` behind its last byte; false when the input ran out.

@@ -53,6 +53,9 @@ package struct RequestParser: Sendable {
         }
     }
 
+    /// Bytes of memory that the unfinished request takes.
+    package var memoryBytes: Int { bytes.capacity + body.capacity + chunks.memoryBytes }
+
     /// Whether the client waits for `100 Continue`: it asked for it, and nothing of the body is there.
     package var awaitsContinue: Bool {
         switch state {

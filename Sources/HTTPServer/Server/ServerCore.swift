@@ -5,6 +5,8 @@ import Network
 ///
 /// Confined to its loop.
 final class ServerCore {
+    /// Connections that are closed at once to make room for one, or for what one holds.
+    private static let evictionsMax = 8
     /// The output buffer's storage above this is given back after use.
     private static let keptCapacityBytes = 256 * 1024
 
@@ -13,7 +15,14 @@ final class ServerCore {
     let limits: Limits
     private let ledger: ConnectionLedger
     private var listener: Listener?
-    private var connections: [ObjectIdentifier: HTTPConnection] = [:]
+    private var connections: [UInt64: HTTPConnection] = [:]
+    private var lastConnectionID: UInt64 = 0
+    /// Connections, the one that was idle longest first.
+    private var idle = EvictionQueue()
+    /// Connections that hold much of requests or answers, the one that does so longest first.
+    private var holding = EvictionQueue()
+    /// At the end of this turn connections make room.
+    private var isRelieving = false
     /// Connections that wait for their 503 to be read.
     var refusedCount = 0
     /// Handlers that run.
@@ -42,6 +51,7 @@ final class ServerCore {
         options.isShared = isShared
         options.tls = tls
         options.handshakeTimeout = limits.handshakeDeadline
+        options.socketBufferBytes = limits.socketBufferBytes
         let listener = try Listener(address, on: loop, options: options) { [unowned self] in accept($0) }
         listener.onExhausted = onExhausted
         self.listener = listener
@@ -49,25 +59,88 @@ final class ServerCore {
     }
 
     private func accept(_ channel: Channel) -> (any ChannelHandler)? {
-        guard ledger.admit(channel.remoteAddress) else {
+        guard admit(channel) else {
+            ledger.noteRefused()
             guard refusedCount < limits.refusedConnectionsMax else { return nil }
             refusedCount += 1
             return RefusedConnection(server: self)
         }
-        let connection = HTTPConnection(server: self, channel: channel)
-        connections[ObjectIdentifier(connection)] = connection
+        lastConnectionID += 1
+        let connection = HTTPConnection(id: lastConnectionID, server: self, channel: channel)
+        connections[connection.id] = connection
+        idle.add(connection.id, since: connection.activeSince, judge: judgeIdle)
         return connection
     }
 
     func closed(_ connection: HTTPConnection, _ channel: Channel) {
-        connections[ObjectIdentifier(connection)] = nil
-        ledger.release(channel.remoteAddress)
+        forget(connection, channel)
         checkStopped()
+    }
+
+    private func forget(_ connection: HTTPConnection, _ channel: Channel) {
+        guard connections.removeValue(forKey: connection.id) != nil else { return }
+        ledger.release(channel.remoteAddress, bytes: connection.chargedBytes)
     }
 
     func taskEnded() {
         taskCount -= 1
         checkStopped()
+    }
+
+    // MARK: Making room
+
+    /// Counts a connection, if need be in the place of others that are closed for it.
+    private func admit(_ channel: Channel) -> Bool {
+        for _ in 0...Self.evictionsMax {
+            switch ledger.admit(channel.remoteAddress, bytes: channel.memoryBytes) {
+            case .admitted: return true
+            case .refused: return false
+            case .connectionsFull: guard makeRoom(forMemory: false) else { return false }
+            case .memoryFull: guard makeRoom(forMemory: true) else { return false }
+            }
+        }
+        return false
+    }
+
+    /// Notes that a connection takes more or less memory than before.
+    func charge(_ difference: Int) {
+        guard ledger.addBytes(difference), difference > 0, !isRelieving else { return }
+        // Not now: the connection that says so is in the middle of its work, and may be the one to close.
+        isRelieving = true
+        loop.atTurnEnd { [self] in
+            isRelieving = false
+            for _ in 0..<Self.evictionsMax {
+                guard ledger.isMemoryFull, makeRoom(forMemory: true) else { return }
+            }
+        }
+    }
+
+    /// Notes a connection that has begun to hold much.
+    func noteHolding(_ connection: HTTPConnection, since: MonotonicTime) {
+        holding.add(connection.id, since: since, judge: judgeHolding)
+    }
+
+    /// Closes a connection of this loop; false when every one has a request in hand.
+    private func makeRoom(forMemory: Bool) -> Bool {
+        let first = forMemory ? holding.takeFirst(judge: judgeHolding) : nil
+        guard let id = first ?? idle.takeFirst(judge: judgeIdle), let connection = connections[id] else {
+            return false
+        }
+        forget(connection, connection.channel)
+        ledger.noteEvicted()
+        connection.cancel()
+        return true
+    }
+
+    private func judgeIdle(_ id: UInt64, _ since: MonotonicTime) -> EvictionQueue.Verdict {
+        guard let connection = connections[id] else { return .forget }
+        if connection.isHandling { return .keep(since: .current) }
+        return connection.activeSince > since ? .keep(since: connection.activeSince) : .evict
+    }
+
+    private func judgeHolding(_ id: UInt64, _ since: MonotonicTime) -> EvictionQueue.Verdict {
+        guard let connection = connections[id], connection.holdingSince == since else { return .forget }
+        return connection.isHandling ? .keep(since: since) : .evict
     }
 
     // MARK: Output

@@ -38,7 +38,7 @@ struct AdminServer: Sendable {
 
     /// Serves what `metrics` says; `nil` when that is switched off.
     static func start(
-        _ listen: ListenAddress, metrics: MetricsSource, revocation: Revocation, log: Log
+        _ listen: ListenAddress, access: AdminGuard, metrics: MetricsSource, revocation: Revocation, log: Log
     ) async throws(StartFailure) -> AdminServer? {
         guard let address = listen.address else { return nil }
         var options = HTTPServer.Options(address: address)
@@ -48,7 +48,8 @@ struct AdminServer: Sendable {
         let loop = EventLoop(label: "relay.admin")
         do throws(NetworkError) {
             let server = try await HTTPServer.start(
-                service(metrics, revocation, log), options, ledger: ConnectionLedger(limits: options.limits),
+                service(access, metrics, revocation, log), options,
+                ledger: ConnectionLedger(limits: options.limits),
                 on: loop)
             return AdminServer(address: server.address, loop: loop, server: server)
         } catch {
@@ -64,10 +65,13 @@ struct AdminServer: Sendable {
     }
 
     private static func service(
-        _ metrics: MetricsSource, _ revocation: Revocation, _ log: Log
+        _ access: AdminGuard, _ metrics: MetricsSource, _ revocation: Revocation, _ log: Log
     ) -> Service {
         var router = Router()
-        router.on(.get, Path.metrics.rawValue) { _, _ in
+        router.on(.get, Path.metrics.rawValue) { request, _ in
+            if let refusal = access.refusal(of: request, isOpen: false, changesData: false) {
+                return refusal.response
+            }
             guard let snapshot = await metrics.snapshot() else {
                 log(.warning, "metrics.failed", [.reason("an event loop does not answer")])
                 return Response(
@@ -78,10 +82,27 @@ struct AdminServer: Sendable {
                 contentType: Exposition.contentType, body: Exposition.text(Metrics.table, of: snapshot))
         }
         router.onSync(.get, Path.health.rawValue) { _ in Reply.ok.response(requestID: nil) }
-        router.on(.get, Path.ready.rawValue) { _, _ in
-            await metrics.readiness().reply.response(requestID: nil)
+        router.on(.get, Path.ready.rawValue) { request, _ in
+            if let refusal = access.refusal(of: request, isOpen: true, changesData: false) {
+                return refusal.response
+            }
+            return await metrics.readiness().reply.response(requestID: nil)
         }
-        router.on(.post, Path.revoke.rawValue) { request, _ in await revocation.answer(request) }
+        let bucket = TokenBucket(perMinute: Bounds.adminChangesPerMinute)
+        let fullAt = Lock(MonotonicTime(nanoseconds: 0))
+        router.on(.post, Path.revoke.rawValue) { request, _ in
+            if let refusal = access.refusal(of: request, isOpen: false, changesData: true) {
+                log(.warning, "secret.not_revoked", [.reason("\(refusal)")])
+                return refusal.response
+            }
+            let taking = fullAt.withLock { moment in
+                let taking = bucket.take(fullAt: moment, at: .current)
+                if case .taken(let next) = taking { moment = next }
+                return taking
+            }
+            if case .refused(let wait) = taking { return AdminGuard.Refusal.rate(wait: wait).response }
+            return await revocation.answer(request)
+        }
         return Service(router: router)
     }
 

@@ -158,7 +158,7 @@ struct Application {
             let metrics = serving.metrics(server, tls: tls, shared: services, database: database)
         else { return nil }
         return try await AdminServer.start(
-            server.adminListen, metrics: metrics,
+            server.adminListen, access: server.adminAccess, metrics: metrics,
             revocation: Revocation(storage: services.storage, hasher: services.hasher, log: log), log: log)
     }
 

@@ -25,6 +25,8 @@ enum Bounds {
 
     /// Addresses of `X-Forwarded-For` and `Forwarded` that are looked at, from the right.
     static let forwardedAddressesMax = 32
+    /// Requests to the admin listener that change data, a minute.
+    static let adminChangesPerMinute = 60
 
     // MARK: Events
 

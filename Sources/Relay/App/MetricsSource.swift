@@ -31,6 +31,9 @@ struct MetricsSource: Sendable {
         snapshot.pushesInFlightMax = shared.limits.pushesPerLoopMax * loops.count
         snapshot.connections = ledger.count
         snapshot.connectionsMax = connectionsMax
+        snapshot.connectionsEvicted = ledger.evictedCount
+        snapshot.connectionMemoryBytes = ledger.memoryBytes
+        snapshot.connectionMemoryBytesMax = ledger.memoryBytesMax
         snapshot.queue = shared.queue.figures
         snapshot.queueMax = shared.queue.options.totalMax
         snapshot.deliveryLog = shared.deliveryLog.figures

@@ -132,6 +132,7 @@ struct Serving {
         options.limits.handshakeDeadline = configuration.tlsHandshakeDeadline
         options.limits.connectionsMax = configuration.connectionsMax
         options.limits.connectionsPerAddressMax = configuration.connectionsPerAddressMax
+        options.limits.connectionMemoryBytesMax = configuration.connectionsMemoryMiB << 20
         options.onExhausted = { number in
             log(.error, "accept.failed", [.reason(FileFault(errno: number).reason)])
         }

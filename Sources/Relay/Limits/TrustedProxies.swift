@@ -39,7 +39,7 @@ struct TrustedProxies: Sendable, Equatable {
 
     private func walk(from peer: SocketAddress, _ named: [SocketAddress?]) -> SocketAddress {
         var client = peer
-        for address in named.reversed().prefix(Bounds.forwardedAddressesMax) {
+        for address in named.reversed() {
             // What names no address hides who was heard: the proxy that wrote it is the last that is known.
             guard contains(client), let address else { return client }
             client = address
@@ -48,26 +48,36 @@ struct TrustedProxies: Sendable, Equatable {
     }
 }
 
-/// Reads the addresses out of the headers that proxies write, from left to right; `nil` for an entry without one.
+/// Reads the last `Bounds.forwardedAddressesMax` addresses out of the headers that proxies write, from left to right;
+/// `nil` for an entry without one.
 enum ForwardedAddresses {
     /// The entries of `X-Forwarded-For`: addresses, some with a port, separated by commas.
     static func xForwardedFor(_ values: [String]) -> [SocketAddress?] {
-        values.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map {
-            address(trimmed($0[...]))
+        var found: [SocketAddress?] = []
+        for value in values.reversed() {
+            var rest = value[...]
+            // From the right, because the left is as long as a client likes.
+            while found.count < Bounds.forwardedAddressesMax {
+                let comma = rest.lastIndex(of: ",")
+                found.append(address(trimmed(comma.map { rest[rest.index(after: $0)...] } ?? rest)))
+                guard let comma else { break }
+                rest = rest[..<comma]
+            }
         }
+        return found.reversed()
     }
 
     /// The `for` of each element of `Forwarded` (RFC 7239, section 4).
     ///
     /// A value with a quotation mark that isn't closed can't be cut into elements: it counts as one without address.
     static func forwarded(_ values: [String]) -> [SocketAddress?] {
-        values.flatMap { value -> [SocketAddress?] in
+        values.suffix(Bounds.forwardedAddressesMax).flatMap { value -> [SocketAddress?] in
             guard let elements = elements(value) else { return [nil] }
-            return elements.map { pairs in
+            return elements.suffix(Bounds.forwardedAddressesMax).map { pairs in
                 let mine = pairs.filter { $0.name == "for" }
                 return mine.count == 1 ? address(mine[0].value[...]) : nil
             }
-        }
+        }.suffix(Bounds.forwardedAddressesMax)
     }
 
     /// The address of `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:80`.

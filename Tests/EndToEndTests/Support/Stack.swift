@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import Network
+import PrometheusText
 
 /// A relay and a simulated APNs, as processes of their own, over real TLS and HTTP/2.
 final class Stack: Sendable {
@@ -87,6 +88,13 @@ final class Stack: Sendable {
     /// Talks to the admin listener of the relay that runs now.
     var admin: HTTPClient {
         get async throws { HTTPClient(endpoint: try await Self.endpoint("admin", relay), loop: loop) }
+    }
+
+    /// What Prometheus would read now.
+    func metrics() async throws -> PrometheusText {
+        let answer = try await admin.get("/metrics")
+        guard answer.status == 200 else { throw Program.Failure(description: "metrics: \(answer.text)") }
+        return try PrometheusText(answer.text)
     }
 
     private static func endpoint(_ field: String, _ relay: Program) async throws -> Endpoint {

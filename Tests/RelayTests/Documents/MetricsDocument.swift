@@ -27,9 +27,10 @@ enum MetricsDocument {
 
             curl http://127.0.0.1:8788/metrics
 
-        - `RELAY_ADMIN_LISTEN` says where: 127.0.0.1:8788 by default, `off` for nowhere. It is never on the public listener, has no TLS and asks
-          for no password, so keep it where only your Prometheus can come: this machine, or a network of their own.
-        - **In a container** 127.0.0.1 is the container's own, so nobody gets there from outside. To be scraped, set
+        - `RELAY_ADMIN_LISTEN` says where: 127.0.0.1:8788 by default, `off` for nowhere. It is never on the public listener and has no
+          TLS, so keep it where only your Prometheus can reach it: this machine, or a network of their own. With `RELAY_ADMIN_TOKEN` set,
+          clients must send it as a bearer token. Requests under a domain name are refused unless `RELAY_ADMIN_HOSTS` lists it.
+                - **In a container** 127.0.0.1 is the container's own, so nobody gets there from outside. To be scraped, set
           `RELAY_ADMIN_LISTEN=0.0.0.0:8788` (in `.env` for the compose files), put Prometheus into the same network, and publish no port for it.
         - `/health` and `/ready` are there too, as on the public listener.
         - [deploy/prometheus](../deploy/prometheus) has a scrape configuration and alert rules; [ALERTS.md](ALERTS.md) tells what to do about each.

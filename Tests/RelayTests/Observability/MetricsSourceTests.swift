@@ -29,9 +29,12 @@ struct MetricsSourceTests {
     func connections() async throws {
         try await RelayFixture.with { relay in
             let ledger = ledger()
-            #expect(ledger.admit(nil) && !ledger.admit(nil) && !ledger.admit(nil))
+            #expect(ledger.admit(nil, bytes: 7) == .admitted)
+            for _ in 0..<2 { ledger.noteRefused() }
+            ledger.noteEvicted()
             let snapshot = try #require(await source(of: relay, ledger).snapshot())
-            #expect(snapshot.connections == 1)
+            #expect(snapshot.connections == 1 && snapshot.connectionMemoryBytes == 7)
+            #expect(snapshot.connectionsEvicted == 1)
             let limits = snapshot.loops.counts.limitSamples
             #expect(limits.first { $0.labels == ["connections"] }?.value == .integer(2))
             #expect(snapshot.readiness.isReady)

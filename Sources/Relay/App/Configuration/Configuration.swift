@@ -123,9 +123,11 @@ struct ServerConfiguration: Sendable {
     var port: UInt16
     var host: String
     var adminListen: ListenAddress
+    var adminAccess: AdminGuard
     var loops: Int?
     var connectionsMax: Int
     var connectionsPerAddressMax: Int
+    var connectionsMemoryMiB: Int
     var trustedProxies: TrustedProxies
     var headDeadline: Duration
     var bodyDeadline: Duration
@@ -138,9 +140,13 @@ struct ServerConfiguration: Sendable {
         port = UInt16(reader.read(Settings.port))
         host = reader.read(Settings.host)
         adminListen = reader.read(Settings.adminListen)
+        adminAccess = AdminGuard(
+            hosts: Set((reader.read(Settings.adminHosts) ?? []).map(AdminGuard.name(in:))),
+            token: reader.read(Settings.adminToken))
         loops = reader.read(Settings.loops)
         connectionsMax = reader.read(Settings.connectionsMax)
         connectionsPerAddressMax = reader.read(Settings.connectionsPerAddressMax)
+        connectionsMemoryMiB = reader.read(Settings.connectionsMemory)
         trustedProxies = TrustedProxies(reader.read(Settings.trustedProxies) ?? [])
         headDeadline = reader.read(Settings.headDeadline)
         bodyDeadline = reader.read(Settings.bodyDeadline)

@@ -10,6 +10,8 @@ struct InspectionConfiguration: Sendable {
     var secret: Secret?
     /// Where a relay that runs can be asked; `off` for commands that ask none.
     var admin: ListenAddress
+    /// What such a relay wants as its bearer token.
+    var adminToken: Secret?
 
     /// Reads the settings of a command; see ``ServeConfiguration``.
     init(_ sources: SettingSources, user: SettingUser) throws(ConfigurationProblems) {
@@ -21,6 +23,7 @@ struct InspectionConfiguration: Sendable {
         hasher = SecretHasher(&reader)
         secret = reader.read(Settings.secret)
         admin = user == .revoke ? reader.read(Settings.adminListen) : .off
+        adminToken = user == .revoke ? reader.read(Settings.adminToken) : nil
         reader.noteUnknownNames()
         guard reader.problems.isEmpty else { throw ConfigurationProblems(reader.problems, user: user) }
     }

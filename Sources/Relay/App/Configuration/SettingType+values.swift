@@ -132,6 +132,37 @@ extension SettingType where Value == Secret {
         render: { _ in "" })
 }
 
+extension SettingType where Value == Secret {
+    /// A bearer token (RFC 6750, section 2.1).
+    static let adminToken = SettingType(
+        accepts: "16 to 512 printable ASCII characters without spaces",
+        parse: { text in
+            (16...512).contains(text.utf8.count) && text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+                ? .success(Secret(text)) : .failure(.notAccepted)
+        },
+        render: { _ in "" })
+}
+
+extension SettingType where Value == [String] {
+    /// Domain names, separated by commas.
+    static let hostNames = SettingType(
+        accepts: "domain names separated by commas",
+        parse: { text in
+            let names = text.split(separator: ",", omittingEmptySubsequences: false).map {
+                $0.drop { $0 == " " }.prefix { $0 != " " }
+            }
+            let isPlain = names.allSatisfy { name in
+                !name.isEmpty
+                    && name.utf8.allSatisfy {
+                        (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
+                            || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".")
+                    }
+            }
+            return isPlain ? .success(names.map(String.init)) : .failure(.notAccepted)
+        },
+        render: { $0.joined(separator: ",") })
+}
+
 extension SecretHasher {
     /// The hasher that the settings describe; each pepper was checked when it was read.
     init(_ reader: inout SettingReader) {

@@ -4,9 +4,10 @@
 enum Settings {
     /// The whole table, chapter by chapter, in the order in which it is documented.
     static let table: [SettingRow] = [
-        port.row, host.row, adminListen.row, loops.row, connectionsMax.row, connectionsPerAddressMax.row,
-        headDeadline.row,
-        bodyDeadline.row, idleTimeout.row, shutdownDeadline.row,
+        port.row, host.row, adminListen.row, adminHosts.row, adminToken.row, loops.row, connectionsMax.row,
+        connectionsPerAddressMax.row, connectionsMemory.row, headDeadline.row, bodyDeadline.row,
+        idleTimeout.row,
+        shutdownDeadline.row,
         tlsCertFile.row, tlsKeyFile.row, tlsHandshakeDeadline.row,
         databaseURL.row, databaseConnections.row, databaseTimeout.row, databaseStartDeadline.row,
         copyFrom.row, copyTo.row, copyMerge.row,
@@ -42,16 +43,32 @@ enum Settings {
         "Where Prometheus finds /metrics; docs/METRICS.md. relay revoke asks there, too. Whoever reaches it sees counts of every app, so keep it from "
             + "strangers. Relays on one machine need a port each; port 0 takes any free one. "
             + "If the default is in use, the relay logs a warning and starts without it.")
+    static let adminHosts = Setting(
+        "RELAY_ADMIN_HOSTS", .server, optional: .hostNames,
+        unset: "localhost, IP addresses, names without a dot",
+        "Domain names under which the admin listener is asked, separated by commas. It refuses other domains, so that no "
+            + "web page can read it by DNS rebinding.")
+    static let adminToken = Setting(
+        "RELAY_ADMIN_TOKEN", .server, optional: .adminToken, unset: "the admin listener asks for none",
+        secret: true,
+        users: [.serve, .revoke],
+        "The bearer token for /metrics and relay revoke on the admin listener; /health and /ready need none.")
     static let loops = Setting(
         "RELAY_LOOPS", .server, optional: .integer(1...64), unset: "one per core, at most 8",
         "Event loops. Each is a thread with its own listener and its own connections to APNs.")
     static let connectionsMax = Setting(
         "RELAY_CONNECTIONS_MAX", .server, .integer(1...1_000_000), default: 16_384,
-        "Open client connections in all. Further ones are answered 503 and closed.")
+        "Open client connections. When the server is full, a new connection replaces the one that has been idle the longest."
+    )
     static let connectionsPerAddressMax = Setting(
         "RELAY_CONNECTIONS_PER_ADDRESS_MAX", .server, .integer(1...1_000_000), default: 1024,
-        "Open client connections from one address (an IPv6 /64 counts as one). Trusted proxies have no such cap."
-    )
+        "Open client connections from one address (an IPv6 /64 counts as one, a /48 as four). Further ones are answered 503. "
+            + "Once half of RELAY_CONNECTIONS_MAX is in use the limit falls, down to 16 when the server is full. Trusted proxies "
+            + "have no such limit.")
+    static let connectionsMemory = Setting(
+        "RELAY_CONNECTIONS_MEMORY_MIB", .server, .integer(1...1_048_576), default: 256,
+        "Memory for all client connections, in MiB. Beyond it, connections that hold unfinished requests or unread answers are "
+            + "closed, then idle ones.")
     static let headDeadline = Setting(
         "RELAY_HEAD_DEADLINE", .server, .duration(.milliseconds(100)...(.seconds(600))),
         default: .seconds(10),

@@ -102,7 +102,7 @@ private struct RevokeTask: Sendable {
             )
             return .unavailable
         }
-        switch await RunningRelay.revoke(secret, at: address) {
+        switch await RunningRelay.revoke(secret, at: address, token: configuration.adminToken) {
         case .success(let removed):
             return done(removed)
         case .failure(let fault):

@@ -63,6 +63,18 @@ enum Metrics {
             $0.connectionsMax
         },
         Metric(
+            "relay_http_connections_evicted_total", .counter,
+            "Client connections that were closed to make room for others."
+        ) { Int(clamping: $0.connectionsEvicted) },
+        Metric(
+            "relay_http_connections_memory_bytes", .gauge,
+            "Estimated memory of client connections, with what they hold of requests and answers."
+        ) { $0.connectionMemoryBytes },
+        Metric(
+            "relay_http_connections_memory_max_bytes", .gauge,
+            "Memory that client connections may take."
+        ) { $0.connectionMemoryBytesMax },
+        Metric(
             "relay_limits_hit_total", .counter, labels: ["limit"],
             "What was refused because there was too much of it, by limit."
         ) { $0.loops.counts.limitSamples },

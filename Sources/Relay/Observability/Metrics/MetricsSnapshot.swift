@@ -8,6 +8,9 @@ struct MetricsSnapshot: Sendable {
     var pushesInFlightMax = 0
     var connections = 0
     var connectionsMax = 0
+    var connectionsEvicted: UInt64 = 0
+    var connectionMemoryBytes = 0
+    var connectionMemoryBytesMax = 0
     var queue = PushQueue.Figures()
     var queueMax = 0
     var deliveryLog = DeliveryLog.Figures()

@@ -1,0 +1,18 @@
+"""Requests ahead of their answers on many connections, of which no answer is read."""
+
+from suite.case import Case, addresses
+from suite.crowd import Crowd
+
+CASE = Case("requests ahead, answers unread, 1,000 connections", longest_ms=1_000, growth_mib=64)
+REQUESTS = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n" * 400
+
+
+def attack(target, seconds):
+    def writable(connection):
+        offset = connection.state or 0
+        connection.state = (offset + connection.send(REQUESTS[offset:])) % len(REQUESTS)
+        return True
+
+    crowd = Crowd(target, 1_000, addresses(4), writable=writable, receive_buffer=4096)
+    crowd.run(seconds)
+    return f"{crowd.made:,} connections"
