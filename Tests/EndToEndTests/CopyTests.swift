@@ -184,6 +184,7 @@ struct CopyTests {
             }
             writer.cancel()
             #expect(try await writer.value > 0)
+            try await Self.unregister(stack, token(3))
             #expect(try await stack.relay.stop() == 0)
             let last = try await copy(source, target)
             #expect(last.status == 0, "\(last.output)")
@@ -198,16 +199,18 @@ struct CopyTests {
     private static func write(_ stack: Stack) async throws -> Int {
         var rounds = 0
         while !Task.isCancelled {
-            let other: JSON.Value = [
-                "secret": .string(secret), "deviceToken": .string(token(2 + rounds % 2)),
-            ]
-            let body = String(decoding: other.encoded(), as: UTF8.self)
-            guard try await stack.http.post("/v1/device/unregister", body).status == 200 else { break }
+            try await unregister(stack, token(2 + rounds % 2))
             _ = try await stack.event(secret, ["eventID": .string("event \(rounds)")])
             try await stack.register(secret, token(2 + rounds % 2))
             rounds += 1
         }
         return rounds
+    }
+
+    private static func unregister(_ stack: Stack, _ token: String) async throws {
+        let body: JSON.Value = ["secret": .string(secret), "deviceToken": .string(token)]
+        let text = String(decoding: body.encoded(), as: UTF8.self)
+        #expect(try await stack.http.post("/v1/device/unregister", text).status == 200)
     }
 
     // MARK: A copy that fails
