@@ -89,8 +89,8 @@ enum Bounds {
     static let retryPollInterval: Duration = .seconds(5)
     /// Between two looks at the queue, so that what becomes due together is claimed together.
     static let retryLookPause: Duration = .milliseconds(20)
-    /// Ends of stored pushes that wait to be written, each of less than a kilobyte; further ones are lost, and those
-    /// pushes are sent again.
+    /// Ends of stored pushes that wait to be written, each of about a kilobyte; further ones are lost, and those pushes
+    /// are sent again.
     static let settlementsWaitingMax = 50_000
     /// Ends that are not written yet beyond which no stored push is claimed, so that no lease runs out before its push's
     /// end is written.
@@ -105,8 +105,8 @@ enum Bounds {
     static let settlementsRetryDelayMax: Duration = .seconds(2)
     /// Attempts to write a batch of ends when the process is ending.
     static let settlementsAttemptsAtEnd = 3
-    /// Timeouts since the last success after which ends are written without their rows in the delivery log: when a full
-    /// batch has been halved down to one end, and that took too long as well.
+    /// Timeouts, since ends were last written with their rows in the delivery log, after which a batch that takes too long
+    /// is written without them: more than it takes to halve a full batch down to one end.
     static let settlementsLoggedTimeoutsMax = 10
     /// Refusals in a row after which the database counts as refusing every end: enough to find one end among a full batch.
     static let settlementsRefusedInRowMax = 16

@@ -158,26 +158,15 @@ struct UnwrittenEnds {
     /// A batch was not written.
     ///
     /// One that failed for a lasting reason is tried without the log, and then in halves until what is refused stands
-    /// alone. One that took too long is tried in halves, and without the log in the end, which somebody else may have
-    /// locked. Every other failure is waited for.
+    /// alone. One that took too long is tried in halves, and then without the log: somebody may have locked the log or
+    /// one of the rows. Every other failure is waited for.
     mutating func failed(_ batch: Batch, _ error: StorageError, isEnding: Bool) -> Step {
         let batch = Batch(ends: takeBack(batch), isLogged: batch.isLogged)
         guard error.isTransient else {
             refuse(batch)
             return .goOn
         }
-        if case .timeout = error {
-            timeouts += 1
-            if batch.isLogged, timeouts >= Bounds.settlementsLoggedTimeoutsMax {
-                putBack(batch.ends, isLogged: false)
-                return .goOn
-            }
-            if batch.ends.count > 1 {
-                batchMax = batch.ends.count / 2
-                putBack(batch.ends, isLogged: batch.isLogged)
-                return .goOn
-            }
-        }
+        if case .timeout = error, !tookTooLong(batch) { return .goOn }
         failures += 1
         if isEnding { failuresAtEnd += 1 }
         guard failuresAtEnd <= Bounds.settlementsAttemptsAtEnd else {
@@ -200,6 +189,23 @@ struct UnwrittenEnds {
         guard !holds.isEmpty else { return batch.ends }
         defer { holds = [:] }
         return batch.ends.map { end in holds[end.settlement.id]?.applied(to: end) ?? end }
+    }
+
+    /// Puts a batch that took too long back, or aside; true when nothing is left but to wait.
+    private mutating func tookTooLong(_ batch: Batch) -> Bool {
+        timeouts += 1
+        let isAlone = batch.ends.count == 1
+        if batch.isLogged, isAlone || timeouts >= Bounds.settlementsLoggedTimeoutsMax {
+            putBack(batch.ends, isLogged: false)
+        } else if !isAlone {
+            batchMax = batch.ends.count / 2
+            putBack(batch.ends, isLogged: batch.isLogged)
+        } else if case .over = batch.ends[0].settlement.end {
+            setAside(batch.ends)
+        } else {
+            return true
+        }
+        return false
     }
 
     private mutating func refuse(_ batch: Batch) {

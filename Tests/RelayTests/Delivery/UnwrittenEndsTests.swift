@@ -96,6 +96,26 @@ struct UnwrittenEndsTests {
         #expect(write(ends) { _ in nil }.sizes == [1])
     }
 
+    @Test("An end whose row somebody has locked keeps no other from being written")
+    func lockedRow() throws {
+        let ends = ends(300)
+        let written = write(ends) { batch in
+            batch.ends.contains { $0.settlement.id == "push 77" } ? Self.slow : nil
+        }
+        #expect(ends.count == 1 && ends.refusedCount == 1)
+        #expect(written.sizes.count < 30, "\(written.sizes)")
+        // One that is to be sent again isn't set aside.
+        let other = Ends()
+        #expect(other.add(end(0, again: true)))
+        var steps: [UnwrittenEnds.Step] = []
+        for _ in 0..<3 {
+            let batch = try #require(other.next())
+            steps.append(other.failed(batch, Self.slow, isEnding: false))
+        }
+        #expect(steps == [.goOn, .wait(.milliseconds(250)), .wait(.milliseconds(500))])
+        #expect(other.count == 1 && other.refusedCount == 0)
+    }
+
     @Test("Waits grow while the database is away, up to a bound; the ends stay together and with the log")
     func away() {
         let ends = ends(10)
