@@ -26,31 +26,33 @@ struct Upkeep: Sendable {
 
     /// One round in small steps.
     ///
-    /// A storage error ends it; the next round begins anew.
+    /// A storage error ends it for that table; the next round begins anew.
     func round() async throws {
         let now = clock.now
         let oldest = now - retention.inMilliseconds
-        do throws(StorageError) {
-            let rows = try await removeAll { limit throws(StorageError) in
-                try await storage.pruneDeliveries(before: oldest, limit: limit)
-            }
-            let receipts = try await removeAll { limit throws(StorageError) in
-                try await storage.pruneReceipts(at: now, limit: limit)
-            }
-            if rows + receipts > 0 {
-                log(.debug, "upkeep", [.count("deliveries", rows), .count("receipts", receipts)])
-            }
-        } catch {
-            log(.warning, "upkeep.failed", [.storageError(error)])
+        let rows = await removeAll("delivery_log") { limit throws(StorageError) in
+            try await storage.pruneDeliveries(before: oldest, limit: limit)
+        }
+        let receipts = await removeAll("event_receipt") { limit throws(StorageError) in
+            try await storage.pruneReceipts(at: now, limit: limit)
+        }
+        if rows + receipts > 0 {
+            log(.debug, "upkeep", [.count("deliveries", rows), .count("receipts", receipts)])
         }
     }
 
     private func removeAll(
-        _ step: (Int) async throws(StorageError) -> Int
-    ) async throws(StorageError) -> Int {
+        _ table: String, _ step: (Int) async throws(StorageError) -> Int
+    ) async -> Int {
         var sum = 0
         while true {
-            let count = try await step(Bounds.upkeepRowsPerStep)
+            let count: Int
+            do throws(StorageError) {
+                count = try await step(Bounds.upkeepRowsPerStep)
+            } catch {
+                log(.warning, "upkeep.failed", [.note("table", table), .storageError(error)])
+                return sum
+            }
             sum += count
             guard count == Bounds.upkeepRowsPerStep, (try? await pause(Bounds.upkeepPause)) != nil else {
                 return sum

@@ -168,7 +168,9 @@ final class RetryWorker {
         _ claimed: [ClaimedPush], _ lease: PushLease, _ claimedAt: EpochMilliseconds,
         _ heldSince: MonotonicTime, isAll: Bool
     ) {
-        let taken = claimed.map { push in
+        // One whose end could not be written came back with its lease's end.
+        let open = claimed.filter { !queue.isOver($0.push, owner: lease.owner) }
+        let taken = open.map { push in
             Waiting(
                 claimed: push, lease: lease, claimedAt: claimedAt, heldSince: heldSince,
                 place: place(of: push))
