@@ -48,23 +48,6 @@ package struct PendingPush: Hashable, Sendable {
         self.expiresAt = expiresAt
     }
 
-    /// The same push for a device under another hash of its secret.
-    package func moved(to secretHash: SecretHash, for deviceID: String) -> PendingPush {
-        copy(secretHash: secretHash, deviceID: deviceID, dueAt: dueAt)
-    }
-
-    /// The same push, due at another time.
-    func due(at time: EpochMilliseconds) -> PendingPush {
-        copy(secretHash: secretHash, deviceID: deviceID, dueAt: time)
-    }
-
-    private func copy(secretHash: SecretHash, deviceID: String, dueAt: EpochMilliseconds) -> PendingPush {
-        PendingPush(
-            id: id, secretHash: secretHash, deviceID: deviceID, eventType: eventType, sessionID: sessionID,
-            payload: payload, pushType: pushType, priority: priority, collapseID: collapseID,
-            attempts: attempts, dueAt: dueAt, createdAt: createdAt, expiresAt: expiresAt)
-    }
-
     /// Refuses what can't be stored as it is; every driver calls it first.
     package func validate() throws(StorageError) {
         try StorageText.check(id, field: "id", bytes: StorageLimits.idBytes)
@@ -151,7 +134,7 @@ package struct Settlement: Hashable, Sendable {
         self.end = end
     }
 
-    /// Refuses a log row that can't be stored as it is; every driver that is to write it calls this first.
+    /// Refuses what can't be stored as it is; every driver calls it first.
     package func validate() throws(StorageError) {
         if case .over(let delivery) = end { try delivery.validate() }
     }

@@ -10,7 +10,7 @@
 /// nothing is changed. Empty texts are texts. What another program left in an adopted row is read as well as it can be,
 /// row by row: an unknown environment counts as production.
 ///
-/// **Atomicity**: a call that throws has changed nothing, save that after `unconfirmed` it isn't known.
+/// **Atomicity**: a call that throws has changed nothing, save that after `unavailable` or `timeout` it may not be known.
 /// When a changing call has returned, its change survives the death of the process and of the machine.
 /// A call that begins after another has returned sees what that one changed.
 ///
@@ -28,9 +28,8 @@ package protocol Storage: Sendable {
 
     /// Removes a device from a secret, and ends the pushes that wait for it; false when it wasn't there, which is no error.
     ///
-    /// Each of those has its end in the delivery log (`Delivery.deviceRemoved`), made at `now`, in the same transaction. If
-    /// the log can't be written, they end without rows: a full log must not keep a device registered. A push that somebody
-    /// holds stays until they end it, or is given out without a device when the lease has run out.
+    /// Each of those has its end in the delivery log (`Delivery.deviceRemoved`), made at `now`, in the same transaction. A
+    /// push that somebody holds stays until they end it, or is given out without a device when the lease has run out.
     func unregister(
         token: String, under key: SecretKey, at now: EpochMilliseconds
     ) async throws(StorageError) -> Bool
@@ -40,7 +39,6 @@ package protocol Storage: Sendable {
 
     /// Moves a secret's devices and waiting pushes from its legacy hashes to the primary; false when there were none.
     ///
-    /// Where a token has rows under several hashes one stays, and the pushes that wait for the others wait for it.
     /// A worker that holds one of the pushes finds it gone (`settle`). The log and receipts stay: they end by themselves.
     func rehash(_ key: SecretKey) async throws(StorageError) -> Bool
 
@@ -61,10 +59,7 @@ package protocol Storage: Sendable {
     ) async throws(StorageError) -> Bool
 
     /// Appends to the delivery log: all rows or none.
-    ///
-    /// Throws `unconfirmed` when the rows may be there. The caller may then call again with `isRepeated`: a row whose time
-    /// and id are there already stays as it is.
-    func append(_ deliveries: [Delivery], isRepeated: Bool) async throws(StorageError)
+    func append(_ deliveries: [Delivery]) async throws(StorageError)
 
     /// The secret's delivery log, newest first (by `createdAt`, then `id`, both falling), at most `limit` rows.
     ///
@@ -103,12 +98,9 @@ package protocol Storage: Sendable {
     /// All of it is one transaction. `limitPerSecret` counts the waiting pushes of a secret, those of this call included.
     /// With a lease the pushes are the caller's own for that time, as if it had claimed them: for those that are being
     /// sent at this moment, whose rows are needed only if the process dies. An id that is stored already is left
-    /// as it is and counts as queued, whatever the limit.
-    ///
-    /// Throws `unconfirmed` when the pushes may be stored. The caller may then call again with `isRepeated`: a push that
-    /// was stored by the first call and has ended since, as the delivery log says, isn't stored again and counts as queued.
+    /// as it is and counts as queued.
     func enqueue(
-        _ pushes: [PendingPush], lease: PushLease?, limitPerSecret: Int, isRepeated: Bool
+        _ pushes: [PendingPush], lease: PushLease?, limitPerSecret: Int
     ) async throws(StorageError) -> [EnqueueResult]
 
     /// Takes pushes that are due at `now`, at most `limit`, each with its device as it is registered now.
@@ -126,9 +118,7 @@ package protocol Storage: Sendable {
     ///
     /// False, with nothing changed and nothing logged, when the push isn't held by that owner any more: its lease ran
     /// out and another caller took it, its secret was revoked, or the secret's rows moved under the pepper.
-    ///
-    /// - Parameter logging: Whether ends are written to the delivery log too; false is for a log that can't be written.
-    func settle(_ settlements: [Settlement], logging: Bool) async throws(StorageError) -> [Bool]
+    func settle(_ settlements: [Settlement]) async throws(StorageError) -> [Bool]
 
     /// When the next push is due or the next lease runs out; nil when no push waits.
     func nextPushDue() async throws(StorageError) -> EpochMilliseconds?
@@ -184,23 +174,6 @@ package protocol Storage: Sendable {
 }
 
 extension Storage {
-    /// Appends to the delivery log, for the first time.
-    package func append(_ deliveries: [Delivery]) async throws(StorageError) {
-        try await append(deliveries, isRepeated: false)
-    }
-
-    /// Ends the callers' holds on pushes, with their rows in the delivery log.
-    package func settle(_ settlements: [Settlement]) async throws(StorageError) -> [Bool] {
-        try await settle(settlements, logging: true)
-    }
-
-    /// Stores pushes to be sent later, for the first time.
-    package func enqueue(
-        _ pushes: [PendingPush], lease: PushLease?, limitPerSecret: Int
-    ) async throws(StorageError) -> [EnqueueResult] {
-        try await enqueue(pushes, lease: lease, limitPerSecret: limitPerSecret, isRepeated: false)
-    }
-
     /// The newest delivery to each of a secret's devices, newest first; none for a device that had none among the
     /// secret's newest `StorageLimits.lastDeliveriesWindow`.
     ///

@@ -3,12 +3,10 @@
 /// `description` is a sentence that may be sent to a caller: it holds no SQL, path, host, secret or token.
 /// `logDetail` is what the log keeps: the database's own words, never a secret, a token or a password.
 package enum StorageError: Error, Hashable, Sendable {
-    /// The database could not be reached or asked; nothing was changed.
+    /// The database could not be reached or asked; nothing was changed, or it is not known whether it was.
     case unavailable(logDetail: String)
-    /// The database did not answer, or a lock in it was not free, within its time; nothing was changed.
+    /// The database did not answer, or a lock in it was not free, within its time.
     case timeout(logDetail: String)
-    /// The connection ended, or time was up, before the database confirmed a change: it may have been made.
-    case unconfirmed(logDetail: String)
     /// The database refuses this program: its user, its password, the database's name, a certificate. Nothing but a
     /// change of the configuration helps.
     case refused(logDetail: String)
@@ -38,9 +36,8 @@ package enum StorageError: Error, Hashable, Sendable {
     /// The database's own words for the log; equal to `description` where there is nothing to add.
     package var logDetail: String {
         switch self {
-        case .unavailable(let detail), .timeout(let detail), .unconfirmed(let detail), .refused(let detail),
-            .full(let detail), .readOnly(let detail), .inUse(let detail), .corrupt(let detail),
-            .foreignDatabase(let detail),
+        case .unavailable(let detail), .timeout(let detail), .refused(let detail), .full(let detail),
+            .readOnly(let detail), .inUse(let detail), .corrupt(let detail), .foreignDatabase(let detail),
             .internalFault(let detail):
             "\(description) (\(detail))"
         case .schemaTooNew, .schemaTooOld, .unfinishedCopy, .invalidValue, .closed:
@@ -51,20 +48,10 @@ package enum StorageError: Error, Hashable, Sendable {
     /// Whether the same call may succeed a little later without anybody's help.
     package var isTransient: Bool {
         switch self {
-        case .unavailable, .timeout, .unconfirmed: true
+        case .unavailable, .timeout: true
         case .refused, .full, .readOnly, .inUse, .corrupt, .schemaTooNew, .schemaTooOld,
             .foreignDatabase, .unfinishedCopy, .invalidValue, .closed, .internalFault:
             false
-        }
-    }
-
-    /// Whether the same call may succeed later, if only because an operator made room or gave back a right.
-    package var canBeCured: Bool {
-        switch self {
-        case .invalidValue, .closed: false
-        case .unavailable, .timeout, .unconfirmed, .refused, .full, .readOnly, .inUse, .corrupt,
-            .schemaTooNew, .schemaTooOld, .foreignDatabase, .unfinishedCopy, .internalFault:
-            true
         }
     }
 }
@@ -75,7 +62,6 @@ extension StorageError: CustomStringConvertible {
         switch self {
         case .unavailable: "The database is unavailable."
         case .timeout: "The database did not answer in time."
-        case .unconfirmed: "The database did not confirm the change; it may have been made."
         case .refused: "The database refuses the relay."
         case .full: "The database has no room left."
         case .readOnly: "The database is open for reading only."

@@ -112,7 +112,6 @@ struct DeliveryWrites {
 
     private let insert: SQLiteStatement
     private let insertMany: SQLiteStatement
-    private let insertUnlessPresent: SQLiteStatement
     private let deleteOld: SQLiteStatement
 
     init(_ connection: SQLiteConnection) throws(StorageError) {
@@ -122,7 +121,6 @@ struct DeliveryWrites {
         insertMany = try connection.prepare(
             Self.insertion("INSERT OR FAIL", rows: Self.rowsPerStatement),
             textBytes: Self.rowsPerStatement * Self.textBytesPerRow)
-        insertUnlessPresent = try connection.prepare(Self.insertion("INSERT OR IGNORE"))
         deleteOld = try connection.prepare(
             """
             DELETE FROM delivery_log WHERE (created_at, id) IN
@@ -130,11 +128,7 @@ struct DeliveryWrites {
             """)
     }
 
-    func append(_ deliveries: [Delivery], isRepeated: Bool) throws(StorageError) {
-        guard !isRepeated else {
-            for delivery in deliveries { try insertUnlessPresent.execute { $0.delivery(delivery) } }
-            return
-        }
+    func append(_ deliveries: [Delivery]) throws(StorageError) {
         // In the table's order each row goes behind the one before it, where SQLite need not look for its place.
         var rest = deliveries.inTableOrder[...]
         while !rest.isEmpty {

@@ -65,7 +65,6 @@ struct DeviceWrites {
     private let deleteToken: SQLiteStatement
     private let updateEnvironment: SQLiteStatement
     private let deleteStale: SQLiteStatement
-    private let redirectPending: SQLiteStatement
     private let movePending: SQLiteStatement
     private let logPending: SQLiteStatement
     private let dropPending: SQLiteStatement
@@ -101,15 +100,6 @@ struct DeviceWrites {
         )
         deleteStale = try connection.prepare(
             "DELETE FROM device_registration WHERE secret_hash = ? AND id = ? AND updated_at <= ?")
-        redirectPending = try connection.prepare(
-            """
-            UPDATE pending_push SET device_id = kept.id
-            FROM device_registration AS dropped
-            JOIN device_registration AS kept
-                ON kept.secret_hash = ? AND kept.device_token = dropped.device_token
-            WHERE pending_push.secret_hash = ? AND dropped.secret_hash = pending_push.secret_hash
-                AND dropped.id = pending_push.device_id
-            """)
         movePending = try connection.prepare("UPDATE pending_push SET secret_hash = ? WHERE secret_hash = ?")
         // What somebody holds is left for them to end: it may be on its way.
         let waiting = "FROM pending_push WHERE secret_hash = ? AND device_id = ? AND lease_owner IS NULL"
@@ -153,7 +143,7 @@ struct DeviceWrites {
     }
 
     func unregister(
-        _ token: String, _ key: SecretKey, at now: EpochMilliseconds, logging: Bool
+        _ token: String, _ key: SecretKey, at now: EpochMilliseconds
     ) throws(StorageError) -> Bool {
         var deleted: [(hash: SecretHash, id: String)] = []
         try deleteToken.query {
@@ -162,19 +152,17 @@ struct DeviceWrites {
         } row: { row throws(StorageError) in
             deleted.append((try row.secretHash(0), try row.text(1)))
         }
-        for device in deleted { try endPushes(for: device.id, device.hash, at: now, logging: logging) }
+        for device in deleted { try endPushes(for: device.id, device.hash, at: now) }
         return !deleted.isEmpty
     }
 
     private func endPushes(
-        for device: String, _ hash: SecretHash, at now: EpochMilliseconds, logging: Bool
+        for device: String, _ hash: SecretHash, at now: EpochMilliseconds
     ) throws(StorageError) {
-        if logging {
-            try logPending.execute {
-                $0.integer(now)
-                $0.hash(hash)
-                $0.text(device)
-            }
+        try logPending.execute {
+            $0.integer(now)
+            $0.hash(hash)
+            $0.text(device)
         }
         try dropPending.execute {
             $0.hash(hash)
@@ -192,7 +180,7 @@ struct DeviceWrites {
     }
 
     func remove(
-        _ device: Device, notUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds, logging: Bool
+        _ device: Device, notUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds
     ) throws(StorageError) -> Bool {
         let removed = try deleteStale.execute {
             $0.hash(device.secretHash)
@@ -200,7 +188,7 @@ struct DeviceWrites {
             $0.integer(time)
         }
         guard removed > 0 else { return false }
-        try endPushes(for: device.id, device.secretHash, at: now, logging: logging)
+        try endPushes(for: device.id, device.secretHash, at: now)
         return true
     }
 
@@ -210,11 +198,6 @@ struct DeviceWrites {
         var moved = 0
         for legacy in key.legacy {
             moved += try adoptLegacy.execute {
-                $0.hash(key.primary)
-                $0.hash(legacy)
-            }
-            // What is left are second rows of tokens.
-            try redirectPending.execute {
                 $0.hash(key.primary)
                 $0.hash(legacy)
             }

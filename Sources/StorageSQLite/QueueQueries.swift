@@ -87,8 +87,6 @@ struct QueueWrites {
     private let postpone: SQLiteStatement
     private let setDue: SQLiteStatement
     private let log: SQLiteStatement
-    private let isWaiting: SQLiteStatement
-    private let hasEnded: SQLiteStatement
 
     init(_ connection: SQLiteConnection) throws(StorageError) {
         hasDevice = try connection.prepare(
@@ -124,22 +122,15 @@ struct QueueWrites {
         setDue = try connection.prepare(
             "UPDATE pending_push SET due_at = ? WHERE secret_hash = ? AND id = ? AND due_at = ?")
         log = try connection.prepare(DeliveryWrites.insertion("INSERT OR IGNORE"))
-        isWaiting = try connection.prepare("SELECT 1 FROM pending_push WHERE secret_hash = ? AND id = ?")
-        hasEnded = try connection.prepare(
-            "SELECT 1 FROM delivery_log WHERE secret_hash = ? AND created_at >= ? AND id = ?")
     }
 
     func enqueue(
-        _ pushes: [PendingPush], _ lease: PushLease?, limitPerSecret: Int, isRepeated: Bool
+        _ pushes: [PendingPush], _ lease: PushLease?, limitPerSecret: Int
     ) throws(StorageError) -> [EnqueueResult] {
         var waiting: [SecretHash: Int] = [:]
         var results: [EnqueueResult] = []
         results.reserveCapacity(pushes.count)
         for push in pushes {
-            if isRepeated, try hasEnded(push) {
-                results.append(.queued)
-                continue
-            }
             guard try isRegistered(push.deviceID, push.secretHash) else {
                 results.append(.deviceGone)
                 continue
@@ -148,7 +139,7 @@ struct QueueWrites {
             if waiting[push.secretHash] == nil { before = try countPushes(of: push.secretHash) }
             guard before < limitPerSecret else {
                 waiting[push.secretHash] = before
-                results.append(try isWaiting(push) ? .queued : .secretFull)
+                results.append(.secretFull)
                 continue
             }
             waiting[push.secretHash] = before + (try store(push, lease) ? 1 : 0)
@@ -174,14 +165,14 @@ struct QueueWrites {
         return claimed
     }
 
-    func settle(_ settlements: [Settlement], logging: Bool) throws(StorageError) -> [Bool] {
+    func settle(_ settlements: [Settlement]) throws(StorageError) -> [Bool] {
         var results: [Bool] = []
         results.reserveCapacity(settlements.count)
         for settlement in settlements {
             switch settlement.end {
             case .over(let delivery):
                 let wasHeld = try delete.execute { $0.held(settlement) } > 0
-                if wasHeld, logging { try log.execute { $0.delivery(delivery) } }
+                if wasHeld { try log.execute { $0.delivery(delivery) } }
                 results.append(wasHeld)
             case .again(let dueAt, let attempts):
                 let wasHeld = try postpone.execute {
@@ -219,29 +210,6 @@ struct QueueWrites {
         try hasDevice.query {
             $0.hash(secret)
             $0.text(device)
-        } row: { _ throws(StorageError) in
-            isThere = true
-        }
-        return isThere
-    }
-
-    private func isWaiting(_ push: PendingPush) throws(StorageError) -> Bool {
-        var isThere = false
-        try isWaiting.query {
-            $0.hash(push.secretHash)
-            $0.text(push.id)
-        } row: { _ throws(StorageError) in
-            isThere = true
-        }
-        return isThere
-    }
-
-    private func hasEnded(_ push: PendingPush) throws(StorageError) -> Bool {
-        var isThere = false
-        try hasEnded.query {
-            $0.hash(push.secretHash)
-            $0.integer(push.createdAt)
-            $0.text(push.id)
         } row: { _ throws(StorageError) in
             isThere = true
         }

@@ -9,10 +9,10 @@ package final class SQLiteStorage: Storage {
     /// The schema's steps that opening it applied; empty when it was current.
     package let appliedSteps: [SchemaStep]
 
-    let writer: SQLiteWriter?
+    private let writer: SQLiteWriter?
     private let readers: [SQLiteReader]
     /// Remembers nothing in a process that only reads: it doesn't see the changes.
-    let cache: Guarded<DeviceCache>
+    private let cache: Guarded<DeviceCache>
 
     private init(
         writer: SQLiteWriter?, readers: [SQLiteReader], appliedSteps: [SchemaStep], options: SQLiteOptions
@@ -102,7 +102,7 @@ package final class SQLiteStorage: Storage {
     /// How many changes wait for the writer.
     package var waitingChanges: Int { writer?.load ?? 0 }
 
-    func read<Output: Sendable>(
+    private func read<Output: Sendable>(
         _ body: @escaping @Sendable (SQLiteReader.Session) throws(StorageError) -> Output
     ) async throws(StorageError) -> Output {
         // The first idle reader, so that one that is warm is used again; when all are busy, the least busy.
@@ -115,23 +115,11 @@ package final class SQLiteStorage: Storage {
         return try await chosen.read(body)
     }
 
-    func write<Output: Sendable>(
+    private func write<Output: Sendable>(
         _ body: @escaping @Sendable (SQLiteWriter.Session) throws(StorageError) -> Output
     ) async throws(StorageError) -> Output {
         guard let writer else { throw .readOnly(logDetail: "opened for reading") }
         return try await writer.write(body)
-    }
-
-    /// Makes a change that adds to the delivery log, or makes it without that where the log can't be written.
-    private func writeLogging<Output: Sendable>(
-        _ body: @escaping @Sendable (SQLiteWriter.Session, _ logging: Bool) throws(StorageError) -> Output
-    ) async throws(StorageError) -> Output {
-        do throws(StorageError) {
-            return try await write { session throws(StorageError) in try body(session, true) }
-        } catch {
-            guard !error.isTransient, error.canBeCured else { throw error }
-            return try await write { session throws(StorageError) in try body(session, false) }
-        }
     }
 }
 
@@ -155,8 +143,8 @@ extension SQLiteStorage {
         token: String, under key: SecretKey, at now: EpochMilliseconds
     ) async throws(StorageError) -> Bool {
         defer { cache.withLock { $0.forget(key) } }
-        return try await writeLogging { session, logging throws(StorageError) in
-            try session.devices.unregister(token, key, at: now, logging: logging)
+        return try await write { session throws(StorageError) in
+            try session.devices.unregister(token, key, at: now)
         }
     }
 
@@ -191,8 +179,8 @@ extension SQLiteStorage {
         _ device: Device, ifNotUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds
     ) async throws(StorageError) -> Bool {
         defer { cache.withLock { $0.forget(device.secretHash) } }
-        return try await writeLogging { session, logging throws(StorageError) in
-            try session.devices.remove(device, notUpdatedAfter: time, at: now, logging: logging)
+        return try await write { session throws(StorageError) in
+            try session.devices.remove(device, notUpdatedAfter: time, at: now)
         }
     }
 }
@@ -201,11 +189,9 @@ extension SQLiteStorage {
 
 extension SQLiteStorage {
     /// As `Storage` says.
-    package func append(_ deliveries: [Delivery], isRepeated: Bool) async throws(StorageError) {
+    package func append(_ deliveries: [Delivery]) async throws(StorageError) {
         try deliveries.validate()
-        try await write { session throws(StorageError) in
-            try session.deliveries.append(deliveries, isRepeated: isRepeated)
-        }
+        try await write { session throws(StorageError) in try session.deliveries.append(deliveries) }
     }
 
     /// As `Storage` says.
@@ -252,6 +238,98 @@ extension SQLiteStorage {
     /// As `Storage` says.
     package func pruneReceipts(at now: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int {
         try await write { session throws(StorageError) in try session.receipts.prune(at: now, limit: limit) }
+    }
+}
+
+// MARK: - Pushes that wait
+
+extension SQLiteStorage {
+    /// As `Storage` says.
+    package func enqueue(
+        _ pushes: [PendingPush], lease: PushLease?, limitPerSecret: Int
+    ) async throws(StorageError) -> [EnqueueResult] {
+        for push in pushes { try push.validate() }
+        return try await write { session throws(StorageError) in
+            try session.queue.enqueue(pushes, lease, limitPerSecret: limitPerSecret)
+        }
+    }
+
+    /// As `Storage` says.
+    ///
+    /// A reader chooses, so that a long queue keeps no change waiting.
+    package func claimPushes(
+        dueAt now: EpochMilliseconds, lease: PushLease, limit: Int, scope: ClaimScope
+    ) async throws(StorageError) -> [ClaimedPush] {
+        guard writer != nil else { throw .readOnly(logDetail: "opened for reading") }
+        let chosen = try await read { session throws(StorageError) in
+            try session.queue.chosen(dueAt: now, limit: limit, scope)
+        }
+        guard !chosen.isEmpty else { return [] }
+        return try await write { session throws(StorageError) in try session.queue.claim(chosen, lease) }
+    }
+
+    /// As `Storage` says.
+    package func settle(_ settlements: [Settlement]) async throws(StorageError) -> [Bool] {
+        for settlement in settlements { try settlement.validate() }
+        return try await write { session throws(StorageError) in try session.queue.settle(settlements) }
+    }
+
+    /// As `Storage` says.
+    package func nextPushDue() async throws(StorageError) -> EpochMilliseconds? {
+        try await read { session throws(StorageError) in try session.queue.nextDue() }
+    }
+
+    /// As `Storage` says.
+    package func pushes(
+        dueAfter horizon: EpochMilliseconds, leased: Bool, limit: Int
+    ) async throws(StorageError) -> [DuePush] {
+        try await read { session throws(StorageError) in
+            try session.queue.pushes(dueAfter: horizon, leased: leased, limit: limit)
+        }
+    }
+
+    /// As `Storage` says.
+    package func setDue(_ pushes: [DuePush], to time: EpochMilliseconds) async throws(StorageError) -> Int {
+        guard !pushes.isEmpty else { return 0 }
+        return try await write { session throws(StorageError) in
+            try session.queue.setDue(pushes, to: time)
+        }
+    }
+
+    /// As `Storage` says.
+    package func countPushes(limit: Int) async throws(StorageError) -> Int {
+        try await read { session throws(StorageError) in try session.queue.count(limit: limit) }
+    }
+}
+
+// MARK: - All that a secret has, and all that is there
+
+extension SQLiteStorage {
+    /// As `Storage` says.
+    package func holdings(of key: SecretKey) async throws(StorageError) -> Holdings {
+        try await read { session throws(StorageError) in try session.counts.holdings(of: key) }
+    }
+
+    /// As `Storage` says.
+    package func revoke(_ key: SecretKey, limit: Int) async throws(StorageError) -> Holdings {
+        defer { cache.withLock { $0.forget(key) } }
+        return try await write { session throws(StorageError) in
+            try session.revoking.revoke(key, limit: limit)
+        }
+    }
+
+    /// As `Storage` says.
+    package func tally(
+        of hash: SecretHash?, from start: EpochMilliseconds, before end: EpochMilliseconds, limit: Int
+    ) async throws(StorageError) -> DeliveryTally {
+        try await read { session throws(StorageError) in
+            try session.deliveries.tally(of: hash, from: start, before: end, limit: limit)
+        }
+    }
+
+    /// As `Storage` says.
+    package func census(ofShare share: UInt8) async throws(StorageError) -> Census {
+        try await read { session throws(StorageError) in try session.counts.census(ofShare: share) }
     }
 }
 

@@ -4,8 +4,7 @@ internal import Storage
 /// The one connection that changes the database and checkpoints its log, on a thread of its own.
 ///
 /// Calls that wait together share one transaction and so one fsync; each runs in a savepoint, so that one that fails takes
-/// back its own changes only. A call that ends the transaction (on a full disk) is left out, and the others are run again.
-/// Nobody is answered before the commit.
+/// back its own changes only. Nobody is answered before the commit.
 actor SQLiteWriter {
     /// What its calls work with.
     struct Session {
@@ -114,46 +113,19 @@ actor SQLiteWriter {
         }
     }
 
-    /// Does all calls in as few transactions as possible, commits them and answers the calls.
+    /// Does all calls in one transaction, commits it and answers them.
     private func commit(_ batch: [any SQLiteCall<Session>], _ session: Session) {
         let began = Self.nanoseconds
-        defer { durations.withLock { $0.observe(nanoseconds: Self.nanoseconds &- began) } }
-        var mayMakeRoom = true
-        // What is left to do, the first of it last.
-        var left = [batch[...]]
-        while let calls = left.popLast() {
-            guard let failure = attempt(calls, session) else {
-                for call in calls { call.finish() }
-                continue
-            }
-            // On a full disk what the log holds may fit the database, and then the log's own room can be used again.
-            if case .full = failure.error, mayMakeRoom {
-                mayMakeRoom = false
-                if (try? session.connection.checkpoint()) != nil {
-                    left.append(calls)
-                    continue
-                }
-            }
-            // A smaller transaction may find room.
-            if failure.call == nil, case .full = failure.error, calls.count > 1 {
-                let middle = calls.startIndex + calls.count / 2
-                left += [calls[middle...], calls[..<middle]]
-                continue
-            }
-            guard let index = failure.call else {
-                for call in calls { call.fail(failure.error) }
-                continue
-            }
-            calls[index].fail(failure.error)
-            left += [calls[(index + 1)...], calls[..<index]].filter { !$0.isEmpty }
+        var failure = attempt(batch, session)
+        // On a full disk what the log holds may fit the database, and then the log's own room can be used again.
+        if case .full = failure, (try? session.connection.checkpoint()) != nil {
+            failure = attempt(batch, session)
         }
-    }
-
-    /// Why a transaction is lost with the changes of all its calls.
-    private struct LostTransaction {
-        let error: StorageError
-        /// The index of the call that ended it; `nil` when it couldn't be begun or committed.
-        var call: Int?
+        let took = Self.nanoseconds &- began
+        durations.withLock { $0.observe(nanoseconds: took) }
+        for call in batch {
+            if let failure { call.fail(failure) } else { call.finish() }
+        }
     }
 
     /// A clock that never goes back.
@@ -163,22 +135,15 @@ actor SQLiteWriter {
         return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
     }
 
-    /// Does all calls in one transaction and commits it; after a failure none of them has changed anything.
-    private func attempt(
-        _ calls: ArraySlice<any SQLiteCall<Session>>, _ session: Session
-    ) -> LostTransaction? {
-        var culprit: Int?
+    /// Does all calls in one transaction and commits it; the error means that none of them has changed anything.
+    private func attempt(_ batch: [any SQLiteCall<Session>], _ session: Session) -> StorageError? {
         do throws(StorageError) {
             try session.transaction.run { () throws(StorageError) in
-                for index in calls.indices {
-                    culprit = index
-                    try session.transaction.savepoint { calls[index].run(session) }
-                }
-                culprit = nil
+                for call in batch { try session.transaction.savepoint { call.run(session) } }
             }
             return nil
         } catch {
-            return LostTransaction(error: error, call: culprit)
+            return error
         }
     }
 

@@ -57,24 +57,6 @@ struct ServerUnderTest: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// The number that a query in a database that was made gives.
-    func integer(_ query: String, at url: String) throws -> Int {
-        let number =
-            switch name {
-            case "postgres": try integer(query, on: PostgresConnection.self, try PostgresLocation(url: url))
-            default: try integer(query, on: MySQLConnection.self, try MySQLLocation(url: url))
-            }
-        return Int(try #require(number))
-    }
-
-    private func integer<Connection: SQLConnection>(
-        _ query: String, on type: Connection.Type, _ location: Connection.Location
-    ) throws -> Int64? {
-        let connection = try Connection.open(location, options: ServerOptions())
-        connection.deadline = .now + .seconds(30)
-        return try connection.integer(query)
-    }
-
     private func run<Connection: SQLConnection>(
         _ statement: String, on type: Connection.Type, _ location: Connection.Location
     ) throws {

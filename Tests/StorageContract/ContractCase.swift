@@ -46,10 +46,8 @@ package struct ContractCase: Sendable, CustomTestStringConvertible {
 
     /// Every case there is.
     package static let all =
-        devices + details + keys + limits + guards + pepper + deliveries + receipts + queue + queueRepeats
-        + unwritableLog + queueClaims + queueFairness + queueDevices + clocks + revocation + tallies
-        + lifecycle
-        + migrations
+        devices + details + keys + limits + guards + pepper + deliveries + receipts + queue + queueClaims
+        + queueFairness + queueDevices + clocks + revocation + tallies + lifecycle + migrations
 }
 
 /// One empty database of a driver, and what the cases must be able to do to it behind the driver's back.
@@ -74,9 +72,6 @@ package protocol ContractDatabase: Sendable {
 
     /// How many rows a table has.
     func count(of table: String) async throws -> Int
-
-    /// Has the delivery log refuse every new row, or those of one session, as a database does for a lasting reason.
-    func refuseLogRows(ofSession session: String?) async throws
 
     /// Removes the database.
     func destroy() async

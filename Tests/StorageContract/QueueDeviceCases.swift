@@ -147,6 +147,22 @@ extension ContractCase {
             #expect(try await storage.settle([Samples.over(push, lease.owner)]) == [false])
             #expect(try await storage.settle([Samples.over(claimed.push, lease.owner)]) == [true])
         },
+
+        ContractCase(open: "a push whose device was given up for its peppered row is given out without one") {
+            storage async throws in
+            let before = Samples.key("secret")
+            let after = SecretKey(
+                primary: SecretHash(Digest256(of: Array("peppered".utf8))), legacy: [before.primary])
+            try await storage.register(Samples.registration("aa"), after)
+            // A process that doesn't know the pepper registers the token again and queues a push for it.
+            let device = try await storage.registered("aa", before)
+            let push = Samples.pending(device)
+            _ = try await storage.enqueue([push], lease: nil, limitPerSecret: 9)
+            try await storage.register(Samples.registration("bb"), after)
+            let claimed = try await storage.claimed(at: Samples.time)
+            #expect(claimed.map(\.push.id) == [push.id])
+            #expect(claimed.map(\.device) == [nil])
+        },
     ]
 
     static let details: [ContractCase] = [

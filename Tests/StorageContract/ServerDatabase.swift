@@ -30,9 +30,6 @@ package protocol ServerDatabase: ContractDatabase {
 
     /// Keeps everybody from a table until the returned function is called.
     func lock(_ table: String) throws -> @Sendable () throws -> Void
-
-    /// How many of the database's sessions wait for a row that another has locked.
-    func countLockWaits() throws -> Int
 }
 
 extension ServerDatabase {

@@ -76,8 +76,5 @@ private struct PooledDatabase: ContractDatabase {
 
     func setSchemaVersion(_ version: Int) async throws { try await database.setSchemaVersion(version) }
     func count(of table: String) async throws -> Int { try await database.count(of: table) }
-    func refuseLogRows(ofSession session: String?) async throws {
-        try await database.refuseLogRows(ofSession: session)
-    }
     func destroy() async { await database.destroy() }
 }

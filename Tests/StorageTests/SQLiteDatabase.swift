@@ -90,15 +90,6 @@ struct SQLiteDatabase: ContractDatabase {
         Int(try raw().integer("SELECT count(*) FROM \(table)") ?? -1)
     }
 
-    func refuseLogRows(ofSession session: String?) async throws {
-        let condition = session.map { "WHEN NEW.session_id = '\($0)'" } ?? ""
-        try raw().execute(
-            """
-            CREATE TRIGGER refuse BEFORE INSERT ON delivery_log \(condition)
-            BEGIN SELECT RAISE(FAIL, 'refused'); END
-            """)
-    }
-
     func destroy() async {
         for name in ["relay.db", "relay.db-wal", "relay.db-shm", "relay.db-journal", "relay.db-writer"] {
             unlink(directory + "/" + name)

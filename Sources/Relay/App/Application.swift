@@ -50,8 +50,7 @@ struct Application {
             throw error
         }
         let deliveryLog = DeliveryLog(storage: storage, log: log)
-        let queue = PushQueue(
-            storage: storage, deliveryLog: deliveryLog, log: log, options: queueOptions)
+        let queue = PushQueue(storage: storage, log: log, options: queueOptions)
         let services = makeServices(storage, deliveryLog, queue, apns)
         var server = configuration.server
         server.connectionsMax = connectionsMax(of: server)
@@ -71,11 +70,7 @@ struct Application {
         let upkeeping = Task { await upkeep.run() }
         await withTaskGroup { group in
             group.addTask { await deliveryLog.run() }
-            group.addTask {
-                await queue.run()
-                // The last ends may leave it rows.
-                deliveryLog.finish()
-            }
+            group.addTask { await queue.run() }
             await untilStop(requests, tls, apns, serving, services)
             log(
                 .info, "stopping",
@@ -85,6 +80,7 @@ struct Application {
             upkeeping.cancel()
             // Not cancelled: what they still have is written, and tried again for a while.
             queue.finish()
+            deliveryLog.finish()
         }
         await upkeeping.value
         await storage.close()
@@ -220,7 +216,6 @@ struct Application {
         options.perSecretMax = delivery.queuePerSecretMax
         options.totalMax = delivery.queueMax
         options.schedule = RetrySchedule(delayMax: delivery.retryDelayMax)
-        options.confirmTime = configuration.databaseServer.options.callTimeout
         options.workMax =
             configuration.apns.servers.pushTimeout * OutcomePolicy.attemptsAtOnceMax + Bounds.retryWorkMargin
         return options

@@ -36,9 +36,8 @@ enum Bounds {
     static let deliveriesListedMax = 380
     /// Bytes of a reason in an answer.
     static let reasonBytesMax = 64
-    /// Storage calls of a claimed event that may have to wait for their whole time: claiming, storing, confirming that,
-    /// looking up devices that moved, storing for them, confirming that, keeping.
-    static let storageCallsPerEventMax = 7
+    /// Storage calls of an event that may have to wait for their whole time: looking up, claiming, storing, keeping.
+    static let storageCallsPerEventMax = 5
     /// How much longer than `RELAY_EVENT_DEADLINE` an event's receipt is leased: for the storage calls around it, beyond
     /// how far clocks may differ.
     static func claimLeaseMargin(databaseTimeout: Duration) -> Duration {
@@ -89,8 +88,7 @@ enum Bounds {
     static let retryPollInterval: Duration = .seconds(5)
     /// Between two looks at the queue, so that what becomes due together is claimed together.
     static let retryLookPause: Duration = .milliseconds(20)
-    /// Ends of stored pushes that wait to be written, each of about a kilobyte; further ones are lost, and those pushes
-    /// are sent again.
+    /// Ends of stored pushes that wait to be written; further ones are lost, and those pushes are sent again.
     static let settlementsWaitingMax = 50_000
     /// Ends that are not written yet beyond which no stored push is claimed, so that no lease runs out before its push's
     /// end is written.
@@ -105,21 +103,6 @@ enum Bounds {
     static let settlementsRetryDelayMax: Duration = .seconds(2)
     /// Attempts to write a batch of ends when the process is ending.
     static let settlementsAttemptsAtEnd = 3
-    /// Timeouts, since ends were last written with their rows in the delivery log, after which a batch that takes too long
-    /// is written without them: more than it takes to halve a full batch down to one end.
-    static let settlementsLoggedTimeoutsMax = 10
-    /// Refusals in a row after which the database counts as refusing every end: enough to find one end among a full batch.
-    static let settlementsRefusedInRowMax = 16
-    /// Before ends that the database refused are tried again.
-    static let settlementsRefusedPause: Duration = .seconds(10)
-    /// Refusals after which the rest of them waits for the next such time.
-    static let settlementsRefusedPerRound = 16
-    /// Ends whose rows weren't held any more that are remembered, in case this process is given such a row again.
-    static let settlementsRememberedMax = 1_024
-    /// Before the second attempt to store pushes whose storing wasn't confirmed; each further wait is twice as long.
-    static let enqueueRetryDelayMin: Duration = .milliseconds(100)
-    /// The longest of these waits.
-    static let enqueueRetryDelayMax: Duration = .seconds(1)
 
     // MARK: Metrics
 
@@ -159,8 +142,6 @@ enum Bounds {
     static let deliveriesRetryDelayMax: Duration = .seconds(5)
     /// How long rows of the delivery log are gathered before they are written together.
     static let deliveriesGatherTime: Duration = .milliseconds(200)
-    /// Refusals in a row after which the rest of a batch is given up: enough to find one row among a full batch.
-    static let deliveriesRefusedInRowMax = 16
 
     // MARK: Upkeep
 

@@ -26,33 +26,31 @@ struct Upkeep: Sendable {
 
     /// One round in small steps.
     ///
-    /// A storage error ends it for that table; the next round begins anew.
+    /// A storage error ends it; the next round begins anew.
     func round() async throws {
         let now = clock.now
         let oldest = now - retention.inMilliseconds
-        let rows = await removeAll("delivery_log") { limit throws(StorageError) in
-            try await storage.pruneDeliveries(before: oldest, limit: limit)
-        }
-        let receipts = await removeAll("event_receipt") { limit throws(StorageError) in
-            try await storage.pruneReceipts(at: now, limit: limit)
-        }
-        if rows + receipts > 0 {
-            log(.debug, "upkeep", [.count("deliveries", rows), .count("receipts", receipts)])
+        do throws(StorageError) {
+            let rows = try await removeAll { limit throws(StorageError) in
+                try await storage.pruneDeliveries(before: oldest, limit: limit)
+            }
+            let receipts = try await removeAll { limit throws(StorageError) in
+                try await storage.pruneReceipts(at: now, limit: limit)
+            }
+            if rows + receipts > 0 {
+                log(.debug, "upkeep", [.count("deliveries", rows), .count("receipts", receipts)])
+            }
+        } catch {
+            log(.warning, "upkeep.failed", [.storageError(error)])
         }
     }
 
     private func removeAll(
-        _ table: String, _ step: (Int) async throws(StorageError) -> Int
-    ) async -> Int {
+        _ step: (Int) async throws(StorageError) -> Int
+    ) async throws(StorageError) -> Int {
         var sum = 0
         while true {
-            let count: Int
-            do throws(StorageError) {
-                count = try await step(Bounds.upkeepRowsPerStep)
-            } catch {
-                log(.warning, "upkeep.failed", [.note("table", table), .storageError(error)])
-                return sum
-            }
+            let count = try await step(Bounds.upkeepRowsPerStep)
             sum += count
             guard count == Bounds.upkeepRowsPerStep, (try? await pause(Bounds.upkeepPause)) != nil else {
                 return sum

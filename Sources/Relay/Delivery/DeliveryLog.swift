@@ -24,8 +24,6 @@ final class DeliveryLog: Sendable {
         var dropped = 0
         /// Rows that never came into the database, in all.
         var lost: UInt64 = 0
-        /// How often in a row the database refused what was to be written.
-        var refusals = 0
         var isFinished = false
 
         mutating func add(_ row: consuming Delivery, batchMax: Int) {
@@ -120,64 +118,27 @@ final class DeliveryLog: Sendable {
         }
     }
 
-    /// Writes one batch; where it is refused, all of its rows but those that are refused alone.
-    ///
-    /// A log that takes no row at all is asked with the whole of each batch and no more.
-    private func write(_ batch: [Delivery]) async {
-        var lost = (rows: 0, error: StorageError?.none)
-        var mayBeThere = false
-        // What is left to be written, the first of it last.
-        var left = [batch[...]]
-        while let rows = left.popLast() {
-            guard let error = await failure(writing: rows, &mayBeThere) else {
-                waiting.withLock { $0.refusals = 0 }
-                continue
-            }
-            let refusals = waiting.withLock { waiting in
-                if !error.isTransient { waiting.refusals += 1 }
-                return waiting.refusals
-            }
-            if !error.isTransient, rows.count > 1, refusals < Bounds.deliveriesRefusedInRowMax {
-                let middle = rows.startIndex + rows.count / 2
-                left += [rows[middle...], rows[..<middle]]
-            } else {
-                lost = (lost.rows + rows.count, error)
-            }
-            guard refusals < Bounds.deliveriesRefusedInRowMax else {
-                lost.rows += left.reduce(0) { $0 + $1.count }
-                break
-            }
-        }
-        guard let error = lost.error else { return }
-        waiting.withLock { $0.lost += UInt64(lost.rows) }
-        log(.error, "delivery.lost", [.count("rows", lost.rows), .storageError(error)])
-    }
-
-    /// Why rows could not be written.
+    /// Writes one batch.
     ///
     /// A failure that may pass is tried again while there is time; meanwhile further rows wait within their bound.
-    ///
-    /// - Parameter mayBeThere: Whether rows may have been written although the database never said so.
-    private func failure(
-        writing rows: ArraySlice<Delivery>, _ mayBeThere: inout Bool
-    ) async -> StorageError? {
+    private func write(_ batch: [Delivery]) async {
         var delay = Bounds.deliveriesRetryDelayMin
-        var attempt = 1
-        while true {
+        for attempt in 1...Bounds.deliveriesAttemptsMax {
             do throws(StorageError) {
-                try await storage.append(Array(rows), isRepeated: mayBeThere)
-                return nil
+                return try await storage.append(batch)
             } catch {
-                if case .unconfirmed = error { mayBeThere = true }
                 let isFinished = waiting.withLock(\.isFinished)
-                guard error.isTransient, !isFinished, attempt < Bounds.deliveriesAttemptsMax else {
-                    return error
+                let goesOn = error.isTransient && !isFinished && attempt < Bounds.deliveriesAttemptsMax
+                log(
+                    goesOn ? .warning : .error, goesOn ? "delivery.delayed" : "delivery.lost",
+                    [.count("rows", batch.count), .storageError(error)])
+                guard goesOn else {
+                    waiting.withLock { $0.lost += UInt64(batch.count) }
+                    return
                 }
-                log(.warning, "delivery.delayed", [.count("rows", rows.count), .storageError(error)])
             }
             await options.pause(delay)
             delay = min(delay * 2, Bounds.deliveriesRetryDelayMax)
-            attempt += 1
         }
     }
 }

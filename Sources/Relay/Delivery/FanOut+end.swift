@@ -15,7 +15,7 @@ extension FanOut {
             if case .ended = items[index].phase { continue }
             guard let push = items[index].push else { continue }
             switch items[index].phase {
-            case .ended, .storing, .held, .unconfirmed:
+            case .ended, .storing, .held:
                 break
             case .notBegun where push.mayWait:
                 unsent.append((index, row(push, index, attempts: 0, dueAt: now), Self.deadlineExceeded))
@@ -32,14 +32,12 @@ extension FanOut {
             }
         }
         // Both at once: the caller has waited for its event's time already.
-        let heldRows = held.map { PushQueue.Addressed(push: $0.push, device: devices[$0.index]) }
-        let unsentRows = unsent.map { PushQueue.Addressed(push: $0.push, device: devices[$0.index]) }
-        let key = key
-        async let storedHeld = queue.store(heldRows, of: key, lease: lease)
-        async let storedUnsent = queue.store(unsentRows, of: key, lease: nil)
-        for (held, stored) in zip(held, await storedHeld) { self.stored(stored, held.index, lease) }
-        for (unsent, stored) in zip(unsent, await storedUnsent) {
-            items[unsent.index].phase = .ended(DeviceResult.Status(stored.result, reason: unsent.reason))
+        let (heldRows, unsentRows) = (held.map(\.push), unsent.map(\.push))
+        async let storedHeld = queue.store(heldRows, lease: lease)
+        async let storedUnsent = queue.store(unsentRows, lease: nil)
+        for (held, result) in zip(held, await storedHeld) { stored(held.push, held.index, result, lease) }
+        for (unsent, result) in zip(unsent, await storedUnsent) {
+            items[unsent.index].phase = .ended(DeviceResult.Status(result, reason: unsent.reason))
         }
     }
 
@@ -50,18 +48,18 @@ extension FanOut {
             dueAt: dueAt, createdAt: begunAt)
     }
 
-    /// A push that was in flight is in the queue, or may be, or could not be stored.
-    private func stored(_ stored: PushQueue.Stored, _ index: Int, _ lease: PushLease) {
+    /// A push that was in flight is in the queue, or could not be stored.
+    private func stored(
+        _ push: PendingPush, _ index: Int, _ result: PushQueue.Result, _ lease: PushLease
+    ) {
         guard case .storing(let step) = items[index].phase else { return }
-        let held = HeldPush(stored.row.push, to: stored.row.device, owner: lease.owner)
-        switch stored.result {
-        case .refused(let reason):
+        if case .refused(let reason) = result {
             items[index].phase = .ended(.failed(reason: reason))
             if let step { applyAlone(step, index) }
             return
-        case .queued: items[index].phase = .held(held)
-        case .unconfirmed: items[index].phase = .unconfirmed(held)
         }
+        let held = HeldPush(push, to: devices[index], owner: lease.owner)
+        items[index].phase = .held(held)
         if let step { end(held, step) }
     }
 
@@ -73,7 +71,7 @@ extension FanOut {
         switch items[index].phase {
         case .storing:
             items[index].phase = .storing(step: step)
-        case .held(let held), .unconfirmed(let held):
+        case .held(let held):
             end(held, step)
         case .inFlight:
             // The time is over this very moment, and the results are looked at next.
@@ -122,7 +120,6 @@ extension FanOut.Phase {
         switch self {
         case .ended(let status): status
         case .held: .queued(reason: FanOut.deadlineExceeded)
-        case .unconfirmed: .failed(reason: PushQueue.queueUnconfirmed)
         case .notBegun, .inFlight, .later, .storing: .failed(reason: FanOut.deadlineExceeded)
         }
     }
@@ -135,7 +132,6 @@ extension DeviceResult.Status {
             switch result {
             case .queued: .queued(reason: reason)
             case .refused(let refusal): .failed(reason: refusal)
-            case .unconfirmed: .failed(reason: PushQueue.queueUnconfirmed)
             }
     }
 }

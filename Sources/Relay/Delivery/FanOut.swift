@@ -31,13 +31,9 @@ final class FanOut {
         indirect case storing(step: OutcomePolicy.Step?)
         /// It is in flight and in the queue, leased by this process.
         indirect case held(HeldPush)
-        /// It is in flight, and may be in the queue.
-        indirect case unconfirmed(HeldPush)
     }
 
     let services: LoopServices
-    /// The secret's.
-    let key: SecretKey
     let content: any PushContent
     /// Whom the event goes to.
     let devices: [Device]
@@ -60,11 +56,8 @@ final class FanOut {
     let begunAt: EpochMilliseconds
 
     /// Prepares a push to each device; the caller has taken a slot for each.
-    init(
-        _ devices: [Device], _ content: any PushContent, of key: SecretKey, on services: LoopServices
-    ) {
+    init(_ devices: [Device], _ content: any PushContent, on services: LoopServices) {
         self.services = services
-        self.key = key
         self.content = content
         self.devices = devices
         let now = services.shared.clock.now

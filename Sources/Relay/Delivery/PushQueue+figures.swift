@@ -8,8 +8,6 @@ extension PushQueue {
         var waiting = 0
         /// When the first of those that nobody holds is due, as of the last look; `nil` when none waits.
         var oldestDue: EpochMilliseconds?
-        /// Outcomes that the database has not recorded yet.
-        var unwritten = 0
         /// Registrations that went with the end of a push.
         var devicesRemoved: UInt64 = 0
         private var sent: UInt64 = 0
@@ -43,11 +41,5 @@ extension PushQueue {
     }
 
     /// How the queue stands.
-    var figures: Figures {
-        state.withLock { state in
-            var figures = state.figures
-            figures.unwritten = state.unwritten.count
-            return figures
-        }
-    }
+    var figures: Figures { state.withLock(\.figures) }
 }

@@ -3,8 +3,8 @@ import Storage
 
 /// The pushes that wait in the database, as the pushes of this process see them: stores them and writes their ends.
 ///
-/// Ends are written in batches and tried again while the database doesn't take them: until an end is written the row is
-/// leased, and when the lease runs out another attempt is made, which a push that was delivered must not have.
+/// Ends are written in batches and tried again while the database is away: until an end is written the row is leased,
+/// and when the lease runs out another attempt is made, which a push that was delivered must not have.
 final class PushQueue: Sendable {
     /// The queue's bounds and waits.
     struct Options: Sendable {
@@ -18,8 +18,6 @@ final class PushQueue: Sendable {
         var schedule = RetrySchedule()
         /// How long sending one push can take, with all its attempts.
         var workMax: Duration = .seconds(29)
-        /// For how long pushes are tried to be stored again when it isn't known whether they are.
-        var confirmTime: Duration = .seconds(5)
         /// Waits before ends are written, so that they share transactions, and after a failure.
         var pause: @Sendable (Duration) async -> Void = { duration in try? await Task.sleep(for: duration) }
 
@@ -32,8 +30,6 @@ final class PushQueue: Sendable {
         case queued
         /// Why not, in a word for the answer and the log.
         case refused(reason: String)
-        /// The database didn't say in time whether it stored it.
-        case unconfirmed
     }
 
     /// The end of a hold, and what is to be done with the registration once it is written.
@@ -53,9 +49,11 @@ final class PushQueue: Sendable {
     }
 
     struct State {
-        var unwritten = UnwrittenEnds()
-        /// Whether it is time to try refused ends again.
-        var triesRefused = false
+        var ends: [End] = []
+        /// Ends that were taken out to be written and are not yet.
+        var inHand = 0
+        /// How many are written at once.
+        var batchMax = Bounds.settlementsPerBatchMax
         var isFinished = false
         /// How it stands; of what waits in all, about how many.
         var figures = Figures()
@@ -69,24 +67,17 @@ final class PushQueue: Sendable {
 
     let options: Options
     let storage: any Storage
-    /// Where the rows of ends go that can't be written with them.
-    let deliveryLog: DeliveryLog
     let log: Log
     let state = Lock(State())
-    let wakeUps: AsyncStream<Void>
-    let wake: AsyncStream<Void>.Continuation
-    /// One for each time that ends were refused and are to be tried again.
-    let refusals: AsyncStream<Void>
-    let refusal: AsyncStream<Void>.Continuation
+    private let wakeUps: AsyncStream<Void>
+    private let wake: AsyncStream<Void>.Continuation
 
     /// A queue over a database; ends are not written before ``run()``.
-    init(storage: any Storage, deliveryLog: DeliveryLog, log: Log, options: Options = Options()) {
+    init(storage: any Storage, log: Log, options: Options = Options()) {
         self.storage = storage
-        self.deliveryLog = deliveryLog
         self.log = log
         self.options = options
         (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-        (refusals, refusal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// A lease that begins now.
@@ -101,26 +92,20 @@ final class PushQueue: Sendable {
         guard !pushes.isEmpty else { return [] }
         let hasRoom = state.withLock { $0.figures.waiting + pushes.count <= options.totalMax }
         guard hasRoom else { return pushes.map { _ in .refused(reason: Self.queueFull) } }
-        var isRepeated = false
-        let end = MonotonicTime.current + options.confirmTime
-        var delay = Bounds.enqueueRetryDelayMin
-        while true {
-            do throws(StorageError) {
-                let results = try await storage.enqueue(
-                    pushes, lease: lease, limitPerSecret: options.perSecretMax, isRepeated: isRepeated)
-                note(pushes, results, isLeased: lease != nil)
-                return results.map { Result($0) }
-            } catch {
-                if case .unconfirmed = error { isRepeated = true }
-                guard isRepeated, error.isTransient, MonotonicTime.current < end else {
-                    log(.error, "queue.failed", [.count("pushes", pushes.count), .storageError(error)])
-                    return pushes.map { _ in
-                        isRepeated ? .unconfirmed : .refused(reason: Self.queueUnavailable)
-                    }
+        do throws(StorageError) {
+            let results = try await storage.enqueue(
+                pushes, lease: lease, limitPerSecret: options.perSecretMax)
+            note(pushes, results, isLeased: lease != nil)
+            return results.map { result in
+                switch result {
+                case .queued: .queued
+                case .secretFull: .refused(reason: Self.queueFull)
+                case .deviceGone: .refused(reason: Self.deviceRemoved)
                 }
             }
-            await options.pause(delay)
-            delay = min(delay * 2, Bounds.enqueueRetryDelayMax)
+        } catch {
+            log(.error, "queue.failed", [.count("pushes", pushes.count), .storageError(error)])
+            return pushes.map { _ in .refused(reason: Self.queueUnavailable) }
         }
     }
 
@@ -142,8 +127,6 @@ final class PushQueue: Sendable {
     static let queueFull = "QueueFull"
     /// The reason of a push that can't wait because the database doesn't take it.
     static let queueUnavailable = "QueueUnavailable"
-    /// The reason of a push that may wait: the database didn't confirm that it took it.
-    static let queueUnconfirmed = "QueueUnconfirmed"
     /// The reason of a push whose device left before it could be sent.
     static let deviceRemoved = Delivery.deviceRemoved
     /// The reason of a push that APNs could not take until its time was over.
@@ -162,14 +145,7 @@ final class PushQueue: Sendable {
     }
 
     /// How many ends are not written yet.
-    var unwrittenEnds: Int { state.withLock(\.unwritten.count) }
-
-    /// Whether a push that was claimed is over, as far as this process knows; then its end is written under this lease.
-    func isOver(_ push: PendingPush, owner: UUIDv7) -> Bool {
-        let isOver = state.withLock { $0.unwritten.reclaimed(push, owner: owner) }
-        if isOver { wake.yield() }
-        return isOver
-    }
+    var unwrittenEnds: Int { state.withLock { $0.ends.count + $0.inHand } }
 
     /// Notes when the worker will look next.
     func workerLooks(at time: EpochMilliseconds) {
@@ -185,16 +161,102 @@ final class PushQueue: Sendable {
     func noteOldestDue(_ time: EpochMilliseconds?) {
         state.withLock { $0.figures.oldestDue = time }
     }
-}
 
-extension PushQueue.Result {
-    /// What the database made of a push.
-    fileprivate init(_ result: EnqueueResult) {
-        self =
-            switch result {
-            case .queued: .queued
-            case .secretFull: .refused(reason: PushQueue.queueFull)
-            case .deviceGone: .refused(reason: PushQueue.deviceRemoved)
+    // MARK: Ends
+
+    /// Takes the end of a hold to be written; never waits.
+    func end(_ end: End) {
+        let (isFirst, isDropped) = state.withLock { state in
+            guard state.ends.count + state.inHand < Bounds.settlementsWaitingMax, !state.isFinished else {
+                return (false, true)
             }
+            state.ends.append(end)
+            state.figures.count(end.settlement.end)
+            return (state.ends.count == 1, false)
+        }
+        if isDropped { log(.error, "queue.end_lost", [.secretHash(end.settlement.secretHash)]) }
+        if isFirst { wake.yield() }
+    }
+
+    /// Writes ends as they come, until ``finish()``; then what is left, and returns.
+    func run() async {
+        for await _ in wakeUps {
+            await options.pause(Bounds.settlementsGatherTime)
+            await writeAll()
+        }
+        await writeAll()
+    }
+
+    /// Ends ``run()``; ends that come later are lost, and their rows come back when the leases run out.
+    func finish() {
+        state.withLock { $0.isFinished = true }
+        wake.finish()
+    }
+
+    private func writeAll() async {
+        while true {
+            let batch = state.withLock { state in
+                let batch = Array(state.ends.prefix(state.batchMax))
+                state.ends.removeFirst(batch.count)
+                state.inHand = batch.count
+                return batch
+            }
+            guard !batch.isEmpty else { return }
+            await write(batch)
+            state.withLock { state in
+                state.inHand = 0
+                return state.endsWritten
+            }?()
+        }
+    }
+
+    /// Writes a batch; a failure that may pass is tried again for as long as the process runs.
+    ///
+    /// What took too long comes back as the first of the ends, and fewer are written at once.
+    private func write(_ batch: [End]) async {
+        var delay = Bounds.settlementsRetryDelayMin
+        var attemptsAfterFinish = 0
+        while true {
+            do throws(StorageError) {
+                let held = try await storage.settle(batch.map(\.settlement))
+                let lost = held.count { !$0 }
+                if lost > 0 { log(.debug, "queue.not_held", [.count("pushes", lost)]) }
+                state.withLock { $0.batchMax = min(2 * $0.batchMax, Bounds.settlementsPerBatchMax) }
+                break
+            } catch {
+                if state.withLock(\.isFinished) { attemptsAfterFinish += 1 }
+                let goesOn =
+                    error.isTransient && attemptsAfterFinish <= Bounds.settlementsAttemptsAtEnd
+                log(
+                    goesOn ? .warning : .error, goesOn ? "queue.end_delayed" : "queue.end_lost",
+                    [.count("pushes", batch.count), .storageError(error)])
+                guard goesOn else { break }
+                if case .timeout = error, batch.count > 1 { return splitNext(batch) }
+            }
+            await options.pause(delay)
+            delay = min(delay * 2, Bounds.settlementsRetryDelayMax)
+        }
+        await remove(batch.compactMap(\.removal))
+    }
+
+    private func splitNext(_ batch: [End]) {
+        state.withLock { state in
+            state.ends.insert(contentsOf: batch, at: 0)
+            state.inHand = 0
+            state.batchMax = batch.count / 2
+        }
+    }
+
+    private func remove(_ removals: [End.Removal]) async {
+        for removal in removals {
+            do throws(StorageError) {
+                let bound = removal.device.removalBound(removal.ifNotUpdatedAfter)
+                if try await storage.remove(removal.device, ifNotUpdatedAfter: bound, at: removal.at) {
+                    state.withLock { $0.figures.devicesRemoved += 1 }
+                }
+            } catch {
+                log(.warning, "registration.unchanged", [.storageError(error)])
+            }
+        }
     }
 }

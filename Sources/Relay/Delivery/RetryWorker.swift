@@ -168,9 +168,7 @@ final class RetryWorker {
         _ claimed: [ClaimedPush], _ lease: PushLease, _ claimedAt: EpochMilliseconds,
         _ heldSince: MonotonicTime, isAll: Bool
     ) {
-        // One whose end could not be written came back with its lease's end.
-        let open = claimed.filter { !queue.isOver($0.push, owner: lease.owner) }
-        let taken = open.map { push in
+        let taken = claimed.map { push in
             Waiting(
                 claimed: push, lease: lease, claimedAt: claimedAt, heldSince: heldSince,
                 place: place(of: push))

@@ -104,10 +104,10 @@ struct Pushing {
         return answer
     }
 
-    /// Keeps the answer for the same `eventID`; the caller isn't kept waiting while that is tried again.
+    /// Keeps the answer for the same `eventID`; after a failure that may pass the caller isn't kept waiting.
     private func keep(_ answer: [UInt8], of claim: EventClaim) async {
         guard let failure = await failureOfKeeping(answer, of: claim) else { return }
-        guard failure.canBeCured, services.receiptsRetried < Bounds.receiptsRetriedMax else {
+        guard failure.isTransient, services.receiptsRetried < Bounds.receiptsRetriedMax else {
             return noteNotKept(claim, failure)
         }
         services.receiptsRetried += 1
@@ -125,7 +125,7 @@ struct Pushing {
         while true {
             await services.loop.pause(delay)
             guard let failure = await failureOfKeeping(answer, of: claim) else { return }
-            guard failure.canBeCured, services.loop.now < end else { return noteNotKept(claim, failure) }
+            guard failure.isTransient, services.loop.now < end else { return noteNotKept(claim, failure) }
             delay = min(delay * 2, Bounds.receiptRetryDelayMax)
         }
     }
@@ -188,7 +188,7 @@ struct Pushing {
             throw APIError(.storageUnavailable, logDetail: "the look-up took longer than the event may")
         }
         guard services.slots.take(devices.count) else { throw APIError(.overloaded, limit: .pushes) }
-        let fanOut = FanOut(devices, order.content, of: order.key, on: services)
+        let fanOut = FanOut(devices, order.content, on: services)
         let results = await fanOut.run(deadline: left)
         let answer = EventAnswer(results: results)
         trace.add(.count("sent", answer.sent))

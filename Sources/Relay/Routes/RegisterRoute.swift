@@ -104,8 +104,9 @@ extension APIError {
     /// The log keeps the rest.
     init(_ error: StorageError) {
         switch error {
-        case .unavailable, .timeout, .unconfirmed, .refused, .full, .readOnly, .inUse, .corrupt,
-            .schemaTooNew, .schemaTooOld, .foreignDatabase, .unfinishedCopy:
+        case .unavailable, .timeout, .refused, .full, .readOnly, .inUse, .corrupt, .schemaTooNew,
+            .schemaTooOld,
+            .foreignDatabase, .unfinishedCopy:
             self.init(.storageUnavailable, logDetail: error.logDetail)
         case .closed:
             self.init(.shuttingDown, logDetail: error.logDetail)

@@ -37,15 +37,13 @@ final class ConnectionPool<Connection: SQLConnection>: Sendable {
     ///
     /// `body` is run again after a conflict, and once more on another connection after one was lost: it must then
     /// come to what it would have come to, which `session.isRepeated` helps it with.
-    ///
-    /// - Parameter isChange: Throws `unconfirmed` when `body` fails and may have changed something.
     func perform<Output: Sendable>(
-        within timeout: Duration, isChange: Bool = false,
+        within timeout: Duration,
         _ body: @escaping @Sendable (ServerSession<Connection>) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output {
         let outcome = await withCheckedContinuation { continuation in
             let call = PendingPoolCall<Connection, Output>(
-                continuation, within: timeout, options: options, isChange: isChange, body)
+                continuation, within: timeout, options: options, body)
             add(call)
         }
         return try outcome.get()

@@ -36,8 +36,6 @@ final class PendingPoolCall<Connection: SQLConnection, Output: Sendable>: PoolCa
     let began: ContinuousClock.Instant
     let deadline: ContinuousClock.Instant
     private let options: ServerOptions
-    /// Whether it changes something, so that the caller must know when it may have.
-    private let isChange: Bool
     private let body: Body
     private let continuation: CheckedContinuation<Outcome, Never>
     private var outcome: Outcome?
@@ -46,9 +44,8 @@ final class PendingPoolCall<Connection: SQLConnection, Output: Sendable>: PoolCa
 
     init(
         _ continuation: CheckedContinuation<Outcome, Never>, within timeout: Duration,
-        options: ServerOptions, isChange: Bool, _ body: @escaping Body
+        options: ServerOptions, _ body: @escaping Body
     ) {
-        self.isChange = isChange
         self.continuation = continuation
         began = .now
         deadline = began + timeout
@@ -75,7 +72,6 @@ final class PendingPoolCall<Connection: SQLConnection, Output: Sendable>: PoolCa
                     outcome = .failure(error.error)
                     return .again(error.error)
                 case .connectionLost, .conflict, .duplicateKey, .alreadyExists, .other:
-                    mayBeDone = mayBeDone || error.mayBeDone
                     outcome = .failure(error.error)
                     return .done
                 }
@@ -84,17 +80,12 @@ final class PendingPoolCall<Connection: SQLConnection, Output: Sendable>: PoolCa
     }
 
     func finish() {
-        switch outcome {
-        case .success(let output)?: continuation.resume(returning: .success(output))
-        case .failure(let error)?: fail(error)
-        case nil: fail(.internalFault(logDetail: "a call was not run"))
-        }
+        continuation.resume(
+            returning: outcome ?? .failure(.internalFault(logDetail: "a call was not run")))
     }
 
     func fail(_ error: StorageError) {
-        let isUnknown = isChange && mayBeDone
-        let detail = "a change was not confirmed: \(error.logDetail)"
-        continuation.resume(returning: .failure(isUnknown ? .unconfirmed(logDetail: detail) : error))
+        continuation.resume(returning: .failure(error))
     }
 
     private func isWorthwhile(_ connection: Connection) -> Bool {

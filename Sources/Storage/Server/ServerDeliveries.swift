@@ -5,11 +5,8 @@ struct ServerDeliveries<Connection: SQLConnection> {
 
     private static var chunkSizes: [Int] { Insertion.chunkSizes }
 
-    func append(_ deliveries: [Delivery], isRepeated: Bool) throws(SQLFailure) {
+    func append(_ deliveries: [Delivery]) throws(SQLFailure) {
         guard let first = deliveries.first else { return }
-        if isRepeated {
-            return try session.transaction { () throws(SQLFailure) in try appendUnlessPresent(deliveries) }
-        }
         // A batch is all there or not at all, so one row speaks for it.
         if session.isRepeated, try isPresent(first) { return }
         if Self.chunkSizes.contains(deliveries.count) {

@@ -53,16 +53,16 @@ struct ServerDevices<Connection: SQLConnection> {
     }
 
     func unregister(
-        _ token: String, _ key: SecretKey, at now: EpochMilliseconds, logging: Bool
+        _ token: String, _ key: SecretKey, at now: EpochMilliseconds
     ) throws(SQLFailure) -> Bool {
-        if let wasThere = try unregisterOnce(token, key, at: now, logging: logging) { return wasThere }
+        if let wasThere = try unregisterOnce(token, key, at: now) { return wasThere }
         // It was there and is gone: removed, or moved to the primary hash meanwhile.
-        return try unregisterOnce(token, key, at: now, logging: logging) ?? false
+        return try unregisterOnce(token, key, at: now) ?? false
     }
 
     /// Nil when a row that was found was not there any more.
     private func unregisterOnce(
-        _ token: String, _ key: SecretKey, at now: EpochMilliseconds, logging: Bool
+        _ token: String, _ key: SecretKey, at now: EpochMilliseconds
     ) throws(SQLFailure) -> Bool? {
         var rows: [(hash: SecretHash, id: String)] = []
         try session.query(
@@ -78,7 +78,7 @@ struct ServerDevices<Connection: SQLConnection> {
                 deleted += try session.execute(
                     "DELETE FROM device_registration WHERE secret_hash = ? AND id = ?",
                     [.hash(row.hash), .text(row.id)])
-                try endPushes(for: row.id, row.hash, at: now, logging: logging)
+                try endPushes(for: row.id, row.hash, at: now)
             }
             return deleted > 0 ? true : nil
         }
@@ -94,14 +94,14 @@ struct ServerDevices<Connection: SQLConnection> {
     }
 
     func remove(
-        _ device: Device, notUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds, logging: Bool
+        _ device: Device, notUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds
     ) throws(SQLFailure) -> Bool {
         try session.transaction { () throws(SQLFailure) in
             let removed = try session.execute(
                 "DELETE FROM device_registration WHERE secret_hash = ? AND id = ? AND updated_at <= ?",
                 [.hash(device.secretHash), .text(device.id), .integer(time)])
             guard removed > 0 else { return false }
-            try endPushes(for: device.id, device.secretHash, at: now, logging: logging)
+            try endPushes(for: device.id, device.secretHash, at: now)
             return true
         }
     }
@@ -134,15 +134,8 @@ extension ServerDevices {
     ///
     /// What somebody holds is left for them to end: it may be on its way.
     private func endPushes(
-        for device: String, _ hash: SecretHash, at now: EpochMilliseconds, logging: Bool
+        for device: String, _ hash: SecretHash, at now: EpochMilliseconds
     ) throws(SQLFailure) {
-        guard logging else {
-            _ = try session.execute(
-                """
-                DELETE FROM pending_push WHERE secret_hash = ? AND device_id = ? AND lease_owner IS NULL
-                """, [.hash(hash), .text(device)])
-            return
-        }
         let logged = try session.execute(
             statements.logRemovedPushes, [.integer(now), .hash(hash), .text(device)])
         guard logged > 0 else { return }
@@ -219,14 +212,12 @@ extension ServerDevices {
         for hash in legacy { try move(from: hash, to: primary) }
     }
 
-    /// Moves all rows of a secret to its primary hash; where a token has both, the primary row stays and gets the
-    /// pushes that wait for the other.
+    /// Moves all rows of a secret to its primary hash; where a token has both, the primary row stays.
     ///
     /// As delete and insert: engines that shard by `secret_hash` refuse to change it.
     private func move(from legacy: SecretHash, to primary: SecretHash) throws(SQLFailure) {
-        let current = try devices(of: SecretKey(primary: primary)).map { (Array($0.token.utf8), $0.id) }
-        let ids = Dictionary(current) { first, _ in first }
-        var replaced: [String: String] = [:]
+        let current = try devices(of: SecretKey(primary: primary)).map { Array($0.token.utf8) }
+        let tokens = Set(current)
         var found: [Device] = []
         // Held until the end, so that no change of them is undone by the copy.
         let sql = "SELECT \(Self.columns()) FROM device_registration WHERE secret_hash = ? FOR UPDATE"
@@ -237,17 +228,13 @@ extension ServerDevices {
             _ = try session.execute(
                 "DELETE FROM device_registration WHERE secret_hash = ? AND id = ?",
                 [.hash(legacy), .text(device.id)])
-            if let id = ids[Array(device.token.utf8)] {
-                replaced[device.id] = id
-                continue
-            }
+            guard !tokens.contains(Array(device.token.utf8)) else { continue }
             try insert(
                 Device(
                     id: device.id, secretHash: primary, token: device.token, bundleID: device.bundleID,
                     environment: device.environment, createdAt: device.createdAt,
                     updatedAt: device.updatedAt, details: device.details))
         }
-        try ServerQueue(session: session, statements: statements)
-            .move(from: legacy, to: primary, replacing: replaced)
+        try ServerQueue(session: session, statements: statements).move(from: legacy, to: primary)
     }
 }

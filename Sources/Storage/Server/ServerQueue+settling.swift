@@ -1,7 +1,7 @@
 extension ServerQueue {
     /// In few statements however many there are, because each waits for the server: what is held is found and locked,
     /// and then ended.
-    func settle(_ settlements: [Settlement], logging: Bool) throws(SQLFailure) -> [Bool] {
+    func settle(_ settlements: [Settlement]) throws(SQLFailure) -> [Bool] {
         guard !settlements.isEmpty else { return [] }
         // In the order in which they are claimed.
         let inOrder = settlements.sorted { ($0.secretHash.hex, $0.id) < ($1.secretHash.hex, $1.id) }
@@ -15,10 +15,10 @@ extension ServerQueue {
                 if isHeld { ends.append(settlement) }
                 results.append(isHeld)
             }
-            try end(ends, logging: logging)
+            try end(ends)
             guard session.isRepeated, results.contains(false) else { return results }
             let others = zip(settlements, results).filter { !$0.1 }.map(\.0)
-            let ended = try self.ended(others, logging: logging)
+            let ended = try self.ended(others)
             return zip(settlements, results).map { $0.1 || ended.contains($0.0.hold) }
         }
     }
@@ -38,7 +38,7 @@ extension ServerQueue {
         return held
     }
 
-    private func end(_ settlements: [Settlement], logging: Bool) throws(SQLFailure) {
+    private func end(_ settlements: [Settlement]) throws(SQLFailure) {
         var over: [(hold: Hold, delivery: Delivery)] = []
         var again: [(hold: Hold, dueAt: EpochMilliseconds, attempts: Int)] = []
         for settlement in settlements {
@@ -64,15 +64,12 @@ extension ServerQueue {
                 WHERE \(Self.anyOf(Hold.condition, chunk.count))
                 """, dueAt + attempts + chunk.flatMap { $0.hold.values })
         }
-        guard logging else { return }
         try ServerDeliveries(session: session, statements: statements)
             .appendUnlessPresent(over.map { $0.delivery })
     }
 
     /// Those that this very call has ended before its connection was lost.
-    ///
-    /// Without the log nothing tells an end from a row that another caller took; then it counts as not held.
-    private func ended(_ settlements: [Settlement], logging: Bool) throws(SQLFailure) -> Set<Hold> {
+    private func ended(_ settlements: [Settlement]) throws(SQLFailure) -> Set<Hold> {
         var over: [Settlement] = []
         var again: [Settlement] = []
         for settlement in settlements {
@@ -80,8 +77,7 @@ extension ServerQueue {
         }
         let logged = "secret_hash = ? AND id = ? AND created_at = ?"
         let waiting = "secret_hash = ? AND id = ? AND due_at = ? AND attempts = ? AND lease_owner IS NULL"
-        let postponed = try found(again, in: "pending_push", waiting)
-        return logging ? try found(over, in: "delivery_log", logged).union(postponed) : postponed
+        return try found(over, in: "delivery_log", logged).union(found(again, in: "pending_push", waiting))
     }
 
     private func found(

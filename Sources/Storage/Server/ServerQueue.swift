@@ -10,28 +10,21 @@ struct ServerQueue<Connection: SQLConnection> {
     }
 
     func enqueue(
-        _ pushes: [PendingPush], _ lease: PushLease?, limitPerSecret: Int, isRepeated: Bool
+        _ pushes: [PendingPush], _ lease: PushLease?, limitPerSecret: Int
     ) throws(SQLFailure) -> [EnqueueResult] {
         guard !pushes.isEmpty else { return [] }
-        let isRepeated = isRepeated || session.isRepeated
         return try session.transaction { () throws(SQLFailure) in
             var results: [EnqueueResult] = []
             results.reserveCapacity(pushes.count)
             var rows: [Row] = []
             var secrets: [SecretHash: Backlog] = [:]
-            let ended = isRepeated ? try ended(pushes) : []
             for push in pushes {
-                guard !ended.contains(push.place) else {
-                    results.append(.queued)
-                    continue
-                }
                 var backlog: Backlog
                 if let known = secrets[push.secretHash] {
                     backlog = known
                 } else {
                     let count = pushes.count { $0.secretHash == push.secretHash }
-                    backlog = try self.backlog(
-                        of: push.secretHash, adding: count, limit: limitPerSecret, isRepeated: isRepeated)
+                    backlog = try self.backlog(of: push.secretHash, adding: count, limit: limitPerSecret)
                 }
                 let result = backlog.add(push, limit: limitPerSecret)
                 if case .queued = result, !backlog.stored.contains(push.id) {
@@ -63,11 +56,7 @@ struct ServerQueue<Connection: SQLConnection> {
     /// Moves a secret's rows to another hash; a worker that holds one waits and then finds it gone.
     ///
     /// As delete and insert: engines that shard by `secret_hash` refuse to change it.
-    ///
-    /// - Parameter devices: Ids of devices that are dropped, and of those that their pushes go to.
-    func move(
-        from old: SecretHash, to new: SecretHash, replacing devices: [String: String]
-    ) throws(SQLFailure) {
+    func move(from old: SecretHash, to new: SecretHash) throws(SQLFailure) {
         var found: [Row] = []
         let columns = ServerStatements.pushColumns.joined(separator: ", ")
         try session.query(
@@ -81,10 +70,7 @@ struct ServerQueue<Connection: SQLConnection> {
             let values = chunk.flatMap { [.hash(old), .text($0.push.id)] as [SQLValue] }
             _ = try session.execute("DELETE FROM pending_push WHERE \(rows)", values)
         }
-        let moved = found.map { row in
-            let device = devices[row.push.deviceID] ?? row.push.deviceID
-            return Row(push: row.push.moved(to: new, for: device), leaseOwner: row.leaseOwner)
-        }
+        let moved = found.map { Row(push: $0.push.under(new), leaseOwner: $0.leaseOwner) }
         try insert(moved, statements.insertPushes, dueAt: nil)
     }
 }
@@ -96,7 +82,7 @@ extension ServerQueue {
     private struct Backlog {
         var waiting: Int
         let devices: Set<String>
-        /// Ids that are there already; looked up only where that may matter.
+        /// Ids that this very call stored before its connection was lost.
         let stored: Set<String>
 
         mutating func add(_ push: PendingPush, limit: Int) -> EnqueueResult {
@@ -109,37 +95,18 @@ extension ServerQueue {
     }
 
     private func backlog(
-        of secret: SecretHash, adding count: Int, limit: Int, isRepeated: Bool
+        of secret: SecretHash, adding count: Int, limit: Int
     ) throws(SQLFailure) -> Backlog {
         var waiting = try countPushes(of: secret)
-        let isNearLimit = waiting + count > limit / 2
-        if isNearLimit {
+        if waiting + count > limit / 2 {
             // Near the bound callers count one after the other; far from it none of them can pass it.
             try session.lock(secret, statements)
             waiting = try countPushes(of: secret)
         }
-        // Locked, so that whoever moves or removes the devices at this moment finds the pushes, or these are refused.
-        let devices = try ids("SELECT id FROM device_registration WHERE secret_hash = ? FOR UPDATE", secret)
+        let devices = try ids("SELECT id FROM device_registration WHERE secret_hash = ?", secret)
         let stored =
-            isNearLimit || isRepeated
-            ? try ids("SELECT id FROM pending_push WHERE secret_hash = ?", secret) : []
+            session.isRepeated ? try ids("SELECT id FROM pending_push WHERE secret_hash = ?", secret) : []
         return Backlog(waiting: waiting, devices: devices, stored: stored)
-    }
-
-    /// Those that ended since they were stored, as the log says.
-    private func ended(_ pushes: [PendingPush]) throws(SQLFailure) -> Set<PlaceOfPush> {
-        var ended: Set<PlaceOfPush> = []
-        for chunk in Insertion.chunks(of: pushes) {
-            let rows = Self.anyOf("secret_hash = ? AND created_at >= ? AND id = ?", chunk.count)
-            let values = chunk.flatMap { push in
-                [.hash(push.secretHash), .integer(push.createdAt), .text(push.id)] as [SQLValue]
-            }
-            try session.query("SELECT secret_hash, id FROM delivery_log WHERE \(rows)", values) {
-                row throws(SQLFailure) in
-                ended.insert(PlaceOfPush(hash: try row.hash(0), id: try row.text(1)))
-            }
-        }
-        return ended
     }
 
     private func countPushes(of secret: SecretHash) throws(SQLFailure) -> Int {
@@ -272,6 +239,18 @@ struct PlaceOfPush: Hashable {
 }
 
 extension PendingPush {
-    /// Where its row is.
-    fileprivate var place: PlaceOfPush { PlaceOfPush(hash: secretHash, id: id) }
+    /// The same push under another hash.
+    fileprivate func under(_ hash: SecretHash) -> PendingPush { copy(secretHash: hash, dueAt: dueAt) }
+
+    /// The same push, due at another time.
+    fileprivate func due(at time: EpochMilliseconds) -> PendingPush {
+        copy(secretHash: secretHash, dueAt: time)
+    }
+
+    private func copy(secretHash: SecretHash, dueAt: EpochMilliseconds) -> PendingPush {
+        PendingPush(
+            id: id, secretHash: secretHash, deviceID: deviceID, eventType: eventType, sessionID: sessionID,
+            payload: payload, pushType: pushType, priority: priority, collapseID: collapseID,
+            attempts: attempts, dueAt: dueAt, createdAt: createdAt, expiresAt: expiresAt)
+    }
 }

@@ -13,9 +13,9 @@ package final class ServerStorage<Connection: SQLConnection>: Storage {
     /// The schema's steps that opening it applied; empty when it was current.
     package let appliedSteps: [SchemaStep]
 
-    let pool: ConnectionPool<Connection>
-    let options: ServerOptions
-    let statements = ServerStatements(Connection.dialect)
+    private let pool: ConnectionPool<Connection>
+    private let options: ServerOptions
+    private let statements = ServerStatements(Connection.dialect)
 
     private init(
         pool: ConnectionPool<Connection>, options: ServerOptions, appliedSteps: [SchemaStep]
@@ -86,30 +86,17 @@ package final class ServerStorage<Connection: SQLConnection>: Storage {
     /// How many connections there are, those included that are being opened; for tests.
     package var connectionCount: Int { pool.connectionCount }
 
-    func read<Output: Sendable>(
+    private func read<Output: Sendable>(
         _ body: @escaping @Sendable (ServerSession<Connection>) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output {
         try await pool.perform(within: options.callTimeout, body)
     }
 
-    func write<Output: Sendable>(
+    private func write<Output: Sendable>(
         _ body: @escaping @Sendable (ServerSession<Connection>) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output {
         guard options.access != .readOnly else { throw .readOnly(logDetail: "opened for reading") }
-        return try await pool.perform(within: options.callTimeout, isChange: true, body)
-    }
-
-    /// Makes a change that adds to the delivery log, or makes it without that where the log can't be written.
-    private func writeLogging<Output: Sendable>(
-        _ body:
-            @escaping @Sendable (ServerSession<Connection>, _ logging: Bool) throws(SQLFailure) -> Output
-    ) async throws(StorageError) -> Output {
-        do throws(StorageError) {
-            return try await write { session throws(SQLFailure) in try body(session, true) }
-        } catch {
-            guard !error.isTransient, error.canBeCured else { throw error }
-            return try await write { session throws(SQLFailure) in try body(session, false) }
-        }
+        return try await pool.perform(within: options.callTimeout, body)
     }
 }
 
@@ -133,9 +120,8 @@ extension ServerStorage {
     ) async throws(StorageError) -> Bool {
         // No row has such a token, and no server could be asked for it.
         guard !token.utf8.contains(0) else { return false }
-        return try await writeLogging { [statements] session, logging throws(SQLFailure) in
-            try ServerDevices(session: session, statements: statements)
-                .unregister(token, key, at: now, logging: logging)
+        return try await write { [statements] session throws(SQLFailure) in
+            try ServerDevices(session: session, statements: statements).unregister(token, key, at: now)
         }
     }
 
@@ -167,9 +153,9 @@ extension ServerStorage {
     package func remove(
         _ device: Device, ifNotUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds
     ) async throws(StorageError) -> Bool {
-        try await writeLogging { [statements] session, logging throws(SQLFailure) in
+        try await write { [statements] session throws(SQLFailure) in
             try ServerDevices(session: session, statements: statements)
-                .remove(device, notUpdatedAfter: time, at: now, logging: logging)
+                .remove(device, notUpdatedAfter: time, at: now)
         }
     }
 }
@@ -178,11 +164,10 @@ extension ServerStorage {
 
 extension ServerStorage {
     /// As `Storage` says.
-    package func append(_ deliveries: [Delivery], isRepeated: Bool) async throws(StorageError) {
+    package func append(_ deliveries: [Delivery]) async throws(StorageError) {
         try deliveries.validate()
         try await write { [statements] session throws(SQLFailure) in
-            try ServerDeliveries(session: session, statements: statements)
-                .append(deliveries, isRepeated: isRepeated)
+            try ServerDeliveries(session: session, statements: statements).append(deliveries)
         }
     }
 
@@ -236,6 +221,107 @@ extension ServerStorage {
     package func pruneReceipts(at now: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int {
         try await write { [statements] session throws(SQLFailure) in
             try ServerReceipts(session: session, statements: statements).prune(at: now, limit: limit)
+        }
+    }
+}
+
+// MARK: - Pushes that wait
+
+extension ServerStorage {
+    /// As `Storage` says.
+    package func enqueue(
+        _ pushes: [PendingPush], lease: PushLease?, limitPerSecret: Int
+    ) async throws(StorageError) -> [EnqueueResult] {
+        for push in pushes { try push.validate() }
+        return try await write { [statements] session throws(SQLFailure) in
+            try ServerQueue(session: session, statements: statements)
+                .enqueue(pushes, lease, limitPerSecret: limitPerSecret)
+        }
+    }
+
+    /// As `Storage` says.
+    package func claimPushes(
+        dueAt now: EpochMilliseconds, lease: PushLease, limit: Int, scope: ClaimScope
+    ) async throws(StorageError) -> [ClaimedPush] {
+        try await write { [statements] session throws(SQLFailure) in
+            try ServerQueue(session: session, statements: statements)
+                .claim(dueAt: now, lease, limit: limit, scope)
+        }
+    }
+
+    /// As `Storage` says.
+    package func settle(_ settlements: [Settlement]) async throws(StorageError) -> [Bool] {
+        for settlement in settlements { try settlement.validate() }
+        return try await write { [statements] session throws(SQLFailure) in
+            try ServerQueue(session: session, statements: statements).settle(settlements)
+        }
+    }
+
+    /// As `Storage` says.
+    package func nextPushDue() async throws(StorageError) -> EpochMilliseconds? {
+        try await read { session throws(SQLFailure) in
+            try session.connection.integer("SELECT due_at FROM pending_push ORDER BY due_at LIMIT 1")
+        }
+    }
+
+    /// As `Storage` says.
+    package func pushes(
+        dueAfter horizon: EpochMilliseconds, leased: Bool, limit: Int
+    ) async throws(StorageError) -> [DuePush] {
+        try await read { [statements] session throws(SQLFailure) in
+            try ServerQueue(session: session, statements: statements)
+                .pushes(dueAfter: horizon, leased: leased, limit: limit)
+        }
+    }
+
+    /// As `Storage` says.
+    package func setDue(_ pushes: [DuePush], to time: EpochMilliseconds) async throws(StorageError) -> Int {
+        guard !pushes.isEmpty else { return 0 }
+        return try await write { [statements] session throws(SQLFailure) in
+            try ServerQueue(session: session, statements: statements).setDue(pushes, to: time)
+        }
+    }
+
+    /// As `Storage` says.
+    package func countPushes(limit: Int) async throws(StorageError) -> Int {
+        try await read { session throws(SQLFailure) in
+            let sql = "SELECT count(*) FROM (SELECT due_at FROM pending_push LIMIT ?) AS counted"
+            return Int(try session.connection.integer(sql, [.integer(Int64(max(limit, 0)))]) ?? 0)
+        }
+    }
+}
+
+// MARK: - All that a secret has, and all that is there
+
+extension ServerStorage {
+    /// As `Storage` says.
+    package func holdings(of key: SecretKey) async throws(StorageError) -> Holdings {
+        try await read { [statements] session throws(SQLFailure) in
+            try ServerSecrets(session: session, statements: statements).holdings(of: key)
+        }
+    }
+
+    /// As `Storage` says.
+    package func revoke(_ key: SecretKey, limit: Int) async throws(StorageError) -> Holdings {
+        try await write { [statements] session throws(SQLFailure) in
+            try ServerSecrets(session: session, statements: statements).revoke(key, limit: limit)
+        }
+    }
+
+    /// As `Storage` says.
+    package func tally(
+        of hash: SecretHash?, from start: EpochMilliseconds, before end: EpochMilliseconds, limit: Int
+    ) async throws(StorageError) -> DeliveryTally {
+        try await read { [statements] session throws(SQLFailure) in
+            try ServerDeliveries(session: session, statements: statements)
+                .tally(of: hash, from: start, before: end, limit: limit)
+        }
+    }
+
+    /// As `Storage` says.
+    package func census(ofShare share: UInt8) async throws(StorageError) -> Census {
+        try await read { [statements] session throws(SQLFailure) in
+            try ServerSecrets(session: session, statements: statements).census(ofShare: share)
         }
     }
 }

@@ -46,24 +46,8 @@ final class FakeStorage: Storage {
         var dueFailures: [StorageError] = []
         /// Sizes of the batches of `settle`, failed ones too.
         var settled: [Int] = []
-        /// For each call to `enqueue`, whether it said that it was one before.
-        var areEnqueuesRepeated: [Bool] = []
-        /// Calls to `enqueue`, or the next one to `append`, store what they are given and say that this isn't known.
-        var losesConfirmation = false
         /// More ends than these in one call take too long.
         var settlementsMax = Int.max
-        /// Thrown by every call that writes to the delivery log until it is taken away.
-        var logFailure: StorageError?
-        /// Thrown by every call that writes the log row with this id.
-        var refusedRows: [String: StorageError] = [:]
-        /// Thrown by every call that ends the push with this id.
-        var refusedEnds: [String: StorageError] = [:]
-        /// Thrown by every call to `settle` until it is taken away.
-        var settleFailure: StorageError?
-        /// For each call to `remove`, how many pushes waited for the device.
-        var pendingAtRemoval: [Int] = []
-        /// Thrown by every call to `pruneDeliveries` until it is taken away.
-        var pruneFailure: StorageError?
     }
 
     let state = Lock(State())
@@ -163,25 +147,18 @@ final class FakeStorage: Storage {
     ) async throws(StorageError) -> Bool {
         await state.withLock(\.removeGate)?.pass()
         return try checked { state in
-            state.pendingAtRemoval.append(state.pending.count { $0.push.deviceID == device.id })
             let before = state.devices.count
             state.devices.removeAll { $0.id == device.id && $0.updatedAt <= time }
             return state.devices.count < before
         }
     }
 
-    func append(_ deliveries: [Delivery], isRepeated: Bool) async throws(StorageError) {
+    func append(_ deliveries: [Delivery]) async throws(StorageError) {
         await state.withLock(\.appendGate)?.pass()
         try checked { state throws(StorageError) in
             state.batches.append(deliveries.count)
             if !state.appendFailures.isEmpty { throw state.appendFailures.removeFirst() }
-            try state.checkLog(deliveries)
-            let present = isRepeated ? Set(state.deliveries.map(\.id)) : []
-            state.deliveries += deliveries.filter { !present.contains($0.id) }
-            if state.losesConfirmation {
-                state.losesConfirmation = false
-                throw .unconfirmed(logDetail: "x")
-            }
+            state.deliveries += deliveries
         }
     }
 
@@ -192,8 +169,7 @@ final class FakeStorage: Storage {
     }
 
     func pruneDeliveries(before time: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int {
-        try checked { state throws(StorageError) in
-            if let failure = state.pruneFailure { throw failure }
+        try checked { state in
             state.prunes.append((time, limit))
             let count = min(limit, state.oldDeliveries)
             state.oldDeliveries -= count

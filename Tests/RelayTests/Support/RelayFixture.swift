@@ -66,15 +66,13 @@ struct RelayFixture: Sendable {
             ?? Apps(
                 single: PushApp(key: TestKey.first, push: options.push),
                 defaultBundleID: options.rules.defaultBundleID, bundleIDs: options.rules.bundleIDs)
-        let deliveryLog = DeliveryLog(storage: storage, log: lines.log)
         let shared = Services(
             storage: storage, hasher: options.hasher, secretBytesMin: options.rules.secretBytesMin,
             limits: options.limits, rates: RateLimits(options.rates),
             clock: WallClock { time.withLock { $0 } }, monotonic: { monotonic.withLock { $0 } },
             log: lines.log,
-            deliveryLog: deliveryLog,
-            queue: PushQueue(
-                storage: storage, deliveryLog: deliveryLog, log: lines.log, options: options.queue),
+            deliveryLog: DeliveryLog(storage: storage, log: lines.log),
+            queue: PushQueue(storage: storage, log: lines.log, options: options.queue),
             apnsHealth: APNsHealth(apps),
             queueAgeMax: options.queueAgeMax,
             checkCredentials: { credentialsFault })

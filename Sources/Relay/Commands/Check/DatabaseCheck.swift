@@ -67,7 +67,7 @@ enum DatabaseCheck {
         let fault: CheckFault =
             switch error {
             case .unavailable: engine == .sqlite ? .databaseFolder : .databaseUnreachable
-            case .timeout, .unconfirmed: .databaseSilent
+            case .timeout: .databaseSilent
             case .refused: .databaseRefused
             case .full: .databaseFull
             case .readOnly, .inUse: .databaseReadOnly

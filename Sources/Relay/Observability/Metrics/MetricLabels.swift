@@ -12,7 +12,7 @@ enum KnownReasons {
             Reason.Documented.allCases.map(\.name) + Unreachable.Cause.allCases.map(\.rawValue) + [
                 FanOut.deadlineExceeded, FanOut.invalidRegistration, FanOut.unknownBundle,
                 FanOut.environmentNotAllowed, PushQueue.queueFull, PushQueue.queueUnavailable,
-                PushQueue.queueUnconfirmed, PushQueue.deviceRemoved, PushQueue.expired,
+                PushQueue.deviceRemoved, PushQueue.expired,
             ]
         for word in all where !words.contains(word) { words.append(word) }
         return words

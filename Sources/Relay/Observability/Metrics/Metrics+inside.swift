@@ -23,10 +23,6 @@ extension Metrics {
             "relay_queue_settled_total", .counter, labels: ["result", "reason"],
             "What became of pushes that waited and were taken up: sent, failed, or put back to wait (again)."
         ) { $0.queue.settledSamples },
-        Metric(
-            "relay_queue_unwritten_ends", .gauge,
-            "Outcomes of queued pushes that the database has not recorded yet."
-        ) { $0.queue.unwritten },
     ]
 
     // MARK: Database
