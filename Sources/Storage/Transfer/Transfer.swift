@@ -156,8 +156,9 @@ extension Transfer {
         return mark
     }
 
-    /// Compares a table on both sides and, where only the source can have changed since it was copied or compared, removes
-    /// the differences. Others are counted: the next run removes them, so that nobody loses rows without notice.
+    /// Compares a table on both sides, and removes the differences that only changes of the source can explain.
+    ///
+    /// Others are counted: the next run removes them, so that nobody loses rows without notice.
     private func settle(
         _ table: TransferTable, _ mark: TransferMark, _ sides: TransferComparison
     ) async throws(TransferFailure) -> (TransferChecksum, TransferSummary?, TransferDifference?) {

@@ -35,7 +35,7 @@ struct HTTPClient: Sendable {
     func send(_ method: String, _ path: String, body: String? = nil, headers: [String] = []) async throws
         -> Answer
     {
-        var lines = ["\(method) \(path) HTTP/1.1", "Host: relay.test", "Connection: close"] + headers
+        var lines = ["\(method) \(path) HTTP/1.1", "Host: localhost", "Connection: close"] + headers
         if let body { lines.append("Content-Length: \(body.utf8.count)") }
         let bytes = Array((lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? "")).utf8)
         return try await exchange(bytes)
