@@ -1,11 +1,11 @@
-/// The place of a request in its session: small, reused only after the request's event has been handled.
+/// The index of a request in its session, a small number that is reused only after the request's event was handled.
 ///
-/// The owner may use it as an index of a table of its own.
+/// The owner may use it as an index into its own table.
 package typealias StreamSlot = Int
 
 /// A complete response.
 package struct ClientResponse: Sendable, Equatable {
-    /// From 200 to 999; interim responses are not shown.
+    /// From 200 to 999; interim responses are skipped.
     package var status: Int
     /// The fields named in `ClientLimits.keptFields`, without `:status`.
     package var fields: HeaderFields
@@ -19,32 +19,32 @@ package struct ClientResponse: Sendable, Equatable {
     }
 }
 
-/// Why a request has no response.
+/// Why a request got no response.
 package enum StreamFailure: Hashable, Sendable {
-    /// The peer certainly did nothing for it: REFUSED_STREAM, above GOAWAY's last stream, or it never left the session.
+    /// The peer did not process it: REFUSED_STREAM, above GOAWAY's last stream, or never sent.
     case notProcessed(ErrorCode)
-    /// The stream ended in the middle, by the peer's RST_STREAM, by ours or by a broken response.
+    /// The stream was cut off by the peer's RST_STREAM, by this side's or by an invalid response.
     case reset(ErrorCode)
-    /// The connection ended; the peer may have processed it.
+    /// The connection ended; the peer may have processed the request.
     case connectionLost
 }
 
-/// What a client session has to tell.
+/// The events of a client session.
 package enum ClientEvent: Sendable, Equatable {
-    /// A request has its response; the slot is free when the handler returns.
+    /// A request got its response; its slot is free when the handler returns.
     case response(StreamSlot, ClientResponse)
-    /// A request comes to nothing; the slot is free when the handler returns.
+    /// A request failed; its slot is free when the handler returns.
     case failure(StreamSlot, StreamFailure)
-    /// SETTINGS came: so many streams may be open now. It can be lower than what is open, and it can be 0.
+    /// The server's stream limit changed; it can be below the number of open streams, even 0.
     case streamLimit(Int)
-    /// GOAWAY came: open no further stream. Failures of the streams above its last one follow.
+    /// GOAWAY was received: open no more streams. Failures of the streams above its last one follow.
     case goAway(GoAway)
-    /// The peer answered `ping` with the same value.
+    /// The peer acknowledged a `ping` with the same value.
     case pingAcknowledged(UInt64)
 }
 
 extension ClientEvent {
-    /// The request that the event settles, if it does.
+    /// The request that the event completes, if any.
     var slot: StreamSlot? {
         switch self {
         case .response(let slot, _), .failure(let slot, _): slot
@@ -53,19 +53,19 @@ extension ClientEvent {
     }
 }
 
-/// What a client takes from its server; every figure holds for one connection.
+/// The limits of a client session, per connection.
 package struct ClientLimits: Sendable {
-    /// The response fields that are kept, in lower case; others are read and dropped.
+    /// The response fields to keep, in lower case; others are dropped.
     package var keptFields: [StaticString] = []
-    /// A response's body in bytes; what is beyond is dropped.
+    /// The maximum size of a response's body in bytes; the rest is dropped.
     package var bodyBytes = 4096
-    /// SETTINGS_MAX_HEADER_LIST_SIZE, and the bound of the kept fields of one response, in bytes.
+    /// SETTINGS_MAX_HEADER_LIST_SIZE and the limit of one response's kept fields, in bytes.
     package var headerListBytes = 8 * 1024
-    /// How much of GOAWAY's debug data is kept, in bytes.
+    /// The maximum size of GOAWAY's debug data in bytes; the rest is dropped.
     package var debugDataBytes = 512
-    /// How many bytes of all responses' bodies the server may have under way; at least 65,535.
+    /// The connection's flow-control window in bytes; at least 65,535.
     package var connectionWindowBytes: Int32 = 1 << 18
 
-    /// Limits fit for responses of a few hundred bytes.
+    /// Defaults for responses of a few hundred bytes.
     package init() {}
 }

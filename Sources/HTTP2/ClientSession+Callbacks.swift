@@ -1,6 +1,6 @@
 import CNghttp2
 
-/// The callbacks' C functions are formed here, in nonisolated functions, and do nothing but find the session.
+/// nghttp2's callbacks, formed in nonisolated functions; they only look up the session and forward to it.
 extension ClientSession {
     static func makeNative() throws(HTTP2Error) -> NativeSession {
         try unsafe NativeSession.make(
@@ -44,7 +44,7 @@ extension ClientSession {
         }
     }
 
-    /// Runs a callback on the session that `context` is; every callback reports success to the library.
+    /// Runs a callback on the session in `context` and reports success to the library.
     private static func with(_ context: UnsafeMutableRawPointer?, _ body: (ClientSession) -> Void) -> Int32 {
         guard let context = unsafe context else { return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue }
         unsafe Unmanaged<ClientSession>.fromOpaque(context)._withUnsafeGuaranteedRef(body)
@@ -94,7 +94,7 @@ extension ClientSession {
         }
     }
 
-    /// A request that waited in the session while GOAWAY came or while it was cancelled; its stream is closed next.
+    /// Handles a queued request dropped by a GOAWAY or a cancellation; its stream is closed next.
     private func frameNotSent(_ frame: UnsafePointer<nghttp2_frame>?) {
         guard let head = unsafe frame?.pointee.hd, head.type == FrameType.headers,
             let slot = native.slot(of: head.stream_id)
@@ -107,7 +107,7 @@ extension ClientSession {
         streams.closed(slot, code)
     }
 
-    /// Reads a request's body out of its slot while frames are collected.
+    /// Reads a request's body from its slot while frames are collected.
     static func bodySource(slot: Int) -> nghttp2_data_provider {
         unsafe nghttp2_data_provider(source: nghttp2_data_source(fd: Int32(slot))) {
             _, _, buffer, count, flags, source, context in
@@ -125,7 +125,7 @@ extension ClientSession {
 }
 
 extension StaticString {
-    /// Whether the bytes are this text.
+    /// Whether the bytes equal the text.
     fileprivate func matches(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         guard utf8CodeUnitCount == bytes.count else { return false }
         return unsafe UnsafeBufferPointer(start: utf8Start, count: utf8CodeUnitCount).elementsEqual(bytes)

@@ -1,23 +1,23 @@
 import CNghttp2
 
-/// The client's side of one HTTP/2 connection without any I/O: requests and bytes go in, bytes and events come out.
+/// The client side of one HTTP/2 connection without I/O: requests and bytes in, bytes and events out.
 ///
-/// Confined to one thread. After every `receive`, `collectOutput` and `abandon` the owner drains the events; the calls
-/// that submit something may be made at any time, also while draining. Queueing is the owner's: `submit` refuses
-/// what the peer's stream limit doesn't allow.
+/// Confined to one thread. The owner drains the events after every `receive`, `collectOutput` and `abandon`; it may
+/// submit at any time, even while draining. `submit` refuses requests over the peer's stream limit; queueing is up to
+/// the owner.
 package final class ClientSession {
     let native: NativeSession
     let keptFields: [StaticString]
-    /// What the callbacks change.
+    /// The state that callbacks change.
     var streams: ClientStreams
     private var isDraining = false
 
-    /// The library's own words on what the peer did wrong last; for logs.
+    /// The library's message about the peer's last mistake, for logs.
     package internal(set) var diagnostic: String?
-    /// What the peer did that made the library end the session, in its words.
+    /// The peer's error that made the library end the session, in the library's words.
     package internal(set) var peerFault: String?
 
-    /// Begins a connection; the preface and our SETTINGS are the first output.
+    /// Starts a session; the preface and SETTINGS are its first output.
     package init(limits: ClientLimits = ClientLimits()) throws(HTTP2Error) {
         streams = ClientStreams(limits: limits)
         keptFields = limits.keptFields
@@ -30,39 +30,39 @@ package final class ClientSession {
         try native.setConnectionWindow(limits.connectionWindowBytes)
     }
 
-    /// How many requests wait for their response.
+    /// The number of requests waiting for a response.
     package var openStreamCount: Int { streams.openCount }
 
-    /// How many streams the server allows to be open at once; before its SETTINGS 100 (RFC 9113, section 6.5.2).
+    /// The server's stream limit; 100 until its SETTINGS arrive (RFC 9113, section 6.5.2).
     package var streamLimit: Int { streams.streamLimit }
 
-    /// Whether GOAWAY came or the session was ended: no further stream can be opened.
+    /// Whether GOAWAY was received or the session ended, so that no stream can be opened.
     package var isClosing: Bool { streams.isClosing }
 
-    /// Whether `submit` would take a request now.
+    /// Whether `submit` would accept a request now.
     package var canSubmit: Bool { !isClosing && openStreamCount < streamLimit }
 
-    /// Whether nothing is read or written any more: close the connection once the output is out.
+    /// Whether the session neither reads nor writes any more: close the connection when its output is sent.
     package var isFinished: Bool { native.isFinished }
 
-    /// Whether `collectOutput` has something to give.
+    /// Whether `collectOutput` has output.
     package var wantsWrite: Bool { native.wantsWrite }
 
-    /// Takes what came from the server.
+    /// Processes bytes from the server.
     ///
-    /// After an error the connection is of no use any more: `abandon` it.
+    /// After an error the session is unusable: `abandon` it.
     package func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {
         try unsafe native.receive(bytes)
     }
 
-    /// Appends frames to `output` until it holds `target` bytes or more, or nothing is left to send.
+    /// Appends frames to `output` until it has at least `target` bytes or nothing is left to send.
     package func collectOutput(into output: inout [UInt8], target: Int) throws(HTTP2Error) {
         try native.collectOutput(into: &output, target: target)
     }
 
-    /// Sends a request whose fields begin with the four pseudo-header fields, and a body that may be empty.
+    /// Submits a request whose fields begin with the four pseudo-header fields; the body may be empty.
     ///
-    /// One event, `response` or `failure`, follows for the slot, whatever becomes of the connection.
+    /// Exactly one event follows for the slot, `response` or `failure`.
     package func submit(_ fields: HeaderFields, body: [UInt8]) throws(HTTP2Error) -> StreamSlot {
         let slot = try streams.begin(id: native.nextStreamID, body: body)
         let source = unsafe body.isEmpty ? nil : Self.bodySource(slot: slot)
@@ -76,30 +76,30 @@ package final class ClientSession {
         return slot
     }
 
-    /// Gives a request up with RST_STREAM; its event is `failure` with `code`, unless its response was faster.
+    /// Cancels a request with RST_STREAM; its event is `failure` with `code`, unless the response was faster.
     package func cancel(_ slot: StreamSlot, _ code: ErrorCode = .cancel) throws(HTTP2Error) {
         try native.submitReset(streams.id(of: slot), code)
     }
 
-    /// Measures the way to the server and back; `pingAcknowledged` comes with the same value.
+    /// Sends a PING; `pingAcknowledged` follows with the same value.
     package func ping(_ value: UInt64) throws(HTTP2Error) {
         try native.submitPing(value)
     }
 
-    /// Sends GOAWAY: no further streams from here; those that are open are still answered.
+    /// Sends GOAWAY: no more requests from this side; open ones are still answered.
     package func goAway(_ code: ErrorCode = .noError) throws(HTTP2Error) {
         streams.close()
         try native.submitGoAway(GoAway(lastStreamID: 0, code: code))
     }
 
-    /// Says that the connection is gone: every request without an event fails.
+    /// Tells the session that the connection is lost: every request without an event fails.
     ///
-    /// What never left the session is `notProcessed`, everything else `connectionLost`.
+    /// Requests that were never sent fail as `notProcessed`, others as `connectionLost`.
     package func abandon() {
         streams.abandon { native.hasStream($0) }
     }
 
-    /// Hands over what happened since the last call, in order, what the handler itself brings about included.
+    /// Passes the events since the last call to `handle` in order, including those that the handler causes.
     package func drainEvents(_ handle: (ClientEvent) -> Void) {
         guard !isDraining else { return }
         isDraining = true

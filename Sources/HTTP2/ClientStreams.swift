@@ -1,4 +1,4 @@
-/// The requests of a client session: what each has got so far, and the events that its owner is still to be told.
+/// The requests of a client session: their partial responses and the pending events.
 struct ClientStreams {
     struct Stream {
         var id: Int32 = 0
@@ -16,23 +16,23 @@ struct ClientStreams {
     private var slots = SlotTable<Stream>()
     private var events: [ClientEvent] = []
     private var nextEvent = 0
-    /// How many streams the server allows; before its SETTINGS 100 (RFC 9113, section 6.5.2).
+    /// The server's stream limit; 100 until its SETTINGS arrive (RFC 9113, section 6.5.2).
     private(set) var streamLimit = 100
-    /// Whether no further stream can be opened.
+    /// Whether no more streams can be opened.
     private(set) var isClosing = false
-    /// How many requests have no event yet.
+    /// The number of requests without an event.
     private(set) var openCount = 0
 
     init(limits: ClientLimits) {
         self.limits = limits
     }
 
-    /// The stream's number.
+    /// The stream's identifier.
     func id(of slot: StreamSlot) -> Int32 { slots[slot].id }
 
     // MARK: Requests
 
-    /// Takes a place for a request, if one more is allowed.
+    /// Takes a slot for a request if the limit allows it.
     mutating func begin(id: Int32, body: [UInt8]) throws(HTTP2Error) -> StreamSlot {
         guard !isClosing else { throw .noNewStreams }
         guard openCount < streamLimit else { throw .streamLimit }
@@ -42,18 +42,18 @@ struct ClientStreams {
         return slot
     }
 
-    /// Gives a place back whose request could not be submitted.
+    /// Frees the slot of a request that could not be submitted.
     mutating func takeBack(_ slot: StreamSlot) {
         openCount -= 1
         slots.release(slot)
     }
 
-    /// No further streams.
+    /// Allows no more streams.
     mutating func close() {
         isClosing = true
     }
 
-    /// Fails every request without an event; `wasSent` tells whether a stream had left the session.
+    /// Fails all requests without an event; `wasSent` tells whether a stream was sent.
     mutating func abandon(_ wasSent: (Int32) -> Bool) {
         isClosing = true
         for slot in slots.indices where !slots[slot].isSettled {
@@ -63,9 +63,9 @@ struct ClientStreams {
         }
     }
 
-    // MARK: What the callbacks report
+    // MARK: Callback reports
 
-    /// A field of a response.
+    /// Adds a field of a response.
     mutating func header(
         _ slot: StreamSlot, _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>,
         isPseudo: Bool
@@ -73,58 +73,58 @@ struct ClientStreams {
         unsafe slots[slot].header(name, value, isPseudo: isPseudo, limit: limits.headerListBytes)
     }
 
-    /// A piece of a response's body; what is over the limit is dropped.
+    /// Appends to a response's body, dropping what exceeds the limit.
     mutating func data(_ slot: StreamSlot, _ bytes: UnsafeBufferPointer<UInt8>) {
         let room = limits.bodyBytes - slots[slot].responseBody.count
         unsafe slots[slot].responseBody.append(contentsOf: bytes.prefix(room))
     }
 
-    /// The response is whole.
+    /// Completes the response.
     mutating func responseEnded(_ slot: StreamSlot) {
         slots[slot].isComplete = slots[slot].status >= 200
     }
 
-    /// The request never left the session; its stream is closed next.
+    /// Marks a request that was never sent; its stream is closed next.
     mutating func notSent(_ slot: StreamSlot) {
         slots[slot].wasNotSent = true
     }
 
-    /// The stream is over: the request has its event.
+    /// Ends a stream: the request gets its event.
     mutating func closed(_ slot: StreamSlot, _ code: ErrorCode) {
         guard !slots[slot].isSettled else { return }
         openCount -= 1
         events.append(slots[slot].close(slot, code))
     }
 
-    /// The next piece of a request's body for a DATA frame.
+    /// Reads the next piece of a request's body for a DATA frame.
     mutating func readBody(
         _ slot: StreamSlot, into buffer: UnsafeMutableRawBufferPointer
     ) -> (count: Int, isEnd: Bool) {
         unsafe slots[slot].read(into: buffer)
     }
 
-    /// SETTINGS came.
+    /// Records the server's stream limit.
     mutating func limitChanged(to limit: Int) {
         streamLimit = limit
         events.append(.streamLimit(limit))
     }
 
-    /// GOAWAY came.
+    /// Records a GOAWAY.
     mutating func wentAway(_ goAway: GoAway) {
         isClosing = true
         events.append(.goAway(goAway))
     }
 
-    /// The answer to a PING came.
+    /// Records a PING acknowledgement.
     mutating func ponged(_ value: UInt64) {
         events.append(.pingAcknowledged(value))
     }
 
     // MARK: Events
 
-    /// The next event; `handled` is the one before, whose slot is free now.
+    /// The next event; `handled` is the previous one, whose slot is free now.
     ///
-    /// The event is moved out of the queue, so that a slot used again finds its buffers unshared.
+    /// Moves the event out of the queue, so that a reused slot finds its buffers unshared.
     mutating func takeEvent(after handled: StreamSlot?) -> ClientEvent? {
         if let handled { slots.release(handled) }
         guard nextEvent < events.count else {
@@ -140,7 +140,7 @@ struct ClientStreams {
 }
 
 extension ClientStreams.Stream {
-    /// Makes the place ready for a request, keeping the memory of the last one's response.
+    /// Prepares the slot for a request, reusing the memory of the last response.
     fileprivate mutating func begin(id: Int32, body: [UInt8]) {
         self.id = id
         self.body = body
@@ -153,7 +153,7 @@ extension ClientStreams.Stream {
         if !responseBody.isEmpty { responseBody.removeAll(keepingCapacity: true) }
     }
 
-    /// The only pseudo-header field of a response is `:status`; an interim response may have come before.
+    /// The only pseudo-header field of a response is `:status`; interim responses may come first.
     fileprivate mutating func header(
         _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>, isPseudo: Bool, limit: Int
     ) {
@@ -175,7 +175,7 @@ extension ClientStreams.Stream {
         return (count, bodyOffset == body.count)
     }
 
-    /// What the request came to when its stream closed with `code`.
+    /// The event of a request whose stream closed with `code`.
     fileprivate mutating func close(_ slot: StreamSlot, _ code: ErrorCode) -> ClientEvent {
         body = []
         isSettled = true

@@ -1,6 +1,6 @@
-/// An HTTP/2 error code as RST_STREAM and GOAWAY carry it (RFC 9113, section 7).
+/// An HTTP/2 error code of RST_STREAM and GOAWAY (RFC 9113, section 7).
 ///
-/// The set is open: peers may send any value.
+/// An open set: peers may send any value.
 package struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     package var rawValue: UInt32
 
@@ -29,20 +29,20 @@ package struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConv
         "CONNECT_ERROR", "ENHANCE_YOUR_CALM", "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
     ]
 
-    /// The name in RFC 9113, or the number where it has none.
+    /// The name in RFC 9113, or the number.
     package var description: String {
         Int(rawValue) < Self.names.count ? Self.names[Int(rawValue)] : "0x" + String(rawValue, radix: 16)
     }
 }
 
-/// A GOAWAY frame: the peer takes no stream above `lastStreamID` any more (RFC 9113, section 6.8).
+/// A GOAWAY frame: the peer processes no streams above `lastStreamID` (RFC 9113, section 6.8).
 package struct GoAway: Hashable, Sendable {
     /// Streams above it were not processed.
     ///
     /// 2^31-1 announces a graceful end: a second GOAWAY follows.
     package var lastStreamID: Int32
     package var code: ErrorCode
-    /// Whatever the peer explains itself with.
+    /// The peer's explanation.
     ///
     /// APNs sends `{"reason":"…"}`. At most `ClientLimits.debugDataBytes`.
     package var debugData: [UInt8]
@@ -54,16 +54,16 @@ package struct GoAway: Hashable, Sendable {
     }
 }
 
-/// What a session refuses to do, or why it is over.
+/// Errors of a session.
 package enum HTTP2Error: Error, Hashable, Sendable {
-    /// The library could not allocate.
+    /// The library could not allocate memory.
     case outOfMemory
-    /// The peer broke the protocol so badly that the session cannot go on, or the library failed; its own words.
+    /// The peer violated the protocol or the library failed; with the library's message.
     case sessionFailed(String)
-    /// No new stream may be opened: GOAWAY was sent or received, stream numbers ran out, or the session ended.
+    /// No stream may be opened: GOAWAY was sent or received, stream identifiers ran out, or the session ended.
     case noNewStreams
     /// The peer's stream limit is reached.
     case streamLimit
-    /// A header field the library refuses to send.
+    /// The library refuses to send a header field.
     case invalidHeader
 }

@@ -1,25 +1,25 @@
 import CNghttp2
 import Glibc
 
-/// The memory that one session of the library takes for streams and frames: what it gives back serves the next frame.
+/// The allocator of one nghttp2 session; freed blocks serve the next frames.
 ///
-/// A push takes five blocks and gives them back, too many at a time for the small cache of the C library's allocator,
-/// whose slow way was a fifteenth of a push's cost. Blocks of a size class are kept in a list, at most ``keptPerClass``.
+/// A push takes and frees five blocks, too many at a time for malloc's small cache, whose slow path was a fifteenth of
+/// a push's cost. Free blocks are kept in a list per size class, at most ``keptPerClass``.
 @safe final class FrameMemory {
-    /// The capacity of the smallest class in bytes; each further one is twice as large.
+    /// The size of the smallest class in bytes; each further class is twice as large.
     static let smallestBytes = 64
-    /// How many classes there are, from 64 to 2,048 bytes.
+    /// The number of classes, from 64 to 2,048 bytes.
     ///
-    /// Larger blocks come from the system each time.
+    /// Larger blocks always come from malloc.
     static let classCount = 6
-    /// How many free blocks of one class are kept.
+    /// The maximum number of free blocks per class.
     static let keptPerClass = 512
-    /// What stands before each block, its class.
+    /// The header before each block, which holds its class.
     ///
-    /// Sixteen bytes keep the block aligned as `malloc` would.
+    /// Sixteen bytes keep the block aligned like malloc's.
     private static let headBytes = 16
 
-    /// The free blocks of one class; each holds the address of the next.
+    /// The free blocks of one class; each stores the address of the next.
     @unsafe private struct FreeList {
         var first: UnsafeMutableRawPointer?
         var count = 0
@@ -39,7 +39,7 @@ import Glibc
         unsafe lists.deallocate()
     }
 
-    /// The library's view of it; valid as long as this object.
+    /// The functions for nghttp2; valid for the lifetime of this object.
     var functions: nghttp2_mem {
         unsafe nghttp2_mem(
             mem_user_data: lists,
@@ -95,7 +95,7 @@ import Glibc
         return unsafe larger
     }
 
-    /// The class whose blocks hold `size` bytes; ``classCount`` where none does.
+    /// The smallest class for `size` bytes; ``classCount`` if none fits.
     private static func index(for size: Int) -> Int {
         guard size > smallestBytes else { return 0 }
         let index = Int.bitWidth - (size - 1).leadingZeroBitCount - smallestBytes.trailingZeroBitCount

@@ -1,9 +1,13 @@
 package import Network
 
-/// What a connection needs of a session, whatever its role.
+/// The part of a session that a connection of either role needs.
 protocol FrameEngine: AnyObject {
     var isFinished: Bool { get }
     var wantsWrite: Bool { get }
+    /// What the peer did that made the library end the session, in its words.
+    var peerFault: String? { get }
+    /// The library's latest words on a fault of the peer.
+    var diagnostic: String? { get }
     func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error)
     func collectOutput(into output: inout [UInt8], target: Int) throws(HTTP2Error)
 }
@@ -13,14 +17,14 @@ extension ServerSession: FrameEngine {}
 
 /// Why a connection ended.
 package enum ConnectionEnd: Equatable, Sendable, CustomStringConvertible {
-    /// The channel closed: both sides were done, it broke, or no address took the connection.
+    /// The channel closed: both sides were done, the connection broke, or no address accepted it.
     case channel(ChannelCloseReason)
-    /// The peer doesn't speak HTTP/2 here: ALPN didn't choose `h2` (RFC 9113, section 3.2).
+    /// ALPN did not choose `h2` (RFC 9113, section 3.2).
     case notHTTP2
-    /// The peer broke the protocol; the library's words.
+    /// The peer violated the protocol; with the library's message.
     case protocolFailure(String)
 
-    /// Whether one side closed it without any mishap.
+    /// Whether one side closed it normally.
     package var isOrderly: Bool { self == .channel(.local) || self == .channel(.peer) }
 
     package var description: String {
@@ -32,20 +36,22 @@ package enum ConnectionEnd: Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Carries a session's frames to its channel: once a turn of the loop, in large pieces, and no faster than they leave.
+/// Moves a session's frames to its channel once per turn, in large pieces, with backpressure.
 final class FramePump<Engine: FrameEngine> {
-    /// How many bytes the channel gets at once: what one TLS record holds (RFC 8446, section 5.1).
+    /// The size of a piece: the payload of one TLS record (RFC 8446, section 5.1).
     static var pieceBytes: Int { 16 * 1024 }
-    /// How long the last frames may take to leave.
+    /// The time limit for sending the last frames.
     static var closeDeadline: Duration { .seconds(2) }
 
     let engine: Engine
     private(set) var channel: Channel?
-    /// A stalled pump writes nothing any more, as a peer behind a broken network does.
+    /// Whether nothing is written, to simulate a broken network.
     var isStalled = false
-    /// Frames that have left the session and not yet this side.
+    /// Frames collected from the session but not yet sent.
     private var buffer: [UInt8] = []
     private var isFlushPut = false
+    /// About how much was submitted since the last flush.
+    var unflushedBytes = 0
 
     init(_ engine: Engine) {
         self.engine = engine
@@ -61,28 +67,29 @@ final class FramePump<Engine: FrameEngine> {
         buffer = []
     }
 
-    /// Whether a flush must be put at the end of this turn: none is there yet, and there is a channel.
+    /// Whether to schedule a flush at the end of this turn: there is a channel and no flush is scheduled yet.
     ///
-    /// The caller puts it, and there calls `beginFlush` and `flush`. (Most calls find one put: no closure is made for
-    /// nothing.)
+    /// The caller schedules it and then calls `beginFlush` and `flush`. (Most calls find one scheduled and create no
+    /// closure.)
     func needsFlush() -> Bool {
         guard !isFlushPut, channel != nil else { return false }
         isFlushPut = true
         return true
     }
 
-    /// The flush at the end of the turn has come: the next frames need another one.
+    /// Begins the scheduled flush; further frames need another one.
     func beginFlush() {
         isFlushPut = false
     }
 
-    /// Moves frames to the channel as long as it takes them; closes it when all are out and the session is over.
+    /// Moves frames to the channel while it accepts them; closes it when the session is finished and all are sent.
     ///
-    /// Each piece leaves before the next is made, so that the peer works while this side does.
+    /// Sends each piece before collecting the next, so that the peer works in parallel.
     ///
-    /// - Parameter onlyWholePieces: the rest stays for a flush that follows in the same turn: each piece is a record and
-    ///   a system call, which a few frames are not worth.
+    /// - Parameter onlyWholePieces: Leaves the rest for a later flush in the same turn, since every piece costs a TLS
+    ///   record and a system call.
     func flush(onlyWholePieces: Bool = false) throws(HTTP2Error) {
+        unflushedBytes = 0
         guard let channel, !isStalled else { return }
         while channel.isOpen && channel.isWritable {
             try engine.collectOutput(into: &buffer, target: Self.pieceBytes)

@@ -1,33 +1,32 @@
 package import Network
 
-/// Who serves a connection's requests.
+/// Receives the requests and events of a server connection.
 ///
-/// All calls come on the connection's loop.
+/// All calls are made on the connection's loop.
 package protocol ServerConnectionHandler: AnyObject {
-    /// The connection stands and speaks HTTP/2.
+    /// The connection is established and uses HTTP/2.
     func connectionOpened(_ connection: HTTP2ServerConnection)
-    /// Something happened; `respond` and the other calls may be made at once or later.
+    /// An event; `respond` and other calls may be made immediately or later.
     func connection(_ connection: HTTP2ServerConnection, event: ServerEvent)
-    /// The connection is over; the last call, and it comes even where `connectionOpened` never did.
+    /// The connection closed; the last call, made even if `connectionOpened` was not.
     func connectionClosed(_ connection: HTTP2ServerConnection, end: ConnectionEnd)
 }
 
 /// A server's HTTP/2 connection: a session on a channel.
 ///
-/// Confined to the channel's loop.
-///
-/// Make one in `Listener`'s `accept` closure and return it there. Whatever is submitted leaves at the end of the turn.
-package final class HTTP2ServerConnection: ChannelHandler {
-    /// The value of the PING that `shutDown` sends; any other is the owner's.
+/// Confined to the channel's loop. Create it in `Listener`'s `accept` closure and return it. Sends submitted frames at
+/// the end of the turn.
+package final class HTTP2ServerConnection: ChannelHandler, SessionConnection {
+    /// The value of `shutDown`'s PING; owners use other values.
     private static let shutdownPing: UInt64 = 0x7368_7574_646f_776e
 
-    private let session: ServerSession
-    private let pump: FramePump<ServerSession>
+    let session: ServerSession
+    let pump: FramePump<ServerSession>
     private var handler: (any ServerConnectionHandler)?
-    private var end: ConnectionEnd?
+    var end: ConnectionEnd?
     private var shutdownTimer: Timer?
 
-    /// A connection that tells `handler` everything, and holds it until it is closed.
+    /// Creates a connection that reports to `handler` and retains it until it closes.
     package init(
         limits: ServerLimits = ServerLimits(), handler: any ServerConnectionHandler
     ) throws(HTTP2Error) {
@@ -36,10 +35,10 @@ package final class HTTP2ServerConnection: ChannelHandler {
         self.handler = handler
     }
 
-    /// The channel, as long as the connection stands.
+    /// The channel while the connection is open.
     package var channel: Channel? { pump.channel }
 
-    /// How many requests are coming in, wait for an answer, or have an answer that isn't out yet.
+    /// The number of requests being received, waiting for an answer or with an unsent answer.
     package var openStreamCount: Int { session.openStreamCount }
 
     // MARK: The owner's side
@@ -52,22 +51,22 @@ package final class HTTP2ServerConnection: ChannelHandler {
         return isTaken
     }
 
-    /// Ends one stream with RST_STREAM; REFUSED_STREAM tells the client that nothing was done for it.
+    /// Resets a stream with RST_STREAM; REFUSED_STREAM tells the client that it was not processed.
     package func reset(_ stream: StreamID, _ code: ErrorCode) {
         submit { session throws(HTTP2Error) in try session.reset(stream, code) }
     }
 
-    /// Changes the limit of concurrent streams; it holds once `ServerEvent.settingsAcknowledged` has come.
+    /// Changes the stream limit, effective once `ServerEvent.settingsAcknowledged` follows.
     package func setMaxConcurrentStreams(_ count: UInt32) {
         submit { session throws(HTTP2Error) in try session.setMaxConcurrentStreams(count) }
     }
 
-    /// Sends a PING; `ServerEvent.pingAcknowledged` comes with the same value.
+    /// Sends a PING; `ServerEvent.pingAcknowledged` follows with the same value.
     package func ping(_ value: UInt64) {
         submit { session throws(HTTP2Error) in try session.ping(value) }
     }
 
-    /// Sends GOAWAY: streams up to `lastStreamID` (default: the newest one seen) are still served, others ignored.
+    /// Sends GOAWAY: serves streams up to `lastStreamID` (default: the newest received) and ignores later ones.
     ///
     /// The connection closes when the last of them is done.
     package func goAway(_ code: ErrorCode, lastStreamID: StreamID? = nil, debugData: [UInt8] = []) {
@@ -76,9 +75,9 @@ package final class HTTP2ServerConnection: ChannelHandler {
         }
     }
 
-    /// Ends in order: announces it, gives the client a round trip to hear it, serves what it has sent, closes.
+    /// Shuts down gracefully: announces it, waits a round trip, serves the received requests and closes.
     ///
-    /// What isn't done by `deadline` is cut off.
+    /// Closes forcibly at `deadline`.
     package func shutDown(deadline: Duration) {
         guard let channel, shutdownTimer == nil else { return }
         let timer = Timer(on: channel.loop) { [weak self] in self?.close() }
@@ -90,12 +89,12 @@ package final class HTTP2ServerConnection: ChannelHandler {
         }
     }
 
-    /// Closes at once: what isn't answered never will be.
+    /// Closes immediately; unanswered requests stay unanswered.
     package func close() {
         pump.channel?.close()
     }
 
-    /// From now on reads nothing and writes nothing, as behind a broken network.
+    /// Stops reading and writing, like a broken network.
     ///
     /// For tests of clients.
     package func stall() {
@@ -103,7 +102,7 @@ package final class HTTP2ServerConnection: ChannelHandler {
         pump.channel?.pauseReading()
     }
 
-    /// Reads and writes again after ``stall()``, beginning with what waited meanwhile.
+    /// Resumes reading and writing after ``stall()``, beginning with buffered data.
     package func resume() {
         guard pump.isStalled else { return }
         pump.isStalled = false
@@ -114,27 +113,18 @@ package final class HTTP2ServerConnection: ChannelHandler {
     // MARK: ChannelHandler
 
     package func channelActive(_ channel: Channel) {
-        pump.start(channel)
-        guard channel.alpn == "h2" else { return fail(.notHTTP2) }
+        guard start(channel) else { return }
         handler?.connectionOpened(self)
         flushAtTurnEnd()
     }
 
     package func channel(_ channel: Channel, received bytes: UnsafeRawBufferPointer) {
-        guard end == nil else { return }
-        do {
-            try unsafe session.receive(bytes)
-        } catch {
-            drainEvents()
-            return fail(session.failure(error))
-        }
-        drainEvents()
-        flushAtTurnEnd()
+        unsafe receive(bytes)
     }
 
     package func channelReadEnded(_ channel: Channel) {
         moveFrames()
-        // A session that is over has done so already, and asking twice closes at once.
+        // A finished session has already done so, and a second call would close immediately.
         if channel.isOpen { channel.closeAfterFlush(deadline: FramePump<ServerSession>.closeDeadline) }
     }
 
@@ -149,36 +139,7 @@ package final class HTTP2ServerConnection: ChannelHandler {
         handler = nil
     }
 
-    // MARK: Inside
-
-    private func submit(_ body: (ServerSession) throws(HTTP2Error) -> Void) {
-        do {
-            try body(session)
-            flushAtTurnEnd()
-        } catch {
-            fail(session.failure(error))
-        }
-    }
-
-    private func flushAtTurnEnd() {
-        guard pump.needsFlush() else { return }
-        pump.channel?.loop.atTurnEnd { [self] in
-            pump.beginFlush()
-            moveFrames()
-            drainEvents()
-        }
-    }
-
-    private func moveFrames() {
-        do {
-            try pump.flush()
-        } catch {
-            fail(session.failure(error))
-        }
-        if let fault = session.peerFault, end == nil { end = .protocolFailure(fault) }
-    }
-
-    private func drainEvents() {
+    func drainEvents() {
         session.drainEvents { event in
             if event == .pingAcknowledged(Self.shutdownPing) {
                 goAway(.noError)
@@ -186,17 +147,5 @@ package final class HTTP2ServerConnection: ChannelHandler {
                 handler?.connection(self, event: event)
             }
         }
-    }
-
-    private func fail(_ reason: ConnectionEnd) {
-        if end == nil { end = reason }
-        pump.channel?.close()
-    }
-}
-
-extension ServerSession {
-    /// The end that an error means, in the library's most telling words.
-    fileprivate func failure(_ error: HTTP2Error) -> ConnectionEnd {
-        .protocolFailure(peerFault ?? diagnostic ?? "\(error)")
     }
 }

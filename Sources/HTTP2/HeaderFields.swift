@@ -1,9 +1,9 @@
 import CNghttp2
 import Glibc
 
-/// An ordered list of header fields in one growing buffer, so that a list costs two allocations and not two a field.
+/// An ordered list of header fields in one growing buffer: two allocations per list instead of two per field.
 ///
-/// Names are lower case, pseudo-header fields (`:status`, `:path`) come first (RFC 9113, section 8.3).
+/// Names are lower case; pseudo-header fields (`:status`, `:path`) come first (RFC 9113, section 8.3).
 package struct HeaderFields: Sendable {
     private struct Field: Sendable {
         var nameStart: Int32
@@ -11,11 +11,11 @@ package struct HeaderFields: Sendable {
         var valueStart: Int32
         var valueCount: Int32
         var isIndexed: Bool
-        /// The name again where it is part of the program: the library needs no copy of it.
+        /// The name if it is a literal, which the library need not copy.
         var staticName: StaticString?
     }
 
-    /// How far a list had got; see ``HeaderFields/rewind(to:)``.
+    /// A position in a list; see ``HeaderFields/rewind(to:)``.
     package struct Mark: Sendable {
         fileprivate let fieldCount: Int
         fileprivate let byteCount: Int
@@ -27,39 +27,38 @@ package struct HeaderFields: Sendable {
     /// An empty list.
     package init() {}
 
-    /// How many fields there are.
+    /// The number of fields.
     package var count: Int { fields.count }
 
-    /// Whether there is none.
+    /// Whether the list is empty.
     package var isEmpty: Bool { fields.isEmpty }
 
-    /// The size as SETTINGS_MAX_HEADER_LIST_SIZE counts it: octets of names and values plus 32 a field
-    /// (RFC 9113, section 6.5.2).
+    /// The size as in SETTINGS_MAX_HEADER_LIST_SIZE (RFC 9113, section 6.5.2): names, values and 32 bytes per field.
     package var listSize: Int { storage.count + 32 * fields.count }
 
-    /// Makes room for `fieldCount` fields with `byteCount` bytes of names and values in all.
+    /// Reserves memory for `fieldCount` fields with a total of `byteCount` bytes.
     package mutating func reserveCapacity(fieldCount: Int, byteCount: Int) {
         fields.reserveCapacity(fieldCount)
         storage.reserveCapacity(byteCount)
     }
 
-    /// How far the list has got.
+    /// The current end of the list.
     package var mark: Mark { Mark(fieldCount: fields.count, byteCount: storage.count) }
 
-    /// Forgets what came after `mark` and keeps the memory; values that `replace` gave to fields before it are lost.
+    /// Removes the fields after `mark`, keeping the memory; also drops values that `replace` set before it.
     package mutating func rewind(to mark: Mark) {
         storage.removeSubrange(mark.byteCount...)
         fields.removeSubrange(mark.fieldCount...)
     }
 
-    /// Forgets everything and keeps the memory.
+    /// Removes all fields, keeping the memory.
     package mutating func removeAll() {
         guard !fields.isEmpty else { return }
         storage.removeAll(keepingCapacity: true)
         fields.removeAll(keepingCapacity: true)
     }
 
-    /// Gives the field at `index` another value, of two parts; the old one's bytes stay in the buffer.
+    /// Replaces the value of the field at `index` with two concatenated parts; the old bytes stay in the buffer.
     package mutating func replace(at index: Int, _ beginning: StaticString, _ rest: String) {
         fields[index].valueStart = Int32(storage.count)
         fields[index].valueCount = Int32(beginning.utf8CodeUnitCount + rest.utf8.count)
@@ -67,40 +66,40 @@ package struct HeaderFields: Sendable {
         storage.append(contentsOf: rest.utf8)
     }
 
-    /// Adds a field.
+    /// Appends a field.
     ///
-    /// `indexed: false` sends it as a literal that no table keeps (RFC 7541, section 6.2.3).
+    /// `indexed: false` sends it as a never-indexed literal (RFC 7541, section 6.2.3).
     package mutating func append(_ name: StaticString, _ value: StaticString, indexed: Bool = true) {
         begin(name, valueCount: value.utf8CodeUnitCount, indexed: indexed)
         unsafe storage.append(contentsOf: Self.bytes(value))
     }
 
-    /// Adds a field.
+    /// Appends a field.
     ///
-    /// `indexed: false` sends it as a literal that no table keeps (RFC 7541, section 6.2.3).
+    /// `indexed: false` sends it as a never-indexed literal (RFC 7541, section 6.2.3).
     package mutating func append(_ name: StaticString, _ value: [UInt8], indexed: Bool = true) {
         begin(name, valueCount: value.count, indexed: indexed)
         storage.append(contentsOf: value)
     }
 
-    /// Adds a field.
+    /// Appends a field.
     ///
-    /// `indexed: false` sends it as a literal that no table keeps (RFC 7541, section 6.2.3).
+    /// `indexed: false` sends it as a never-indexed literal (RFC 7541, section 6.2.3).
     package mutating func append(_ name: StaticString, _ value: String, indexed: Bool = true) {
         append(name, "", value, indexed: indexed)
     }
 
-    /// Adds a field whose value is part of something else.
+    /// Appends a field whose value is a slice.
     ///
-    /// `indexed: false` sends it as a literal that no table keeps (RFC 7541, section 6.2.3).
+    /// `indexed: false` sends it as a never-indexed literal (RFC 7541, section 6.2.3).
     package mutating func append(_ name: StaticString, _ value: ArraySlice<UInt8>, indexed: Bool = true) {
         begin(name, valueCount: value.count, indexed: indexed)
         storage.append(contentsOf: value)
     }
 
-    /// Adds a field whose value has two parts, without putting them together first.
+    /// Appends a field whose value is the concatenation of two parts.
     ///
-    /// `indexed: false` sends it as a literal that no table keeps (RFC 7541, section 6.2.3).
+    /// `indexed: false` sends it as a never-indexed literal (RFC 7541, section 6.2.3).
     package mutating func append(
         _ name: StaticString, _ beginning: StaticString, _ rest: String, indexed: Bool = true
     ) {
@@ -110,7 +109,7 @@ package struct HeaderFields: Sendable {
         storage.append(contentsOf: rest.utf8)
     }
 
-    /// Adds a field whose name is not known when the program is compiled.
+    /// Appends a field with a name known only at run time.
     package mutating func append(name: String, value: String, indexed: Bool = true) {
         var name = name
         name.withUTF8 { unsafe begin($0, valueCount: value.utf8.count, indexed: indexed) }
@@ -124,7 +123,7 @@ package struct HeaderFields: Sendable {
         unsafe storage.append(contentsOf: value)
     }
 
-    /// The first value of the field `name` (lower case), without copying it.
+    /// The first value of the field `name` (lower case), as a slice.
     package subscript(name: StaticString) -> ArraySlice<UInt8>? {
         let wanted = unsafe Self.bytes(name)
         for field in fields where unsafe matches(field, wanted) {
@@ -133,7 +132,7 @@ package struct HeaderFields: Sendable {
         return nil
     }
 
-    /// Whether the first field `name` (lower case) has a value, without making text of it.
+    /// Whether the first field `name` (lower case) has a value; creates no string.
     package func contains(_ name: StaticString, _ value: String) -> Bool {
         guard let slice = self[name] else { return false }
         return unsafe slice.withUnsafeBytes { found in
@@ -141,14 +140,14 @@ package struct HeaderFields: Sendable {
         }
     }
 
-    /// The first value of the field `name` as text, if it is UTF-8.
+    /// The first value of the field `name`; nil unless it is UTF-8.
     package func string(_ name: StaticString) -> String? {
         self[name].flatMap { String(validating: $0, as: UTF8.self) }
     }
 
-    /// Calls `body` with each field's name and the place of its value, in order, without copying anything.
+    /// Calls `body` with each field's name and the range of its value, in order, without copying.
     ///
-    /// The name is valid during the call only; the subscript has the value.
+    /// The name is valid only during the call; the subscript returns the value.
     package func forEachField(_ body: (_ name: UnsafeBufferPointer<UInt8>, _ value: Range<Int>) -> Void) {
         unsafe storage.withUnsafeBufferPointer { bytes in
             for field in fields {
@@ -159,22 +158,22 @@ package struct HeaderFields: Sendable {
         }
     }
 
-    /// The value at a place that ``forEachField(_:)`` told, without copying it.
+    /// The value in a range from ``forEachField(_:)``, as a slice.
     package subscript(range: Range<Int>) -> ArraySlice<UInt8> { storage[range] }
 
-    /// How many fields are called `name`.
+    /// The number of fields named `name`.
     package func count(of name: StaticString) -> Int {
         let wanted = unsafe Self.bytes(name)
         return fields.reduce(0) { unsafe matches($1, wanted) ? $0 + 1 : $0 }
     }
 
-    /// Whether the first field `name` may be kept in a compression table; false where the peer sent it never-indexed.
+    /// Whether the first field `name` may be indexed; false if the peer sent it as never-indexed.
     package func isIndexed(_ name: StaticString) -> Bool? {
         let wanted = unsafe Self.bytes(name)
         return fields.first { unsafe matches($0, wanted) }?.isIndexed
     }
 
-    /// Every field in order, as text where it is UTF-8 and with replacement characters where it is not.
+    /// All fields in order, with invalid UTF-8 repaired.
     package var strings: [(name: String, value: String)] {
         fields.map { field in
             let name = String(decoding: nameSlice(of: field), as: UTF8.self)
@@ -182,7 +181,7 @@ package struct HeaderFields: Sendable {
         }
     }
 
-    /// Notes a field and its name; the caller appends `valueCount` bytes.
+    /// Adds a field and its name; the caller appends `valueCount` bytes.
     private mutating func begin(_ name: StaticString, valueCount: Int, indexed: Bool) {
         unsafe begin(Self.bytes(name), name, valueCount: valueCount, indexed: indexed)
     }
@@ -225,7 +224,7 @@ package struct HeaderFields: Sendable {
         return unsafe UnsafeBufferPointer(start: string.utf8Start, count: string.utf8CodeUnitCount)
     }
 
-    /// The list in the library's form; the pointers are valid during `body` only.
+    /// The list in the library's format; the pointers are valid only during `body`.
     func withNameValues<Result>(
         _ body: (UnsafePointer<nghttp2_nv>?, Int) -> Result
     ) -> Result {
@@ -237,7 +236,7 @@ package struct HeaderFields: Sendable {
                     var flags =
                         field.isIndexed ? NGHTTP2_NV_FLAG_NONE.rawValue : NGHTTP2_NV_FLAG_NO_INDEX.rawValue
                     if let staticName = field.staticName {
-                        // Stays where it is, and is lower case: the library makes sure of neither.
+                        // A literal stays in memory and is lower case, so the library need not copy or convert it.
                         unsafe name = UnsafeMutablePointer(mutating: staticName.utf8Start)
                         flags |= NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue
                     }
@@ -253,7 +252,7 @@ package struct HeaderFields: Sendable {
 }
 
 extension HeaderFields: Equatable {
-    /// Whether both have the same names and values in the same order.
+    /// Whether both lists have the same names and values in the same order.
     package static func == (left: HeaderFields, right: HeaderFields) -> Bool {
         left.count == right.count
             && zip(left.fields, right.fields).allSatisfy {
@@ -264,7 +263,7 @@ extension HeaderFields: Equatable {
 }
 
 extension HeaderFields {
-    /// The beginning of a response: `:status`, three digits.
+    /// Starts a response with its three-digit `:status`.
     package init(status: Int) {
         self.init()
         reserveCapacity(fieldCount: 6, byteCount: 160)
@@ -275,7 +274,7 @@ extension HeaderFields {
         }
     }
 
-    /// The `:status` of a response, or nil where it is missing or no number from 100 to 999.
+    /// The `:status` of a response; nil if it is missing or not a number from 100 to 999.
     package var status: Int? {
         guard let value = self[":status"], value.count == 3 else { return nil }
         var status = 0

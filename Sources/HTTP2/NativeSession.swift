@@ -1,9 +1,9 @@
 import CNghttp2
 
-/// Owns one `nghttp2_session` and speaks to it for both roles; nothing else holds the pointer.
+/// The sole owner of an `nghttp2_session`, used by both roles.
 @safe struct NativeSession: ~Copyable {
     let pointer: OpaquePointer
-    /// What the session's frames are made in; outlives the session.
+    /// The allocator of the session's frames; outlives the session.
     private let memory: FrameMemory
 
     init(pointer: OpaquePointer, memory: FrameMemory) {
@@ -20,7 +20,7 @@ import CNghttp2
         case server
     }
 
-    /// Makes a session; `options` and `callbacks` fill in the library's own objects.
+    /// Creates a session; `options` and `callbacks` configure the library's objects.
     static func make(
         role: Role, options: (OpaquePointer) -> Void, callbacks: (OpaquePointer) -> Void
     ) throws(HTTP2Error) -> NativeSession {
@@ -48,17 +48,17 @@ import CNghttp2
         return unsafe NativeSession(pointer: session, memory: memory)
     }
 
-    /// What the callbacks are handed as their context.
+    /// Sets the context passed to callbacks.
     func setUserData(_ context: UnsafeMutableRawPointer) {
         unsafe nghttp2_session_set_user_data(pointer, context)
     }
 
-    /// Whether the session neither reads nor writes any more: the connection is to be closed.
+    /// Whether the session neither reads nor writes any more: close the connection.
     var isFinished: Bool {
         unsafe nghttp2_session_want_read(pointer) == 0 && nghttp2_session_want_write(pointer) == 0
     }
 
-    /// Whether `collectOutput` would yield something.
+    /// Whether `collectOutput` has output.
     var wantsWrite: Bool {
         unsafe nghttp2_session_want_write(pointer) != 0
     }
@@ -69,7 +69,7 @@ import CNghttp2
         guard consumed == input.count else { throw Self.failure(Int32(consumed)) }
     }
 
-    /// Appends frames to `output` until it holds at least `target` bytes or nothing is left to send.
+    /// Appends frames to `output` until it has at least `target` bytes or nothing is left to send.
     func collectOutput(into output: inout [UInt8], target: Int) throws(HTTP2Error) {
         while output.count < target {
             var bytes: UnsafePointer<UInt8>? = nil
@@ -80,7 +80,7 @@ import CNghttp2
         }
     }
 
-    /// The index that a stream was given as its user data.
+    /// The slot stored as a stream's user data.
     func slot(of stream: Int32) -> Int? {
         guard let data = unsafe nghttp2_session_get_stream_user_data(pointer, stream) else { return nil }
         return Int(bitPattern: data) - 1
@@ -90,7 +90,7 @@ import CNghttp2
         _ = unsafe nghttp2_session_set_stream_user_data(pointer, stream, Self.userData(slot: slot))
     }
 
-    /// A slot in the form of a stream's user data; never null.
+    /// Encodes a slot as a stream's user data; never null.
     static func userData(slot: Int) -> UnsafeMutableRawPointer? {
         unsafe UnsafeMutableRawPointer(bitPattern: slot + 1)
     }
@@ -108,12 +108,12 @@ import CNghttp2
         try Self.check(unsafe nghttp2_submit_ping(pointer, UInt8(NGHTTP2_FLAG_NONE.rawValue), opaque))
     }
 
-    /// The number that the next request's stream gets.
+    /// The stream identifier of the next request.
     var nextStreamID: Int32 {
         Int32(bitPattern: unsafe nghttp2_session_get_next_stream_id(pointer))
     }
 
-    /// Queues a request; its body comes from the callback that the role installed.
+    /// Queues a request; the role's callback supplies its body.
     func submitRequest(
         _ fields: HeaderFields, body: nghttp2_data_provider?, slot: Int
     ) throws(HTTP2Error) -> Int32 {
@@ -128,19 +128,19 @@ import CNghttp2
         return stream
     }
 
-    /// Whether a stream is open; a request that still waits in the session has none yet.
+    /// Whether a stream is open; a request still queued has none.
     func hasStream(_ stream: Int32) -> Bool {
         unsafe nghttp2_session_find_stream(pointer, stream) != nil
     }
 
-    /// The value of a setting that the peer sent last.
+    /// The peer's latest value of a setting.
     func remoteSetting(_ id: nghttp2_settings_id) -> UInt32 {
         unsafe nghttp2_session_get_remote_settings(pointer, id)
     }
 
-    /// Queues a response; its body comes from the callback that the role installed.
+    /// Queues a response; the role's callback supplies its body.
     ///
-    /// False when the stream is gone.
+    /// False if the stream is closed.
     func submitResponse(_ stream: Int32, _ fields: HeaderFields, body: nghttp2_data_provider?) -> Bool {
         unsafe fields.withNameValues { table, count in
             guard var body = unsafe body else {
@@ -154,7 +154,7 @@ import CNghttp2
         try Self.check(unsafe nghttp2_submit_shutdown_notice(pointer))
     }
 
-    /// The highest stream that was handed to a callback.
+    /// The highest stream identifier passed to a callback.
     var lastProcessedStreamID: Int32 {
         unsafe nghttp2_session_get_last_proc_stream_id(pointer)
     }
@@ -172,12 +172,12 @@ import CNghttp2
                 goAway.debugData.count))
     }
 
-    /// Sends GOAWAY and ends the session as soon as it is out; streams that are open are dropped.
+    /// Sends GOAWAY and ends the session once it is sent; open streams are dropped.
     func terminate(_ code: ErrorCode) throws(HTTP2Error) {
         try Self.check(unsafe nghttp2_session_terminate_session(pointer, code.rawValue))
     }
 
-    /// Raises what the peer may send on the whole connection before it waits for us, in bytes.
+    /// Sets the connection's receive window in bytes.
     func setConnectionWindow(_ bytes: Int32) throws(HTTP2Error) {
         let flags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
         try Self.check(unsafe nghttp2_session_set_local_window_size(pointer, flags, 0, bytes))
@@ -200,7 +200,7 @@ import CNghttp2
 }
 
 extension NativeSession {
-    /// The eight bytes of a PING frame as the number that `submitPing` was given.
+    /// The payload of a PING frame as the number passed to `submitPing`.
     static func pingValue(_ frame: UnsafePointer<nghttp2_frame>) -> UInt64 {
         // Not through the address of a variable: Swift 6.3 may drop the store to it (decision 0017).
         unsafe withUnsafeBytes(of: frame.pointee.ping.opaque_data) {
@@ -208,7 +208,7 @@ extension NativeSession {
         }
     }
 
-    /// What the library says of the peer's mistake in a GOAWAY that it sends itself.
+    /// The library's description of the peer's mistake in a GOAWAY that the library sends.
     static func diagnosis(_ frame: UnsafePointer<nghttp2_frame>) -> String? {
         let goAway = unsafe goAway(frame, debugDataLimit: 200)
         guard goAway.code != .noError else { return nil }
@@ -216,7 +216,7 @@ extension NativeSession {
             ? goAway.code.description : String(decoding: goAway.debugData, as: UTF8.self)
     }
 
-    /// A GOAWAY frame as a value; of its debug data no more than `debugDataLimit` bytes.
+    /// Converts a GOAWAY frame; keeps at most `debugDataLimit` bytes of its debug data.
     static func goAway(_ frame: UnsafePointer<nghttp2_frame>, debugDataLimit: Int) -> GoAway {
         let raw = unsafe frame.pointee.goaway
         let debugData = unsafe UnsafeBufferPointer(start: raw.opaque_data, count: raw.opaque_data_len)
@@ -226,7 +226,7 @@ extension NativeSession {
     }
 }
 
-/// The frame types of RFC 9113, section 6, that the sessions look at.
+/// The frame types (RFC 9113, section 6) that the sessions use.
 enum FrameType {
     static let data: UInt8 = 0
     static let headers: UInt8 = 1
@@ -235,7 +235,7 @@ enum FrameType {
     static let goAway: UInt8 = 7
 }
 
-/// The flags of RFC 9113, section 6, that the sessions look at.
+/// The frame flags (RFC 9113, section 6) that the sessions use.
 enum FrameFlag {
     static let endStream: UInt8 = 0x1
     static let acknowledgement: UInt8 = 0x1

@@ -1,4 +1,4 @@
-/// The number of a stream on its connection; odd where a client opened it (RFC 9113, section 5.1.1).
+/// A stream identifier; odd if a client opened the stream (RFC 9113, section 5.1.1).
 package struct StreamID: RawRepresentable, Hashable, Comparable, Sendable {
     package var rawValue: Int32
 
@@ -11,13 +11,13 @@ package struct StreamID: RawRepresentable, Hashable, Comparable, Sendable {
     }
 }
 
-/// A request as it came in: bounded, complete unless it says otherwise.
+/// A received request, limited in size and complete unless marked otherwise.
 package struct ServerRequest: Sendable, Equatable {
-    /// Every field in order, `:method`, `:path`, `:scheme` and `:authority` among them.
+    /// All fields in order, including `:method`, `:path`, `:scheme` and `:authority`.
     package var fields: HeaderFields
     /// At most `ServerLimits.bodyBytes` bytes.
     package var body: [UInt8]
-    /// False where the body went over the limit: `body` is its beginning and the rest is thrown away.
+    /// False if the body exceeded the limit: `body` is its beginning, the rest is dropped.
     package var isBodyComplete: Bool
 
     package init(fields: HeaderFields, body: [UInt8] = [], isBodyComplete: Bool = true) {
@@ -27,37 +27,37 @@ package struct ServerRequest: Sendable, Equatable {
     }
 }
 
-/// What a server session has to tell.
+/// The events of a server session.
 package enum ServerEvent: Sendable, Equatable {
-    /// A request is there and waits for `respond` or `reset`.
+    /// A request arrived and waits for `respond` or `reset`.
     case request(StreamID, ServerRequest)
-    /// A stream ended before its response was out: the client gave it up, or it was reset here.
+    /// A stream ended before its response was sent: cancelled by the client or reset here.
     case aborted(StreamID, ErrorCode)
-    /// The client has taken note of our newest SETTINGS, for instance of a lower stream limit.
+    /// The client acknowledged the latest SETTINGS, for example a lower stream limit.
     case settingsAcknowledged
-    /// The client answered `ping` with the same value.
+    /// The client acknowledged a `ping` with the same value.
     case pingAcknowledged(UInt64)
-    /// The client leaves.
+    /// The client sent GOAWAY.
     case goAway(GoAway)
 }
 
-/// What a server lets one client do; every figure holds for one connection.
+/// The limits of a server session, per connection.
 package struct ServerLimits: Sendable, Equatable {
-    /// SETTINGS_MAX_CONCURRENT_STREAMS at the beginning; streams above it are refused.
+    /// The initial SETTINGS_MAX_CONCURRENT_STREAMS; further streams are refused.
     package var concurrentStreams: UInt32 = 1000
-    /// SETTINGS_MAX_HEADER_LIST_SIZE in bytes; a longer list is answered with 431.
+    /// SETTINGS_MAX_HEADER_LIST_SIZE in bytes; longer lists get a 431.
     package var headerListBytes = 16 * 1024
-    /// A request's body in bytes; what is beyond is thrown away and the request says so.
+    /// The maximum size of a request's body in bytes; the rest is dropped and the request is marked incomplete.
     package var bodyBytes = 64 * 1024
-    /// How many bytes of all bodies the client may have under way (RFC 9113, section 6.9); at least 65,535.
+    /// The connection's flow-control window in bytes (RFC 9113, section 6.9); at least 65,535.
     package var connectionWindowBytes: Int32 = 1 << 20
-    /// How many bytes of one body the client may have under way.
+    /// The flow-control window of one stream in bytes.
     package var streamWindowBytes: UInt32 = 65_535
-    /// RST_STREAM frames taken at once before the connection is ended (rapid reset, CVE-2023-44487).
+    /// RST_STREAM frames accepted in a burst before the connection is ended (rapid reset, CVE-2023-44487).
     package var resetBurst: UInt64 = 1000
-    /// RST_STREAM frames a second that refill `resetBurst`.
+    /// RST_STREAM frames per second that refill `resetBurst`.
     package var resetsPerSecond: UInt64 = 33
 
-    /// Limits fit for requests of a few KiB.
+    /// Defaults for requests of a few KiB.
     package init() {}
 }

@@ -1,6 +1,6 @@
 import CNghttp2
 
-/// The callbacks' C functions are formed here, in nonisolated functions, and do nothing but find the session.
+/// nghttp2's callbacks, formed in nonisolated functions; they only look up the session and forward to it.
 extension ServerSession {
     static func makeNative(_ limits: ServerLimits) throws(HTTP2Error) -> NativeSession {
         try unsafe NativeSession.make(
@@ -46,7 +46,7 @@ extension ServerSession {
         }
     }
 
-    /// Runs a callback on the session that `context` is; every callback reports success to the library.
+    /// Runs a callback on the session in `context` and reports success to the library.
     private static func with(_ context: UnsafeMutableRawPointer?, _ body: (ServerSession) -> Void) -> Int32 {
         guard let context = unsafe context else { return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue }
         unsafe Unmanaged<ServerSession>.fromOpaque(context)._withUnsafeGuaranteedRef(body)
@@ -134,7 +134,7 @@ extension ServerSession {
         events.append(.request(StreamID(rawValue: stream), request))
     }
 
-    /// After a response that was complete before its request, the rest of the request isn't wanted.
+    /// Stops reading a request whose response is already complete.
     private func frameSent(_ frame: UnsafePointer<nghttp2_frame>?) {
         guard let frame = unsafe frame else { return }
         let head = unsafe frame.pointee.hd
@@ -145,7 +145,7 @@ extension ServerSession {
             head.flags & FrameFlag.endStream != 0, let slot = native.slot(of: head.stream_id),
             streams[slot].isAnswered, !streams[slot].isRequestEnded
         else { return }
-        // A failure here means that memory ran out, which the next call reports.
+        // Fails only if memory ran out, which the next call reports.
         try? native.submitReset(head.stream_id, .noError)
     }
 
@@ -158,7 +158,7 @@ extension ServerSession {
         streams.release(slot)
     }
 
-    /// Reads a response's body out of its slot while frames are collected.
+    /// Reads a response's body from its slot while frames are collected.
     static func bodySource(slot: Int) -> nghttp2_data_provider {
         unsafe nghttp2_data_provider(source: nghttp2_data_source(fd: Int32(slot))) {
             _, _, buffer, count, flags, source, context in

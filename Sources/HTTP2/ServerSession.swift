@@ -1,9 +1,9 @@
 import CNghttp2
 
-/// The server's side of one HTTP/2 connection without any I/O: bytes go in, bytes and events come out.
+/// The server side of one HTTP/2 connection without I/O: bytes in, bytes and events out.
 ///
-/// Confined to one thread. After every `receive` and every `collectOutput` the owner drains the events; the calls
-/// that submit something may be made at any time, also while draining.
+/// Confined to one thread. The owner drains the events after every `receive` and `collectOutput`; it may submit at any
+/// time, even while draining.
 package final class ServerSession {
     struct Stream {
         var fields = HeaderFields()
@@ -16,33 +16,33 @@ package final class ServerSession {
     }
 
     enum Stage {
-        /// Header fields are coming in.
+        /// Receiving header fields.
         case headers
-        /// As `headers`, but the list is over its limit.
+        /// Receiving header fields that exceed the limit.
         case headersTooLarge
-        /// The header is complete; the body and perhaps trailers come in.
+        /// The header is complete; receiving the body and perhaps trailers.
         case body
-        /// The owner has the request; what else comes is thrown away.
+        /// The owner has the request; the rest is dropped.
         case delivered
     }
 
     let limits: ServerLimits
     let native: NativeSession
-    // What the callbacks change.
+    // The state that callbacks change.
     var streams = SlotTable<Stream>()
     var events: [ServerEvent] = []
-    /// How many open streams were answered before their request had ended.
+    /// The number of open streams answered before their request ended.
     var earlyAnswers = 0
 
-    /// Whether the owner sent GOAWAY itself.
+    /// Whether the owner has sent GOAWAY.
     var hasLeft = false
 
-    /// The library's own words on what the peer did wrong last; for logs.
+    /// The library's message about the peer's last mistake, for logs.
     package internal(set) var diagnostic: String?
-    /// What the peer did that made the library end the session, in its words.
+    /// The peer's error that made the library end the session, in the library's words.
     package internal(set) var peerFault: String?
 
-    /// Begins a connection; its SETTINGS are the first output.
+    /// Starts a session; SETTINGS are its first output.
     package init(limits: ServerLimits = ServerLimits()) throws(HTTP2Error) {
         self.limits = limits
         native = try Self.makeNative(limits)
@@ -55,28 +55,28 @@ package final class ServerSession {
         try native.setConnectionWindow(limits.connectionWindowBytes)
     }
 
-    /// How many streams are open: requests coming in, waiting for an answer, or whose answer is not out yet.
+    /// The number of open streams: requests being received, waiting for an answer, or with an unsent answer.
     package var openStreamCount: Int { streams.count }
 
-    /// Whether nothing is read or written any more: close the connection once the output is out.
+    /// Whether the session neither reads nor writes any more: close the connection when its output is sent.
     package var isFinished: Bool { native.isFinished }
 
-    /// Whether `collectOutput` has something to give.
+    /// Whether `collectOutput` has output.
     package var wantsWrite: Bool { native.wantsWrite }
 
-    /// Takes what came from the client.
+    /// Processes bytes from the client.
     ///
-    /// After an error the connection is of no use any more.
+    /// After an error the session is unusable.
     package func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {
         try unsafe native.receive(bytes)
     }
 
-    /// Appends frames to `output` until it holds `target` bytes or more, or nothing is left to send.
+    /// Appends frames to `output` until it has at least `target` bytes or nothing is left to send.
     package func collectOutput(into output: inout [UInt8], target: Int) throws(HTTP2Error) {
         try native.collectOutput(into: &output, target: target)
     }
 
-    /// Hands over what happened since the last call, in order.
+    /// Passes the events since the last call to `handle` in order.
     package func drainEvents(_ handle: (ServerEvent) -> Void) {
         while !events.isEmpty {
             var batch: [ServerEvent] = []
@@ -88,10 +88,10 @@ package final class ServerSession {
         }
     }
 
-    /// Answers a request with a header list that begins with `:status`, and a body that may be empty.
+    /// Answers a request with fields that begin with `:status`; the body may be empty.
     ///
-    /// False when the stream is gone or answered already. A stream whose request has not ended is closed with
-    /// NO_ERROR after the response (RFC 9113, section 8.1).
+    /// False if the stream is closed or already answered. A stream whose request has not ended is closed with NO_ERROR
+    /// after the response (RFC 9113, section 8.1).
     @discardableResult
     package func respond(to stream: StreamID, _ fields: HeaderFields, body: [UInt8] = []) -> Bool {
         guard let slot = native.slot(of: stream.rawValue), !streams[slot].isAnswered else { return false }
@@ -104,27 +104,27 @@ package final class ServerSession {
         return true
     }
 
-    /// Ends one stream with RST_STREAM; REFUSED_STREAM tells the client that nothing was done for it.
+    /// Resets a stream with RST_STREAM; REFUSED_STREAM tells the client that it was not processed.
     package func reset(_ stream: StreamID, _ code: ErrorCode) throws(HTTP2Error) {
         try native.submitReset(stream.rawValue, code)
     }
 
-    /// Changes SETTINGS_MAX_CONCURRENT_STREAMS; it holds once `settingsAcknowledged` has come.
+    /// Changes SETTINGS_MAX_CONCURRENT_STREAMS, effective once `settingsAcknowledged` follows.
     package func setMaxConcurrentStreams(_ count: UInt32) throws(HTTP2Error) {
         try native.submitSettings([(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, count)])
     }
 
-    /// Measures the way to the client and back; `pingAcknowledged` comes with the same value.
+    /// Sends a PING; `pingAcknowledged` follows with the same value.
     package func ping(_ value: UInt64) throws(HTTP2Error) {
         try native.submitPing(value)
     }
 
-    /// Announces the end with a GOAWAY that refuses nothing yet; `goAway` has to follow about a round trip later.
+    /// Announces a shutdown with a GOAWAY that refuses nothing yet; call `goAway` about a round trip later.
     package func announceShutdown() throws(HTTP2Error) {
         try native.submitShutdownNotice()
     }
 
-    /// Sends GOAWAY: streams up to `lastStreamID` (default: the newest one seen) are still served, others ignored.
+    /// Sends GOAWAY: serves streams up to `lastStreamID` (default: the newest received) and ignores later ones.
     package func goAway(
         _ code: ErrorCode, lastStreamID: StreamID? = nil, debugData: [UInt8] = []
     ) throws(HTTP2Error) {
@@ -133,7 +133,7 @@ package final class ServerSession {
         try native.submitGoAway(GoAway(lastStreamID: last, code: code, debugData: debugData))
     }
 
-    /// Sends GOAWAY with `code` and gives up every open stream; `isFinished` holds once it is out.
+    /// Sends GOAWAY with `code` and drops all open streams; `isFinished` is true once it is sent.
     package func terminate(_ code: ErrorCode) throws(HTTP2Error) {
         hasLeft = true
         try native.terminate(code)

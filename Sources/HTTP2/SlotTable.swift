@@ -1,18 +1,18 @@
-/// A table of reusable places: an index stays valid until it is freed, and a freed element keeps its memory for the next use.
+/// A table with reusable slots: an index is valid until released, and a released element keeps its memory.
 ///
-/// The index travels through the C library as a stream's user data, so no dictionary is looked up for a frame.
+/// nghttp2 stores the index as a stream's user data, so frames need no dictionary lookup.
 struct SlotTable<Element> {
     private var elements: [Element] = []
     private var isUsed: [Bool] = []
     private var free: [Int] = []
 
-    /// How many places are in use.
+    /// The number of slots in use.
     var count: Int { elements.count - free.count }
 
     /// The indices in use, lowest first.
     var indices: [Int] { isUsed.indices.filter { isUsed[$0] } }
 
-    /// Takes a free place, or makes one; a reused element is as its last user left it.
+    /// Takes a free slot or creates one; a reused element keeps its previous contents.
     mutating func take(orMake make: () -> Element) -> Int {
         if let index = free.popLast() {
             isUsed[index] = true
@@ -23,9 +23,9 @@ struct SlotTable<Element> {
         return elements.count - 1
     }
 
-    /// Gives a place back.
+    /// Releases a slot.
     ///
-    /// A place that is free already stays as it is.
+    /// Has no effect on a slot that is already free.
     mutating func release(_ index: Int) {
         guard isUsed[index] else { return }
         isUsed[index] = false

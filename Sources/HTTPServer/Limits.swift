@@ -1,69 +1,69 @@
-/// Every bound and every wait of the server, with its unit in its name or type.
+/// All limits and timeouts of the server.
 package struct Limits: Sendable {
-    /// The request line without its CRLF: 414 beyond.
+    /// The request line without its CRLF; 414 if exceeded.
     package var requestLineBytesMax = 8 * 1024
-    /// Header fields in one head: 431 beyond.
+    /// The header fields of one request; 431 if exceeded.
     package var headerCountMax = 100
-    /// All field lines of one head with their CRLFs, without the request line: 431 beyond.
+    /// All field lines of one head with their CRLFs, without the request line; 431 if exceeded.
     package var headerBytesMax = 16 * 1024
-    /// A body without its framing: 413 beyond.
+    /// A body without its framing; 413 if exceeded.
     package var bodyBytesMax = 16 * 1024
-    /// Extensions of all chunks of one body: 413 beyond.
+    /// The extensions of all chunks of one body; 413 if exceeded.
     package var chunkExtensionBytesMax = 1024
-    /// Field lines after the last chunk, which are checked and dropped: 431 beyond.
+    /// The trailer fields, which are validated and dropped; 431 if exceeded.
     package var trailerCountMax = 32
-    /// Bytes of these lines with their CRLFs: 431 beyond.
+    /// The trailer lines with their CRLFs; 431 if exceeded.
     package var trailerBytesMax = 4 * 1024
 
-    /// From the first byte of a head (for a connection's first, from its accept) to its last: 408 beyond.
+    /// From the first byte of a head (on a new connection, from accept) to its last; 408 if exceeded.
     package var headDeadline: Duration = .seconds(10)
-    /// From the end of a head to the end of its body: 408 beyond.
+    /// From the end of a head to the end of its body; 408 if exceeded.
     package var bodyDeadline: Duration = .seconds(20)
-    /// Between the end of an answer and the first byte of the next request; the connection closes without a word.
+    /// Between the end of an answer and the first byte of the next request; then the connection closes silently.
     package var idleDeadline: Duration = .seconds(75)
-    /// For as long the client may take none of an answer's bytes; the connection closes.
+    /// How long a client may accept no byte of an answer; then the connection closes.
     package var writeStallDeadline: Duration = .seconds(20)
-    /// The minimum rate at which a client must take an answer once `writeStallDeadline` has passed; below it the connection closes.
+    /// The minimum rate at which a client must accept an answer once `writeStallDeadline` has passed.
     package var sendBytesPerSecondMin = 1024
-    /// For a TLS handshake.
+    /// The time limit for a TLS handshake.
     package var handshakeDeadline: Duration = .seconds(10)
 
-    /// Bytes of pipelined input kept behind the request in hand; beyond, reading pauses.
+    /// The pipelined input kept while a request is handled; at the limit, reading pauses.
     package var readAheadBytesMax = 16 * 1024
-    /// Requests of one connection answered per turn of the loop; further ones wait for the other connections.
+    /// The requests of one connection answered per turn of the loop; further ones let other connections go first.
     package var requestsPerTurnMax = 4
-    /// Bytes of answers after which a connection's turn ends.
+    /// The answer bytes after which a connection's turn ends.
     package var answerBytesPerTurn = 16 * 1024
     /// The size of each connection's kernel buffers, per direction; Linux allocates twice as much.
     package var socketBufferBytes = 64 * 1024
-    /// After a closing answer: for so long what the client still sends is dropped, so that it can see the answer.
+    /// After the final answer, how long further input is dropped, so that the client can read the answer.
     package var lingerDeadline: Duration = .seconds(2)
 
-    /// When the server stops, idle connections stay open for so long: a request may be under way.
+    /// How long a stopping server keeps idle connections open, in case a request is on its way.
     package var stopGrace: Duration = .milliseconds(50)
     /// How long a stop waits for cancelled handlers after its deadline.
     package var cancelledHandlersDeadline: Duration = .seconds(1)
 
-    /// Open connections of all loops together: beyond, the longest idle one is closed.
+    /// The open connections of all loops; at the limit, the longest idle one is closed.
     package var connectionsMax = 16_384
-    /// Open connections from one address (one /64 of IPv6) over all loops, falling once the server is half full: 503 beyond.
+    /// The open connections of one address (an IPv6 /64); falls once the server is half full; 503 if exceeded.
     package var connectionsPerAddressMax = 1_024
-    /// What that limit falls to when the server is full.
+    /// The value that limit falls to when the server is full.
     package var connectionsPerAddressMin = 16
     /// An IPv6 /48 may have as many connections as this many addresses.
     package var addressesPerSite = 4
-    /// Estimated memory of all connections, in bytes: beyond, connections that hold buffers are closed, then idle ones.
+    /// The estimated memory of all connections; at the limit, connections that hold buffers are closed, then idle ones.
     package var connectionMemoryBytesMax = 256 * 1024 * 1024
-    /// Bytes of requests and answers from which a connection's buffers are counted.
+    /// The size of requests and answers from which a connection's buffers are counted.
     package var heldBytesNoticed = 4 * 1024
-    /// Connections over a cap that wait on one loop for their 503 to be read; beyond, they are closed without one.
+    /// The refused connections per loop that wait for their 503 to be read; further ones are closed without one.
     package var refusedConnectionsMax = 64
 
-    /// The limits above.
+    /// The defaults.
     package init() {}
 }
 
-/// The limits that the parser needs for every line, without the rest, which it would copy along.
+/// The limits that the parser checks for every line; a small copy of ``Limits``.
 struct RequestLimits: Sendable {
     let requestLineBytesMax: Int
     let headerCountMax: Int

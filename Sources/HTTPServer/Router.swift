@@ -1,16 +1,16 @@
 package import Network
 
-/// Answers a request on the loop that read it.
+/// Answers a request on its connection's loop.
 ///
-/// Its task is cancelled when the client leaves. It must bound its own time.
+/// Its task is cancelled when the client disconnects. It must limit its own running time.
 package typealias Handler = @Sendable (Request, isolated EventLoop) async -> Response
 
-/// Answers a request at once, without a task; it must not block.
+/// Answers a request immediately, without a task; it must not block.
 package typealias SyncHandler = @Sendable (Request) -> Response
 
 /// What to do with a request.
 package enum Route: Sendable {
-    /// Answer it at once, on the path that needs no task.
+    /// Answer it immediately, without a task.
     case sync(SyncHandler)
     /// Answer it in a task on its loop.
     case async(Handler)
@@ -20,9 +20,9 @@ package enum Route: Sendable {
 
 /// Finds the handler of a method and a path.
 ///
-/// Paths match byte for byte. `HEAD` is answered by the handler of `GET` (the server leaves the body out). A path nobody has is
-/// `notFound`; a method the path lacks, known or not, is `methodNotAllowed` with the methods it has. Routes are few: they are
-/// looked through one by one.
+/// Paths match byte by byte. `HEAD` uses the handler of `GET` (the server omits the body). An unknown path is
+/// `notFound`; a method that the path doesn't support is `methodNotAllowed` with the supported ones. The search is
+/// linear, because there are few routes.
 package struct Router: Sendable {
     private struct Path: Sendable {
         let bytes: [UInt8]
@@ -34,12 +34,12 @@ package struct Router: Sendable {
     /// No routes.
     package init() {}
 
-    /// Adds an asynchronous route; a second one for the same method and path replaces the first.
+    /// Adds an asynchronous route or replaces the one for the same method and path.
     package mutating func on(_ method: Method, _ path: String, _ handler: @escaping Handler) {
         add(method, path, .async(handler))
     }
 
-    /// Adds a route answered at once; a second one for the same method and path replaces the first.
+    /// Adds a synchronous route or replaces the one for the same method and path.
     package mutating func onSync(_ method: Method, _ path: String, _ handler: @escaping SyncHandler) {
         add(method, path, .sync(handler))
     }
@@ -47,7 +47,7 @@ package struct Router: Sendable {
     /// The route of a request.
     package func route(_ request: Request) -> Route {
         guard let path = paths.first(where: { request.hasPath($0.bytes) }) else {
-            // The server as a whole (RFC 9112, section 3.2.4): its methods are those of all its paths.
+            // The server as a whole (RFC 9112, section 3.2.4): the methods of all its paths.
             guard request.path == "*" else { return .refuse(.notFound) }
             return .refuse(.methodNotAllowed(allowed: allowed(paths.flatMap(\.routes))))
         }
@@ -68,7 +68,7 @@ package struct Router: Sendable {
         paths[index].routes.append((method, route))
     }
 
-    /// The methods, each once, `HEAD` after `GET` where only `GET` was given.
+    /// The methods without duplicates, with `HEAD` added after `GET`.
     private func allowed(_ routes: [(method: Method, route: Route)]) -> [Method] {
         var methods: [Method] = []
         for (method, _) in routes {

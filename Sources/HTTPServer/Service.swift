@@ -1,20 +1,20 @@
-/// What a server serves: its routes, and how it words what it answers itself.
+/// The routes of a server and the texts of its own answers.
 ///
 /// All closures run on event loops and must not block.
 package struct Service: Sendable {
     /// The routes.
     package var router: Router
-    /// Words the server's own answers; `plainText` unless given.
+    /// Creates the server's own answers; `plainText` by default.
     package var refuse: ErrorResponder
-    /// Called with each whole request before its route is looked up, to set `Request.id` for example.
+    /// Called with each complete request before routing, for example to set `Request.id`.
     package var prepare: (@Sendable (inout Request) -> Void)?
     /// Called with each response before it is written, to add fields and to log: the only place that sees every answer.
     ///
-    /// The request is nil when its head could not be read; the duration counts from the end of the request's body. A response to a client
-    /// that has left passes here too, and then goes nowhere.
+    /// The request is nil if its head could not be read; the duration starts at the end of the request's body. Also
+    /// called for a client that has disconnected, whose response is dropped.
     package var finish: (@Sendable (Request?, inout Response, Duration) -> Void)?
 
-    /// A service; what is not given stays out.
+    /// Creates a service.
     package init(
         router: Router, refuse: @escaping ErrorResponder = Service.plainText,
         prepare: (@Sendable (inout Request) -> Void)? = nil,
@@ -26,14 +26,14 @@ package struct Service: Sendable {
         self.finish = finish
     }
 
-    /// Answers with the refusal's sentence and a line feed as `text/plain`.
+    /// Answers with the refusal's message and a line feed as `text/plain`.
     package static let plainText: ErrorResponder = { refusal, _ in
         Response(
             status: refusal.status, contentType: "text/plain; charset=utf-8",
             body: Array(refusal.sentence.utf8) + [UInt8(ascii: "\n")])
     }
 
-    /// The answer to a refused request, with the status and the fields that HTTP wants.
+    /// The answer to a refused request, with its status and required fields.
     func response(to refusal: Refusal, _ request: Request?) -> Response {
         var response = refuse(refusal, request)
         response.status = refusal.status

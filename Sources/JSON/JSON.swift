@@ -1,30 +1,30 @@
-/// JSON as RFC 8259 defines it, read strictly and written minimally, without Foundation.
+/// A strict reader and compact writer of JSON (RFC 8259), without Foundation.
 ///
 /// Strict means: no byte order mark, no invalid UTF-8, no lone surrogate escape unless the caller allows it, no
 /// duplicate member name, no bytes after the value; depth and size are bounded. See docs/decisions/0004-json.md.
 package enum JSON {
-    /// The deepest nesting of arrays and objects that is read unless the caller says otherwise.
+    /// The default maximum nesting of arrays and objects.
     package static let maxDepthDefault = 64
 
     /// How to read an escape such as `\ud83c` that is half of a surrogate pair.
     ///
-    /// It names no character, but JavaScript's `JSON.stringify` writes it for a string that was cut in the middle of an
-    /// emoji. It concerns escapes in values: in names, and as bytes (`ED A0 BC`, which isn't UTF-8), it is always refused.
+    /// It stands for no character, but JavaScript's `JSON.stringify` writes it for a string that was cut within an
+    /// emoji. Applies to escapes in values. In names, and as bytes (`ED A0 BC`, invalid UTF-8), it is always an error.
     package enum LoneSurrogates: Sendable {
-        /// The text is refused.
+        /// The text is rejected.
         case refused
         /// The value is a ``Value/repairedString(_:)``.
         case replaced
     }
 
-    /// Reads one JSON text.
+    /// Parses one JSON text.
     ///
     /// - Parameters:
     ///   - bytes: The whole text in UTF-8. White space around the value is allowed.
-    ///   - maxBytes: A longer text is refused before anything is read.
-    ///   - maxDepth: Arrays and objects inside one another; `[]` has depth 1.
+    ///   - maxBytes: The size limit, checked before parsing.
+    ///   - maxDepth: The maximum nesting of arrays and objects; `[]` has depth 1.
     ///   - loneSurrogates: How to read half of a surrogate pair.
-    /// - Throws: ``ParseError`` with the offset of the byte at fault.
+    /// - Throws: ``ParseError`` with the offset of the offending byte.
     package static func parse(
         _ bytes: RawSpan, maxBytes: Int, maxDepth: Int = maxDepthDefault,
         loneSurrogates: LoneSurrogates = .refused
@@ -36,7 +36,7 @@ package enum JSON {
         return value
     }
 
-    /// Reads one JSON text, see ``parse(_:maxBytes:maxDepth:loneSurrogates:)-(RawSpan,_,_,_)``.
+    /// Parses one JSON text; see ``parse(_:maxBytes:maxDepth:loneSurrogates:)-(RawSpan,_,_,_)``.
     package static func parse(
         _ bytes: [UInt8], maxBytes: Int, maxDepth: Int = maxDepthDefault,
         loneSurrogates: LoneSurrogates = .refused
@@ -45,17 +45,16 @@ package enum JSON {
             bytes.span.bytes, maxBytes: maxBytes, maxDepth: maxDepth, loneSurrogates: loneSurrogates)
     }
 
-    /// Reads one JSON text, see ``parse(_:maxBytes:maxDepth:loneSurrogates:)-(RawSpan,_,_,_)``.
+    /// Parses one JSON text; see ``parse(_:maxBytes:maxDepth:loneSurrogates:)-(RawSpan,_,_,_)``.
     ///
-    /// The bytes are copied, not kept.
+    /// The bytes are copied.
     package static func parse(
         _ bytes: UnsafeRawBufferPointer, maxBytes: Int, maxDepth: Int = maxDepthDefault
     ) throws(ParseError) -> Value {
         try parse(bytes.bytes, maxBytes: maxBytes, maxDepth: maxDepth)
     }
 
-    /// Checks one JSON text without building anything: accepts what `parse` accepts, lone surrogates refused, with the
-    /// same errors.
+    /// Validates one JSON text without building values: same rules and errors as `parse` with lone surrogates refused.
     package static func validate(
         _ bytes: RawSpan, maxBytes: Int, maxDepth: Int = maxDepthDefault
     ) throws(ParseError) {
@@ -64,14 +63,14 @@ package enum JSON {
         try scanner.end(bytes)
     }
 
-    /// Checks one JSON text, see ``validate(_:maxBytes:maxDepth:)-(RawSpan,_,_)``.
+    /// Validates one JSON text; see ``validate(_:maxBytes:maxDepth:)-(RawSpan,_,_)``.
     package static func validate(
         _ bytes: [UInt8], maxBytes: Int, maxDepth: Int = maxDepthDefault
     ) throws(ParseError) {
         try validate(bytes.span.bytes, maxBytes: maxBytes, maxDepth: maxDepth)
     }
 
-    /// Checks one JSON text, see ``validate(_:maxBytes:maxDepth:)-(RawSpan,_,_)``.
+    /// Validates one JSON text; see ``validate(_:maxBytes:maxDepth:)-(RawSpan,_,_)``.
     package static func validate(
         _ bytes: UnsafeRawBufferPointer, maxBytes: Int, maxDepth: Int = maxDepthDefault
     ) throws(ParseError) {

@@ -1,7 +1,7 @@
-/// Finds duplicate names in the objects that are open, by the bytes of the unescaped names.
+/// Detects duplicate names in the open objects by comparing unescaped bytes.
 ///
-/// Names are kept as ranges of the text. A small object compares each with each; a large one, which
-/// would make that slow on purpose, keeps a set (its hash is seeded per process).
+/// Names are kept as ranges of the text. A small object compares each name with every other; a large object uses a
+/// set, whose hash is seeded per process, so that hostile input can't make it slow.
 struct NameStack {
     private var tokens: [StringToken] = []
     private var sets: [NameSet] = []
@@ -24,10 +24,10 @@ struct NameStack {
         }
     }
 
-    /// An object opens; the result is handed to `insert` and `close`.
+    /// Opens an object; pass the result to `insert` and `close`.
     func open() -> Int { tokens.count }
 
-    /// Adds a name to the object that opened at `base`; false where the object has it already.
+    /// Adds a name to the object opened at `base`; false if the object already has it.
     mutating func insert(_ token: StringToken, base: Int, _ bytes: RawSpan) -> Bool {
         if tokens.count - base >= Self.linearMax { return insertIntoSet(token, base: base, bytes) }
         for index in base..<tokens.count where bytes.isSameText(tokens[index], token) { return false }
@@ -35,7 +35,7 @@ struct NameStack {
         return true
     }
 
-    /// The object that opened at `base` closes.
+    /// Closes the object opened at `base`.
     mutating func close(base: Int) {
         tokens.removeSubrange(base...)
         if let last = sets.last, last.base == base { sets.removeLast() }

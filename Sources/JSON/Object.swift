@@ -1,18 +1,18 @@
 extension JSON {
-    /// The members of an object in the order in which they were written, each name once.
+    /// The members of an object in their original order; names are unique.
     package struct Object: Sendable, Equatable {
         /// A name and its value.
         package struct Member: Sendable, Equatable {
             package let name: String
             package var value: Value
 
-            /// A member.
+            /// Creates a member.
             package init(name: String, value: Value) {
                 self.name = name
                 self.value = value
             }
 
-            /// Names are equal by bytes.
+            /// Compares names by bytes.
             package static func == (left: Self, right: Self) -> Bool {
                 left.name.hasSameBytes(as: right.name) && left.value == right.value
             }
@@ -24,13 +24,12 @@ extension JSON {
         /// An object without members.
         package init() { members = [] }
 
-        /// Members whose names the reader has found to be unique.
+        /// Members whose names the scanner has found to be unique.
         init(unique members: [Member]) { self.members = members }
 
-        /// The value of the member of that name, compared by bytes.
+        /// The value of a member, found by comparing the name's bytes.
         ///
-        /// Setting `nil` removes the member;
-        /// setting a new name appends.
+        /// Setting `nil` removes the member; setting a new name appends one.
         package subscript(_ name: String) -> Value? {
             get {
                 guard let index = index(of: name) else { return nil }

@@ -1,14 +1,14 @@
-/// A string as it stands in the text, checked but with its escapes still in place.
+/// A validated string in the text, with its escapes still in place.
 struct StringToken {
     /// The bytes between the quotes.
     var range: Range<Int>
     var hasEscapes: Bool
-    /// Whether an escape in it is a lone surrogate.
+    /// Whether the string has a lone surrogate escape.
     var hasLoneSurrogates = false
 }
 
 extension Scanner {
-    /// Takes a string that opens at `position` and checks its UTF-8 and its escapes (RFC 8259 section 7).
+    /// Reads a string that opens at `position`, validating UTF-8 and escapes (RFC 8259 section 7).
     mutating func string(
         _ bytes: RawSpan, loneSurrogates: JSON.LoneSurrogates
     ) throws(JSON.ParseError) -> StringToken {
@@ -37,7 +37,7 @@ extension Scanner {
         }
     }
 
-    /// Moves over printable ASCII but the quote and the backslash, eight bytes at a time.
+    /// Skips printable ASCII except quotes and backslashes, eight bytes at a time.
     @inline(__always)
     private mutating func skipPlainText(_ bytes: RawSpan) {
         while position &+ 8 <= bytes.byteCount {
@@ -50,7 +50,7 @@ extension Scanner {
         }
     }
 
-    /// Takes one sequence of two to four bytes as Unicode's table 3-7 "Well-Formed UTF-8 Byte Sequences" allows.
+    /// Reads one sequence of two to four bytes as in Unicode's table 3-7 "Well-Formed UTF-8 Byte Sequences".
     private mutating func multibyteScalar(_ bytes: RawSpan, lead: UInt8) throws(JSON.ParseError) {
         let trailing: Int
         var second: ClosedRange<UInt8> = 0x80...0xBF
@@ -81,7 +81,7 @@ extension Scanner {
         position += trailing + 1
     }
 
-    /// Takes one escape, or two that are a surrogate pair.
+    /// Reads one escape, or two that form a surrogate pair.
     private mutating func escape(
         _ bytes: RawSpan, _ loneSurrogates: JSON.LoneSurrogates, of token: inout StringToken
     ) throws(JSON.ParseError) {
@@ -104,13 +104,13 @@ extension Scanner {
                 position = start
                 throw failure(.loneSurrogate)
             }
-            // The second escape may begin a pair of its own: unescaping finds out.
+            // The second escape may begin another pair; unescaping detects that.
             token.hasLoneSurrogates = true
         default: throw failure(.invalidEscape)
         }
     }
 
-    /// Takes `\u` and its four hexadecimal digits.
+    /// Reads `\u` and its four hexadecimal digits.
     private mutating func unicodeEscape(_ bytes: RawSpan) throws(JSON.ParseError) -> UInt16 {
         guard position + 6 <= bytes.byteCount else { throw failure(.invalidEscape) }
         guard let unit = bytes.codeUnit(position + 2) else { throw failure(.invalidEscape) }
@@ -120,13 +120,13 @@ extension Scanner {
 }
 
 extension RawSpan {
-    /// The text of a checked string.
+    /// The unescaped text of a validated string.
     func text(_ token: StringToken) -> String {
         token.hasEscapes ? unescapedText(token.range) : text(token.range)
     }
 
     private func unescapedText(_ range: Range<Int>) -> String {
-        // Every escape is longer than what it stands for.
+        // Every escape is longer than the UTF-8 it represents.
         String(unsafeUninitializedCapacity: range.count) { buffer in
             var written = 0
             var offset = range.lowerBound
@@ -149,7 +149,7 @@ extension RawSpan {
         }
     }
 
-    /// The scalar that a checked escape stands for, and the escape's length.
+    /// The scalar of a validated escape and the escape's length.
     private func unescaped(_ offset: Int, end: Int) -> (Unicode.Scalar, length: Int) {
         switch byte(offset + 1) {
         case ASCII.b: return ("\u{08}", 2)
@@ -168,7 +168,7 @@ extension RawSpan {
         return (UTF16.decode(UTF16.EncodedScalar([first, second])), 12)
     }
 
-    /// Four hexadecimal digits.
+    /// Parses four hexadecimal digits.
     fileprivate func codeUnit(_ offset: Int) -> UInt16? {
         var unit: UInt16 = 0
         for index in 0..<4 {

@@ -1,5 +1,5 @@
 extension Scanner {
-    /// Reads the value that comes next.
+    /// Reads the next value.
     mutating func wholeValue(_ bytes: RawSpan) throws(JSON.ParseError) -> JSON.Value {
         switch try peek(bytes) {
         case ASCII.quote:
@@ -47,7 +47,7 @@ extension Scanner {
         return JSON.Object(unique: members)
     }
 
-    /// Passes over the value that comes next, checking all that ``wholeValue(_:)`` checks.
+    /// Skips the next value, with the same checks as ``wholeValue(_:)``.
     mutating func skipWholeValue(_ bytes: RawSpan) throws(JSON.ParseError) {
         switch try peek(bytes) {
         case ASCII.quote: _ = try string(bytes, loneSurrogates: loneSurrogates)
@@ -80,7 +80,7 @@ extension Scanner {
         names.close(base: base)
     }
 
-    /// Takes the opening bracket, and the closing one where nothing is between them; whether an element follows.
+    /// Reads the opening bracket, and the closing one if the container is empty; returns whether an element follows.
     private mutating func openContainer(_ closing: UInt8, _ bytes: RawSpan) throws(JSON.ParseError) -> Bool {
         try open()
         guard try peek(bytes) == closing else { return true }
@@ -88,7 +88,7 @@ extension Scanner {
         return false
     }
 
-    /// Takes a comma or the closing bracket; whether an element follows.
+    /// Reads a comma or the closing bracket; returns whether an element follows.
     private mutating func nextElement(_ closing: UInt8, _ bytes: RawSpan) throws(JSON.ParseError) -> Bool {
         switch try peek(bytes) {
         case ASCII.comma:
@@ -101,11 +101,11 @@ extension Scanner {
         }
     }
 
-    /// Takes a member's name and its colon.
+    /// Reads a member's name and its colon.
     private mutating func name(base: Int, _ bytes: RawSpan) throws(JSON.ParseError) -> StringToken {
         guard try peek(bytes) == ASCII.quote else { throw failure(.unexpectedByte) }
         let start = position
-        // Repaired names could be equal where those that were sent are not.
+        // Replacing surrogates could make different names equal.
         let token = try string(bytes, loneSurrogates: .refused)
         guard names.insert(token, base: base, bytes) else {
             throw JSON.ParseError(reason: .duplicateName, offset: start)

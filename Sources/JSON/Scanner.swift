@@ -1,15 +1,15 @@
-/// The lexical layer of the reader: where it is, and how the tokens of RFC 8259 look.
+/// The lexical layer of the parser: the position in the text and the tokens of RFC 8259.
 ///
-/// It holds no bytes: each function is given the whole text, every access to which is bounds-checked.
+/// It holds no bytes: each function takes the whole text, and every access is bounds-checked.
 struct Scanner {
     /// The next byte to read.
     var position = 0
-    /// Arrays and objects that are open.
+    /// The number of open arrays and objects.
     private(set) var depth = 0
     private let maxDepth: Int
-    /// What becomes of lone surrogates in values.
+    /// How to read lone surrogates in values.
     let loneSurrogates: JSON.LoneSurrogates
-    /// Names of the members of the objects that are open.
+    /// The member names of the open objects.
     var names = NameStack()
 
     init(
@@ -24,20 +24,20 @@ struct Scanner {
         JSON.ParseError(reason: reason, offset: position)
     }
 
-    /// An array or object opens at `position`, which is moved behind its bracket.
+    /// Opens the array or object at `position` and skips its bracket.
     mutating func open() throws(JSON.ParseError) {
         guard depth < maxDepth else { throw failure(.tooDeep) }
         depth += 1
         position += 1
     }
 
-    /// An array or object closes at `position`, which is moved behind its bracket.
+    /// Closes the array or object at `position` and skips its bracket.
     mutating func close() {
         depth -= 1
         position += 1
     }
 
-    /// Skips white space and returns the byte there without taking it.
+    /// Skips white space and returns the next byte without consuming it.
     @inline(__always)
     mutating func peek(_ bytes: RawSpan) throws(JSON.ParseError) -> UInt8 {
         let count = bytes.byteCount
@@ -51,7 +51,7 @@ struct Scanner {
         throw failure(.unexpectedEnd)
     }
 
-    /// Nothing but white space may be left.
+    /// Checks that only white space is left.
     mutating func end(_ bytes: RawSpan) throws(JSON.ParseError) {
         while position < bytes.byteCount {
             switch bytes.byte(position) {
@@ -61,7 +61,7 @@ struct Scanner {
         }
     }
 
-    /// Takes `true`, `false` or `null`.
+    /// Reads `true`, `false` or `null`.
     mutating func literal(_ word: StaticString, _ bytes: RawSpan) throws(JSON.ParseError) {
         for index in 0..<word.utf8CodeUnitCount {
             guard position < bytes.byteCount else { throw failure(.unexpectedEnd) }
@@ -70,7 +70,7 @@ struct Scanner {
         }
     }
 
-    /// Takes `[ minus ] int [ frac ] [ exp ]` (RFC 8259 section 6) and returns its bytes' range.
+    /// Reads `[ minus ] int [ frac ] [ exp ]` (RFC 8259 section 6) and returns its range.
     mutating func number(_ bytes: RawSpan) throws(JSON.ParseError) -> Range<Int> {
         let start = position
         if bytes.byte(position) == ASCII.minus { position += 1 }
@@ -92,14 +92,14 @@ struct Scanner {
             }
             try digits(bytes)
         }
-        // A digit or letter behind a number is a malformed number (`01`, `1x`), not a second token.
+        // A digit or letter after a number is a malformed number (`01`, `1x`), not a second token.
         if position < bytes.byteCount, bytes.byte(position).mayContinueNumber {
             throw failure(.invalidNumber)
         }
         return start..<position
     }
 
-    /// Takes at least one digit.
+    /// Reads at least one digit.
     private mutating func digits(_ bytes: RawSpan) throws(JSON.ParseError) {
         guard position < bytes.byteCount else { throw failure(.unexpectedEnd) }
         guard bytes.byte(position).isDigit else { throw failure(.invalidNumber) }
@@ -138,7 +138,7 @@ enum ASCII {
 extension UInt8 {
     var isDigit: Bool { self &- ASCII.zero < 10 }
 
-    /// A byte that makes what stands before it a malformed number.
+    /// Whether this byte after a number makes the number malformed.
     var mayContinueNumber: Bool {
         isDigit || (self | 0x20) &- 0x61 < 26 || self == ASCII.point || self == ASCII.plus
             || self == ASCII.minus
@@ -150,13 +150,13 @@ extension RawSpan {
     @inline(__always)
     func byte(_ offset: Int) -> UInt8 { unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
 
-    /// Eight bytes from an offset, the first one lowest; traps out of bounds.
+    /// Eight bytes from an offset, little-endian; traps out of bounds.
     @inline(__always)
     func word(_ offset: Int) -> UInt64 {
         UInt64(littleEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
-    /// The text in a range that is known to be valid UTF-8.
+    /// The text of a range that is known to be valid UTF-8.
     func text(_ range: Range<Int>) -> String {
         extracting(range).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     }

@@ -1,11 +1,11 @@
-/// Eight bytes looked at together; the first one is the lowest.
+/// Eight bytes examined together, the first one lowest.
 ///
-/// A mark is the high bit of a byte. The lowest mark is exact, a borrow can only set wrong ones above it.
+/// A mark is the high bit of a byte. The lowest mark is exact; a borrow can set false marks only above it.
 extension UInt64 {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let highBits: UInt64 = 0x8080_8080_8080_8080
 
-    /// Marks what can't stand in a string as it is: quotes, backslashes, controls.
+    /// Marks the bytes that a string must escape: quotes, backslashes, control characters.
     @inline(__always)
     var bytesToEscape: UInt64 {
         let quotes = self ^ (Self.ones &* UInt64(ASCII.quote))
@@ -15,7 +15,7 @@ extension UInt64 {
             & Self.highBits
     }
 
-    /// Marks what reading a string must look at: what ``bytesToEscape`` marks, and all beyond ASCII.
+    /// Marks the bytes that a string parser must examine: those of ``bytesToEscape`` and all non-ASCII bytes.
     @inline(__always)
     var bytesSpecialInString: UInt64 { bytesToEscape | (self & Self.highBits) }
 }

@@ -1,16 +1,16 @@
 extension JSON {
     /// A JSON value.
     ///
-    /// Equality is by bytes: strings that differ only in Unicode normalisation differ.
+    /// Compared by bytes: strings that differ only in Unicode normalisation are different.
     package enum Value: Sendable {
         case null
         case bool(Bool)
         case number(Number)
-        /// The text with escapes resolved, its UTF-8 exactly as it was sent.
+        /// The unescaped text, with its UTF-8 exactly as sent.
         case string(String)
-        /// A string with lone surrogates, each of which is U+FFFD here: not what was sent, so it isn't a ``string``.
+        /// A string whose lone surrogates were replaced by U+FFFD; a separate case, because it isn't what was sent.
         ///
-        /// Only ``LoneSurrogates/replaced`` reads it.
+        /// Only ``LoneSurrogates/replaced`` produces it.
         case repairedString(String)
         case array([Value])
         case object(Object)
@@ -18,28 +18,28 @@ extension JSON {
 }
 
 extension JSON.Value {
-    /// A number from an integer.
+    /// Creates a number from an integer.
     package static func int(_ value: some BinaryInteger) -> Self { .number(JSON.Number(value)) }
 
     /// Whether this is `null`.
     package var isNull: Bool { if case .null = self { true } else { false } }
 
-    /// The truth value, `nil` for other kinds.
+    /// The Boolean; `nil` for other types.
     package var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
 
-    /// The number, `nil` for other kinds.
+    /// The number; `nil` for other types.
     package var number: JSON.Number? { if case .number(let value) = self { value } else { nil } }
 
-    /// The number as an integer, `nil` for other kinds and for numbers that are written otherwise or don't fit.
+    /// The number as an integer; `nil` for other types, other notations and numbers that don't fit.
     package var int: Int? { number?.int }
 
-    /// The number as the nearest double, `nil` for other kinds and for numbers beyond its range.
+    /// The number as the nearest double; `nil` for other types and numbers out of range.
     package var double: Double? { number?.double }
 
-    /// The string as it was sent, `nil` for other kinds and for a string with lone surrogates.
+    /// The string as sent; `nil` for other types and strings with lone surrogates.
     package var string: String? { if case .string(let value) = self { value } else { nil } }
 
-    /// The string, with U+FFFD for each lone surrogate; `nil` for other kinds.
+    /// The string, with U+FFFD for each lone surrogate; `nil` for other types.
     package var text: String? {
         switch self {
         case .string(let value), .repairedString(let value): value
@@ -47,18 +47,18 @@ extension JSON.Value {
         }
     }
 
-    /// The elements, `nil` for other kinds.
+    /// The elements; `nil` for other types.
     package var array: [JSON.Value]? { if case .array(let value) = self { value } else { nil } }
 
-    /// The object, `nil` for other kinds.
+    /// The object; `nil` for other types.
     package var object: JSON.Object? { if case .object(let value) = self { value } else { nil } }
 
-    /// The member of that name; `nil` where this is no object or has no such member.
+    /// The named member; `nil` if this is not an object or has no such member.
     package subscript(_ name: String) -> JSON.Value? { object?[name] }
 }
 
 extension JSON.Value: Equatable {
-    /// Equal kinds with equal content: strings by bytes, numbers by their text, members in the same order.
+    /// Compares type and content: strings by bytes, numbers by text, members in order.
     package static func == (left: Self, right: Self) -> Bool {
         switch (left, right) {
         case (.null, .null): true
@@ -81,11 +81,11 @@ extension JSON.Value: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, E
     package init(stringLiteral value: String) { self = .string(value) }
     /// A number.
     package init(integerLiteral value: Int) { self = .int(value) }
-    /// A truth value.
+    /// A Boolean.
     package init(booleanLiteral value: Bool) { self = .bool(value) }
     /// An array.
     package init(arrayLiteral elements: JSON.Value...) { self = .array(elements) }
-    /// An object with its members in this order; a name given twice keeps its first place and its last value.
+    /// An object with its members in this order; a repeated name keeps its first position and its last value.
     package init(dictionaryLiteral elements: (String, JSON.Value)...) {
         var object = JSON.Object()
         for (name, value) in elements { object[name] = value }
@@ -96,9 +96,9 @@ extension JSON.Value: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, E
 }
 
 extension String {
-    /// Equality by UTF-8 bytes.
+    /// Compares UTF-8 bytes.
     ///
-    /// `==` is by canonical equivalence: "K" equals U+212A there.
+    /// `==` uses canonical equivalence, which makes "K" equal U+212A.
     func hasSameBytes(as other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
         let mine = utf8Span.span

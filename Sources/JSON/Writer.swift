@@ -1,18 +1,18 @@
 extension JSON {
-    /// Writes one JSON text as its parts are named, in that order, without building values first.
+    /// Writes JSON text incrementally, without building values.
     ///
-    /// Commas and colons come by themselves. Output is UTF-8 without white space; only what RFC 8259 section 7
-    /// requires is escaped. Whoever calls balances `begin…` and `end…` and gives each value of an object its name;
-    /// ``finish()`` traps where that was not done.
+    /// Inserts commas and colons. The output is UTF-8 without white space and escapes only what RFC 8259 section 7
+    /// requires. The caller balances `begin…` and `end…` and names each member of an object; ``finish()`` traps on an
+    /// unfinished text.
     package struct Writer: Sendable {
-        /// What has been written so far.
+        /// The text written so far.
         package private(set) var bytes: [UInt8]
         fileprivate var needsComma = false
         private var depth = 0
 
-        /// An empty text.
+        /// Creates an empty text.
         ///
-        /// - Parameter capacity: The size in bytes that is expected; more is allowed.
+        /// - Parameter capacity: The expected size in bytes; it may be exceeded.
         package init(capacity: Int = 256) {
             bytes = []
             bytes.reserveCapacity(capacity)
@@ -33,7 +33,7 @@ extension JSON {
         /// Closes an array.
         package mutating func endArray() { end(ASCII.closeBracket) }
 
-        /// The name of the member whose value comes next, known when the program is written: it has nothing to escape.
+        /// Writes the name of the next member, a literal without characters to escape.
         package mutating func name(_ name: StaticString) {
             separate()
             quoted(name)
@@ -41,7 +41,7 @@ extension JSON {
             needsComma = false
         }
 
-        /// The name of the member whose value comes next, from outside.
+        /// Writes the name of the next member, escaped.
         @_disfavoredOverload
         package mutating func name(_ name: String) {
             separate()
@@ -81,10 +81,10 @@ extension JSON {
         /// `null`.
         package mutating func null() { word("null") }
 
-        /// A number in the text it came with.
+        /// A number in its original text.
         package mutating func number(_ value: Number) { word(value.text) }
 
-        /// A whole value.
+        /// A value with all its contents.
         package mutating func value(_ value: Value) {
             switch value {
             case .null: null()
@@ -143,7 +143,7 @@ extension JSON.Writer {
         string(value)
     }
 
-    /// A member with a string that is known when the program is written: it has nothing to escape.
+    /// A member with a string literal that needs no escaping.
     package mutating func member(_ name: StaticString, word: StaticString) {
         self.name(name)
         quoted(word)
@@ -162,7 +162,7 @@ extension JSON.Writer {
         int(value)
     }
 
-    /// A member with a truth value.
+    /// A member with a Boolean.
     package mutating func member(_ name: StaticString, _ value: Bool) {
         self.name(name)
         bool(value)
@@ -170,7 +170,7 @@ extension JSON.Writer {
 }
 
 extension JSON.Writer {
-    /// Writes a string with its quotes; runs that need no escape are copied whole.
+    /// Writes a quoted string; runs without escapes are copied whole.
     private mutating func escape(_ text: String) {
         var text = text
         text.withUTF8 { utf8 in
@@ -222,7 +222,7 @@ extension JSON.Writer {
 }
 
 extension JSON.Writer {
-    /// How many bytes a string's content takes once written, without its quotes.
+    /// The size in bytes of a string's escaped content, without quotes.
     package static func escapedCount(_ text: String) -> Int {
         var text = text
         return text.withUTF8 { utf8 in
@@ -232,9 +232,9 @@ extension JSON.Writer {
         }
     }
 
-    /// How many bytes of UTF-8, from the start, take at most `maxCount` bytes once written.
+    /// The longest prefix, in bytes of UTF-8, whose escaped form has at most `maxCount` bytes.
     ///
-    /// The last one may stand in the middle of a character.
+    /// It may end in the middle of a character.
     package static func prefixCount(_ text: String, escapedTo maxCount: Int) -> Int {
         var text = text
         return text.withUTF8 { utf8 in
@@ -247,7 +247,7 @@ extension JSON.Writer {
         }
     }
 
-    /// How many bytes an escape adds to a byte.
+    /// How many bytes escaping adds to a byte.
     @inline(__always)
     private static func escapedExtra(_ byte: UInt8) -> Int {
         switch byte {
@@ -259,7 +259,7 @@ extension JSON.Writer {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The first byte from `start` that can't stand in a string as it is; the end where there is none.
+    /// The index of the first byte from `start` that must be escaped; the end if there is none.
     fileprivate func firstToEscape(from start: Int) -> Int {
         var index = start
         while index &+ 8 <= count {
@@ -269,7 +269,7 @@ extension UnsafeRawBufferPointer {
             index += 8
         }
         if index > start && index < count {
-            // The last eight bytes, some of them for the second time.
+            // The last eight bytes, which overlap those already checked.
             let word = UInt64(littleEndian: loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self))
             let marks = word.bytesToEscape
             return marks == 0 ? count : count - 8 + marks.trailingZeroBitCount / 8
@@ -284,7 +284,7 @@ extension UnsafeRawBufferPointer {
 }
 
 extension JSON.Value {
-    /// The value's JSON text, members in their order.
+    /// The value as JSON text, with its members in order.
     package func encoded() -> [UInt8] {
         var writer = JSON.Writer()
         writer.value(self)

@@ -1,23 +1,23 @@
-/// A range of IP addresses in CIDR notation: `10.0.0.0/8`, `2001:db8::/32`, or one address alone.
+/// A range of IP addresses in CIDR notation (`10.0.0.0/8`, `2001:db8::/32`) or a single address.
 ///
-/// IPv4 clients of a socket that speaks both kinds are IPv4 here, and a range written in IPv4-mapped form
-/// (`::ffff:10.0.0.0/104`) is an IPv4 range. An IPv6 range never holds an IPv4 address, not even `::/0`.
+/// IPv4 clients of a dual-stack socket count as IPv4, and an IPv4-mapped range (`::ffff:10.0.0.0/104`) is an IPv4
+/// range. An IPv6 range never contains an IPv4 address, not even `::/0`.
 package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     private let high: UInt64
     private let low: UInt64
-    /// Bits that count, of 128; IPv4 has 96 before its own.
+    /// The prefix length of the 128-bit form; an IPv4 prefix is 96 longer.
     private let prefix: Int
     private let isIPv4: Bool
 
     private static let mappedBits = 96
 
-    /// The range of a text; `nil` for anything else, and where bits are set that the length leaves out.
+    /// Parses a range; `nil` if the text is malformed or has host bits set.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, let address = SocketAddress(ip: String(first), port: 0) else {
             return nil
         }
-        // A mapped address has its length counted as IPv6 has it.
+        // The prefix length of an IPv4-mapped address counts all 128 bits.
         let before = first.utf8.contains(UInt8(ascii: ":")) ? 0 : Self.mappedBits
         var prefix = 128
         if parts.count == 2 {
@@ -33,18 +33,18 @@ package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
         guard high & ~Self.mask(prefix) == 0, low & ~Self.mask(prefix - 64) == 0 else { return nil }
     }
 
-    /// Whether an address lies in the range; its port doesn't matter.
+    /// Whether the range contains an address; the port is ignored.
     package func contains(_ address: SocketAddress) -> Bool {
         isIPv4 == address.isIPv4 && address.high & Self.mask(prefix) == high
             && address.low & Self.mask(prefix - 64) == low
     }
 
-    /// The range as it is written, `10.0.0.0/8`; a single address has its full length.
+    /// The range in CIDR notation, `10.0.0.0/8`; a single address has its full prefix length.
     package var description: String {
         "\(SocketAddress(high: high, low: low).host)/\(isIPv4 ? prefix - Self.mappedBits : prefix)"
     }
 
-    /// A word whose first bits are set; a count beyond 0 and 64 is none or all.
+    /// A word whose first `bits` bits are set, clamped to 0...64.
     private static func mask(_ bits: Int) -> UInt64 {
         bits <= 0 ? 0 : UInt64.max << UInt64(64 - min(bits, 64))
     }
@@ -58,7 +58,7 @@ package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension SocketAddress {
-    /// An address of its 16 bytes, without port.
+    /// An address from its 16 bytes, without a port.
     fileprivate init(high: UInt64, low: UInt64) {
         self.init(high: high, low: low, scope: 0, port: 0)
     }

@@ -1,23 +1,23 @@
 import COpenSSL
 import Glibc
 
-/// What a diagnosis wants to know of a certificate.
+/// The validity and issuer of a certificate, for diagnostics.
 package struct Certificate: Sendable, Hashable {
-    /// When it begins to be valid, in seconds since 1970.
+    /// The start of its validity, in seconds since 1970.
     package let notBefore: Int64
-    /// When it ends to be valid, in seconds since 1970.
+    /// The end of its validity, in seconds since 1970.
     package let notAfter: Int64
-    /// Whether the next certificate of the file issued it; nil for the last one.
+    /// Whether the next certificate in the file issued this one; nil for the last one.
     package let isIssuedByNext: Bool?
 
-    /// A certificate of its parts.
+    /// Creates a certificate from its parts.
     package init(notBefore: Int64, notAfter: Int64, isIssuedByNext: Bool?) {
         self.notBefore = notBefore
         self.notAfter = notAfter
         self.isIssuedByNext = isIssuedByNext
     }
 
-    /// The certificates of a PEM file in their order; at least one.
+    /// Reads the certificates of a PEM file in order; at least one.
     package static func chain(ofFile path: String) throws(NetworkError) -> [Certificate] {
         let pem = try contents(ofFile: path)
         defer { ERR_clear_error() }

@@ -1,27 +1,27 @@
-/// Reading, within the bounds of a turn of the loop.
+/// Reading, with a limit per turn of the loop.
 extension Channel {
-    /// Bytes of TLS records that a channel reads per turn.
+    /// Maximum bytes of TLS records that a channel reads per turn.
     ///
     /// Without TLS a channel reads once per turn.
     static let readBytesPerTurn = 64 * 1024
-    /// TLS records that a channel reads per turn: a record of one byte costs nearly as much as a larger one.
+    /// The TLS records that a channel reads per turn; even a record of one byte is expensive.
     static let readsPerTurn = 64
 
-    /// Stops reading, so that the peer is held back by TCP.
+    /// Stops reading, so that TCP flow control slows the peer down.
     package func pauseReading() {
         isPaused = true
         events?.setReading(false)
     }
 
-    /// Reads again after ``pauseReading()``.
+    /// Resumes reading after ``pauseReading()``.
     package func resumeReading() {
         guard isPaused else { return }
         isPaused = false
-        // What OpenSSL has read ahead makes no socket readable, so look once without an event.
+        // Data that OpenSSL has already read triggers no socket event, so read once without one.
         loop.atTurnEnd { [self] in readable() }
     }
 
-    /// Reads until the socket is empty or the turn is used up.
+    /// Reads until the socket is empty or the turn's limit is reached.
     func readable() {
         let bytesMax = (transport?.recordBytesReceived ?? 0) + Self.readBytesPerTurn
         var readsLeft = Self.readsPerTurn
@@ -46,9 +46,9 @@ extension Channel {
         }
     }
 
-    /// Fills the loop's buffer with as much as the handler accepts at once, and returns the last read's result.
+    /// Fills the loop's buffer up to the handler's limit and returns the result of the last read.
     ///
-    /// `.bytes` means that there may be more to read.
+    /// `.bytes` means that more data may be available.
     private func fillReadBuffer(_ readsLeft: inout Int, bytesMax: Int) -> (filled: Int, last: TransportResult)
     {
         let buffer = unsafe loop.reactor.readBuffer
@@ -60,17 +60,17 @@ extension Channel {
             guard case .bytes(let count) = result else { return (filled, result) }
             filled += count
             readsLeft -= 1
-            // Level-triggered events tell of more: a read that finds nothing would cost a system call a turn.
+            // Level-triggered events report more data; a read that finds none would cost one system call per turn.
             if transport?.mayHaveMore(after: count) != true { return (filled, .needsRead) }
         } while filled < room && readsLeft > 0 && (transport?.recordBytesReceived ?? 0) < bytesMax
         return (filled, .bytes(filled))
     }
 
-    /// Schedules work that starts with reading for after the other channels' events.
+    /// Schedules work that begins with reading for the next turn, after the other channels' events.
     func atNextTurn(_ work: @escaping (Channel) -> Void) {
         guard !hasTurn else { return }
         hasTurn = true
-        // Events are level-triggered: this one would fire again in every turn until then.
+        // Events are level-triggered and would otherwise fire in every turn.
         events?.setReading(false)
         loop.atNextTurn { [self] in
             hasTurn = false

@@ -1,31 +1,31 @@
 import CEvent
 import Glibc
 
-/// A TCP connection, with or without TLS, on one event loop and confined to it.
+/// A TCP connection, with or without TLS, confined to one event loop.
 ///
-/// Writes are gathered and leave once a turn. The channel holds itself and its handler until it has closed.
+/// Collects writes and sends them once per turn. The channel retains itself and its handler until it has closed.
 @safe package final class Channel {
     enum State {
         case connecting, handshaking, open
-        /// The last bytes leave, what comes in is dropped.
+        /// The last bytes are being sent; received bytes are dropped.
         case closing
         case closed
     }
 
     package let loop: EventLoop
-    /// Who is at the other end; nil until a connection that this side makes stands.
+    /// The peer's address; nil until an outgoing connection is established.
     package internal(set) var remoteAddress: SocketAddress?
-    /// Who is told; held until the channel has closed.
+    /// Receives the channel's events; retained until the channel has closed.
     package var handler: (any ChannelHandler)?
     /// Whether the connection uses TLS.
     private let isTLS: Bool
-    /// How far it has come.
+    /// The progress of connecting.
     package internal(set) var stage = ConnectStage.name
-    /// The protocol that ALPN chose; set before the handler hears that the channel is active.
+    /// The protocol chosen by ALPN; set before ``ChannelHandler/channelActive(_:)``.
     package private(set) var alpn: String?
-    /// ``isWritable`` becomes false at this many unsent bytes, and true again when all are sent.
+    /// ``isWritable`` becomes false at this many unsent bytes and true again when all are sent.
     package var highWaterBytes = 256 * 1024
-    /// The most bytes passed to the handler at once; at least 1.
+    /// The maximum number of bytes passed to the handler at once; at least 1.
     package var receiveBytesMax = LoopExecutor.readBufferBytes
 
     var state: State
@@ -42,7 +42,7 @@ import Glibc
     private var wasFull = false
     private var closeDeadline: Duration?
 
-    /// A channel without a socket yet.
+    /// Creates a channel without a socket.
     init(on loop: EventLoop, isTLS: Bool, handler: (any ChannelHandler)?) {
         loop.reactor.preconditionOnLoop()
         self.loop = loop
@@ -54,19 +54,19 @@ import Glibc
 
     // MARK: The owner's side
 
-    /// Bytes written and not yet taken by the system.
+    /// The number of bytes written but not yet accepted by the system.
     package var pendingBytes: Int { output.count }
 
-    /// Whether the owner should go on writing; ``ChannelHandler/channelWritable(_:)`` tells when again.
+    /// Whether the owner should keep writing; ``ChannelHandler/channelWritable(_:)`` reports when it may again.
     package var isWritable: Bool { output.count < highWaterBytes }
 
-    /// Whether the channel takes writes: it stands and nobody has asked to close it.
+    /// Whether the channel is established and not closing, so that it accepts writes.
     package var isOpen: Bool { state == .open }
 
-    /// Whether it is over; its handler has heard so or hears it at the end of this turn.
+    /// Whether the channel has closed; its handler is notified by the end of this turn.
     package var isClosed: Bool { state == .closed }
 
-    /// The connection's estimated memory in bytes, including OpenSSL's, without unsent bytes and the handler's own.
+    /// The connection's estimated memory in bytes, including OpenSSL's but not unsent bytes or the handler's memory.
     package var memoryBytes: Int {
         guard isTLS else { return ChannelMemory.plainBytes }
         guard state == .open || state == .closing else { return ChannelMemory.handshakeBytes }
@@ -77,14 +77,14 @@ import Glibc
     /// `TLSv1.2` or `TLSv1.3`; nil without TLS or before the handshake.
     package var tlsVersion: String? { transport?.tlsVersion }
 
-    /// The port and address of this side.
+    /// The local address and port.
     package var localAddress: SocketAddress? {
         transport == nil ? nil : localSocketAddress(transport?.descriptor ?? -1)
     }
 
-    /// Puts bytes behind those waiting; they leave at the end of this turn.
+    /// Appends bytes to the output, which is sent at the end of this turn.
     ///
-    /// Nothing happens on a closed channel.
+    /// Does nothing on a closed channel.
     package func write(_ bytes: UnsafeRawBufferPointer) {
         guard state == .open else { return }
         unsafe output.append(bytes)
@@ -97,14 +97,14 @@ import Glibc
         }
     }
 
-    /// Puts bytes behind those waiting; see ``write(_:)-(UnsafeRawBufferPointer)``.
+    /// Appends bytes to the output; see ``write(_:)-(UnsafeRawBufferPointer)``.
     package func write(_ bytes: [UInt8]) {
         unsafe bytes.withUnsafeBytes { unsafe write($0) }
     }
 
-    /// Hands bytes to the system at once unless others wait; what it doesn't take now waits.
+    /// Sends bytes immediately unless others are waiting; buffers what the system doesn't accept.
     ///
-    /// For owners that gather a turn's output themselves: nothing is copied, and no flush has to follow.
+    /// For owners that collect a turn's output themselves: nothing is copied and no flush is needed.
     package func send(_ bytes: UnsafeRawBufferPointer) {
         guard state == .open, output.count == 0 else { return unsafe write(bytes) }
         var rest = unsafe bytes
@@ -121,15 +121,15 @@ import Glibc
         }
     }
 
-    /// Hands bytes to the system at once; see ``send(_:)-(UnsafeRawBufferPointer)``.
+    /// Sends bytes immediately; see ``send(_:)-(UnsafeRawBufferPointer)``.
     package func send(_ bytes: [UInt8]) {
         unsafe bytes.withUnsafeBytes { unsafe send($0) }
     }
 
-    /// Lets the waiting bytes leave, ends this side in order and waits for the peer to do so too.
+    /// Sends the waiting bytes, closes the write side and waits for the peer to close its side.
     ///
-    /// What the peer sends meanwhile is dropped: closing with unread bytes would reset the connection, and the peer
-    /// could lose the answer. After `deadline` the channel closes as it is.
+    /// Drops what the peer sends meanwhile: closing with unread bytes would reset the connection, and the peer could
+    /// lose the answer. After `deadline` the channel closes anyway.
     package func closeAfterFlush(deadline: Duration) {
         guard state == .open else { return close() }
         state = .closing
@@ -145,16 +145,16 @@ import Glibc
         }
     }
 
-    /// Closes at once; bytes still waiting are lost.
+    /// Closes immediately; waiting bytes are lost.
     package func close() {
         finish(.local)
     }
 
     // MARK: Setting up
 
-    /// Takes a socket over: a server's accepted one, or a client's connected one.
+    /// Takes ownership of a connected socket, accepted or outgoing.
     ///
-    /// `deadline` bounds the handshake.
+    /// `deadline` limits the TLS handshake.
     func adopt(_ transport: consuming Transport, handshake deadline: Duration) {
         guard state == .connecting else { return }
         let descriptor = transport.descriptor
@@ -199,14 +199,14 @@ import Glibc
         handler?.channelActive(self)
         guard state == .open, !isPaused else { return }
         armRead()
-        // The peer's first bytes may have come with the end of its handshake.
+        // The peer's first bytes may have arrived with the end of its handshake.
         if transport?.isTLS == true { readable() }
     }
 
     // MARK: Events
 
     fileprivate func event(_ events: Int32) {
-        // The channel may close while it tells its handler; it lives on until the end of this call.
+        // The channel may close while it calls its handler; keep it alive until this call returns.
         withExtendedLifetime(self) {
             // A handshake step can cost as much as a hundred requests, so open channels go first.
             if state == .handshaking {
@@ -221,7 +221,7 @@ import Glibc
         }
     }
 
-    /// Hands the system what it takes now.
+    /// Sends what the system accepts now.
     package func flush() {
         guard state == .open || state == .closing, transport != nil else { return }
         while output.count > 0 {
@@ -245,7 +245,7 @@ import Glibc
         }
     }
 
-    /// Ends the channel with the reason that its handler hears at the end of this turn.
+    /// Closes the channel; the handler gets the reason at the end of this turn.
     func finish(_ reason: ChannelCloseReason) {
         guard state != .closed else { return }
         let wasOpen = state == .open

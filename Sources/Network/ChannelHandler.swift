@@ -1,59 +1,64 @@
-/// What a channel tells its owner.
+/// Receives a channel's events.
 ///
-/// All calls come on the loop's thread.
+/// All calls are made on the loop's thread.
 package protocol ChannelHandler: AnyObject {
-    /// The connection stands, with its TLS handshake where it has one.
+    /// The connection is established, including its TLS handshake.
     func channelActive(_ channel: Channel)
-    /// Bytes came in. They are valid during the call only.
+    /// Bytes were received. They are valid only during the call.
     func channel(_ channel: Channel, received bytes: UnsafeRawBufferPointer)
-    /// The peer will send no more; it may still read.
+    /// The peer closed its write side; it may still read.
     func channelReadEnded(_ channel: Channel)
-    /// The bytes waiting to go out fell below the low-water mark after they had passed the high one.
+    /// All waiting bytes are sent after the high-water mark had been exceeded.
     func channelWritable(_ channel: Channel)
-    /// The channel is over. Called exactly once, last, at the end of a turn.
+    /// The channel has closed. Called exactly once, last, at the end of a turn.
     func channelClosed(_ channel: Channel, reason: ChannelCloseReason)
 }
 
-/// How far a connection that this side makes has come; where it stood still, when connecting took too long.
+/// The progress of an outgoing connection; after a timeout, the step that took too long.
 package enum ConnectStage: Sendable, Equatable {
-    /// The name is looked up.
+    /// Resolving the name.
     case name
-    /// The TCP connection is made.
+    /// Connecting the TCP socket.
     case socket
-    /// The TLS handshake is under way.
+    /// Asking a proxy for a tunnel.
+    case proxy
+    /// Performing the TLS handshake.
     case handshake
-    /// It stands, or stood.
+    /// Established, now or earlier.
     case open
 }
 
-/// Why a channel ended.
+/// Why a channel closed.
 package enum ChannelCloseReason: Equatable, Sendable, CustomStringConvertible {
     /// This side closed it.
     case local
     /// The peer closed it in order.
     case peer
-    /// The peer or the network broke it, with the system's error number.
+    /// The peer or the network broke the connection; with the system's error number.
     case failed(errno: Int32)
-    /// The name has no address; the resolver's own words.
+    /// The name can't be resolved; with the resolver's message.
     case unresolved(String)
-    /// No address took the connection; the last one's error number.
+    /// No address accepted the connection; with the last error number.
     case connectFailed(errno: Int32)
-    /// The TLS handshake or a record failed; OpenSSL's own words.
+    /// The proxy did not open a tunnel; with the reason.
+    case proxy(String)
+    /// The TLS handshake or a record failed; with OpenSSL's message.
     case tls(String)
-    /// Connecting, with the handshake, took longer than allowed.
+    /// Connecting, including the handshake, timed out.
     case connectTimeout
-    /// The last bytes did not leave in the time allowed.
+    /// The last bytes could not be sent in time.
     case flushTimeout
 
     package var description: String {
         switch self {
-        case .local: "closed here"
+        case .local: "closed locally"
         case .peer: "closed by the peer"
         case .failed(let code): errorText(code)
         case .unresolved(let detail): "name not resolved: \(detail)"
         case .connectFailed(let code): "cannot connect: \(errorText(code))"
+        case .proxy(let detail): "the proxy: \(detail)"
         case .tls(let detail): "TLS: \(detail)"
-        case .connectTimeout: "connecting took too long"
+        case .connectTimeout: "connecting timed out"
         case .flushTimeout: "the peer stopped reading"
         }
     }

@@ -2,33 +2,37 @@ import CEvent
 import Glibc
 
 extension Channel {
-    /// Connects to `endpoint`, under TLS when `tls` is given, in `timeout` for the name, the socket and the handshake.
+    /// Connects to `endpoint`, with TLS if `tls` is given; `timeout` covers the name, the socket and the handshake.
     ///
-    /// The addresses are looked up anew and tried one after the other, each with its share of the time. `handler`
-    /// hears ``ChannelHandler/channelActive(_:)``, or ``ChannelHandler/channelClosed(_:reason:)`` with the reason.
+    /// Resolves the name and tries the addresses in turn, each with a share of the time. `handler` receives
+    /// ``ChannelHandler/channelActive(_:)`` or ``ChannelHandler/channelClosed(_:reason:)``.
+    ///
+    /// - Parameter proxy: The proxy to connect through, which then resolves the name; `nil` connects directly.
     package static func connect(
-        to endpoint: Endpoint, tls: TLSClientContext?, on loop: EventLoop, timeout: Duration,
-        handler: any ChannelHandler
+        to endpoint: Endpoint, through proxy: ConnectProxy? = nil, tls: TLSClientContext?, on loop: EventLoop,
+        timeout: Duration, handler: any ChannelHandler
     ) -> Channel {
         let channel = Channel(on: loop, isTLS: tls != nil, handler: handler)
         let connector = Connector(
-            channel: channel, endpoint: endpoint, tls: tls, deadline: loop.now + timeout)
+            channel: channel, endpoint: endpoint, proxy: proxy, tls: tls, deadline: loop.now + timeout)
         channel.startTimer(timeout) { [weak channel] in channel?.finish(.connectTimeout) }
         connector.start()
         return channel
     }
 }
 
-/// One client's way to a connected socket.
+/// One connection attempt, over all addresses of a name.
 ///
-/// Lives in its timers' and events' closures until it is done.
+/// Retained by the closures of its timers and events until it is done.
 @safe private final class Connector {
-    /// No address gets less time than this, as long as there is any left.
+    /// The minimum time for each address, as far as the total allows.
     static let attemptMin = Duration.milliseconds(250)
 
     private weak var channel: Channel?
     private let loop: EventLoop
     private let endpoint: Endpoint
+    private let proxy: ConnectProxy?
+    private var tunnel: ProxyTunnel?
     private let tls: TLSClientContext?
     private let deadline: MonotonicTime
     private var addresses: [SocketAddress] = []
@@ -38,19 +42,24 @@ extension Channel {
     private var timer: Timer?
     private var itself: Connector?
 
-    init(channel: Channel, endpoint: Endpoint, tls: TLSClientContext?, deadline: MonotonicTime) {
+    init(
+        channel: Channel, endpoint: Endpoint, proxy: ConnectProxy?, tls: TLSClientContext?,
+        deadline: MonotonicTime
+    ) {
         self.channel = channel
         loop = channel.loop
         self.endpoint = endpoint
+        self.proxy = proxy
         self.tls = tls
         self.deadline = deadline
     }
 
     func start() {
         itself = self
+        let endpoint = proxy?.endpoint ?? endpoint
         if let address = SocketAddress(ip: endpoint.host, port: endpoint.port) {
             addresses = [address]
-            // Failing at once would call the handler before `connect` has returned.
+            // Deferred, because failing now would call the handler before `connect` returns.
             return loop.atTurnEnd { [self] in tryNext() }
         }
         let bound = LoopBound(self, on: loop)
@@ -111,6 +120,19 @@ extension Channel {
         let connected = descriptor
         descriptor = -1
         dropAttempt()
+        guard let proxy else { return adopt(connected) }
+        channel?.stage = .proxy
+        tunnel = ProxyTunnel(
+            connected, request: proxy.request(for: endpoint), on: loop, within: deadline.since(loop.now)
+        ) { [self] reason in
+            guard let reason else { return adopt(connected) }
+            Glibc.close(connected)
+            end { $0.finish(reason) }
+        }
+    }
+
+    /// Passes a connected socket to the channel.
+    private func adopt(_ connected: Int32) {
         end { channel in
             channel.remoteAddress = peerSocketAddress(connected)
             let left = self.deadline.since(self.loop.now)
@@ -137,7 +159,10 @@ extension Channel {
     private func end(_ body: (Channel) -> Void, otherwise: () -> Void = {}) {
         dropAttempt()
         if let channel, !channel.isClosed { body(channel) } else { otherwise() }
-        loop.atTurnEnd { [self] in itself = nil }
+        loop.atTurnEnd { [self] in
+            tunnel = nil
+            itself = nil
+        }
     }
 }
 

@@ -1,7 +1,7 @@
-/// One thread that waits for sockets and timers, and the actor whose code runs there.
+/// A thread that waits for sockets and timers, and the actor whose code runs on it.
 ///
-/// What belongs to a loop is either isolated to this actor (`isolated EventLoop`) or a plain class that is made
-/// and used on the loop's thread alone, as channels, timers and connections are.
+/// State that belongs to a loop is isolated to this actor (`isolated EventLoop`) or is a plain class used only on the
+/// loop's thread, such as channels, timers and connections.
 package actor EventLoop {
     private nonisolated let executor: LoopExecutor
 
@@ -9,7 +9,7 @@ package actor EventLoop {
         unsafe executor.asUnownedSerialExecutor()
     }
 
-    /// Starts the loop's thread, named `label` (at most 15 bytes show in `top -H`).
+    /// Starts the loop's thread, named `label` (`top -H` shows at most 15 bytes).
     package init(label: String, timers: TimerPrecision = .coarse) {
         executor = LoopExecutor(label: label, timers: timers)
     }
@@ -21,7 +21,7 @@ package actor EventLoop {
     /// Whether the caller runs on this loop's thread.
     package nonisolated var isCurrent: Bool { executor.isCurrent }
 
-    /// The present moment as of the first look in this turn of the loop.
+    /// The time, read once per turn of the loop.
     ///
     /// Only on the loop.
     package nonisolated var now: MonotonicTime { executor.now }
@@ -29,21 +29,21 @@ package actor EventLoop {
     /// The thread's name.
     package nonisolated var label: String { executor.label }
 
-    /// libevent's handle and the buffers that channels of this loop share.
+    /// libevent's handle and the buffers shared by the channels of this loop.
     ///
     /// Only on the loop.
     nonisolated var reactor: LoopExecutor { executor }
 
-    /// Runs `work` on the loop, soon.
+    /// Runs `work` on the loop soon.
     ///
-    /// From any thread; after ``stop()`` nothing runs any more.
+    /// Callable from any thread; after ``stop()`` nothing runs any more.
     package nonisolated func submit(_ work: @escaping @Sendable () -> Void) {
         executor.submit(work)
     }
 
     /// Starts a task on the loop.
     ///
-    /// Only on the loop, so `work` may use what is confined to it.
+    /// Only on the loop, so `work` may use state confined to it.
     @discardableResult
     package nonisolated func spawn(
         _ work: @escaping (isolated EventLoop) async -> Void
@@ -55,34 +55,33 @@ package actor EventLoop {
         }
     }
 
-    /// Runs `work` once, after the events of this turn: for one flush a turn.
+    /// Runs `work` once, after the events of this turn, for example to flush once per turn.
     ///
     /// Only on the loop.
     package nonisolated func atTurnEnd(_ work: @escaping () -> Void) {
         executor.atTurnEnd(work)
     }
 
-    /// Runs `work` once, after everything that has an event now.
+    /// Runs `work` once in the next turn, after all current events.
     ///
-    /// For work beyond one connection's share of a turn. Such work runs in order, for a bounded time per turn.
+    /// For work beyond one connection's share of a turn. It runs in order, for a bounded time per turn.
     ///
     /// Only on the loop.
     package nonisolated func atNextTurn(_ work: @escaping () -> Void) {
         executor.atNextTurn(work)
     }
 
-    /// Runs `body` on the loop and returns what it returned.
+    /// Runs `body` on the loop and returns its result.
     package func run<Result: Sendable, Failure: Error>(
         _ body: @Sendable (isolated EventLoop) async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
         try await body(self)
     }
 
-    /// Ends the thread when what is already submitted has run.
+    /// Stops the thread after the submitted work has run.
     ///
-    /// Not from the loop itself.
-    ///
-    /// Whoever stops a loop has closed its channels and awaited its tasks: a task left on it never goes on.
+    /// Not callable from the loop itself. The caller must have closed the loop's channels and awaited its tasks: a task
+    /// left on the loop never resumes.
     package nonisolated func stop() async {
         await withCheckedContinuation { continuation in
             executor.stop(continuation)

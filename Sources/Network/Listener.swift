@@ -1,23 +1,25 @@
 import CEvent
 import Glibc
 
-/// A listening TCP socket on one event loop, confined to it.
+/// A listening TCP or Unix socket, confined to one event loop.
 @safe package final class Listener {
-    /// Connections that the system holds until they are accepted.
+    /// The length of the kernel's accept queue.
     static let backlog: Int32 = 1024
-    /// How many connections one turn accepts, so that those that stand get theirs.
+    /// The maximum number of connections accepted per turn, so that open connections get their share.
     static let acceptsPerTurn = 128
-    /// How long to wait when the process has no descriptor left.
+    /// The pause when the process runs out of file descriptors.
     static let exhaustedPause = Duration.milliseconds(100)
 
-    /// Whom to listen for, and what with.
+    /// The options of a listener.
     package struct Options {
-        /// Several listeners share the address, each getting its part of the connections (`SO_REUSEPORT`).
+        /// Several listeners share the address and its connections (`SO_REUSEPORT`).
         package var isShared = false
-        /// The certificate to show; nil for TCP without TLS.
+        /// The TLS certificate; nil for plain TCP.
         package var tls: TLSServerContext?
-        /// How long a TLS handshake may take.
+        /// The time limit for a TLS handshake.
         package var handshakeTimeout = Duration.seconds(10)
+        /// The path of a Unix socket to listen on instead of an address.
+        package var unixPath: String?
         /// The size of each connection's kernel buffers, per direction; nil for the system's default.
         package var socketBufferBytes: Int?
 
@@ -28,18 +30,20 @@ import Glibc
     private let options: Options
     private let accept: (Channel) -> (any ChannelHandler)?
     private var descriptor: Int32
+    /// The file of a Unix socket, removed when the listener closes.
+    private var file: UnixSocket?
     private var event: OpaquePointer?
     private var pause: Timer?
-    /// Where it listens; with the port that the system chose when it was asked for 0.
+    /// The address; port 0 is replaced by the port that the system chose.
     package let localAddress: SocketAddress
-    /// Called when no connection can be accepted for want of descriptors or memory, with the error number.
+    /// Called with the error number when connections can't be accepted for lack of descriptors or memory.
     package var onExhausted: ((Int32) -> Void)?
 
-    /// Listens on `address`.
+    /// Listens on `address`, or on the Unix socket of the options.
     ///
     /// Only on `loop`.
     ///
-    /// - Parameter accept: gets each new channel, before its handshake, and returns who handles it; nil refuses it.
+    /// - Parameter accept: Gets each new channel before its handshake and returns its handler; nil refuses it.
     package init(
         _ address: SocketAddress, on loop: EventLoop, options: Options = Options(),
         accept: @escaping (Channel) -> (any ChannelHandler)?
@@ -48,8 +52,14 @@ import Glibc
         self.loop = loop
         self.options = options
         self.accept = accept
-        descriptor = try Self.listen(
-            address, isShared: options.isShared, bufferBytes: options.socketBufferBytes)
+        if let path = options.unixPath {
+            let (file, listening) = try UnixSocket.listen(at: path, backlog: Self.backlog)
+            self.file = file
+            descriptor = listening
+        } else {
+            descriptor = try Self.listen(
+                address, isShared: options.isShared, bufferBytes: options.socketBufferBytes)
+        }
         localAddress = localSocketAddress(descriptor) ?? address
         unsafe event = event_new(
             loop.reactor.base, descriptor, Int16(EV_READ | EV_PERSIST), acceptEvent,
@@ -59,13 +69,19 @@ import Glibc
 
     deinit {
         if let event = unsafe event { unsafe event_free(event) }
+        file?.remove()
         if descriptor >= 0 { Glibc.close(descriptor) }
     }
 
-    /// Whether an address is free to listen on.
+    /// Checks that a Unix socket's path is free; a socket file without a listener counts as free.
+    package static func checkFree(unixPath path: String) throws(NetworkError) {
+        try UnixSocket.checkFree(path)
+    }
+
+    /// Checks that an address is free.
     ///
-    /// Sockets that share an address let any process of the same user join, so a second relay would quietly take half
-    /// of the connections: ask here first. Nothing listens meanwhile, so no connection is taken and lost.
+    /// Any process of the same user can join sockets that share an address, so a second relay would silently take half
+    /// of the connections unless it checks first. The check doesn't listen, so it loses no connection.
     package static func checkFree(_ address: SocketAddress) throws(NetworkError) {
         Glibc.close(try bind(address, isShared: false))
     }
@@ -75,7 +91,7 @@ import Glibc
     ) throws(NetworkError) -> Int32 {
         let descriptor = try bind(address, isShared: isShared)
         if let bufferBytes {
-            // Accepted sockets inherit these. Linux doubles them to allow for bookkeeping.
+            // Accepted sockets inherit these sizes, which Linux doubles for its bookkeeping.
             setOption(descriptor, SOL_SOCKET, SO_RCVBUF, Int32(clamping: bufferBytes))
             setOption(descriptor, SOL_SOCKET, SO_SNDBUF, Int32(clamping: bufferBytes))
         }
@@ -97,7 +113,7 @@ import Glibc
         return descriptor
     }
 
-    /// What went wrong with a socket, which is closed.
+    /// Closes the socket and returns the error.
     private static func failure(_ descriptor: Int32, _ address: SocketAddress) -> NetworkError {
         let code = errno
         Glibc.close(descriptor)
@@ -105,12 +121,14 @@ import Glibc
             ? .addressInUse(address.description) : .cannotListen(address.description, errno: code)
     }
 
-    /// Accepts what the system already holds, then listens no more.
+    /// Accepts the connections in the kernel's queue, then stops listening.
     ///
-    /// Channels go on.
+    /// Channels stay open.
     package func close() {
         guard descriptor >= 0 else { return }
-        // A connection still in the queue would be reset when the socket closes.
+        file?.remove()
+        file = nil
+        // Closing the socket would reset the connections still in the queue.
         acceptReady(limit: Int(Self.backlog))
         if let event = unsafe event { unsafe event_free(event) }
         unsafe event = nil
@@ -151,7 +169,7 @@ import Glibc
         }
     }
 
-    /// Out of descriptors the socket stays readable: without a pause the loop would spin.
+    /// Pauses accepting: without descriptors the socket stays readable and the loop would spin.
     private func exhausted(_ code: Int32) {
         onExhausted?(code)
         guard let event = unsafe event else { return }

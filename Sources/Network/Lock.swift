@@ -1,13 +1,13 @@
 import Glibc
 
-/// A value behind a POSIX mutex, for the few things that threads share outside an actor.
+/// A value protected by a POSIX mutex, for state shared by threads outside an actor.
 ///
-/// `Synchronization.Mutex` would do, but ThreadSanitizer doesn't see its futex and reports races that are none.
+/// Not `Synchronization.Mutex`, because ThreadSanitizer doesn't recognise its futex and reports false races.
 @safe package final class Lock<Value>: @unchecked Sendable {  // why: the mutex guards it
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private var value: Value
 
-    /// Puts `value` behind a new mutex.
+    /// Protects `value` with a new mutex.
     package init(_ value: sending Value) {
         unsafe mutex = .allocate(capacity: 1)
         unsafe mutex.initialize(to: pthread_mutex_t())
@@ -20,9 +20,9 @@ import Glibc
         unsafe mutex.deallocate()
     }
 
-    /// Runs `body` with the value while no other thread has it.
+    /// Runs `body` with exclusive access to the value.
     ///
-    /// Keep `body` short: it must not wait for anything.
+    /// Keep `body` short: it must not wait.
     package func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {

@@ -1,10 +1,10 @@
-/// A value that only its loop's thread can reach, in a box that may travel anywhere.
+/// A Sendable box for a value that only its loop's thread may access.
 ///
-/// Reaching it elsewhere stops the program. When the last box goes elsewhere, the value is released on its loop.
+/// Access from another thread traps. The value is released on its loop, wherever the last box is.
 package struct LoopBound<Value>: Sendable {
     private let box: Box
 
-    /// Keeps the value by hand, so that its last reference can be given up on the loop.
+    /// Manages the value manually, so that its last reference can be released on the loop.
     @safe private final class Box: @unchecked Sendable {  // why: the value is used on one thread only
         let held: Unmanaged<Held>
         let loop: EventLoop

@@ -1,18 +1,18 @@
 import CEvent
 import Glibc
 
-/// The thread of an ``EventLoop``: Swift's jobs, other threads' work and libevent's events in turns.
+/// The thread of an ``EventLoop``: runs Swift's jobs, other threads' work and libevent's events in turns.
 ///
-/// A turn runs the jobs that are ready, then the work put off to the turn's end, then asks libevent for events.
-/// Other threads hand in work through one queue, and write to one eventfd only when the queue was empty.
+/// A turn runs the ready jobs, then the work deferred to the turn's end, then libevent's events. Other threads submit
+/// work through one queue and write to an eventfd only if the queue was empty.
 ///
-/// It is a task executor too: what resumes a continuation puts the task on the executor that the task prefers, and only
-/// from there it goes on to its actor. Without a preference that is the shared pool, two more changes of thread.
+/// It is also a task executor: a resumed continuation enqueues its task on the executor that the task prefers, which
+/// then passes it to its actor. Without a preference that is the shared pool: two more thread switches.
 ///
-/// `incoming` is behind a lock; everything else is used by the loop's thread alone.
+/// `incoming` is behind a lock; only the loop's thread uses the rest.
 @safe final class LoopExecutor: SerialExecutor, TaskExecutor, @unchecked Sendable {  // why: the line above
     static let jobsPerTurn = 512
-    /// How long postponed work may take per turn: as long as the rest of the turn took, within these bounds.
+    /// How long postponed work may take per turn: as long as the rest of the turn, within these bounds.
     ///
     /// The remainder keeps its order and waits for the next turn.
     static let postponedPerTurn = Duration.milliseconds(2)...Duration.milliseconds(20)
@@ -32,9 +32,9 @@ import Glibc
     }
 
     let label: String
-    /// libevent's handle, for what registers events on this loop.
+    /// libevent's handle, for registering events on this loop.
     let base: OpaquePointer
-    /// Bytes that a channel reads into; their contents are gone after the handler's call.
+    /// The channels' read buffer; its contents are valid during a handler's call.
     let readBuffer: UnsafeMutableRawBufferPointer
 
     private let incoming = Lock(Incoming())
@@ -101,10 +101,10 @@ import Glibc
         for waiter in waiters { waiter.resume() }
     }
 
-    /// One turn; false when the loop has been stopped and nothing is left to run.
+    /// Runs one turn; false when the loop is stopped and nothing is left to run.
     private func runTurn() -> Bool {
         cachedNow = nil
-        // A turn with postponed work doesn't wait for events, so all of its time is work.
+        // A turn with postponed work doesn't wait for events, so its whole duration is work.
         let began = nextTurn.isEmpty ? nil : MonotonicTime.current
         var budget = Self.jobsPerTurn
         var isStopped = false
@@ -116,7 +116,7 @@ import Glibc
         } while !ready.isEmpty && budget > 0
         if isStopped && ready.isEmpty { return false }
         let wait = ready.isEmpty && nextTurn.isEmpty && !isStopped
-        // What is called after the wait must not see the time from before it.
+        // Code after the wait must not see the time from before it.
         cachedNow = nil
         unsafe event_base_loop(base, wait ? EVLOOP_ONCE : EVLOOP_ONCE | EVLOOP_NONBLOCK)
         runPostponed(since: began)
@@ -156,7 +156,7 @@ import Glibc
     }
 
     private func runPostponed(since began: MonotonicTime?) {
-        // Work postponed from here on belongs to the next turn.
+        // Work postponed from now on belongs to the next turn.
         var left = nextTurn.count
         guard left > 0 else { return }
         let now = MonotonicTime.current
@@ -195,8 +195,8 @@ import Glibc
 
     // MARK: From any thread
 
-    // Not inlined: glibc declares pthread_self() const, so an optimiser may keep its value over a suspension, after which
-    // it is another thread's.
+    // Not inlined: glibc declares pthread_self() const, so an optimiser may reuse its value after a suspension, when
+    // the thread may be another.
     @inline(never)
     var isCurrent: Bool { pthread_equal(pthread_self(), thread) != 0 }
 

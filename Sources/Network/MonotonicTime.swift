@@ -1,17 +1,17 @@
 import CEvent
 import Glibc
 
-/// A moment on the machine's monotonic clock, which never goes back and has nothing to do with the date.
+/// A time on the machine's monotonic clock, which never goes back and is independent of the date.
 package struct MonotonicTime: Comparable, Hashable, Sendable {
-    /// Nanoseconds since an arbitrary moment, the same for every thread of the process.
+    /// Nanoseconds since an arbitrary time, the same for all threads of the process.
     package let nanoseconds: UInt64
 
-    /// A moment by its nanoseconds; for tests of code that takes time as a parameter.
+    /// Creates a time from its nanoseconds; for tests of code that takes the time as a parameter.
     package init(nanoseconds: UInt64) {
         self.nanoseconds = nanoseconds
     }
 
-    /// The present moment, read from `CLOCK_MONOTONIC`.
+    /// The current time, read from `CLOCK_MONOTONIC`.
     package static var current: MonotonicTime {
         var time = timespec()
         unsafe clock_gettime(CLOCK_MONOTONIC, &time)
@@ -22,19 +22,19 @@ package struct MonotonicTime: Comparable, Hashable, Sendable {
         left.nanoseconds < right.nanoseconds
     }
 
-    /// The moment `duration` later; a duration below zero counts as zero.
+    /// Adds a duration; a negative one counts as zero.
     package static func + (time: MonotonicTime, duration: Duration) -> MonotonicTime {
         MonotonicTime(nanoseconds: time.nanoseconds &+ duration.clampedNanoseconds)
     }
 
-    /// The time from `earlier` to this moment; zero when `earlier` lies in the future.
+    /// The time since `earlier`; zero if `earlier` is in the future.
     package func since(_ earlier: MonotonicTime) -> Duration {
         self > earlier ? .nanoseconds(Int64(clamping: nanoseconds - earlier.nanoseconds)) : .zero
     }
 }
 
 extension Duration {
-    /// Whole nanoseconds, zero for a negative duration and `UInt64.max / 2` (292 years) for one too long.
+    /// Whole nanoseconds, at least zero and at most `UInt64.max / 2` (292 years).
     package var clampedNanoseconds: UInt64 {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }

@@ -1,22 +1,22 @@
 /// Why an address, a socket or a certificate can't be used.
 ///
-/// `description` is safe to show: no key material in it.
+/// `description` is safe to show: it contains no key material.
 package enum NetworkError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The text isn't `host:port`, an IP address or `unix:/path`.
     case badAddress(String)
-    /// Another program listens there.
+    /// Another program listens on the address.
     case addressInUse(String)
     /// The system refused to listen.
     case cannotListen(String, errno: Int32)
     /// A file can't be read.
     case unreadable(path: String, errno: Int32)
-    /// The certificate file holds no certificate that OpenSSL can read.
+    /// The file contains no certificate that OpenSSL can read.
     case badCertificate(String)
-    /// The key file holds no private key that OpenSSL can read without a passphrase.
+    /// The file contains no private key that OpenSSL can read without a passphrase.
     case badKey(String)
-    /// Certificate and key don't belong together.
+    /// The certificate and the key don't match.
     case keyMismatch(certificate: String, key: String)
-    /// OpenSSL refused something that should always work.
+    /// An unexpected OpenSSL failure.
     case tls(String)
 
     package var description: String {
@@ -26,10 +26,10 @@ package enum NetworkError: Error, Equatable, Sendable, CustomStringConvertible {
             "\(address) is in use by another program; stop it or choose another port"
         case .cannotListen(let address, let code): "cannot listen on \(address): \(errorText(code))"
         case .unreadable(let path, let code): "cannot read \(path): \(errorText(code))"
-        case .badCertificate(let name): "\(name) holds no PEM certificate"
-        case .badKey(let name): "\(name) holds no PEM private key without a passphrase"
+        case .badCertificate(let name): "\(name) does not contain a PEM certificate"
+        case .badKey(let name): "\(name) does not contain a PEM private key without a passphrase"
         case .keyMismatch(let certificate, let key):
-            "the key in \(key) does not belong to the certificate in \(certificate)"
+            "the key in \(key) does not match the certificate in \(certificate)"
         case .tls(let detail): "TLS: \(detail)"
         }
     }

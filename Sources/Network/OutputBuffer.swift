@@ -1,6 +1,6 @@
-/// Bytes on their way out, in order; taken from the front without moving the rest.
+/// A FIFO of unsent bytes; removing from the front doesn't move the rest.
 struct OutputBuffer {
-    /// Storage above this is given back when the buffer runs empty.
+    /// Storage above this size is freed when the buffer becomes empty.
     static let keptCapacityBytes = 4 * 1024
 
     private var bytes: [UInt8] = []

@@ -1,12 +1,12 @@
 import CEvent
 import Glibc
 
-/// Looks names up with the system's resolver, which blocks, on one thread made for it; nothing is cached.
+/// Resolves names with the system's blocking resolver on one dedicated thread; caches nothing.
 final class Resolver: Sendable {
     static let shared = Resolver()
-    /// Names waiting for the thread; one more is refused.
+    /// The maximum number of names waiting for the thread.
     ///
-    /// A relay asks for two names now and then.
+    /// A relay rarely resolves more than two names.
     static let waitingMax = 256
 
     private struct Question: Sendable {
@@ -30,7 +30,7 @@ final class Resolver: Sendable {
         pthread_detach(thread)
     }
 
-    /// Looks `endpoint` up and calls `answer` on `loop`, with addresses in the system's order (RFC 6724).
+    /// Resolves `endpoint` and calls `answer` on `loop`, with the addresses in the system's order (RFC 6724).
     func resolve(
         _ endpoint: Endpoint, on loop: EventLoop,
         _ answer: @escaping @Sendable (Result<[SocketAddress], LookupFailure>) -> Void
@@ -43,7 +43,7 @@ final class Resolver: Sendable {
         if accepted {
             pending.signal()
         } else {
-            loop.submit { answer(.failure(LookupFailure(text: "too many names are being looked up"))) }
+            loop.submit { answer(.failure(LookupFailure(text: "too many pending lookups"))) }
         }
     }
 
@@ -76,7 +76,8 @@ final class Resolver: Sendable {
             }
             unsafe next = entry.pointee.ai_next
         }
-        return addresses.isEmpty ? .failure(LookupFailure(text: "no address")) : .success(addresses)
+        return addresses.isEmpty
+            ? .failure(LookupFailure(text: "the name has no address")) : .success(addresses)
     }
 }
 

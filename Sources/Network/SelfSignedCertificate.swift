@@ -1,22 +1,22 @@
 import COpenSSL
 
-/// A certificate that vouches for itself, with its key, for servers on this machine: simulators and tests.
+/// A self-signed certificate and its key, for simulators and tests on this machine.
 ///
-/// A client trusts it by having ``certificate`` as its only authority. P-256, so that handshakes are cheap.
+/// A client trusts it with ``certificate`` as its only authority. Uses P-256, which makes handshakes cheap.
 package struct SelfSignedCertificate: Sendable {
-    /// When it is valid unless its maker says otherwise, in seconds from now: an hour ago, for 30 days.
+    /// The default validity in seconds from now: from an hour ago, for 30 days.
     package static let usualTime: ClosedRange<Int> = -3_600...(30 * 86_400)
 
     /// The certificate in PEM.
     package let certificate: [UInt8]
-    /// Its private key in PEM (PKCS #8), not encrypted.
+    /// The private key in PEM (PKCS #8), unencrypted.
     ///
-    /// Never show it.
+    /// Never print it.
     package let privateKey: [UInt8]
 
-    /// Makes a certificate for names (`localhost`) and addresses (`127.0.0.1`), which stand in subjectAltName.
+    /// Creates a certificate for names (`localhost`) and addresses (`127.0.0.1`) in subjectAltName.
     ///
-    /// - Parameter time: When it is valid, in seconds from now.
+    /// - Parameter time: Its validity, in seconds from now.
     package init(
         names: [String] = ["localhost"], addresses: [String] = ["127.0.0.1", "::1"],
         validFor time: ClosedRange<Int> = usualTime

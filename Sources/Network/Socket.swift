@@ -1,7 +1,7 @@
 import CEvent
 import Glibc
 
-/// A non-blocking TCP socket with Nagle's algorithm off, or the error number.
+/// Creates a non-blocking TCP socket without Nagle's algorithm, or returns the error number.
 func makeSocket(family: Int32) -> Result<Int32, SystemFailure> {
     let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
     let descriptor = socket(family, type, 0)
@@ -15,25 +15,25 @@ struct SystemFailure: Error {
     let code: Int32
 }
 
-/// Sets an integer option; what the system refuses is left as it was.
+/// Sets an integer option; ignores errors.
 func setOption(_ descriptor: Int32, _ level: Int32, _ name: Int32, _ value: Int32) {
     var value = value
     _ = unsafe setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
 }
 
-/// The address of this side of a socket.
+/// The local address of a socket.
 func localSocketAddress(_ descriptor: Int32) -> SocketAddress? {
     unsafe SocketAddress.written { address, length in unsafe relay_getsockname(descriptor, address, length) }
         .address
 }
 
-/// The address of the other side of a connected socket.
+/// The peer's address of a connected socket.
 func peerSocketAddress(_ descriptor: Int32) -> SocketAddress? {
     unsafe SocketAddress.written { address, length in unsafe relay_getpeername(descriptor, address, length) }
         .address
 }
 
-/// The error that a socket holds after connecting, 0 when it stands.
+/// The pending error of a socket after connecting; 0 if it is connected.
 func pendingError(_ descriptor: Int32) -> Int32 {
     var code: Int32 = 0
     var length = socklen_t(MemoryLayout<Int32>.size)

@@ -1,13 +1,13 @@
 import CEvent
 import Glibc
 
-/// An IPv4 or IPv6 address with its port, as a value.
+/// An IPv4 or IPv6 address with a port.
 package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
-    /// The 16 bytes of an IPv6 address; an IPv4 address stands in its IPv4-mapped form (RFC 4291 2.5.5.2).
+    /// The first 8 of the 16 bytes of an IPv6 address; IPv4 addresses are IPv4-mapped (RFC 4291 2.5.5.2).
     let high: UInt64
     let low: UInt64
     private let scope: UInt32
-    /// The TCP port, 0 for any.
+    /// The TCP port; 0 for any.
     package let port: UInt16
 
     private static let mappedPrefix: UInt64 = 0x0000_FFFF_0000_0000
@@ -19,7 +19,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
-    /// The address of an IP literal (`127.0.0.1`, `::1`), nil when `host` is a name or nothing of the kind.
+    /// Parses an IP literal (`127.0.0.1`, `::1`); nil for a name or anything else.
     package init?(ip host: String, port: UInt16) {
         var v4 = in_addr()
         var v6 = in6_addr()
@@ -44,7 +44,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
             high: UInt64(bigEndian: halves.0), low: UInt64(bigEndian: halves.1), scope: scope, port: port)
     }
 
-    /// The address in a C structure, nil when it is neither IPv4 nor IPv6.
+    /// Converts a C structure; nil if it is neither IPv4 nor IPv6.
     init?(_ address: UnsafePointer<sockaddr>) {
         switch Int32(unsafe address.pointee.sa_family) {
         case AF_INET:
@@ -60,10 +60,10 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether this is an IPv4 address, or an IPv4 client of a socket that speaks both.
+    /// Whether this is an IPv4 address, including an IPv4 client of a dual-stack socket.
     package var isIPv4: Bool { high == 0 && low >> 32 == Self.mappedPrefix >> 32 }
 
-    /// Whether packets to it never leave this machine.
+    /// Whether packets to this address stay on this machine.
     package var isLoopback: Bool {
         isIPv4 ? (low >> 24) & 0xFF == 127 : high == 0 && low == 1
     }
@@ -73,7 +73,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         SocketAddress(high: high, low: low, scope: scope, port: port)
     }
 
-    /// The address without its port, as a person writes it: `127.0.0.1`, `::1`.
+    /// The address without its port: `127.0.0.1`, `::1`.
     package var host: String {
         unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { buffer in
             var v4 = in_addr(s_addr: UInt32(truncatingIfNeeded: low).bigEndian)
@@ -87,10 +87,10 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// A number for a client: the whole IPv4 address, or the /64 network of an IPv6 address, which one client owns.
+    /// A key that identifies a client: the IPv4 address, or the /64 network of an IPv6 address, which one client owns.
     package var clientKey: UInt64 { isIPv4 ? low : high }
 
-    /// A number for the /48 network of an IPv6 address, the usual size of one site; nil for IPv4.
+    /// A key for the /48 network of an IPv6 address, the usual size of one site; nil for IPv4.
     package var siteKey: UInt64? { isIPv4 ? nil : high >> 16 }
 
     package var description: String { isIPv4 ? "\(host):\(port)" : "[\(host)]:\(port)" }
@@ -106,7 +106,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
 
     var family: Int32 { isIPv4 ? AF_INET : AF_INET6 }
 
-    /// Calls `body` with the address as the C structure that system calls take.
+    /// Calls `body` with the address as a C structure for system calls.
     func withSockaddr<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         func lend<Address>(_ address: Address) -> Result {
             unsafe withUnsafePointer(to: address) { pointer in
@@ -128,7 +128,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
                 sin_zero: (0, 0, 0, 0, 0, 0, 0, 0)))
     }
 
-    /// What a system call such as `accept` returned, and the address that it wrote; nil unless it returned 0 or more.
+    /// The result of a system call such as `accept` and the address that it wrote; nil if the result is negative.
     static func written(
         by call: (UnsafeMutablePointer<sockaddr>?, UnsafeMutablePointer<socklen_t>?) -> Int32
     ) -> (status: Int32, address: SocketAddress?) {
@@ -144,13 +144,13 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A host name or IP literal with its port: where a client connects to.
+/// A host name or IP literal with a port, to connect to.
 package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
     /// A DNS name or an IP literal without brackets.
     package let host: String
     package let port: UInt16
 
-    /// An endpoint from its parts.
+    /// Creates an endpoint from its parts.
     package init(host: String, port: UInt16) {
         self.host = host
         self.port = port

@@ -1,6 +1,6 @@
 import CEvent
 
-/// libevent's watch over one socket: tells when it can be read or written, as far as it is asked.
+/// Watches one socket through libevent for the readiness events that are enabled.
 @safe struct SocketEvents: ~Copyable {
     private let read: OpaquePointer?
     private let write: OpaquePointer?

@@ -1,6 +1,7 @@
+internal import CEvent
 import Glibc
 
-/// The system's text for an error number, from `strerror_r`, which is safe with threads.
+/// The system's message for an error number, from the thread-safe `strerror_r`.
 package func errorText(_ code: Int32) -> String {
     unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
         guard let base = buffer.baseAddress else { return "error \(code)" }
@@ -8,7 +9,7 @@ package func errorText(_ code: Int32) -> String {
     }
 }
 
-/// A file's bytes, at most `limit` of them.
+/// Reads a file of at most `limit` bytes.
 package func contents(ofFile path: String, limit: Int = 1 << 20) throws(NetworkError) -> [UInt8] {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw .unreadable(path: path, errno: errno) }
@@ -33,4 +34,9 @@ package func contents(ofFile path: String, limit: Int = 1 << 20) throws(NetworkE
         }
     }
     return bytes
+}
+
+/// Allows or forbids core dumps of this process and reading its memory from processes of the same user (prctl(2)).
+package func allowMemoryDumps(_ isAllowed: Bool) {
+    _ = relay_set_dumpable(isAllowed ? 1 : 0)
 }

@@ -1,12 +1,12 @@
 import COpenSSL
 import Glibc
 
-/// OpenSSL's settings and certificate for one side of TLS; frees them when the last connection is gone.
+/// OpenSSL's context for one side of TLS; freed with the last connection.
 @safe final class TLSSettings: @unchecked Sendable {  // why: an SSL_CTX may be shared
     let context: OpaquePointer
-    /// Application protocols this side speaks, in its order, as RFC 7301 writes them on the wire.
+    /// The ALPN protocols in order of preference, in RFC 7301's wire format.
     let protocols: [UInt8]
-    /// Until when this side's own certificate is valid, in seconds since 1970.
+    /// When this side's own certificate expires, in seconds since 1970.
     fileprivate(set) var certificateExpiry: Int64?
 
     init(method: OpaquePointer?, alpn: [String]) throws(NetworkError) {
@@ -21,16 +21,16 @@ import Glibc
     }
 }
 
-/// The certificate that a listener shows, which can be replaced while connections go on.
+/// The certificate of a listener, which can be replaced while connections stay open.
 package final class TLSServerContext: Sendable {
     private let certificateFile: String
     private let keyFile: String
     private let alpn: [String]
     private let settings: Lock<TLSSettings>
 
-    /// Reads a PEM certificate chain (leaf first) and its PEM private key from files.
+    /// Reads a PEM certificate chain (leaf first) and its PEM private key.
     ///
-    /// - Parameter alpn: protocols in this side's order of preference; a client that offers none of them fails.
+    /// - Parameter alpn: The protocols in order of preference; a client that offers none of them is refused.
     package init(certificateFile: String, keyFile: String, alpn: [String]) throws(NetworkError) {
         self.certificateFile = certificateFile
         self.keyFile = keyFile
@@ -40,7 +40,7 @@ package final class TLSServerContext: Sendable {
 
     /// Reads both files again: new connections get the new certificate.
     ///
-    /// After an error the old one stays.
+    /// After an error the old one stays in use.
     package func reload() throws(NetworkError) {
         let new = try Self.load(certificateFile, keyFile, alpn)
         settings.withLock { $0 = new }
@@ -48,7 +48,7 @@ package final class TLSServerContext: Sendable {
 
     var current: TLSSettings { settings.withLock { $0 } }
 
-    /// Until when the certificate is valid, in seconds since 1970; nil for a date that OpenSSL can't read.
+    /// When the certificate expires, in seconds since 1970; nil if OpenSSL can't read the date.
     package var certificateExpiry: Int64? { current.certificateExpiry }
 
     private static func load(
@@ -70,9 +70,9 @@ package final class TLSServerContext: Sendable {
         return settings
     }
 
-    /// The leaf, then the rest of the chain.
+    /// Loads the leaf, then the rest of the chain.
     ///
-    /// OpenSSL has this for files only, and the bytes are read once.
+    /// OpenSSL offers this only for files, and the bytes are read once.
     private static func useChain(_ pem: [UInt8], _ context: OpaquePointer) -> Bool {
         guard let bio = unsafe BIO_new_mem_buf(pem, Int32(pem.count)) else { return false }
         defer { unsafe BIO_free(bio) }
@@ -80,13 +80,13 @@ package final class TLSServerContext: Sendable {
         defer { unsafe X509_free(leaf) }
         guard unsafe SSL_CTX_use_certificate(context, leaf) == 1 else { return false }
         while let next = unsafe PEM_read_bio_X509(bio, nil, noPassphrase, nil) {
-            // The context takes the certificate over when it succeeds.
+            // On success the context takes ownership of the certificate.
             guard unsafe relay_SSL_CTX_add0_chain_cert(context, next) == 1 else {
                 unsafe X509_free(next)
                 return false
             }
         }
-        // At the end of the file PEM finds no further start line; any other error is a damaged certificate.
+        // The end of the file is reported as a missing start line; any other error is a damaged certificate.
         let isEnd = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE
         ERR_clear_error()
         return isEnd
@@ -106,7 +106,7 @@ package final class TLSServerContext: Sendable {
     }
 }
 
-/// Whom a client trusts: the system's authorities, or those of one file alone.
+/// The authorities that a client trusts: the system's, or those of one file.
 ///
 /// TLS 1.2 or newer.
 package final class TLSClientContext: Sendable {
@@ -114,7 +114,7 @@ package final class TLSClientContext: Sendable {
 
     /// - Parameters:
     ///   - caFile: PEM certificates to trust instead of the system's.
-    ///   - alpn: protocols to offer, the preferred one first.
+    ///   - alpn: The protocols to offer, in order of preference.
     package init(caFile: String?, alpn: [String]) throws(NetworkError) {
         settings = try unsafe TLSSettings(method: TLS_client_method(), alpn: alpn)
         unsafe SSL_CTX_set_verify(settings.context, SSL_VERIFY_PEER, nil)
@@ -135,16 +135,16 @@ package final class TLSClientContext: Sendable {
 }
 
 extension TLSClientContext {
-    /// Trusts whoever answers.
+    /// Trusts any certificate.
     ///
-    /// Only for a listener of this machine, whose certificate is for the name that others know it by.
+    /// Only for a listener on this machine, whose certificate is for its public name.
     package convenience init(unverified alpn: [String]) throws(NetworkError) {
         try self.init(caFile: nil, alpn: alpn)
         unsafe SSL_CTX_set_verify(settings.context, SSL_VERIFY_NONE, nil)
     }
 }
 
-/// Never asks at the terminal for a passphrase, as OpenSSL would.
+/// Refuses a passphrase, which OpenSSL would otherwise ask for at the terminal.
 private func noPassphrase(
     _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int32, _ writing: Int32,
     _ context: UnsafeMutableRawPointer?
@@ -179,7 +179,7 @@ private func selectProtocol(
     return SSL_TLSEXT_ERR_ALERT_FATAL
 }
 
-/// OpenSSL's reason for the newest failure on this thread; empties its queue.
+/// OpenSSL's message for the latest error on this thread; clears its error queue.
 func opensslErrorText() -> String {
     let code = ERR_peek_last_error()
     ERR_clear_error()

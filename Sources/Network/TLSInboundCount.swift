@@ -1,15 +1,15 @@
 import COpenSSL
 
-/// Counts the TLS records a peer sends, and stops OpenSSL from reading when too many carry no data.
+/// Counts a peer's TLS records and stops OpenSSL from reading when too many carry no data.
 ///
-/// OpenSSL processes key updates, session tickets and refused renegotiations inside a single `SSL_read` for as long as the peer
+/// A single `SSL_read` processes key updates, session tickets and refused renegotiations for as long as the peer
 /// keeps sending them, and each costs far more than a byte of data.
 @safe final class TLSInboundCount {
-    /// How many handshake messages and records without application data a peer may send.
+    /// The maximum number of handshake messages and records without application data.
     ///
     /// A handshake has about ten. A KeyUpdate counts twice, as a record and as a message.
     static let controlMessagesMax = 128
-    /// A peer may send one more for each of this many bytes, so keys can be updated on connections of any age.
+    /// The peer may send one more per this many bytes, so that old connections can still update keys.
     static let bytesPerControlMessage = 64 * 1024
 
     private static let headerBytes = 5

@@ -1,12 +1,13 @@
 import Glibc
 
-/// A POSIX semaphore, to wait for a thread's start.
+/// A POSIX semaphore for waiting until a thread or a task has got somewhere.
 ///
-/// Blocks: never wait on it from a task.
-@safe final class ThreadSemaphore: @unchecked Sendable {  // why: made to be shared
+/// Blocks: never wait on it in a task.
+@safe package final class ThreadSemaphore: @unchecked Sendable {  // why: made to be shared
     private let semaphore: UnsafeMutablePointer<sem_t>
 
-    init() {
+    /// A semaphore that nothing has signalled.
+    package init() {
         unsafe semaphore = .allocate(capacity: 1)
         unsafe sem_init(semaphore, 0, 0)
     }
@@ -16,9 +17,11 @@ import Glibc
         unsafe semaphore.deallocate()
     }
 
-    func signal() { unsafe sem_post(semaphore) }
+    /// Ends one wait.
+    package func signal() { unsafe sem_post(semaphore) }
 
-    func wait() {
+    /// Waits for a signal.
+    package func wait() {
         while unsafe sem_wait(semaphore) != 0 {}
     }
 }

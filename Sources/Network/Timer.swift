@@ -1,23 +1,23 @@
 import CEvent
 
-/// How exactly a loop's timers fire.
+/// The precision of a loop's timers.
 package enum TimerPrecision: Sendable {
-    /// Up to 5 ms early or late, by a clock that costs next to nothing: for deadlines.
+    /// Up to 5 ms early or late, using a cheap clock: for deadlines.
     case coarse
-    /// Never early, and late by what the machine needs; one system call more a turn.
+    /// Never early; costs one more system call per turn.
     case precise
 }
 
-/// A one-shot timer that can be set again and again.
+/// A reusable one-shot timer.
 ///
 /// Confined to its loop.
 @safe package final class Timer {
     private var event: OpaquePointer?
     private let fire: () -> Void
-    /// Whether the timer is set and has not fired.
+    /// Whether the timer is scheduled and has not fired.
     package private(set) var isScheduled = false
 
-    /// A timer that calls `fire` on `loop`; not set yet.
+    /// Creates an unscheduled timer that calls `fire` on `loop`.
     ///
     /// `fire` should hold its owner weakly.
     package init(on loop: EventLoop, _ fire: @escaping () -> Void) {
@@ -31,15 +31,15 @@ package enum TimerPrecision: Sendable {
         if let event = unsafe event { unsafe event_free(event) }
     }
 
-    /// Sets the timer to fire once, `delay` from now; a time set before is replaced.
+    /// Schedules the timer to fire once after `delay`, replacing an earlier schedule.
     ///
-    /// How exactly, its loop's ``TimerPrecision`` says.
+    /// The loop's ``TimerPrecision`` sets the precision.
     package func schedule(after delay: Duration) {
         unsafe relay_event_add_timer(event, UInt((delay.clampedNanoseconds + 999) / 1_000))
         isScheduled = true
     }
 
-    /// Takes the set time back.
+    /// Cancels the timer.
     package func cancel() {
         guard isScheduled else { return }
         unsafe event_del(event)
@@ -54,7 +54,7 @@ package enum TimerPrecision: Sendable {
 
 private func timerFired(_ descriptor: Int32, _ events: Int16, _ context: UnsafeMutableRawPointer?) {
     guard let context = unsafe context else { return }
-    // The timer stays alive while it fires, though `fire` may drop its owner's reference to it.
+    // Keep the timer alive while it fires: `fire` may drop its owner's reference to it.
     let timer = unsafe Unmanaged<Timer>.fromOpaque(context).takeUnretainedValue()
     timer.expired()
 }

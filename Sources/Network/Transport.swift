@@ -1,29 +1,29 @@
 import COpenSSL
 import Glibc
 
-/// What one attempt to read or write came to.
+/// The result of one attempt to read or write.
 enum TransportResult {
-    /// This many bytes went through, at least one.
+    /// The number of bytes transferred, at least one.
     case bytes(Int)
-    /// Nothing now: again when the socket can be read.
+    /// Would block until the socket is readable.
     case needsRead
-    /// Nothing now: again when the socket can be written.
+    /// Would block until the socket is writable.
     case needsWrite
-    /// The peer has ended its side in order.
+    /// The peer closed its side in order.
     case end
     case failed(ChannelCloseReason)
 }
 
-/// A connected socket, bare or under TLS: moves bytes and never waits.
+/// A connected socket, plain or with TLS; never blocks.
 @safe struct Transport: ~Copyable {
-    /// What a TLS record carries at most (RFC 8446, section 5.1).
+    /// The maximum payload of a TLS record (RFC 8446, section 5.1).
     private static let recordBytesMax = 1 << 14
 
     let descriptor: Int32
     private let ssl: OpaquePointer?
     /// Counts the peer's TLS records; nil without TLS.
     private let inbound: TLSInboundCount?
-    /// Keeps OpenSSL's settings, with the protocols that its callback reads, as long as the connection.
+    /// Keeps OpenSSL's settings alive, including the ALPN protocols that its callback reads.
     private let settings: TLSSettings?
 
     /// A socket without TLS.
@@ -34,7 +34,7 @@ enum TransportResult {
         settings = nil
     }
 
-    /// The server's side of TLS on a socket.
+    /// The server side of TLS on a socket.
     init(descriptor: Int32, server settings: TLSSettings) {
         self.descriptor = descriptor
         self.settings = settings
@@ -44,7 +44,7 @@ enum TransportResult {
         unsafe SSL_set_accept_state(ssl)
     }
 
-    /// The client's side of TLS on a socket; the certificate must be for `host`, a name or an IP literal.
+    /// The client side of TLS on a socket; the certificate must be valid for `host`, a name or an IP literal.
     init(descriptor: Int32, client settings: TLSSettings, host: String) {
         self.descriptor = descriptor
         self.settings = settings
@@ -67,16 +67,16 @@ enum TransportResult {
 
     var isTLS: Bool { unsafe ssl != nil }
 
-    /// Whether this is the server side of TLS, where the peer speaks first.
+    /// Whether this is the server side of TLS, where the peer sends first.
     var isTLSServer: Bool { unsafe ssl != nil && SSL_is_server(ssl) == 1 }
 
-    /// Bytes of TLS records received so far; 0 without TLS.
+    /// The bytes of TLS records received so far; 0 without TLS.
     var recordBytesReceived: Int { inbound?.recordBytes ?? 0 }
 
     /// Whether OpenSSL holds received bytes that it has not delivered, even if only part of a record.
     var hasUndeliveredBytes: Bool { unsafe ssl != nil && SSL_has_pending(ssl) == 1 }
 
-    /// Goes on with the TLS handshake; `.bytes(1)` when it is done.
+    /// Continues the TLS handshake; `.bytes(1)` when it is complete.
     func handshake() -> TransportResult {
         guard let ssl = unsafe ssl else { return .bytes(1) }
         ERR_clear_error()
@@ -95,9 +95,9 @@ enum TransportResult {
         return count > 0 ? .bytes(Int(count)) : unsafe classify(ssl, count)
     }
 
-    /// Whether another read would perhaps find something, after one that brought `count` bytes.
+    /// Whether another read might find data, after one that returned `count` bytes.
     ///
-    /// Where it is false an event tells when there is more.
+    /// If false, an event reports further data.
     func mayHaveMore(after count: Int) -> Bool {
         guard let ssl = unsafe ssl else { return false }
         return unsafe count >= Self.recordBytesMax || SSL_has_pending(ssl) == 1
@@ -105,7 +105,7 @@ enum TransportResult {
 
     func write(_ buffer: UnsafeRawBufferPointer) -> TransportResult {
         guard let ssl = unsafe ssl else {
-            let count = unsafe send(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
+            let count = unsafe sendBytes(buffer, to: descriptor)
             return count > 0 ? .bytes(count) : systemFailure(again: .needsWrite)
         }
         ERR_clear_error()
@@ -113,7 +113,7 @@ enum TransportResult {
         return count > 0 ? .bytes(Int(count)) : unsafe classify(ssl, count)
     }
 
-    /// Ends this side in order: close_notify under TLS, then FIN.
+    /// Closes the write side: close_notify under TLS, then FIN.
     ///
     /// The peer may still send.
     func endWriting() {
@@ -125,7 +125,7 @@ enum TransportResult {
         shutdown(descriptor, Int32(SHUT_WR))
     }
 
-    /// The protocol that ALPN chose (RFC 7301), nil without TLS or when the peer chose none.
+    /// The protocol chosen by ALPN (RFC 7301); nil without TLS or if the peer chose none.
     var alpn: String? {
         guard let ssl = unsafe ssl else { return nil }
         var name: UnsafePointer<UInt8>?
@@ -135,7 +135,7 @@ enum TransportResult {
         return unsafe String(decoding: UnsafeBufferPointer(start: name, count: Int(length)), as: UTF8.self)
     }
 
-    /// `TLSv1.2` or `TLSv1.3`, nil without TLS.
+    /// `TLSv1.2` or `TLSv1.3`; nil without TLS.
     var tlsVersion: String? {
         guard let ssl = unsafe ssl, let name = unsafe SSL_get_version(ssl) else { return nil }
         return unsafe String(cString: name)
@@ -167,4 +167,11 @@ enum TransportResult {
             return .failed(.tls(opensslErrorText()))
         }
     }
+}
+
+/// send(2) without SIGPIPE when the peer is gone.
+///
+/// Not in a file that imports CEvent: the constant would belong to that module.
+func sendBytes(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int {
+    unsafe send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
 }

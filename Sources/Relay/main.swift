@@ -1,8 +1,10 @@
 import Glibc
+import Programs
 
+CoreDumps.forbid()
 FileDescriptors.openStandard()
 let status = Program.run(
     arguments: Array(CommandLine.arguments.dropFirst()), environment: ProcessEnvironment.read())
-// Not `exit`: after a stop that was cut short, event loops still run, and OpenSSL's clean-up would pull TLS from under them.
+// Not `exit`: event loops may still run after an aborted shutdown, and OpenSSL's cleanup would break their TLS.
 fflush(nil)
 _exit(status.rawValue)

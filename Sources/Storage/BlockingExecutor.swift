@@ -2,9 +2,9 @@ internal import Glibc
 
 /// A serial executor that owns one thread, for actors that call blocking C libraries.
 ///
-/// Its thread takes everything that is queued at once, runs it in order and sleeps only when nothing is left, so that a
-/// busy executor is woken once for many jobs. The queue has no bound of its own: whoever lets callers in bounds it
-/// (`Inbox` does). It lives until `shutdown()`; an executor that is only let go keeps its thread.
+/// Its thread takes all queued jobs at once, runs them in order and sleeps only when nothing is left, so that a
+/// busy executor is woken once for many jobs. The queue itself is unbounded: the code that admits callers bounds it
+/// (as `Inbox` does). The executor lives until `shutdown()`; merely releasing it keeps its thread running.
 @safe
 package final class BlockingExecutor: SerialExecutor, @unchecked Sendable {  // why: state is under mutex
     @safe
@@ -59,17 +59,17 @@ package final class BlockingExecutor: SerialExecutor, @unchecked Sendable {  // 
         add(.job(UnownedJob(job)))
     }
 
-    /// Queues a closure behind the jobs that are there; cheaper than a task that calls the actor.
+    /// Queues a closure behind the waiting jobs; cheaper than a task that calls the actor.
     package func submit(_ work: @escaping @Sendable () -> Void) {
         add(.closure(work))
     }
 
-    /// This executor, as actors ask for it.
+    /// This executor, in the form that actors require.
     package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
         unsafe UnownedSerialExecutor(ordinary: self)
     }
 
-    /// Whether the calling thread is this executor's, at its work.
+    /// Whether the calling thread is this executor's thread.
     package var isCurrent: Bool {
         locked { $0.runner == gettid() }
     }
@@ -84,12 +84,12 @@ package final class BlockingExecutor: SerialExecutor, @unchecked Sendable {  // 
         precondition(isCurrent, "not on the thread of \(label)")
     }
 
-    /// Runs what is queued, ends the thread and waits for its end.
+    /// Runs the queued jobs, ends the thread and waits for it to end.
     ///
     /// May be called more than once, and never from the executor's own thread.
     ///
-    /// A job that comes later still runs, on the thread that brings it and never two at a time, so that no caller waits
-    /// for ever; its actor has nothing blocking left by then.
+    /// A job queued later still runs, on the thread that queues it and never two at a time, so that no caller waits
+    /// forever; by then, the actor has no blocking work left.
     package func shutdown() async {
         precondition(!isCurrent, "\(label) can't wait for its own end")
         await withCheckedContinuation { continuation in
@@ -135,7 +135,7 @@ package final class BlockingExecutor: SerialExecutor, @unchecked Sendable {  // 
 
 extension BlockingExecutor {
     private func startThread() {
-        // The thread owns the executor until its end, so that a job is never run on one that is gone.
+        // The thread retains the executor until it ends, so that no job runs on a released executor.
         let context = unsafe Unmanaged.passRetained(self).toOpaque()
         var thread = pthread_t()
         let status = unsafe pthread_create(
@@ -160,7 +160,7 @@ extension BlockingExecutor {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Sleeps until there is work; false, and the executor has ended, when there is none after `shutdown()`.
+    /// Sleeps until there is work; returns false when the executor has ended, with no work left after `shutdown()`.
     private func waitForWork() -> Bool {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }

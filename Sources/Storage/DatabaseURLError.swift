@@ -5,7 +5,7 @@ package struct DatabaseURLError: Error, Hashable, Sendable, CustomStringConverti
     /// One sentence, without the variable's name.
     package let description: String
 
-    /// An error that says what is wrong.
+    /// Creates an error with a description of the problem.
     package init(_ description: String) {
         self.description = description
     }

@@ -1,17 +1,17 @@
-/// How one push ended; the raw value is the column's text.
+/// A push's final result; the raw value is the column's text.
 package enum DeliveryStatus: String, Hashable, Sendable, CaseIterable {
     /// APNs accepted it.
     case sent
-    /// It was given up.
+    /// It failed permanently.
     case failed
 }
 
-/// One push to one device that has ended: a row of `delivery_log`.
+/// The final result of one push to one device: a row of `delivery_log`.
 package struct Delivery: Hashable, Sendable {
-    /// The error of a push whose device left before it could be sent.
+    /// The error of a push whose device was removed before it could be sent.
     package static let deviceRemoved = "DeviceRemoved"
 
-    /// The row's id: a UUIDv7, or a UUIDv4 in rows that OpenCode's relay made.
+    /// The row's ID: a UUIDv7, or a UUIDv4 in rows written by OpenCode's relay.
     package let id: String
     /// The secret's hash.
     package let secretHash: SecretHash
@@ -25,13 +25,13 @@ package struct Delivery: Hashable, Sendable {
     package let error: String?
     /// When it ended.
     package let createdAt: EpochMilliseconds
-    /// The `id` of the device that it was for; nil in rows from before this was kept.
+    /// The device's `id`; nil in rows written before this column existed.
     package let deviceID: String?
 
-    /// A delivery of its columns.
+    /// Creates a delivery from its columns.
     ///
     /// `error` comes from outside, so it loses NULs and is cut to 1,024 bytes between
-    /// two characters: a strange answer of APNs must not cost the other rows of a batch.
+    /// two characters: an unusual answer from APNs must not make the whole batch fail.
     package init(
         id: String, secretHash: SecretHash, eventType: String, sessionID: String, status: DeliveryStatus,
         error: String?, createdAt: EpochMilliseconds, deviceID: String? = nil
@@ -41,12 +41,12 @@ package struct Delivery: Hashable, Sendable {
         self.eventType = eventType
         self.sessionID = sessionID
         self.status = status
-        self.error = error.map(Self.storable)
+        self.error = error.map { StorageText.cut($0, bytes: StorageLimits.errorBytes) }
         self.createdAt = createdAt
         self.deviceID = deviceID
     }
 
-    /// Refuses what can't be stored as it is.
+    /// Throws if a value can't be stored unchanged.
     func validate() throws(StorageError) {
         try StorageText.check(eventType, field: "eventType", bytes: StorageLimits.eventTypeBytes)
         try StorageText.check(sessionID, field: "sessionID", bytes: StorageLimits.sessionIDBytes)
@@ -57,28 +57,16 @@ package struct Delivery: Hashable, Sendable {
         try StorageText.check(deviceID ?? "", field: "deviceID", bytes: StorageLimits.idBytes)
     }
 
-    /// Where this row stands in the log, to ask for those before it.
+    /// This row's position in the log, for requesting the rows before it.
     package var cursor: DeliveryCursor { DeliveryCursor(createdAt: createdAt, id: id) }
-
-    private static func storable(_ text: String) -> String {
-        guard text.utf8.count > StorageLimits.errorBytes || text.utf8.contains(0) else { return text }
-        var kept = ""
-        var bytes = 0
-        for character in text where !character.utf8.contains(0) {
-            bytes += character.utf8.count
-            guard bytes <= StorageLimits.errorBytes else { break }
-            kept.append(character)
-        }
-        return kept
-    }
 }
 
 extension [Delivery] {
-    /// Refuses what can't be stored as it is; every driver calls it first.
+    /// Throws if a value can't be stored unchanged; every driver calls this first.
     package func validate() throws(StorageError) {
         var checked: (eventType: String, sessionID: String)?
         for index in indices {
-            // The rows of one event have the same words.
+            // The rows of one event have the same texts.
             if let checked, checked.eventType == self[index].eventType,
                 checked.sessionID == self[index].sessionID
             {
@@ -90,20 +78,20 @@ extension [Delivery] {
         }
     }
 
-    /// At most so many of the rows, the newest of them first.
+    /// At most `limit` rows, newest first.
     package func newestFirst(_ limit: Int) -> [Delivery] {
         Array(sorted { ($0.createdAt, $0.id) > ($1.createdAt, $1.id) }.prefix(Swift.max(limit, 0)))
     }
 }
 
-/// A place in the delivery log, which is ordered by time and then id.
+/// A position in the delivery log, which is ordered by time, then ID.
 package struct DeliveryCursor: Hashable, Sendable {
     /// The row's time.
     package let createdAt: EpochMilliseconds
     /// The row's id.
     package let id: String
 
-    /// A place of its parts.
+    /// Creates a position from its parts.
     package init(createdAt: EpochMilliseconds, id: String) {
         self.createdAt = createdAt
         self.id = id

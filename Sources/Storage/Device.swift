@@ -7,13 +7,13 @@ package enum DeviceEnvironment: String, Hashable, Sendable, CaseIterable {
 
     /// The environment that a column's text stands for.
     ///
-    /// Another program's row may have any text there. It counts as the column's default, so that one strange row
-    /// doesn't keep its secret's devices from being read; if that is wrong, APNs' answer corrects it.
+    /// A row written by another program may contain any text. Unknown texts count as the column's default, so that one
+    /// invalid row doesn't prevent reading its secret's devices; if the default is wrong, APNs' answer corrects it.
     package init(column text: String) {
         self = DeviceEnvironment(rawValue: text) ?? .production
     }
 
-    /// The other one.
+    /// The other environment.
     package var other: DeviceEnvironment {
         switch self {
         case .sandbox: .production
@@ -24,9 +24,9 @@ package enum DeviceEnvironment: String, Hashable, Sendable, CaseIterable {
 
 /// One registered device of one secret: a row of `device_registration`.
 package struct Device: Hashable, Sendable {
-    /// The row's id: a UUIDv7, or a UUIDv4 in rows that OpenCode's relay made.
+    /// The row's ID: a UUIDv7, or a UUIDv4 in rows written by OpenCode's relay.
     package let id: String
-    /// The hash under which the row is kept; which of a `SecretKey`'s two it is.
+    /// The hash under which the row is stored, one of a `SecretKey`'s hashes.
     package let secretHash: SecretHash
     /// The device's APNs token as hexadecimal text.
     package let token: String
@@ -34,14 +34,14 @@ package struct Device: Hashable, Sendable {
     package let bundleID: String
     /// The environment its token belongs to.
     package let environment: DeviceEnvironment
-    /// When the row was made.
+    /// When the row was created.
     package let createdAt: EpochMilliseconds
-    /// When a registration last named it.
+    /// When the device last registered.
     package let updatedAt: EpochMilliseconds
-    /// What it told of itself.
+    /// The details that the device sent about itself.
     package let details: DeviceDetails
 
-    /// A device of its columns.
+    /// Creates a device from its columns.
     package init(
         id: String, secretHash: SecretHash, token: String, bundleID: String, environment: DeviceEnvironment,
         createdAt: EpochMilliseconds, updatedAt: EpochMilliseconds, details: DeviceDetails = .none
@@ -57,22 +57,24 @@ package struct Device: Hashable, Sendable {
     }
 }
 
-/// What a device says of itself when it registers.
+/// A device's registration request.
 package struct Registration: Hashable, Sendable {
-    /// The id that the row gets if it is new.
+    /// The ID for the row if the device is new.
     package let newID: UUIDv7
     /// The device's APNs token; compared byte for byte, so callers fold its case first.
     package let token: String
     /// The app's bundle identifier.
     package let bundleID: String
-    /// The environment the token is said to belong to.
+    /// The token's environment, as the caller states it.
     package let environment: DeviceEnvironment
     /// The time of the call.
     package let at: EpochMilliseconds
-    /// What it tells of itself; on update a part that is nil leaves what is stored as it is.
+    /// Details of the device; on update, nil keeps the stored value.
+    ///
+    /// The installation decides which device it is.
     package let details: DeviceDetails
 
-    /// A registration of its parts.
+    /// Creates a registration from its parts.
     package init(
         newID: UUIDv7, token: String, bundleID: String, environment: DeviceEnvironment, at: EpochMilliseconds,
         details: DeviceDetails = .none
@@ -85,7 +87,7 @@ package struct Registration: Hashable, Sendable {
         self.details = details
     }
 
-    /// Refuses what can't be stored as it is; every driver calls it first.
+    /// Throws if a value can't be stored unchanged; every driver calls this first.
     package func validate() throws(StorageError) {
         try StorageText.check(token, field: "deviceToken", bytes: StorageLimits.tokenBytes)
         try StorageText.check(bundleID, field: "bundleId", bytes: StorageLimits.bundleIDBytes)
@@ -93,12 +95,12 @@ package struct Registration: Hashable, Sendable {
     }
 }
 
-/// What a registration came to.
+/// The result of a registration.
 package enum RegistrationResult: Hashable, Sendable {
     /// The device is new under this secret.
     case created
-    /// The device was registered before; its row follows this call.
+    /// The device was registered before; its row was updated.
     case updated
-    /// The device is new and the secret has as many as it may; no row was made.
+    /// The device is new and the secret has the maximum number of devices; nothing was stored.
     case limitReached
 }

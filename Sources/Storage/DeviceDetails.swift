@@ -1,8 +1,8 @@
-/// What a device tells of itself beside its token; every part may be missing.
+/// The optional details that a device sends about itself.
 ///
-/// In a registration a part that is nil leaves what is stored as it is, and one that is given replaces it.
+/// In a registration, nil keeps the stored value and any other value replaces it.
 ///
-/// Kept behind one reference: most devices tell nothing, and a device is copied several times for each push.
+/// Stored behind one reference: most devices send no details, and a device is copied several times for each push.
 package struct DeviceDetails: Hashable, Sendable {
     private struct Parts: Hashable, Sendable {
         let deviceName: String?
@@ -10,6 +10,8 @@ package struct DeviceDetails: Hashable, Sendable {
         let osVersion: String?
         let appVersion: String?
         let preferences: String?
+        let sealedVersions: String?
+        let installationID: String?
     }
 
     private final class Box: Sendable {
@@ -22,7 +24,7 @@ package struct DeviceDetails: Hashable, Sendable {
 
     private let box: Box?
 
-    /// The name that its owner gave it.
+    /// The device's name.
     package var deviceName: String? { box?.parts.deviceName }
     /// Its model.
     package var deviceModel: String? { box?.parts.deviceModel }
@@ -30,38 +32,47 @@ package struct DeviceDetails: Hashable, Sendable {
     package var osVersion: String? { box?.parts.osVersion }
     /// The version of the app.
     package var appVersion: String? { box?.parts.appVersion }
-    /// What it wants to be sent, JSON as the relay wrote it; storage doesn't look into it.
+    /// The device's preferences, as JSON written by the relay; storage doesn't interpret them.
     package var preferences: String? { box?.parts.preferences }
+    /// The versions of sealed notifications that it can open, as numbers separated by commas; storage doesn't
+    /// interpret them.
+    package var sealedVersions: String? { box?.parts.sealedVersions }
+    /// The app's name for its installation; at most one of a secret's devices has it.
+    package var installationID: String? { box?.parts.installationID }
 
-    /// Nothing is told.
+    /// No details.
     package static let none = DeviceDetails()
 
-    /// Details of their parts.
+    /// Creates details from their parts.
     package init(
         deviceName: String? = nil, deviceModel: String? = nil, osVersion: String? = nil,
-        appVersion: String? = nil, preferences: String? = nil
+        appVersion: String? = nil, preferences: String? = nil, sealedVersions: String? = nil,
+        installationID: String? = nil
     ) {
-        let isTold = [deviceName, deviceModel, osVersion, appVersion, preferences].contains { $0 != nil }
+        let isEmpty =
+            deviceName == nil && deviceModel == nil && osVersion == nil && appVersion == nil
+            && preferences == nil && sealedVersions == nil && installationID == nil
         box =
-            isTold
-            ? Box(
+            isEmpty
+            ? nil
+            : Box(
                 Parts(
                     deviceName: deviceName, deviceModel: deviceModel, osVersion: osVersion,
-                    appVersion: appVersion, preferences: preferences))
-            : nil
+                    appVersion: appVersion, preferences: preferences, sealedVersions: sealedVersions,
+                    installationID: installationID))
     }
 
-    /// Whether both tell the same.
+    /// Whether both have the same details.
     package static func == (left: DeviceDetails, right: DeviceDetails) -> Bool {
         left.box?.parts == right.box?.parts
     }
 
-    /// Hashes what is told.
+    /// Hashes the details.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(box?.parts)
     }
 
-    /// Refuses what can't be stored as it is.
+    /// Throws if a value can't be stored unchanged.
     func validate() throws(StorageError) {
         let limit = StorageLimits.deviceDetailBytes
         try StorageText.check(deviceName ?? "", field: "deviceName", bytes: limit)
@@ -70,5 +81,9 @@ package struct DeviceDetails: Hashable, Sendable {
         try StorageText.check(appVersion ?? "", field: "appVersion", bytes: limit)
         try StorageText.check(
             preferences ?? "", field: "preferences", bytes: StorageLimits.preferencesBytes)
+        try StorageText.check(
+            sealedVersions ?? "", field: "sealed", bytes: StorageLimits.sealedVersionsBytes)
+        try StorageText.check(
+            installationID ?? "", field: "deviceID", bytes: StorageLimits.installationIDBytes)
     }
 }

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// A SHA-256 digest, kept in place: 32 bytes without an allocation, compared and hashed as four words.
+/// A SHA-256 digest, stored inline: 32 bytes without an allocation, compared and hashed as four words.
 package struct Digest256: Hashable, Sendable {
     /// How many bytes a digest has.
     package static let byteCount = 32
@@ -36,7 +36,7 @@ package struct Digest256: Hashable, Sendable {
         }
     }
 
-    /// The digest that 64 lower-case hexadecimal characters stand for; nil for anything else.
+    /// Parses 64 lower-case hexadecimal characters; nil for anything else.
     package init?(hex: some Sequence<UInt8>) {
         var words = Words256()
         var count = 0

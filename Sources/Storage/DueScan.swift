@@ -1,13 +1,13 @@
-/// A due push as the scan for the next claims sees it.
+/// A due push, as read by the scan for the next claims.
 package struct DuePush: Hashable, Sendable {
-    /// The hash under which it is kept.
+    /// The hash under which it is stored.
     package let secretHash: SecretHash
     /// Its `id`.
     package let id: String
-    /// When it became due, or its last lease ended.
+    /// When it became due, or when its last lease expired.
     package let dueAt: EpochMilliseconds
 
-    /// A due push of its columns.
+    /// Creates a due push from its columns.
     package init(secretHash: SecretHash, id: String, dueAt: EpochMilliseconds) {
         self.secretHash = secretHash
         self.id = id
@@ -17,18 +17,19 @@ package struct DuePush: Hashable, Sendable {
 
 /// How far a claim looks for due pushes.
 package enum ClaimScope: Sendable {
-    /// Behind the backlogs of others: with that it walks over every row of theirs.
+    /// Past other secrets' backlogs, whose rows are then all scanned.
     case everySecret
     /// Among the oldest ``StorageLimits/claimWindow`` rows only.
     case oldest
 }
 
-/// Which due pushes a claim takes, so that no secret waits behind another's: what every driver does, without its SQL.
+/// Chooses which due pushes a claim takes, so that no secret waits behind another: the logic of all drivers, without
+/// SQL.
 ///
-/// The driver reads the oldest due rows, a window at a time, adds them and goes on while `excluded` isn't nil, each time
-/// without the rows of those secrets. So a secret with one due row is seen behind any number of others' rows, as long as
-/// no more than ``StorageLimits/claimExcludedSecretsMax`` secrets have a backlog that fills windows. Then `chosen` takes
-/// from all secrets in turn, the longest waiting first.
+/// The driver reads the oldest due rows, one window at a time, adds them and continues while `excluded` isn't nil, each
+/// time without the rows of the excluded secrets. So a secret with one due row is found behind any number of other
+/// rows, as long as no more than ``StorageLimits/claimExcludedSecretsMax`` secrets have a backlog that fills windows.
+/// Then `chosen` takes from all secrets in turn, the one that has waited longest first.
 package struct DueScan: Sendable {
     private let limit: Int
     private let scope: ClaimScope
@@ -36,13 +37,14 @@ package struct DueScan: Sendable {
     private var secrets: Set<SecretHash> = []
     private var isComplete = false
 
-    /// A scan for at most `limit` pushes that has seen nothing yet.
+    /// Creates an empty scan for at most `limit` pushes.
     package init(limit: Int, scope: ClaimScope = .everySecret) {
         self.limit = max(limit, 0)
         self.scope = scope
     }
 
-    /// The secrets whose rows the next window must leave out, at most `claimExcludedSecretsMax`; nil when the scan is over.
+    /// The secrets whose rows the next window must leave out, at most `claimExcludedSecretsMax`; nil when the scan is
+    /// over.
     package var excluded: [SecretHash]? {
         guard !isComplete, secrets.count < limit, secrets.count <= StorageLimits.claimExcludedSecretsMax
         else { return nil }
@@ -56,7 +58,7 @@ package struct DueScan: Sendable {
         isComplete = scope == .oldest || window.count < StorageLimits.claimWindow
     }
 
-    /// The pushes to claim: one of each secret in turn, and within a secret the one that waits longest.
+    /// The pushes to claim: one of each secret in turn, within a secret the one that has waited longest.
     package var chosen: [DuePush] {
         var order: [SecretHash] = []
         var bySecret: [SecretHash: [DuePush]] = [:]

@@ -1,24 +1,24 @@
-/// A caller's wish to be the one that handles an event: a row of `event_receipt` while it lasts.
+/// A caller's claim to handle an event: a row of `event_receipt`.
 ///
-/// The same value is given to `complete` and `release`; its id makes sure that a caller whose lease ran out
-/// can't end the claim of the one that came after it.
+/// The same value is passed to `complete` and `release`; its ID ensures that a caller whose lease expired
+/// can't end a later caller's claim.
 package struct EventClaim: Hashable, Sendable {
-    /// This claim's own id.
+    /// This claim's ID.
     package let id: UUIDv7
-    /// The secret under which the event came.
+    /// The event's secret.
     package let key: SecretKey
     /// The caller's identifier of the event, compared byte for byte.
     package let eventID: String
-    /// The digest of everything in the event that matters: another one under the same `eventID` is a conflict.
+    /// A digest of the event's content; a different one under the same `eventID` is a conflict.
     package let content: Digest256
     /// The time of the call.
     package let at: EpochMilliseconds
-    /// When others may take the event over, if it has been neither completed nor released by then.
+    /// When others may take over the event, unless it has been completed or released before.
     ///
-    /// It is for processes that die, so it must be later than any event can take, or the event is sent twice.
+    /// The lease is for processes that die. It must outlast any event, or the event is sent twice.
     package let leaseUntil: EpochMilliseconds
 
-    /// A claim of its parts.
+    /// Creates a claim from its parts.
     package init(
         id: UUIDv7, key: SecretKey, eventID: String, content: Digest256, at: EpochMilliseconds,
         leaseUntil: EpochMilliseconds
@@ -31,24 +31,24 @@ package struct EventClaim: Hashable, Sendable {
         self.leaseUntil = leaseUntil
     }
 
-    /// Refuses what can't be stored as it is; every driver calls it first.
+    /// Throws if a value can't be stored unchanged; every driver calls this first.
     package func validate() throws(StorageError) {
         try StorageText.check(eventID, field: "eventID", bytes: StorageLimits.eventIDBytes)
     }
 
-    /// Refuses an answer past its bound; every driver calls it before it stores one.
+    /// Throws if an answer is over its limit; every driver calls this before storing one.
     package func validate(answer: [UInt8]) throws(StorageError) {
         guard answer.count <= StorageLimits.answerBytes else { throw .invalidValue(field: "answer") }
     }
 }
 
-/// What became of a claim.
+/// The result of a claim.
 package enum EventClaimResult: Hashable, Sendable {
-    /// The event is the caller's to handle, and then to `complete` or `release`.
+    /// The caller must handle the event, then call `complete` or `release`.
     case claimed
     /// Another caller handles it now.
     case inProgress
-    /// It was handled within the last 24 h; these bytes were the answer.
+    /// It was handled within the last 24 h, with this answer.
     case answered([UInt8])
     /// Another event has this `eventID`, handled or being handled.
     case conflict

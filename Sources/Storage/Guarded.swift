@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A value behind a pthread mutex: for a few instructions that several threads share.
+/// A value behind a pthread mutex, for short critical sections.
 ///
 /// `Synchronization.Mutex` would do, but ThreadSanitizer doesn't understand it and reports races that aren't there.
 package struct Guarded<Value: Sendable>: Sendable {
@@ -16,12 +16,12 @@ package struct Guarded<Value: Sendable>: Sendable {
 
     @usableFromInline let box: Box
 
-    /// A value that is reached under its lock from now on.
+    /// Creates a value that is only accessible under its lock.
     package init(_ value: Value) {
         box = Box(value)
     }
 
-    /// Calls `body` with the value while nobody else has it.
+    /// Calls `body` with exclusive access to the value.
     ///
     /// `body` must be short and must not wait for anything.
     @inlinable
@@ -32,7 +32,7 @@ package struct Guarded<Value: Sendable>: Sendable {
     }
 }
 
-/// A pthread mutex at an address of its own.
+/// A pthread mutex with a stable address.
 @safe
 @usableFromInline
 final class PthreadMutex: @unchecked Sendable {  // why: a mutex is for several threads

@@ -1,6 +1,6 @@
 /// Lower-case hexadecimal digits.
 enum Hex {
-    /// Writes some of a word's sixteen digits, the most significant one being digit 0.
+    /// Writes some of a word's sixteen digits; digit 0 is the most significant.
     @inline(__always)
     static func write(
         _ word: UInt64, digits: Range<Int>, to buffer: UnsafeMutableBufferPointer<UInt8>, at position: Int

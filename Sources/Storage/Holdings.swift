@@ -1,43 +1,47 @@
-/// How many rows a secret has that `Storage.revoke` removes.
+/// The numbers of a secret's rows that `Storage.revoke` removes.
 package struct Holdings: Hashable, Sendable {
-    /// Devices; a token that has rows under several hashes counts as often.
+    /// Devices; a token with rows under several hashes counts once per row.
     package var devices: Int
-    /// Pushes that wait, leased ones included.
+    /// Queued pushes, including leased ones.
     package var pushes: Int
-    /// Receipts of events, those included whose time is over.
+    /// Event receipts, including expired ones.
     package var receipts: Int
+    /// Items of the history.
+    package var history: Int
 
-    /// Holdings of their numbers.
-    package init(devices: Int = 0, pushes: Int = 0, receipts: Int = 0) {
+    /// Creates holdings from their numbers.
+    package init(devices: Int = 0, pushes: Int = 0, receipts: Int = 0, history: Int = 0) {
         self.devices = devices
         self.pushes = pushes
         self.receipts = receipts
+        self.history = history
     }
 
-    /// Whether there is nothing.
+    /// Whether all numbers are zero.
     package var isEmpty: Bool { self == Holdings() }
 
-    /// Adds others to these.
+    /// Adds the other holdings.
     package static func += (left: inout Holdings, right: Holdings) {
         left.devices += right.devices
         left.pushes += right.pushes
         left.receipts += right.receipts
+        left.history += right.history
     }
 }
 
-/// What the delivery log says of a span of time.
+/// Totals of the delivery log over a period.
 package struct DeliveryTally: Hashable, Sendable {
-    /// Different moments, sessions, event types and secrets among the rows: all pushes of an event that end while it is
-    /// answered are logged with one time.
+    /// The number of distinct combinations of time, session, event type and secret: all pushes of an event that end
+    /// while it is answered are logged with one time.
     package var events: Int
     /// Pushes that APNs accepted.
     package var sent: Int
-    /// Pushes that were given up, by their reason; empty where none was written.
+    /// Failed pushes by reason; the empty string if the row has none.
     package var failed: [String: Int]
-    /// The time before which everything from the asked start on was counted.
+    /// The end of the period that was counted, exclusive.
     package var end: EpochMilliseconds
 
-    /// A tally of its numbers.
+    /// Creates a tally from its numbers.
     package init(events: Int = 0, sent: Int = 0, failed: [String: Int] = [:], end: EpochMilliseconds) {
         self.events = events
         self.sent = sent
@@ -45,7 +49,7 @@ package struct DeliveryTally: Hashable, Sendable {
         self.end = end
     }
 
-    /// Adds rows that ended alike.
+    /// Adds rows with the same result.
     package mutating func add(_ status: DeliveryStatus, _ reason: String?, count: Int) {
         switch status {
         case .sent: sent += count
@@ -53,7 +57,7 @@ package struct DeliveryTally: Hashable, Sendable {
         }
     }
 
-    /// The time before which `about limit` rows lie, when the row behind them was made at `next`.
+    /// The time before which about `limit` rows lie, if the row after them was written at `next`.
     ///
     /// Rows of one millisecond are counted together.
     package static func end(
@@ -63,42 +67,42 @@ package struct DeliveryTally: Hashable, Sendable {
     }
 }
 
-/// How much is there, in the whole database or in a share of it.
+/// The number of rows in the whole database or a share of it.
 package struct Census: Hashable, Sendable {
-    /// The shares that a database is counted in: by the first two digits of the secrets' hashes.
+    /// The shares in which a database is counted, by the first two digits of the secrets' hashes.
     package static let shares: ClosedRange<UInt8> = 0...255
 
     /// Secrets with devices.
     package var secrets: Int
     /// Devices.
     package var devices: Int
-    /// Pushes that wait, leased ones included.
+    /// Queued pushes, including leased ones.
     package var waiting: Int
 
-    /// A census of its numbers.
+    /// Creates a census from its numbers.
     package init(secrets: Int = 0, devices: Int = 0, waiting: Int = 0) {
         self.secrets = secrets
         self.devices = devices
         self.waiting = waiting
     }
 
-    /// Adds another share to these.
+    /// Adds another share.
     package static func += (left: inout Census, right: Census) {
         left.secrets += right.secrets
         left.devices += right.devices
         left.waiting += right.waiting
     }
 
-    /// The texts between which a share's hashes lie: from the first on and before the second.
+    /// The bounds of a share's hashes: the first inclusive, the second exclusive.
     package static func bounds(ofShare share: UInt8) -> (from: String, before: String) {
         func digits(_ value: UInt8) -> String { (value < 16 ? "0" : "") + String(value, radix: 16) }
-        // Behind every hexadecimal digit comes "g".
+        // "g" sorts after all hexadecimal digits.
         return (digits(share), share == shares.upperBound ? "g" : digits(share + 1))
     }
 }
 
 extension Storage {
-    /// Counts what is there in the whole database, one share after the other.
+    /// Counts the rows of the whole database, share by share.
     package func census() async throws(StorageError) -> Census {
         var all = Census()
         for share in Census.shares { all += try await census(ofShare: share) }

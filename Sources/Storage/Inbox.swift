@@ -1,7 +1,7 @@
-/// The calls that wait for one thread, bounded; the thread takes them in batches.
+/// A bounded queue of calls for one thread, which takes them in batches.
 ///
-/// Callers put; the one whose `put` returns true wakes the thread, and those after it don't need to. The thread takes
-/// until a batch is empty, which is when the next `put` has to wake it again.
+/// The caller whose `put` returns true wakes the thread; later callers don't need to. The thread takes batches
+/// until one is empty; after that, the next `put` must wake it again.
 package struct Inbox<Element: Sendable>: Sendable {
     @usableFromInline
     struct State: Sendable {
@@ -13,12 +13,12 @@ package struct Inbox<Element: Sendable>: Sendable {
     @usableFromInline let state = Guarded(State())
     @usableFromInline let capacity: Int
 
-    /// An inbox for at most `capacity` waiting elements.
+    /// Creates an inbox for at most `capacity` waiting elements.
     package init(capacity: Int) {
         self.capacity = capacity
     }
 
-    /// Adds an element; true when the thread must be woken for it.
+    /// Adds an element; returns true if the caller must wake the thread.
     ///
     /// Throws `closed` after `close()`, and `unavailable` while the inbox is full.
     @inlinable
@@ -51,12 +51,12 @@ package struct Inbox<Element: Sendable>: Sendable {
         }
     }
 
-    /// Refuses whatever comes from now on; what is inside stays until it is taken.
+    /// Refuses further elements; waiting ones stay until they are taken.
     package func close() {
         state.withLock { $0.closed = true }
     }
 
-    /// How many elements wait, counting a batch that is being worked on as one: 0 when the thread is idle.
+    /// The number of waiting elements, counting a batch in progress as one; 0 if the thread is idle.
     @inlinable package var load: Int {
         state.withLock { $0.elements.count + ($0.awake ? 1 : 0) }
     }

@@ -1,8 +1,8 @@
-/// A push that waits to be sent again: a row of `pending_push`.
+/// A push waiting to be retried: a row of `pending_push`.
 package struct PendingPush: Hashable, Sendable {
     /// The push's `apns-id`, a UUID of 36 characters; the same at every attempt.
     package let id: String
-    /// The hash under which the device's row is kept, so that the two stay together.
+    /// The hash under which the device's row is stored, so that push and device stay together.
     package let secretHash: SecretHash
     /// The `id` of the device it is for.
     package let deviceID: String
@@ -16,18 +16,18 @@ package struct PendingPush: Hashable, Sendable {
     package let pushType: String
     /// `apns-priority`.
     package let priority: Int
-    /// `apns-collapse-id`; nil where there is none.
+    /// `apns-collapse-id`, if any.
     package let collapseID: String?
-    /// How often it was tried.
+    /// The number of attempts so far.
     package let attempts: Int
-    /// When it may be tried next.
+    /// The time of the next attempt.
     package let dueAt: EpochMilliseconds
-    /// When the event came.
+    /// When the event arrived.
     package let createdAt: EpochMilliseconds
-    /// When it is given up; `apns-expiration` is this in seconds.
+    /// When the push expires; `apns-expiration` is this in seconds.
     package let expiresAt: EpochMilliseconds
 
-    /// A push of its columns.
+    /// Creates a push from its columns.
     package init(
         id: String, secretHash: SecretHash, deviceID: String, eventType: String, sessionID: String,
         payload: [UInt8], pushType: String, priority: Int, collapseID: String?, attempts: Int,
@@ -48,7 +48,24 @@ package struct PendingPush: Hashable, Sendable {
         self.expiresAt = expiresAt
     }
 
-    /// Refuses what can't be stored as it is; every driver calls it first.
+    /// The same push, for a device that is stored under another hash.
+    package func moved(to secretHash: SecretHash, for deviceID: String) -> PendingPush {
+        copy(secretHash: secretHash, deviceID: deviceID, dueAt: dueAt)
+    }
+
+    /// The same push, due at another time.
+    func due(at time: EpochMilliseconds) -> PendingPush {
+        copy(secretHash: secretHash, deviceID: deviceID, dueAt: time)
+    }
+
+    private func copy(secretHash: SecretHash, deviceID: String, dueAt: EpochMilliseconds) -> PendingPush {
+        PendingPush(
+            id: id, secretHash: secretHash, deviceID: deviceID, eventType: eventType, sessionID: sessionID,
+            payload: payload, pushType: pushType, priority: priority, collapseID: collapseID,
+            attempts: attempts, dueAt: dueAt, createdAt: createdAt, expiresAt: expiresAt)
+    }
+
+    /// Throws if a value can't be stored unchanged; every driver calls this first.
     package func validate() throws(StorageError) {
         try StorageText.check(id, field: "id", bytes: StorageLimits.idBytes)
         try StorageText.check(deviceID, field: "deviceID", bytes: StorageLimits.idBytes)
@@ -60,32 +77,33 @@ package struct PendingPush: Hashable, Sendable {
     }
 }
 
-/// A worker's hold on pushes for some time; while it lasts nobody else is given them.
+/// A worker's temporary hold on pushes; until it ends, no other worker gets them.
 ///
-/// In the table a leased row has `lease_owner`, and `due_at` is the lease's end: a lease that ran out is simply due.
+/// In the table a leased row has `lease_owner`, and `due_at` is the lease's end: a push whose lease has expired is
+/// simply due.
 package struct PushLease: Hashable, Sendable {
-    /// Whose it is.
+    /// The lease's owner.
     ///
-    /// One for each call that takes a lease, so that a worker can't mistake a later hold on the same row
+    /// Different for each call that takes a lease, so that a worker can't mistake a later hold on the same row
     /// for an earlier one of its own.
     package let owner: UUIDv7
-    /// When others may take the pushes, by the clock of the lease's taker.
+    /// When others may take the pushes, by the clock of the process that took the lease.
     ///
-    /// Clocks of relays differ: it must be later than the work can take by more than they may.
+    /// Relays' clocks differ: the lease must outlast the work by more than the maximum clock skew.
     package let until: EpochMilliseconds
 
-    /// A lease of its parts.
+    /// Creates a lease from its parts.
     package init(owner: UUIDv7, until: EpochMilliseconds) {
         self.owner = owner
         self.until = until
     }
 }
 
-/// What became of a push that was to be stored; a bound that is reached is no error.
+/// The result of storing a push; reaching a limit is no error.
 package enum EnqueueResult: Hashable, Sendable {
     /// It is stored.
     case queued
-    /// The secret has as many waiting as it may.
+    /// The secret has the maximum number of queued pushes.
     case secretFull
     /// The device was unregistered or removed in the meantime; nothing was stored.
     case deviceGone
@@ -95,25 +113,25 @@ package enum EnqueueResult: Hashable, Sendable {
 package struct ClaimedPush: Hashable, Sendable {
     /// The push; its `dueAt` is as it was before the claim.
     package let push: PendingPush
-    /// The device as it is registered now; nil when there is no such device any more.
+    /// The device as registered now; nil if it is no longer registered.
     package let device: Device?
 
-    /// A claimed push of its parts.
+    /// Creates a claimed push from its parts.
     package init(push: PendingPush, device: Device?) {
         self.push = push
         self.device = device
     }
 }
 
-/// The end of a worker's hold on one push.
+/// How a worker ends its hold on one push.
 package struct Settlement: Hashable, Sendable {
-    /// What shall become of the push.
+    /// What to do with the push.
     package enum End: Hashable, Sendable {
-        /// It is over: the row goes, and its end is written to the delivery log in the same transaction.
+        /// It has a final result: deletes the row and writes the result to the delivery log in the same transaction.
         ///
-        /// A log row that has the same time and id already stays as it is.
+        /// An existing log row with the same time and ID is left unchanged.
         case over(Delivery)
-        /// It shall be tried again, or given back; it has been tried so often by then.
+        /// Retries it at `dueAt`, or returns it unsent; `attempts` is the number of attempts so far.
         case again(dueAt: EpochMilliseconds, attempts: Int)
     }
 
@@ -123,10 +141,10 @@ package struct Settlement: Hashable, Sendable {
     package let secretHash: SecretHash
     /// The owner of the lease under which it is held.
     package let owner: UUIDv7
-    /// What shall become of it.
+    /// What to do with the push.
     package let end: End
 
-    /// A settlement of its parts.
+    /// Creates a settlement from its parts.
     package init(id: String, secretHash: SecretHash, owner: UUIDv7, end: End) {
         self.id = id
         self.secretHash = secretHash
@@ -134,7 +152,7 @@ package struct Settlement: Hashable, Sendable {
         self.end = end
     }
 
-    /// Refuses what can't be stored as it is; every driver calls it first.
+    /// Throws if the log row can't be stored as it is; drivers call this before they write the row.
     package func validate() throws(StorageError) {
         if case .over(let delivery) = end { try delivery.validate() }
     }

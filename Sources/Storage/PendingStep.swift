@@ -1,11 +1,11 @@
-/// A step that a database lacks, and the statements that make it.
+/// A migration step that a database lacks, with its statements.
 package struct PendingStep: Hashable, Sendable {
     /// The step.
     package let step: SchemaStep
-    /// Its statements in their order, without a semicolon at the end.
+    /// Its statements in order, without trailing semicolons.
     package let statements: [String]
 
-    /// A step of its parts.
+    /// Creates a step from its parts.
     package init(step: SchemaStep, statements: [String]) {
         self.step = step
         self.statements = statements

@@ -1,6 +1,6 @@
 /// Percent escapes in URLs (RFC 3986, 2.1).
 package enum PercentEscapes {
-    /// The text that an escaped one stands for; nil where an escape is broken, is a NUL, or the bytes aren't UTF-8.
+    /// Decodes percent escapes; nil if one is malformed or a NUL, or if the result isn't UTF-8.
     package static func decode(_ text: some StringProtocol) -> String? {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]

@@ -1,17 +1,23 @@
-/// The steps of the schema, in order; the raw value is the version that a database has after it.
+/// The schema's migration steps, in order; the raw value is the version that the database has after the step.
 ///
 /// A driver writes the SQL of each step in one exhaustive `switch`, so a step that is added here doesn't compile until
-/// every driver has it. A step that was released is never edited: what comes after it is a new step.
+/// every driver has it. A released step is never edited: later changes are new steps.
 package enum SchemaStep: Int, CaseIterable, Sendable {
-    /// `device_registration` and `delivery_log`, made or, where OpenCode's relay made them, adopted as they stand.
+    /// `device_registration` and `delivery_log`: created, or adopted as they are from OpenCode's relay.
     case devicesAndDeliveries = 1
-    /// `event_receipt`: the answers that are given again for an `eventID`.
+    /// `event_receipt`: the answers that are repeated for the same `eventID`.
     case eventReceipts = 2
-    /// `pending_push`: the pushes that wait to be sent again.
+    /// `pending_push`: the pushes waiting to be retried.
     case pendingPushes = 3
-    /// What devices tell of themselves, and `delivery_log.device_id`: nullable columns and an index to find a device's
-    /// last delivery by.
+    /// Device details and `delivery_log.device_id`: nullable columns, and an index to find a device's
+    /// last delivery.
     case deviceDetails = 4
+    /// `blocked_secret`: the secrets that relays refuse.
+    case blockedSecrets = 5
+    /// `sealed_versions` and `installation_id` of `device_registration`: nullable columns.
+    case installations = 6
+    /// `history_item`: what was sent, for devices to list.
+    case history = 7
 
     /// What the step does, for `relay migrate`.
     package var summary: String {
@@ -21,13 +27,19 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
         case .pendingPushes: "pending_push: pushes that wait to be sent again"
         case .deviceDetails:
             "device_registration and delivery_log: columns for names, preferences and devices"
+        case .blockedSecrets: "blocked_secret: secrets whose events and registrations are refused"
+        case .installations: "device_registration: columns for installations and sealed notifications"
+        case .history: "history_item: what was sent, with RELAY_HISTORY_DAYS"
         }
     }
 
     /// The version that this program needs.
     package static var current: Int { allCases.last?.rawValue ?? 0 }
 
-    /// The steps that a database of `version` still needs; `schemaTooNew` when a newer program has used it.
+    /// Selects the schema's version; requires the table `relay_schema`.
+    package static let versionQuery = "SELECT coalesce(max(version), 0) FROM relay_schema"
+
+    /// The steps that a database at `version` still needs; throws `schemaTooNew` if a newer program has used it.
     package static func pending(after version: Int) throws(StorageError) -> [SchemaStep] {
         guard version <= current else { throw .schemaTooNew(found: version, known: current) }
         return allCases.filter { $0.rawValue > version }

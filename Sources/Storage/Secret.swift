@@ -2,25 +2,25 @@ internal import COpenSSL
 
 /// Bytes that must never be printed: a tenant's secret, a pepper, a password.
 ///
-/// Nothing that describes values shows them: not interpolation, `print`, `debugPrint`, `dump`, `Mirror` or a
-/// description of something that holds one. They come out only where `bytes` is written.
+/// Nothing that describes values reveals the bytes: not interpolation, `print`, `debugPrint`, `dump`, `Mirror` or a
+/// description of a value that contains a secret. Only `bytes` gives access to them.
 package struct Secret: Sendable {
-    /// The bytes themselves, exactly as they were given: never trimmed, folded or normalised.
+    /// The bytes exactly as given: never trimmed, case-folded or normalised.
     package let bytes: [UInt8]
 
-    /// A secret of some bytes.
+    /// Creates a secret from bytes.
     package init(_ bytes: [UInt8]) {
         self.bytes = bytes
     }
 
-    /// A secret of a text's UTF-8.
+    /// Creates a secret from a text's UTF-8.
     package init(_ text: String) {
         self.bytes = Array(text.utf8)
     }
 }
 
 extension Secret: Equatable {
-    /// Compares in a time that does not depend on where two secrets of one length differ.
+    /// Compares in a time that doesn't depend on where two secrets of the same length differ.
     package static func == (left: Secret, right: Secret) -> Bool {
         guard left.bytes.count == right.bytes.count else { return false }
         return unsafe CRYPTO_memcmp(left.bytes, right.bytes, left.bytes.count) == 0
@@ -28,9 +28,9 @@ extension Secret: Equatable {
 }
 
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Always the same word.
+    /// Always the same placeholder.
     package var description: String { "<secret>" }
-    /// Always the same word.
+    /// Always the same placeholder.
     package var debugDescription: String { "<secret>" }
     /// A mirror without children.
     package var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }

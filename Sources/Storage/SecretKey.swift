@@ -1,4 +1,4 @@
-/// What a tenant's rows are found by: a digest of its secret, 64 lower-case hexadecimal characters in the tables.
+/// Identifies a tenant's rows: a digest of its secret, stored as 64 lower-case hexadecimal characters.
 ///
 /// Its description is a prefix, enough to follow one tenant through a log and too little to find its rows.
 package struct SecretHash: Hashable, Sendable, CustomStringConvertible {
@@ -8,12 +8,12 @@ package struct SecretHash: Hashable, Sendable, CustomStringConvertible {
     /// The digest.
     package let digest: Digest256
 
-    /// A hash that was computed before.
+    /// Creates a hash from an existing digest.
     package init(_ digest: Digest256) {
         self.digest = digest
     }
 
-    /// The hash that a column's text stands for; nil unless it is 64 lower-case hexadecimal characters.
+    /// Parses a column's text; nil unless it is 64 lower-case hexadecimal characters.
     package init?(hex: some StringProtocol) {
         guard let digest = Digest256(hex: hex.utf8) else { return nil }
         self.digest = digest
@@ -29,13 +29,13 @@ package struct SecretHash: Hashable, Sendable, CustomStringConvertible {
     package var description: String { prefix + "…" }
 }
 
-/// The hashes under which one secret's rows may be kept.
+/// The hashes under which one secret's rows may be stored.
 ///
 /// Every call that reads or changes a tenant's rows takes one. Drivers match rows under each hash, write under
 /// `primary` alone, and move what they find under `legacy` to `primary` when they are asked to (`Storage.rehash`) and
 /// when the secret next registers a device.
 package struct SecretKey: Hashable, Sendable, CustomStringConvertible {
-    /// The most hashes that a key has beside the primary one.
+    /// The maximum number of hashes besides the primary one.
     package static let legacyMax = 2
 
     /// The hash that new rows get.
@@ -44,7 +44,7 @@ package struct SecretKey: Hashable, Sendable, CustomStringConvertible {
     private let firstLegacy: SecretHash?
     private let secondLegacy: SecretHash?
 
-    /// A key of its parts; use `SecretHasher` to make one from a secret.
+    /// Creates a key from its parts; use `SecretHasher` to create one from a secret.
     package init(primary: SecretHash, legacy: [SecretHash] = []) {
         precondition(legacy.count <= Self.legacyMax, "a key has few hashes")
         self.primary = primary
@@ -53,14 +53,14 @@ package struct SecretKey: Hashable, Sendable, CustomStringConvertible {
         secondLegacy = others.count > 1 ? others[1] : nil
     }
 
-    /// The hashes of rows from before the pepper was set or changed, that which counts more first; none when there
+    /// The hashes of rows from before the pepper was set or changed, in order of precedence; none if there
     /// can't be such rows.
     package var legacy: [SecretHash] { [firstLegacy, secondLegacy].compactMap(\.self) }
 
-    /// Whether there may be rows under another hash than the primary one.
+    /// Whether there may be rows under a hash other than the primary one.
     package var hasLegacy: Bool { firstLegacy != nil }
 
-    /// All of its hashes, that which counts most first.
+    /// All of its hashes, in order of precedence.
     package var hashes: [SecretHash] { [primary] + legacy }
 
     /// Its hashes, as many for each key, some of them more than once: for a statement that looks for any of them.
@@ -68,10 +68,10 @@ package struct SecretKey: Hashable, Sendable, CustomStringConvertible {
         hashes + Array(repeating: primary, count: Self.legacyMax - legacy.count)
     }
 
-    /// The secret's devices, each token once: where one has rows under several hashes, the row that counts most.
+    /// The secret's devices, each token once: if it has rows under several hashes, the one with the highest precedence.
     package func once(_ devices: [Device]) -> [Device] {
         guard hasLegacy, devices.count > 1 else { return devices }
-        // By bytes: Swift takes canonically equal texts for equal.
+        // By bytes, because Swift treats canonically equivalent texts as equal.
         var seen: Set<[UInt8]> = []
         return hashes.flatMap { hash in
             devices.filter { $0.secretHash == hash && seen.insert(Array($0.token.utf8)).inserted }
@@ -82,13 +82,13 @@ package struct SecretKey: Hashable, Sendable, CustomStringConvertible {
     package var description: String { primary.description }
 }
 
-/// Turns secrets into the keys of their rows.
+/// Computes the keys of secrets' rows.
 ///
 /// Without a pepper the hash is SHA-256 of the secret's bytes, which is what existing installations hold. With one it
 /// is HMAC-SHA-256 under the pepper (RFC 2104), and the plain hash becomes a legacy one; so does that under another
 /// pepper, which was used before or will be.
 package struct SecretHasher: Sendable {
-    /// The fewest bytes a pepper may have.
+    /// The minimum length of a pepper in bytes.
     package static let pepperBytesMin = 32
 
     private let pepper: Secret?
@@ -109,6 +109,15 @@ package struct SecretHasher: Sendable {
         }
         self.pepper = pepper
         otherPepper = other == pepper ? nil : other
+    }
+
+    /// Keys for another purpose, one from each pepper, that of the pepper for new rows first; none without a pepper.
+    ///
+    /// They reveal nothing about the peppers or keys for other purposes.
+    package func keys(for purpose: String) -> [Secret] {
+        [pepper, otherPepper].compactMap(\.self).map { pepper in
+            Secret(Digest256(of: Array(purpose.utf8), authenticatedBy: pepper.bytes).hex)
+        }
     }
 
     /// The key of a secret's rows.

@@ -1,43 +1,50 @@
-/// Everything that can go wrong in a storage driver, mapped once in each driver.
+/// All errors of storage drivers; each driver maps its own errors to these in one place.
 ///
-/// `description` is a sentence that may be sent to a caller: it holds no SQL, path, host, secret or token.
+/// `description` is a sentence that may be sent to a caller: it contains no SQL, path, host, secret or token.
 /// `logDetail` is what the log keeps: the database's own words, never a secret, a token or a password.
 package enum StorageError: Error, Hashable, Sendable {
-    /// The database could not be reached or asked; nothing was changed, or it is not known whether it was.
+    /// The database could not be reached or queried; nothing was changed.
     case unavailable(logDetail: String)
-    /// The database did not answer, or a lock in it was not free, within its time.
+    /// The database didn't answer, or a lock wasn't released, in time; nothing was changed.
     case timeout(logDetail: String)
-    /// The database refuses this program: its user, its password, the database's name, a certificate. Nothing but a
-    /// change of the configuration helps.
+    /// The connection ended, or the call timed out, before the database confirmed a change: it may have been made.
+    case unconfirmed(logDetail: String)
+    /// The database refuses this program: its user, password, database name or certificate. The
+    /// configuration must change.
     case refused(logDetail: String)
-    /// The database has no room left; what was asked for was not done.
+    /// The account lacks a privilege that the change needs.
+    case denied(logDetail: String)
+    /// The database has no space left; the change was not made.
     case full(logDetail: String)
-    /// The database was opened for reading, or can only be read.
+    /// The database was opened for reading, or is read-only. A failover may end this, or another server may be
+    /// found.
     case readOnly(logDetail: String)
-    /// Another process is the writer of this database, and only one may be.
+    /// Another process is this database's writer, and only one is allowed.
     case inUse(logDetail: String)
-    /// What the database holds is damaged, or is nothing this program wrote.
+    /// The database's content is damaged, or wasn't written by this program.
     case corrupt(logDetail: String)
     /// The database's schema is newer than this program knows; a newer relay has used it.
     case schemaTooNew(found: Int, known: Int)
-    /// The database's schema is older than this program needs, and the opener was not to change it.
+    /// The database's schema is older than this program needs, and it was opened without migrating.
     case schemaTooOld(found: Int, needed: Int)
     /// The database belongs to another program; nothing in it was changed.
     case foreignDatabase(logDetail: String)
     /// The database is the target of a copy that isn't finished; nothing in it was changed.
     case unfinishedCopy
-    /// A value can't be kept as it is: too long, or with a NUL in it. `field` is the model's property name.
+    /// A value can't be stored unchanged: it is too long or contains a NUL. `field` is the model's property name.
     case invalidValue(field: String)
     /// `close()` was called before.
     case closed
-    /// The driver asked the database something it must not: a defect of the program.
+    /// The driver sent the database something invalid: a bug in this program.
     case internalFault(logDetail: String)
 
-    /// The database's own words for the log; equal to `description` where there is nothing to add.
+    /// The database's own message for the log; equal to `description` if there is none.
     package var logDetail: String {
         switch self {
-        case .unavailable(let detail), .timeout(let detail), .refused(let detail), .full(let detail),
-            .readOnly(let detail), .inUse(let detail), .corrupt(let detail), .foreignDatabase(let detail),
+        case .unavailable(let detail), .timeout(let detail), .unconfirmed(let detail), .refused(let detail),
+            .denied(let detail),
+            .full(let detail), .readOnly(let detail), .inUse(let detail), .corrupt(let detail),
+            .foreignDatabase(let detail),
             .internalFault(let detail):
             "\(description) (\(detail))"
         case .schemaTooNew, .schemaTooOld, .unfinishedCopy, .invalidValue, .closed:
@@ -45,13 +52,23 @@ package enum StorageError: Error, Hashable, Sendable {
         }
     }
 
-    /// Whether the same call may succeed a little later without anybody's help.
+    /// Whether the same call may succeed a little later without intervention.
     package var isTransient: Bool {
         switch self {
-        case .unavailable, .timeout: true
-        case .refused, .full, .readOnly, .inUse, .corrupt, .schemaTooNew, .schemaTooOld,
+        case .unavailable, .timeout, .unconfirmed, .readOnly: true
+        case .refused, .denied, .full, .inUse, .corrupt, .schemaTooNew, .schemaTooOld,
             .foreignDatabase, .unfinishedCopy, .invalidValue, .closed, .internalFault:
             false
+        }
+    }
+
+    /// Whether the same call can succeed later, by itself or once an operator has fixed the database.
+    package var canBeCured: Bool {
+        switch self {
+        case .invalidValue, .closed: false
+        case .unavailable, .timeout, .unconfirmed, .refused, .denied, .full, .readOnly, .inUse, .corrupt,
+            .schemaTooNew, .schemaTooOld, .foreignDatabase, .unfinishedCopy, .internalFault:
+            true
         }
     }
 }
@@ -62,7 +79,9 @@ extension StorageError: CustomStringConvertible {
         switch self {
         case .unavailable: "The database is unavailable."
         case .timeout: "The database did not answer in time."
+        case .unconfirmed: "The database did not confirm the change; it may have been made."
         case .refused: "The database refuses the relay."
+        case .denied: "The database account lacks a right."
         case .full: "The database has no room left."
         case .readOnly: "The database is open for reading only."
         case .inUse: "Another relay process is using this database file."

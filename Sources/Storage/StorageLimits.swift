@@ -1,6 +1,6 @@
-/// The bounds of what every driver stores; a value past its bound is refused as `StorageError.invalidValue`.
+/// The limits of stored values; a value over its limit throws `StorageError.invalidValue`.
 ///
-/// They are the sizes of the narrowest column among the drivers' tables, so that no driver cuts a value short.
+/// Each is the size of the narrowest column among the drivers' tables, so that no driver truncates a value.
 package enum StorageLimits {
     /// Bytes of a device token (hexadecimal text).
     package static let tokenBytes = 400
@@ -20,12 +20,28 @@ package enum StorageLimits {
     package static let pushTypeBytes = 16
     /// Bytes of a waiting push's `apns-collapse-id`.
     package static let collapseIDBytes = 64
-    /// Bytes of a waiting push's payload, which is APNs' bound for all push types but `voip`.
+    /// Bytes of a queued push's payload: APNs' limit for all push types except `voip`.
     package static let payloadBytes = 4_096
-    /// Bytes of each text that a device tells of itself.
+    /// Bytes of each detail that a device sends about itself.
     package static let deviceDetailBytes = 128
     /// Bytes of a device's preferences.
     package static let preferencesBytes = 4_096
+    /// Bytes of the versions of sealed notifications that a device can open.
+    package static let sealedVersionsBytes = 64
+    /// Bytes of an app's name for its installation.
+    package static let installationIDBytes = 64
+    /// Bytes of the operator's note about a blocked secret.
+    package static let blockNoteBytes = 255
+    /// Secrets that can be blocked: every relay keeps all of them in memory and reads them every few seconds.
+    package static let blockedSecretsMax = 1_000
+    /// Items that a secret's history keeps; the oldest are removed.
+    package static let historyItemsMax = 1_000
+    /// Bytes of a history item's title, and of its text; `HistoryItem` shortens them.
+    package static let historyTextBytes = 4_096
+    /// Bytes of a server's identifier.
+    package static let serverIDBytes = 255
+    /// Bytes of a sealed notification.
+    package static let sealedBytes = 4_096
     /// Bytes of a stored answer.
     package static let answerBytes = 65_536
     /// Rows of a secret's log among which the last delivery to a device is looked for.
@@ -40,15 +56,28 @@ package enum StorageLimits {
     package static let claimExcludedSecretsMax = 32
 }
 
-/// Milliseconds since 1970-01-01 00:00:00 UTC, as every time in the tables is kept.
+/// Milliseconds since 1970-01-01 00:00:00 UTC, the unit of all times in the tables.
 package typealias EpochMilliseconds = Int64
 
-/// Refuses texts that one of the databases could not keep as they are.
+/// Refuses or cuts texts that one of the databases couldn't store unchanged.
 enum StorageText {
-    /// Refuses an over-long text and one with a NUL, which Postgres can't store and C interfaces cut at.
+    /// Refuses texts that are too long or contain a NUL, which Postgres can't store and which ends C strings.
     static func check(_ text: String, field: String, bytes limit: Int) throws(StorageError) {
         let utf8 = text.utf8Span.span
         guard utf8.count <= limit else { throw .invalidValue(field: field) }
         for index in utf8.indices where utf8[index] == 0 { throw .invalidValue(field: field) }
+    }
+
+    /// The text without NULs, cut to a number of bytes between two characters.
+    static func cut(_ text: String, bytes limit: Int) -> String {
+        guard text.utf8.count > limit || text.utf8.contains(0) else { return text }
+        var kept = ""
+        var bytes = 0
+        for character in text where !character.utf8.contains(0) {
+            bytes += character.utf8.count
+            guard bytes <= limit else { break }
+            kept.append(character)
+        }
+        return kept
     }
 }

@@ -1,20 +1,22 @@
-/// How busy a storage is, for whoever watches it.
+package import Instruments
+
+/// How busy a storage is, for metrics.
 package struct StorageLoad: Sendable, Equatable {
     /// Connections to a database server.
     package struct Connections: Sendable, Equatable {
-        /// As many as there may be.
+        /// The maximum number of connections.
         package var max = 0
-        /// Connections that wait for a call.
+        /// Idle connections.
         package var idle = 0
-        /// Connections that work on one.
+        /// Connections that are executing a call.
         package var busy = 0
-        /// Connections on their way.
+        /// Connections being opened.
         package var opening = 0
-        /// Connections that came to be, since the storage was opened.
+        /// Connections established since the storage was opened.
         package var opened: UInt64 = 0
-        /// Attempts to connect that came to nothing.
+        /// Failed attempts to connect.
         package var failed: UInt64 = 0
-        /// Connections that were lost with or without a call on them; those closed for their age are none of these.
+        /// Lost connections, idle or busy; those closed because of their age don't count.
         package var lost: UInt64 = 0
 
         /// No connections.
@@ -23,11 +25,11 @@ package struct StorageLoad: Sendable, Equatable {
 
     /// The connections; nil for a database that is a file.
     package var connections: Connections?
-    /// Calls that wait for a connection, or changes that wait for a file's one writer.
+    /// Calls waiting for a connection, or changes waiting for a file's only writer.
     package var waitingCalls = 0
-    /// How long calls to a server took, their wait for a connection included; of a file, the writer's transactions.
+    /// Durations of calls to a server, including the wait for a connection; for a file, of the writer's transactions.
     package var durations = DurationHistogram()
 
-    /// Nothing to do.
+    /// No load.
     package init() {}
 }

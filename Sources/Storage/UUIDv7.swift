@@ -3,7 +3,7 @@ package struct UUIDv7: Hashable, Sendable, CustomStringConvertible {
     private let high: UInt64
     private let low: UInt64
 
-    /// Makes one for a moment with 74 random bits.
+    /// Creates an ID for a time, with 74 random bits.
     package init(at now: EpochMilliseconds, using generator: inout some RandomNumberGenerator) {
         let milliseconds = UInt64(truncatingIfNeeded: now) & 0xFFFF_FFFF_FFFF
         high = milliseconds << 16 | 0x7000 | generator.next() >> 52
@@ -12,8 +12,8 @@ package struct UUIDv7: Hashable, Sendable, CustomStringConvertible {
 
     /// Makes the one that follows another of the same source: within a millisecond it sorts behind it.
     ///
-    /// Rows with such ids go to the end of an index and not anywhere in it. Each is a random amount of up to 32 bits
-    /// behind the one before (RFC 9562, 6.2, method 2), so that no two sources go in step.
+    /// Rows with such IDs are added at the end of an index, not in the middle. Each ID is a random amount of up to 32
+    /// bits after the previous one (RFC 9562, 6.2, method 2), so that two sources don't produce the same sequence.
     package init(
         at now: EpochMilliseconds, after previous: UUIDv7?, using generator: inout some RandomNumberGenerator
     ) {
@@ -27,6 +27,31 @@ package struct UUIDv7: Hashable, Sendable, CustomStringConvertible {
         high = previous.high
         low = previous.low + 1 + fresh.low & 0xFFFF_FFFF
     }
+
+    /// Parses the canonical form; nil for anything else, such as capitals or another version.
+    package init?(_ text: String) {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 36, [8, 13, 18, 23].allSatisfy({ bytes[$0] == UInt8(ascii: "-") }) else {
+            return nil
+        }
+        var words: [UInt64] = [0, 0]
+        var digits = 0
+        for (index, byte) in bytes.enumerated() where ![8, 13, 18, 23].contains(index) {
+            let digit: UInt8
+            switch byte {
+            case 0x30...0x39: digit = byte - 0x30
+            case 0x61...0x66: digit = byte - 0x57
+            default: return nil
+            }
+            words[digits / 16] = words[digits / 16] << 4 | UInt64(digit)
+            digits += 1
+        }
+        (high, low) = (words[0], words[1])
+        guard high >> 12 & 0xF == 7, low >> 62 == 2 else { return nil }
+    }
+
+    /// The time that it was made for, in milliseconds since 1970.
+    package var milliseconds: EpochMilliseconds { EpochMilliseconds(high >> 16) }
 
     /// The canonical form: 36 characters, lower case, with hyphens.
     package var text: String {
@@ -46,4 +71,11 @@ package struct UUIDv7: Hashable, Sendable, CustomStringConvertible {
 
     /// The canonical form.
     package var description: String { text }
+}
+
+extension UUIDv7: Comparable {
+    /// Orders by time, then by the random bits, as their texts sort.
+    package static func < (left: UUIDv7, right: UUIDv7) -> Bool {
+        (left.high, left.low) < (right.high, right.low)
+    }
 }

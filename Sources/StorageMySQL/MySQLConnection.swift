@@ -3,7 +3,7 @@ package import Storage
 
 /// One connection to a MySQL or MariaDB server, and the only owner of its handle.
 @safe
-package final class MySQLConnection: SQLConnection {
+package final class MySQLConnection: ServerConnection {
     /// Where the database is.
     package typealias Location = MySQLLocation
 
@@ -100,8 +100,8 @@ package final class MySQLConnection: SQLConnection {
 
     /// As `SQLConnection` says, with a lock of this name that the server keeps for this database.
     ///
-    /// MySQL's DDL commits by itself, so what `body` did before it threw stays. The lock is the connection's: it goes with
-    /// it. On Galera it is one node's; the steps are statements that do no harm when two processes run them.
+    /// MySQL's DDL commits by itself, so what `body` did before it threw stays. The lock is the connection's: it goes
+    /// with it. On Galera it is one node's; the steps are statements that do no harm when two processes run them.
     package func withSchemaLock<Result>(
         _ body: () throws(SQLFailure) -> Result
     ) throws(SQLFailure) -> Result {
@@ -174,12 +174,40 @@ extension MySQLConnection {
         // A replica, or a node outside its cluster, which refuses even this question.
         guard try integer("SELECT @@global.read_only") == 0 else {
             throw SQLFailure(
-                .connectionLost, .unavailable(logDetail: "the host is read-only"), mayBeDone: false)
+                .connectionLost, .readOnly(logDetail: "the host is read-only"), mayBeDone: false)
         }
     }
 }
 
 extension MySQLConnection {
+    /// As `SQLConnection` says: with statements that can't succeed, because rights are looked at before what is wrong.
+    ///
+    /// Rights come from roles and patterns too, so that only the server itself can tell.
+    package func checkSchemaRights(tables: [String]) throws(SQLFailure) {
+        var trials = ["CREATE TABLE relay_trial (twice int, twice int)"]
+        for table in try texts(
+            """
+            SELECT table_name FROM information_schema.tables WHERE table_schema = database()
+            AND table_name IN (\(tables.map { "'\($0)'" }.joined(separator: ", ")))
+            """)
+        {
+            trials += [
+                "ALTER TABLE \(table) ADD COLUMN secret_hash int",
+                "CREATE INDEX relay_trial ON \(table) (none)",
+            ]
+        }
+        for trial in trials {
+            do throws(SQLFailure) {
+                try run(trial)
+            } catch {
+                switch error.error {
+                case .denied, .readOnly: throw error
+                default: guard isUsable else { throw error }
+                }
+            }
+        }
+    }
+
     /// On a Galera node, makes each statement wait until the node has applied what other nodes committed before it.
     ///
     /// Without this, a relay could miss a row that another relay, or its own earlier connection, committed on another

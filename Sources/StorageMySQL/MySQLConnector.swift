@@ -15,7 +15,7 @@ struct MySQLConnector {
         self.options = options
     }
 
-    /// The ways to prove a password that the client library may use: none that sends it as it is to whoever asks.
+    /// The authentication methods that the client library may use: none that sends the password in clear to any server.
     private static let authentication =
         "mysql_native_password,client_ed25519,caching_sha2_password,sha256_password"
 

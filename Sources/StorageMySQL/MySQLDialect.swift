@@ -4,15 +4,19 @@ extension MySQLConnection {
     /// MySQL's own words, as MariaDB, Vitess and TiDB understand them too.
     package static let dialect = SQLDialect(
         begin: "START TRANSACTION",
-        currentSchema: "database()",
-        clock: "SELECT CAST(unix_timestamp(now(3)) * 1000 AS SIGNED)",
+        countTables: SchemaDialect.countTables(in: "database()"),
         // Keys and ids are in columns that compare bytes.
         bytewise: { $0 },
         insertUnlessPresent: { "INSERT IGNORE \($0)" },
         replacing: { _, others in
             "ON DUPLICATE KEY UPDATE " + others.map { "\($0) = VALUES(\($0))" }.joined(separator: ", ")
         },
-        deleteFirst: { "DELETE FROM \($0.table) WHERE \($0.condition) ORDER BY \($0.order) LIMIT ?" },
+        deleteFirst: { "DELETE FROM \($0.table) WHERE \($0.condition) ORDER BY \($0.order) LIMIT ?" })
+
+    /// MySQL's own words for the schema.
+    package static let schema = SchemaDialect(
+        currentSchema: "database()",
+        clock: "SELECT CAST(unix_timestamp(now(3)) * 1000 AS SIGNED)",
         statements: { step, adopting in MySQLSchema.statements(of: step, adopting: adopting) },
         createVersionTable: """
             CREATE TABLE IF NOT EXISTS relay_schema (

@@ -19,6 +19,7 @@ enum MySQLError {
             SQLFailure(.connectionLost, .timeout(logDetail: "no answer in time while \(action)"))
         case .lost: SQLFailure(.connectionLost, .unavailable(logDetail: detail))
         case .ending: SQLFailure(.connectionLost, .unavailable(logDetail: detail), mayBeDone: false)
+        case .readOnlyServer: SQLFailure(.connectionLost, .readOnly(logDetail: detail), mayBeDone: false)
         case .passing: SQLFailure(.other, .unavailable(logDetail: detail))
         case .conflict: SQLFailure(.conflict, .unavailable(logDetail: detail))
         case .lockTimeout: SQLFailure(.conflict, .timeout(logDetail: detail))
@@ -26,6 +27,7 @@ enum MySQLError {
         case .duplicateKey: SQLFailure(.duplicateKey, .internalFault(logDetail: detail))
         case .alreadyExists: SQLFailure(.alreadyExists, .internalFault(logDetail: detail))
         case .refused: SQLFailure(.other, .refused(logDetail: detail))
+        case .denied: SQLFailure(.other, .denied(logDetail: detail))
         case .full: SQLFailure(.other, .full(logDetail: detail))
         case .readOnly: SQLFailure(.other, .readOnly(logDetail: detail))
         case .corrupt: SQLFailure(.other, .corrupt(logDetail: detail))
@@ -35,15 +37,20 @@ enum MySQLError {
 
     /// What a code means.
     private enum Kind {
-        case lost, ending, passing, conflict, lockTimeout, timeout, duplicateKey, alreadyExists, refused,
+        case lost, ending, readOnlyServer, passing, conflict, lockTimeout, timeout, duplicateKey,
+            alreadyExists, refused, denied,
             full,
             readOnly
         case corrupt, fault, value
     }
 
     private static func kind(_ code: Int32, _ message: String) -> Kind {
+        // One code for a server that became a replica, of whose hosts another is to be asked, and for other options.
+        if code == ER_OPTION_PREVENTS_STATEMENT {
+            return message.contains("read-only") || message.contains("read_only") ? .readOnlyServer : .ending
+        }
         if let kind = kinds[code] { return kind }
-        // One code for a certificate that nobody trusts and for a handshake that the network ended.
+        // The same code means an untrusted certificate and a handshake that the network interrupted.
         if code == CR_SSL_CONNECTION_ERROR, ["certificate", "required"].contains(where: message.contains) {
             return .refused
         }
@@ -67,12 +74,11 @@ enum MySQLError {
                 ER_SERVER_SHUTDOWN, ER_NORMAL_SHUTDOWN, ER_CON_COUNT_ERROR, ER_TOO_MANY_USER_CONNECTIONS,
                 ER_USER_LIMIT_REACHED, ER_HOST_IS_BLOCKED, ER_UNKNOWN_COM_ERROR, ER_OUT_OF_RESOURCES,
                 ER_CANT_CREATE_THREAD,
-                // A server that became a replica: another of the hosts is to be asked.
-                ER_OPTION_PREVENTS_STATEMENT, ER_READ_ONLY_MODE,
                 // A statement of this connection that the server has forgotten, or whose columns changed.
                 ER_UNKNOWN_STMT_HANDLER, ER_NEED_REPREPARE, CR_NEW_STMT_METADATA, CR_STMT_CLOSED,
             ]
         ),
+        (.readOnlyServer, [ER_READ_ONLY_MODE]),
         // 4031: MySQL's, for a connection that was idle too long. An error of COMMIT itself (Galera's) says no more.
         (
             .lost,
@@ -93,11 +99,17 @@ enum MySQLError {
         (
             .refused,
             [
-                ER_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR, ER_DBACCESS_DENIED_ERROR,
-                ER_BAD_DB_ERROR, ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR,
-                ER_SPECIFIC_ACCESS_DENIED_ERROR, ER_HOST_NOT_PRIVILEGED, ER_NOT_SUPPORTED_AUTH_MODE,
+                ER_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR, ER_BAD_DB_ERROR,
+                ER_HOST_NOT_PRIVILEGED, ER_NOT_SUPPORTED_AUTH_MODE,
                 ER_MUST_CHANGE_PASSWORD, ER_MUST_CHANGE_PASSWORD_LOGIN, ER_ACCOUNT_HAS_BEEN_LOCKED,
                 CR_AUTH_PLUGIN_CANNOT_LOAD, CR_AUTH_PLUGIN_ERR, CR_SECURE_AUTH, CR_PLUGIN_NOT_ALLOWED,
+            ]
+        ),
+        (
+            .denied,
+            [
+                ER_DBACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR,
+                ER_SPECIFIC_ACCESS_DENIED_ERROR,
             ]
         ),
         (.full, [ER_DISK_FULL, ER_RECORD_FILE_FULL, ER_ERROR_ON_WRITE]),

@@ -1,6 +1,7 @@
+internal import Spelling
 package import Storage
 
-/// Where a MySQL or MariaDB database is: what a `mysql://` URL says.
+/// The location of a MySQL or MariaDB database, parsed from a `mysql://` URL.
 ///
 /// `mysql://user:password@host1:3306,host2:3306/database?ssl-mode=verify-identity&ssl-ca=ca.pem`
 package struct MySQLLocation: Equatable, Sendable {
@@ -76,7 +77,7 @@ package struct MySQLLocation: Equatable, Sendable {
 
     private static func afterScheme(_ url: String) throws(DatabaseURLError) -> Substring {
         for scheme in ["mysql://", "mariadb://"] where url.lowercased().hasPrefix(scheme) {
-            // A '#' in a password that nobody escaped would cut the URL short.
+            // An unescaped '#' in a password would truncate the URL.
             guard !url.contains("#") else {
                 throw DatabaseURLError("A MySQL URL has no fragment; # is written %23.")
             }
@@ -97,7 +98,7 @@ package struct MySQLLocation: Equatable, Sendable {
     private static func account(
         _ authority: Substring
     ) throws(DatabaseURLError) -> (String, Secret?, Substring) {
-        // The last one: a password may have an @ that nobody escaped.
+        // The last one, because a password may contain an unescaped @.
         guard let at = authority.lastIndex(of: "@") else {
             throw DatabaseURLError("The MySQL URL names no user: \(form).")
         }

@@ -16,6 +16,9 @@ enum MySQLSchema {
         case .eventReceipts: [eventReceipt]
         case .pendingPushes: pendingPushes
         case .deviceDetails: deviceDetails
+        case .blockedSecrets: [blockedSecret]
+        case .installations: [installations]
+        case .history: [historyItem]
         }
     }
 
@@ -136,4 +139,37 @@ enum MySQLSchema {
         """,
         "ALTER TABLE delivery_log ADD COLUMN device_id \(ascii("char(36)")) NULL",
     ]
+
+    private static let blockedSecret = """
+        CREATE TABLE IF NOT EXISTS blocked_secret (
+            secret_hash \(ascii("char(64)")) NOT NULL PRIMARY KEY,
+            created_at bigint NOT NULL,
+            note varchar(255) NULL)
+        """ + options
+
+    /// Without an index: a secret has few devices, which stand side by side.
+    private static let installations = """
+        ALTER TABLE device_registration
+            ADD COLUMN sealed_versions \(ascii("varchar(64)")) NULL,
+            ADD COLUMN installation_id varbinary(64) NULL
+        """
+
+    private static let historyItem = """
+        CREATE TABLE IF NOT EXISTS history_item (
+            id \(ascii("char(36)")) NOT NULL,
+            secret_hash \(ascii("char(64)")) NOT NULL,
+            event_id varbinary(128) NULL,
+            event_type varchar(32) NOT NULL,
+            session_id varchar(255) NOT NULL,
+            server_id varchar(255) NULL,
+            created_at bigint NOT NULL,
+            read_at bigint NULL,
+            title text NULL,
+            body text NULL,
+            sealed text NULL,
+            PRIMARY KEY (secret_hash, created_at, id),
+            INDEX history_item_created_at_idx (created_at),
+            INDEX history_item_event_idx (secret_hash, event_id),
+            INDEX history_item_read_at_idx (secret_hash, read_at))
+        """ + options
 }

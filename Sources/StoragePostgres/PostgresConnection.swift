@@ -4,12 +4,14 @@ package import Storage
 
 /// One libpq connection and its only owner: opened by `open`, closed by `deinit`, used on one thread at a time.
 ///
-/// Statements are sent and their results awaited with `poll`, so that a server which says nothing holds a call no longer
-/// than its deadline; libpq's own waits know none.
+/// Statements are sent and their results awaited with `poll`, so that a server which says nothing holds a call no
+/// longer than its deadline; libpq's own waits know none.
 @safe
-package final class PostgresConnection: SQLConnection {
+package final class PostgresConnection: ServerConnection {
     /// What differs in Postgres' SQL.
     package static var dialect: SQLDialect { PostgresSchema.dialect }
+    /// What differs in Postgres' schema.
+    package static var schema: SchemaDialect { PostgresSchema.schema }
 
     /// When the statements that are run now must have ended.
     package var deadline = ContinuousClock.now
@@ -38,8 +40,8 @@ package final class PostgresConnection: SQLConnection {
 
     /// As `SQLConnection` says.
     ///
-    /// Blocks, for each host and address at most `connect_timeout` of the URL or the options' `connectTimeout` (at least
-    /// 2 s, libpq's least), and while the system's resolver looks a name up.
+    /// Blocks, for each host and address at most `connect_timeout` of the URL or the options' `connectTimeout` (at
+    /// least 2 s, libpq's least), and while the system's resolver looks a name up.
     package static func open(
         _ location: PostgresLocation, options: ServerOptions
     ) throws(SQLFailure) -> PostgresConnection {
@@ -90,7 +92,7 @@ package final class PostgresConnection: SQLConnection {
             let detail = "its encoding is \(encoding ?? ""), and only UTF8 holds every text"
             throw SQLFailure(.other, .refused(logDetail: detail))
         }
-        // A pooler would give the setting to whoever gets the connection next.
+        // A pooler would pass the setting on to the connection's next client.
         guard prepares else { return }
         deadline = .now + options.callTimeout
         // A little less than a call has, so that the server says it and the connection lives.
@@ -121,6 +123,28 @@ extension PostgresConnection {
     ) throws(SQLFailure) {
         let result = try perform(sql, parameters)
         for index in 0..<result.rowCount { try row(try result.row(index)) }
+    }
+
+    /// As `SQLConnection` says, from the catalog: asking locks nothing.
+    ///
+    /// Since version 15 a new database lets only its owner create tables in the schema `public`.
+    package func checkSchemaRights(tables: [String]) throws(SQLFailure) {
+        let lacking = try texts(
+            """
+            SELECT 'user ' || current_user || ' may not create tables: GRANT CREATE ON SCHEMA '
+                || coalesce(current_schema(), 'public') || ' TO ' || current_user
+            WHERE NOT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)
+            """)
+        let foreign = try texts(
+            """
+            SELECT 'user ' || current_user || ' may not change the table ' || tablename || ': ALTER TABLE '
+                || tablename || ' OWNER TO ' || current_user
+            FROM pg_tables WHERE schemaname = current_schema()
+            AND tablename IN (\(tables.map { "'\($0)'" }.joined(separator: ", ")))
+            AND NOT pg_has_role(tableowner, 'USAGE')
+            """)
+        guard let detail = (lacking + foreign).first else { return }
+        throw SQLFailure(.other, .denied(logDetail: detail))
     }
 
     /// As `SQLConnection` says.

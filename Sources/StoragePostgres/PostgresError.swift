@@ -1,7 +1,7 @@
 internal import CPostgres
 internal import Storage
 
-/// Maps SQLSTATEs and what libpq says to failures, in this one place (PostgreSQL's manual, appendix A).
+/// The only place that maps SQLSTATEs and libpq's messages to failures (PostgreSQL's manual, appendix A).
 enum PostgresError {
     /// The failure of a statement whose result says so; details are left out, because they repeat the rows' values.
     static func from(result: OpaquePointer?, doing action: String) -> SQLFailure {
@@ -28,14 +28,15 @@ enum PostgresError {
         case "42P07", "42701", "42710": SQLFailure(.alreadyExists, .internalFault(logDetail: detail))
         case "57014", "55P03": SQLFailure(.other, .timeout(logDetail: detail))
         // Was the primary until a moment ago: another host may be it now.
-        case "25006": SQLFailure(.connectionLost, .unavailable(logDetail: detail), mayBeDone: false)
+        case "25006": SQLFailure(.connectionLost, .readOnly(logDetail: detail), mayBeDone: false)
         // Idle for too long, by a setting of the server's.
         case "25P03", "25P04", "57P05": SQLFailure(.connectionLost, .unavailable(logDetail: detail))
         // A plan of before a migration; a new connection makes new ones.
         case "0A000" where detail.contains("cached plan"):
             SQLFailure(.connectionLost, .unavailable(logDetail: detail), mayBeDone: false)
         case "53100": SQLFailure(.other, .full(logDetail: detail))
-        case "28000", "28P01", "3D000", "42501": SQLFailure(.other, .refused(logDetail: detail))
+        case "42501": SQLFailure(.other, .denied(logDetail: detail))
+        case "28000", "28P01", "3D000": SQLFailure(.other, .refused(logDetail: detail))
         case "26000", "42P05":
             SQLFailure(
                 .connectionLost,
@@ -62,27 +63,35 @@ enum PostgresError {
 
     /// The failure of connecting, which libpq tells in words only: a sentence for each address that it tried.
     ///
-    /// They decide no more than whether waiting may help; words that aren't known count as if it may. A host that refused
-    /// at one of its addresses has refused, whatever its others said (`localhost` has two).
+    /// They decide no more than whether waiting may help; words that aren't known count as if it may. A host that
+    /// refused at one of its addresses has refused, whatever its others said (`localhost` has two).
     static func connecting(_ words: String) -> SQLFailure {
         let detail = words.split(whereSeparator: \.isNewline).joined(separator: "; ")
         var refused: Set<Substring> = []
         var others: Set<Substring> = []
+        var readOnly: Set<Substring> = []
         for attempt in words.split(separator: "connection to server at ") {
             let host = attempt.split(separator: "\"", maxSplits: 1).first ?? ""
             let isLasting =
                 lasting.contains(where: attempt.contains) && !passing.contains(where: attempt.contains)
             if isLasting { refused.insert(host) } else { others.insert(host) }
+            if readOnlyWords.contains(where: attempt.contains) { readOnly.insert(host) }
         }
         if !refused.isEmpty, others.isSubset(of: refused) {
             return SQLFailure(.other, .refused(logDetail: detail))
         }
-        let error =
-            detail.contains("timeout expired")
-            ? StorageError.timeout(logDetail: detail) : .unavailable(logDetail: detail)
+        let error: StorageError =
+            if detail.contains("timeout expired") {
+                .timeout(logDetail: detail)
+            } else if !readOnly.isEmpty, others.isSubset(of: readOnly) {
+                .readOnly(logDetail: detail)
+            } else {
+                .unavailable(logDetail: detail)
+            }
         return SQLFailure(.connectionLost, error, mayBeDone: false)
     }
 
+    private static let readOnlyWords = ["session is read-only", "server is in hot standby mode"]
     private static let passing = [
         "Connection refused", "timeout expired", "could not translate host name", "starting up",
         "shutting down", "in recovery", "read-only", "No such file or directory", "too many clients",

@@ -1,4 +1,5 @@
 internal import CPostgres
+internal import Spelling
 package import Storage
 
 /// Where a Postgres database is: a libpq URI, checked, with the relay's own keys taken out of it.

@@ -2,23 +2,17 @@ internal import Storage
 
 /// The schema and the dialect of PostgreSQL.
 ///
-/// Texts are equal when their bytes are, under every collation that a database has by default; where their order counts,
-/// the statement says `COLLATE "C"`. As a column's property CockroachDB refuses it.
+/// Texts are equal when their bytes are, under every collation that a database has by default; where their order
+/// counts, the statement says `COLLATE "C"`. As a column's property CockroachDB refuses it.
 enum PostgresSchema {
     static let dialect = SQLDialect(
         begin: "BEGIN ISOLATION LEVEL READ COMMITTED",
+        countTables: SchemaDialect.countTables(in: "current_schema()"),
+        bytewise: { "\($0) COLLATE \"C\"" })
+
+    static let schema = SchemaDialect(
         currentSchema: "current_schema()",
         clock: "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)",
-        bytewise: { "\($0) COLLATE \"C\"" },
-        insertUnlessPresent: { "INSERT \($0) ON CONFLICT DO NOTHING" },
-        deleteFirst: { deletion in
-            let key = deletion.key.joined(separator: ", ")
-            return """
-                DELETE FROM \(deletion.table) WHERE (\(key)) IN
-                    (SELECT \(key) FROM \(deletion.table) WHERE \(deletion.condition)
-                     ORDER BY \(deletion.order) LIMIT ?)
-                """
-        },
         statements: { step, adopting in statements(of: step, adopting: adopting) },
         createVersionTable: """
             CREATE TABLE IF NOT EXISTS relay_schema (
@@ -33,6 +27,9 @@ enum PostgresSchema {
         case .eventReceipts: eventReceipts
         case .pendingPushes: pendingPushes
         case .deviceDetails: deviceDetails
+        case .blockedSecrets: [blockedSecret]
+        case .installations: [installations]
+        case .history: history
         }
     }
 }
@@ -155,5 +152,42 @@ extension PostgresSchema {
             ADD COLUMN IF NOT EXISTS preferences text
         """,
         "ALTER TABLE delivery_log ADD COLUMN IF NOT EXISTS device_id varchar(36)",
+    ]
+
+    private static let blockedSecret = """
+        CREATE TABLE IF NOT EXISTS blocked_secret (
+            secret_hash varchar(64) NOT NULL PRIMARY KEY,
+            created_at bigint NOT NULL,
+            note varchar(255)
+        )
+        """
+
+    /// Without an index: a secret has few devices, which its key finds.
+    private static let installations = """
+        ALTER TABLE device_registration
+            ADD COLUMN IF NOT EXISTS sealed_versions varchar(64),
+            ADD COLUMN IF NOT EXISTS installation_id varchar(64)
+        """
+
+    private static let history = [
+        """
+        CREATE TABLE IF NOT EXISTS history_item (
+            id varchar(36) NOT NULL,
+            secret_hash varchar(64) NOT NULL,
+            event_id varchar(128),
+            event_type varchar(32) NOT NULL,
+            session_id varchar(255) NOT NULL,
+            server_id varchar(255),
+            created_at bigint NOT NULL,
+            read_at bigint,
+            title text,
+            body text,
+            sealed text,
+            PRIMARY KEY (secret_hash, created_at, id)
+        )
+        """,
+        "CREATE INDEX IF NOT EXISTS history_item_created_at_idx ON history_item (created_at)",
+        "CREATE INDEX IF NOT EXISTS history_item_event_idx ON history_item (secret_hash, event_id)",
+        "CREATE INDEX IF NOT EXISTS history_item_read_at_idx ON history_item (secret_hash, read_at)",
     ]
 }

@@ -1,12 +1,12 @@
 internal import Storage
 
-/// The devices of the secrets that were asked for last.
+/// A cache of the devices of recently used secrets.
 ///
-/// It is right because this process is the file's one writer: every change of a device passes by here, and is answered
-/// only after what it touches has been forgotten. Whoever changes the file by other means (the `sqlite3` program) is
-/// seen after `lifetime`. A pure value; times are milliseconds of a clock that never goes back.
+/// It is consistent because this process is the file's only writer: every change to a device passes through here, and
+/// is answered only after the affected entries have been dropped. Changes by other programs (such as `sqlite3`) are
+/// seen after `lifetime`. A pure value; times are milliseconds of a monotonic clock.
 struct DeviceCache: Sendable {
-    /// When a look-up began, as seen from the changes: what it finds is kept only if there was none since.
+    /// A look-up's start relative to changes: its result is cached only if nothing has changed since.
     struct Epoch: Equatable, Sendable {
         fileprivate let changes: UInt64
     }
@@ -28,7 +28,7 @@ struct DeviceCache: Sendable {
     private var weight = 0
     private var changes: UInt64 = 0
 
-    /// A cache of about `capacity` devices, each believed for `lifetime` milliseconds.
+    /// Creates a cache of about `capacity` devices, each valid for `lifetime` milliseconds.
     init(capacity: Int, lifetime: Int64) {
         self.capacity = capacity
         self.lifetime = lifetime
@@ -37,7 +37,7 @@ struct DeviceCache: Sendable {
     /// The beginning of a look-up that may be kept.
     var epoch: Epoch { Epoch(changes: changes) }
 
-    /// What is known of a secret's devices; nil when they must be looked up.
+    /// A secret's cached devices; nil if they must be looked up.
     mutating func devices(of key: SecretKey, at now: Int64) -> [Device]? {
         if let entry = young[key.primary] {
             return entry.legacy == key.legacy && now < entry.until ? entry.devices : nil
@@ -53,12 +53,12 @@ struct DeviceCache: Sendable {
         insert(Entry(devices: devices, legacy: key.legacy, until: now + lifetime), key)
     }
 
-    /// Forgets a secret's devices, after a change of them and before it is answered.
+    /// Drops a secret's devices after they changed, before the change is answered.
     mutating func forget(_ key: SecretKey) {
         for hash in key.hashes { forget(hash) }
     }
 
-    /// Forgets the devices of which one row is kept under this hash.
+    /// Drops the entries that have a row under this hash.
     mutating func forget(_ hash: SecretHash) {
         changes &+= 1
         for hash in [hash, primaries.removeValue(forKey: hash)].compactMap(\.self) {
@@ -67,7 +67,7 @@ struct DeviceCache: Sendable {
         }
     }
 
-    /// Forgets everything and keeps nothing from now on.
+    /// Drops everything and caches nothing from now on.
     mutating func end() {
         self = DeviceCache(capacity: 0, lifetime: 0)
         changes = .max

@@ -1,22 +1,14 @@
 internal import Storage
 
-/// Looks devices up; for a reading connection.
+/// Looks up a secret's devices with prepared statements, reading columns in place; for a
+/// reading connection.
 struct DeviceReads {
     private let byHash: SQLiteStatement
     private let byAnyHash: SQLiteStatement
 
-    static let columns =
-        "id, device_token, bundle_id, apns_env, created_at, updated_at, \(details)"
-    private static let details = "device_name, device_model, os_version, app_version, preferences"
-
     init(_ connection: SQLiteConnection) throws(StorageError) {
-        byHash = try connection.prepare(
-            "SELECT \(Self.columns) FROM device_registration WHERE secret_hash = ?")
-        byAnyHash = try connection.prepare(
-            """
-            SELECT \(Self.columns), secret_hash FROM device_registration
-            WHERE secret_hash IN (\(SQLiteStatement.anyHash))
-            """)
+        byHash = try connection.prepare(Device.selectByHash)
+        byAnyHash = try connection.prepare(Device.selectByAnyHash)
     }
 
     func devices(of key: SecretKey) throws(StorageError) -> [Device] {
@@ -30,7 +22,7 @@ struct DeviceReads {
         try byAnyHash.query {
             $0.anyHash(of: key)
         } row: { row throws(StorageError) in
-            devices.append(try Self.device(row, try row.secretHash(11)))
+            devices.append(try Self.device(row, try row.secretHash(1)))
         }
         return Self.ordered(key.once(devices))
     }
@@ -41,97 +33,52 @@ struct DeviceReads {
         return devices.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
     }
 
-    static func device(
+    private static func device(
         _ row: borrowing SQLiteRow, _ hash: SecretHash
     ) throws(StorageError) -> Device {
         Device(
-            id: try row.text(0), secretHash: hash, token: row.repairedText(1), bundleID: row.repairedText(2),
-            environment: DeviceEnvironment(column: row.repairedText(3)), createdAt: try row.integer(4),
-            updatedAt: try row.integer(5),
+            id: try row.text(0), secretHash: hash, token: row.repairedText(2), bundleID: row.repairedText(3),
+            environment: DeviceEnvironment(column: row.repairedText(4)), createdAt: try row.integer(5),
+            updatedAt: try row.integer(6),
             details: DeviceDetails(
-                deviceName: try row.optionalText(6), deviceModel: try row.optionalText(7),
-                osVersion: try row.optionalText(8), appVersion: try row.optionalText(9),
-                preferences: try row.optionalText(10)))
+                deviceName: try row.optionalText(7), deviceModel: try row.optionalText(8),
+                osVersion: try row.optionalText(9), appVersion: try row.optionalText(10),
+                preferences: try row.optionalText(11), sealedVersions: try row.optionalText(12),
+                installationID: try row.optionalText(13)))
     }
 }
 
-/// Changes devices; for the writing connection, within a transaction.
+/// Registers a device with prepared statements, on the writing connection within a transaction.
 struct DeviceWrites {
-    private let adoptLegacy: SQLiteStatement
-    private let dropLegacy: SQLiteStatement
     private let update: SQLiteStatement
     private let count: SQLiteStatement
     private let insert: SQLiteStatement
-    private let deleteToken: SQLiteStatement
-    private let updateEnvironment: SQLiteStatement
-    private let deleteStale: SQLiteStatement
-    private let movePending: SQLiteStatement
-    private let logPending: SQLiteStatement
-    private let dropPending: SQLiteStatement
 
     init(_ connection: SQLiteConnection) throws(StorageError) {
-        adoptLegacy = try connection.prepare(
-            "UPDATE OR IGNORE device_registration SET secret_hash = ? WHERE secret_hash = ?")
-        dropLegacy = try connection.prepare("DELETE FROM device_registration WHERE secret_hash = ?")
-        update = try connection.prepare(
-            """
-            UPDATE device_registration SET bundle_id = ?, apns_env = ?, updated_at = max(updated_at + 1, ?),
-                device_name = coalesce(?, device_name), device_model = coalesce(?, device_model),
-                os_version = coalesce(?, os_version), app_version = coalesce(?, app_version),
-                preferences = coalesce(?, preferences)
-            WHERE secret_hash = ? AND device_token = ?
-            """)
-        count = try connection.prepare("SELECT count(*) FROM device_registration WHERE secret_hash = ?")
-        insert = try connection.prepare(
-            """
-            INSERT INTO device_registration
-                (id, secret_hash, device_token, bundle_id, apns_env, created_at, updated_at,
-                 device_name, device_model, os_version, app_version, preferences)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """)
-        deleteToken = try connection.prepare(
-            """
-            DELETE FROM device_registration
-            WHERE secret_hash IN (\(SQLiteStatement.anyHash)) AND device_token = ?
-            RETURNING secret_hash, id
-            """)
-        updateEnvironment = try connection.prepare(
-            "UPDATE device_registration SET apns_env = ? WHERE secret_hash = ? AND id = ? AND updated_at <= ?"
-        )
-        deleteStale = try connection.prepare(
-            "DELETE FROM device_registration WHERE secret_hash = ? AND id = ? AND updated_at <= ?")
-        movePending = try connection.prepare("UPDATE pending_push SET secret_hash = ? WHERE secret_hash = ?")
-        // What somebody holds is left for them to end: it may be on its way.
-        let waiting = "FROM pending_push WHERE secret_hash = ? AND device_id = ? AND lease_owner IS NULL"
-        logPending = try connection.prepare(
-            """
-            INSERT OR IGNORE INTO delivery_log
-                (created_at, id, secret_hash, event_type, session_id, status, error, device_id)
-            SELECT ?, id, secret_hash, event_type, session_id, '\(DeliveryStatus.failed.rawValue)',
-                '\(Delivery.deviceRemoved)', device_id \(waiting)
-            """)
-        dropPending = try connection.prepare("DELETE \(waiting)")
+        update = try connection.prepare(SQLiteConnection.dialect.updateDevice)
+        count = try connection.prepare(Device.countByHash)
+        insert = try connection.prepare(Device.insert)
     }
 
+    /// As `SQLSession.register`, for a secret without legacy hashes.
     func register(
-        _ registration: Registration, _ key: SecretKey, limit: Int
+        _ registration: Registration, _ hash: SecretHash, limit: Int
     ) throws(StorageError) -> RegistrationResult {
-        try rehash(key)
         let updated = try update.execute {
             $0.text(registration.bundleID)
             $0.text(registration.environment.rawValue)
             $0.integer(registration.at)
             $0.details(registration.details)
-            $0.hash(key.primary)
+            $0.hash(hash)
             $0.text(registration.token)
         }
         guard updated == 0 else { return .updated }
         var devices: Int64 = 0
-        try count.query({ $0.hash(key.primary) }) { row throws(StorageError) in devices = try row.integer(0) }
+        try count.query({ $0.hash(hash) }) { row throws(StorageError) in devices = try row.integer(0) }
         guard devices < limit else { return .limitReached }
         try insert.execute {
             $0.text(registration.newID.text)
-            $0.hash(key.primary)
+            $0.hash(hash)
             $0.text(registration.token)
             $0.text(registration.bundleID)
             $0.text(registration.environment.rawValue)
@@ -140,74 +87,6 @@ struct DeviceWrites {
             $0.details(registration.details)
         }
         return .created
-    }
-
-    func unregister(
-        _ token: String, _ key: SecretKey, at now: EpochMilliseconds
-    ) throws(StorageError) -> Bool {
-        var deleted: [(hash: SecretHash, id: String)] = []
-        try deleteToken.query {
-            $0.anyHash(of: key)
-            $0.text(token)
-        } row: { row throws(StorageError) in
-            deleted.append((try row.secretHash(0), try row.text(1)))
-        }
-        for device in deleted { try endPushes(for: device.id, device.hash, at: now) }
-        return !deleted.isEmpty
-    }
-
-    private func endPushes(
-        for device: String, _ hash: SecretHash, at now: EpochMilliseconds
-    ) throws(StorageError) {
-        try logPending.execute {
-            $0.integer(now)
-            $0.hash(hash)
-            $0.text(device)
-        }
-        try dropPending.execute {
-            $0.hash(hash)
-            $0.text(device)
-        }
-    }
-
-    func setEnvironment(_ environment: DeviceEnvironment, _ device: Device) throws(StorageError) -> Bool {
-        try updateEnvironment.execute {
-            $0.text(environment.rawValue)
-            $0.hash(device.secretHash)
-            $0.text(device.id)
-            $0.integer(device.updatedAt)
-        } > 0
-    }
-
-    func remove(
-        _ device: Device, notUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds
-    ) throws(StorageError) -> Bool {
-        let removed = try deleteStale.execute {
-            $0.hash(device.secretHash)
-            $0.text(device.id)
-            $0.integer(time)
-        }
-        guard removed > 0 else { return false }
-        try endPushes(for: device.id, device.secretHash, at: now)
-        return true
-    }
-
-    /// Moves all rows of a secret to its primary hash; where a token has several, the one that counts most stays.
-    @discardableResult
-    func rehash(_ key: SecretKey) throws(StorageError) -> Bool {
-        var moved = 0
-        for legacy in key.legacy {
-            moved += try adoptLegacy.execute {
-                $0.hash(key.primary)
-                $0.hash(legacy)
-            }
-            moved += try dropLegacy.execute { $0.hash(legacy) }
-            moved += try movePending.execute {
-                $0.hash(key.primary)
-                $0.hash(legacy)
-            }
-        }
-        return moved > 0
     }
 }
 
@@ -218,5 +97,7 @@ extension SQLiteBinder {
         text(value.osVersion)
         text(value.appVersion)
         text(value.preferences)
+        text(value.sealedVersions)
+        text(value.installationID)
     }
 }

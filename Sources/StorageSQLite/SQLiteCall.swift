@@ -1,70 +1,70 @@
 internal import Storage
 
-/// A call that waits in an inbox for its thread: run there, again if its transaction was lost, then answered once.
-protocol SQLiteCall<Session>: AnyObject, Sendable {
-    associatedtype Session
-
-    /// Does the work, keeps its outcome and returns the error, if it failed.
-    func run(_ session: Session) -> StorageError?
-    /// Answers the caller with the outcome.
-    func finish()
-    /// Answers the caller with an error, whatever the outcome was.
-    func fail(_ error: StorageError)
-}
-
-/// The one kind of call: a closure over a thread's session, and the continuation of whoever waits for it.
+/// A call that waits in an inbox for its thread.
 ///
-/// It is handed from the caller to the thread and never used by both at once.
-final class PendingCall<Session, Output: Sendable>: SQLiteCall, @unchecked Sendable {  // why: handed over
-    typealias Outcome = Result<Output, StorageError>
+/// It runs there, again if its transaction was lost, and is answered once. It is handed from the caller to the thread
+/// and never used by both at once.
+final class SQLiteCall<Session>: @unchecked Sendable {  // why: handed over
+    private let body: (Session) throws(StorageError) -> Void
+    private let continuation: CheckedContinuation<StorageError?, Never>
+    private var error: StorageError? = .internalFault(logDetail: "a call was not run")
 
-    private let body: (Session) throws(StorageError) -> Output
-    private let continuation: CheckedContinuation<Outcome, Never>
-    private var outcome: Outcome?
-
-    init(
-        _ continuation: CheckedContinuation<Outcome, Never>,
-        _ body: @escaping (Session) throws(StorageError) -> Output
+    fileprivate init(
+        _ continuation: CheckedContinuation<StorageError?, Never>,
+        _ body: @escaping (Session) throws(StorageError) -> Void
     ) {
         self.body = body
         self.continuation = continuation
     }
 
+    /// Does the work and returns the error, if it failed.
     func run(_ session: Session) -> StorageError? {
         do throws(StorageError) {
-            outcome = .success(try body(session))
-            return nil
+            try body(session)
+            error = nil
         } catch {
-            outcome = .failure(error)
-            return error
+            self.error = error
         }
+        return error
     }
 
+    /// Answers the caller with the outcome.
     func finish() {
-        continuation.resume(
-            returning: outcome ?? .failure(.internalFault(logDetail: "a call was not run")))
+        continuation.resume(returning: error)
     }
 
+    /// Answers the caller with an error, whatever the outcome was.
     func fail(_ error: StorageError) {
-        continuation.resume(returning: .failure(error))
+        continuation.resume(returning: error)
+    }
+}
+
+/// Holds a call's result, so that all calls have the same type.
+final class CallOutput<Value: Sendable>: @unchecked Sendable {  // why: read only when the call was answered
+    var value: Value?
+
+    /// The call's result, after it was answered without an error.
+    func get() throws(StorageError) -> Value {
+        guard let value else { throw .internalFault(logDetail: "a call came to nothing") }
+        return value
     }
 }
 
 extension Inbox {
-    /// Leaves a call for the thread, waking it with `wake` if it sleeps, and waits for the outcome.
+    /// Queues a call for the thread, wakes the thread with `wake` if it sleeps, and waits for the call's end.
     ///
-    /// It isn't an actor's method, because that would come back to the caller by way of the actor's thread.
-    func perform<Session, Output: Sendable>(
-        _ body: @escaping @Sendable (Session) throws(StorageError) -> Output, wake: () -> Void
-    ) async throws(StorageError) -> Output where Element == any SQLiteCall<Session> {
-        let outcome = await withCheckedContinuation { continuation in
-            let call = PendingCall<Session, Output>(continuation, body)
+    /// Not an actor's method, because that would return to the caller through the actor's thread.
+    func perform<Session>(
+        _ body: @escaping @Sendable (Session) throws(StorageError) -> Void, wake: () -> Void
+    ) async throws(StorageError) where Element == SQLiteCall<Session> {
+        let error = await withCheckedContinuation { continuation in
+            let call = SQLiteCall<Session>(continuation, body)
             do throws(StorageError) {
                 if try put(call) { wake() }
             } catch {
                 call.fail(error)
             }
         }
-        return try outcome.get()
+        if let error { throw error }
     }
 }

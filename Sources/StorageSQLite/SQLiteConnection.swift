@@ -1,12 +1,20 @@
 internal import CSQLite
-internal import Storage
+package import Storage
 
 /// One SQLite handle and its only owner: opened by `init`, closed by `deinit`, used on one thread.
 @safe
-final class SQLiteConnection {
-    /// For the statements of this connection, which keep it alive.
+package final class SQLiteConnection {
+    /// For the statements of this connection, which must not be used after it.
     let handle: OpaquePointer
     private let walPages: UnsafeMutablePointer<Int32>
+    /// The lock that makes this process the file's writer while the connection exists.
+    var lock: WriterLock?
+    /// Whether invalid UTF-8 is replaced by U+FFFD when reading; for a copy, whose target accepts only
+    /// valid UTF-8.
+    var repairsTexts = false
+    private var statements: [StatementText: SQLiteStatement] = [:]
+    /// As `SQLConnection` says: the statements wait for locks alone, which have a time of their own.
+    package var deadline = ContinuousClock.now
 
     enum Mode {
         case readWrite
@@ -42,6 +50,7 @@ final class SQLiteConnection {
     }
 
     deinit {
+        statements = [:]
         unsafe sqlite3_close_v2(handle)
         unsafe walPages.deallocate()
     }
@@ -52,7 +61,7 @@ final class SQLiteConnection {
     }
 
     /// Whether a transaction is open: some errors end it by themselves.
-    var isInTransaction: Bool {
+    package var isInTransaction: Bool {
         unsafe sqlite3_get_autocommit(handle) == 0
     }
 
@@ -63,8 +72,9 @@ final class SQLiteConnection {
 
     /// Prepares a statement that will be used many times.
     ///
-    /// - Parameter textBytes: how much its texts take; those beyond are bound more slowly.
-    func prepare(_ sql: String, textBytes: Int = 256) throws(StorageError) -> SQLiteStatement {
+    /// - Parameter textBytes: How much its texts take, unless it is about a hash's for each parameter; those beyond are
+    ///   bound more slowly.
+    func prepare(_ sql: String, textBytes: Int? = nil) throws(StorageError) -> SQLiteStatement {
         try SQLiteStatement(sql, on: self, textBytes: textBytes)
     }
 
@@ -87,6 +97,17 @@ final class SQLiteConnection {
         return values
     }
 
+    /// Runs the statements that all engines share, in the transaction that is open or as one each.
+    func withSession<Output>(
+        _ body: (SQLSession) throws(SQLFailure) -> Output
+    ) throws(StorageError) -> Output {
+        do throws(SQLFailure) {
+            return try body(SQLSession(inTransactionOf: self))
+        } catch {
+            throw error.error
+        }
+    }
+
     /// Copies what readers don't need any more from the log to the database; never waits for readers.
     func checkpoint() throws(StorageError) {
         let status = unsafe sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
@@ -98,4 +119,61 @@ final class SQLiteConnection {
     private static let prepareLibrary: Void = {
         _ = relay_sqlite3_disable_memory_statistics()
     }()
+}
+
+extension SQLiteConnection: SQLConnection {
+    /// SQLite's own words.
+    package static let dialect = SQLDialect(
+        hasOneWriter: true, begin: "BEGIN IMMEDIATE",
+        countTables: "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?", greatest: "max")
+
+    /// As `SQLConnection` says: a file isn't lost.
+    package var isUsable: Bool { true }
+
+    /// As `SQLConnection` says.
+    package func execute(_ sql: String, _ parameters: [SQLValue]) throws(SQLFailure) -> Int {
+        do throws(StorageError) {
+            return try prepared(sql).execute { binder in for value in parameters { binder.value(value) } }
+        } catch {
+            throw SQLFailure(.other, error)
+        }
+    }
+
+    /// As `SQLConnection` says.
+    package func query(
+        _ sql: String, _ parameters: [SQLValue], row: (SQLRow) throws(SQLFailure) -> Void
+    ) throws(SQLFailure) {
+        do throws(StorageError) {
+            try prepared(sql).query { binder in
+                for value in parameters { binder.value(value) }
+            } row: { found throws(StorageError) in
+                let columns = try found.values(repairing: repairsTexts)
+                do throws(SQLFailure) { try row(SQLRow(columns)) } catch { throw error.error }
+            }
+        } catch {
+            throw SQLFailure(.other, error)
+        }
+    }
+
+    /// As `SQLConnection` says.
+    package func run(_ sql: String) throws(SQLFailure) {
+        do throws(StorageError) { try execute(sql) } catch { throw SQLFailure(.other, error) }
+    }
+
+    private func prepared(_ sql: String) throws(StorageError) -> SQLiteStatement {
+        let text = StatementText(sql: sql)
+        if let statement = statements[text] { return statement }
+        let statement = try prepare(sql)
+        statements[text] = statement
+        return statement
+    }
+}
+
+/// A statement's text as a dictionary's key, found by its length: most statements have one of their own.
+private struct StatementText: Hashable {
+    let sql: String
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(sql.utf8.count)
+    }
 }

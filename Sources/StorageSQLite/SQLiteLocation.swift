@@ -31,6 +31,9 @@ package struct SQLiteLocation: Hashable, Sendable {
         guard let path = PercentEscapes.decode(rest) else {
             throw DatabaseURLError("The path of the SQLite database has a wrong percent escape.")
         }
+        guard !path.utf8.contains(0) else {
+            throw DatabaseURLError("The path of the SQLite database contains a NUL.")
+        }
         guard !path.isEmpty, !path.hasSuffix("/") else {
             throw DatabaseURLError("The SQLite database has no file name: sqlite:relay.db.")
         }

@@ -2,12 +2,13 @@
 package struct SQLiteOptions: Sendable {
     /// What a process may do with the file.
     package enum Access: Sendable {
-        /// Be its one writer; steps that the schema lacks are applied. An unfinished copy is refused, as `unfinishedCopy`.
+        /// Be its one writer; steps that the schema lacks are applied. An unfinished copy is refused, as
+        /// `unfinishedCopy`.
         case write
         /// Be its one writer; a schema that lacks steps is refused as `schemaTooOld`.
         case writeWithoutMigrating
-        /// Be its one writer to fill it as the target of a copy: steps that the schema lacks are applied, and leases and
-        /// claims stay as they are.
+        /// Be its one writer to fill it as the target of a copy: steps that the schema lacks are applied, and leases
+        /// and claims stay as they are.
         case copyTarget
         /// Read beside a running relay; changing calls throw `readOnly`.
         case readOnly

@@ -2,17 +2,13 @@ internal import Storage
 
 /// A connection for look-ups, opened for reading only, on a thread of its own.
 ///
-/// Calls that wait together are answered in one read transaction: taking the log's shared lock for each one would cost as
-/// much as the look-up. It begins after all of them, so each sees what was committed before it was made.
+/// Calls that wait together are answered in one read transaction: taking the log's shared lock for each one would cost
+/// as much as the look-up. It begins after all of them, so each sees what was committed before it was made.
 actor SQLiteReader {
     /// What its calls work with.
     struct Session {
         let connection: SQLiteConnection
         let devices: DeviceReads
-        let deliveries: DeliveryReads
-        let queue: QueueReads
-        let counts: CountReads
-        let version: SQLiteStatement
         let begin: SQLiteStatement
         let commit: SQLiteStatement
     }
@@ -20,7 +16,7 @@ actor SQLiteReader {
     private nonisolated let executor = BlockingExecutor(label: "relay.sqlite.r")
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
-    private nonisolated let inbox: Inbox<any SQLiteCall<Session>>
+    private nonisolated let inbox: Inbox<SQLiteCall<Session>>
     private let callsPerBatchMax: Int
     private var session: Session?
 
@@ -39,15 +35,11 @@ actor SQLiteReader {
         session = Session(
             connection: connection,
             devices: try DeviceReads(connection),
-            deliveries: try DeliveryReads(connection),
-            queue: try QueueReads(connection),
-            counts: try CountReads(connection),
-            version: try connection.prepare(SQLiteSchema.versionQuery),
             begin: try connection.prepare("BEGIN"),
             commit: try connection.prepare("COMMIT"))
     }
 
-    /// The steps that a file's schema lacks; instead of `open`, for a look at a file before it is changed.
+    /// The steps that a file's schema lacks; used instead of `open` to inspect a file before it is changed.
     func pendingSteps(_ path: String) throws(StorageError) -> [PendingStep] {
         let connection = try SQLiteConnection(path: path, mode: .readOnly, busyTimeoutMilliseconds: 0)
         return try SQLiteSchema.pending(after: try SQLiteSchema.inspect(connection))
@@ -60,9 +52,13 @@ actor SQLiteReader {
     nonisolated func read<Output: Sendable>(
         _ body: @escaping @Sendable (Session) throws(StorageError) -> Output
     ) async throws(StorageError) -> Output {
-        try await inbox.perform(body) {
+        let output = CallOutput<Output>()
+        try await inbox.perform { session throws(StorageError) in
+            output.value = try body(session)
+        } wake: {
             executor.submit { self.assumeIsolated { $0.answerAll() } }
         }
+        return try output.get()
     }
 
     /// Answers what waits, closes the connection and ends the thread; later calls fail as `closed`.

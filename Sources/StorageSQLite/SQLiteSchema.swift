@@ -5,26 +5,8 @@ enum SQLiteSchema {
     /// `APNR`: what `PRAGMA application_id` is in a relay's file.
     static let applicationID: Int64 = 0x4150_4E52
 
-    /// What a database file was found to be.
-    enum State: Equatable {
-        /// Nothing is in it.
-        case empty
-        /// It has the two tables of OpenCode's relay and nothing else.
-        case adoptable
-        /// It is a relay's, at a version.
-        case relay(version: Int)
-
-        /// The version from which the steps go on; adopting begins at the first.
-        var version: Int {
-            switch self {
-            case .empty, .adoptable: 0
-            case .relay(let version): version
-            }
-        }
-    }
-
     /// Finds out whose file it is, changing nothing; `foreignDatabase` when it is another program's.
-    static func inspect(_ connection: SQLiteConnection) throws(StorageError) -> State {
+    static func inspect(_ connection: SQLiteConnection) throws(StorageError) -> SchemaState {
         let identifier = try connection.integer("PRAGMA application_id") ?? 0
         if identifier == applicationID { return .relay(version: try version(connection)) }
         guard identifier == 0 else {
@@ -34,10 +16,10 @@ enum SQLiteSchema {
             "SELECT name FROM sqlite_schema WHERE type <> 'index' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
         )
         if names.isEmpty { return .empty }
-        guard names == adoptedColumns.keys.sorted() else {
+        guard names == SchemaState.adoptedColumns.keys.sorted() else {
             throw .foreignDatabase(logDetail: "it has other tables than a relay's")
         }
-        for (table, columns) in adoptedColumns {
+        for (table, columns) in SchemaState.adoptedColumns {
             let found = try connection.texts("SELECT name FROM pragma_table_info('\(table)') ORDER BY name")
             guard found == columns.sorted() else {
                 throw .foreignDatabase(logDetail: "its table \(table) has other columns than a relay's")
@@ -48,7 +30,7 @@ enum SQLiteSchema {
 
     /// The version that the steps have reached; only in a relay's file.
     static func version(_ connection: SQLiteConnection) throws(StorageError) -> Int {
-        try connection.integer(versionQuery).map { Int($0) } ?? 0
+        try connection.integer(SchemaStep.versionQuery).map { Int($0) } ?? 0
     }
 
     /// Refuses a file that steps are missing from, or that has more of them than this program knows.
@@ -58,8 +40,6 @@ enum SQLiteSchema {
             throw .schemaTooOld(found: version, needed: SchemaStep.current)
         }
     }
-
-    static let versionQuery = "SELECT coalesce(max(version), 0) FROM relay_schema"
 
     /// Applies the steps that are missing, all or none, and says which they were.
     ///
@@ -87,7 +67,7 @@ enum SQLiteSchema {
     }
 
     /// The steps that a file lacks, with their statements.
-    static func pending(after state: State) throws(StorageError) -> [PendingStep] {
+    static func pending(after state: SchemaState) throws(StorageError) -> [PendingStep] {
         try SchemaStep.pending(after: state.version).map { step in
             let first = step == SchemaStep.allCases.first ? becomingOurs : []
             return PendingStep(step: step, statements: first + sql(of: step, from: state))
@@ -100,12 +80,15 @@ enum SQLiteSchema {
         "CREATE TABLE IF NOT EXISTS relay_schema (version INTEGER PRIMARY KEY, summary TEXT NOT NULL) STRICT",
     ]
 
-    private static func sql(of step: SchemaStep, from state: State) -> [String] {
+    private static func sql(of step: SchemaStep, from state: SchemaState) -> [String] {
         switch step {
         case .devicesAndDeliveries: state == .adoptable ? adoptedIndex : devicesAndDeliveries
         case .eventReceipts: eventReceipts
         case .pendingPushes: pendingPushes
         case .deviceDetails: deviceDetails
+        case .blockedSecrets: blockedSecrets
+        case .installations: installations
+        case .history: history
         }
     }
 
@@ -146,16 +129,6 @@ enum SQLiteSchema {
 // MARK: - The steps
 
 extension SQLiteSchema {
-    /// What OpenCode's relay made, and what is therefore adopted.
-    private static let adoptedColumns: [String: Set<String>] = [
-        "device_registration": [
-            "id", "secret_hash", "device_token", "bundle_id", "apns_env", "created_at", "updated_at",
-        ],
-        "delivery_log": [
-            "id", "secret_hash", "event_type", "session_id", "status", "error", "created_at",
-        ],
-    ]
-
     /// An adopted file has the tables; without the index two processes could have registered one device twice.
     private static let adoptedIndex = [
         """
@@ -167,8 +140,8 @@ extension SQLiteSchema {
     /// A new file keeps rows in the order in which they are used.
     ///
     /// A secret's devices lie side by side, by the key they are looked up by: half the size, and half the time of a
-    /// look-up, of OpenCode's table with its primary key on `id`. The log grows at its end and is pruned at its beginning,
-    /// with one index instead of three.
+    /// look-up, of OpenCode's table with its primary key on `id`. The log grows at its end and is pruned at its
+    /// beginning, with one index instead of three.
     private static let devicesAndDeliveries = [
         """
         CREATE TABLE device_registration (
@@ -247,5 +220,44 @@ extension SQLiteSchema {
         "ALTER TABLE device_registration ADD COLUMN app_version TEXT",
         "ALTER TABLE device_registration ADD COLUMN preferences TEXT",
         "ALTER TABLE delivery_log ADD COLUMN device_id TEXT",
+    ]
+
+    private static let blockedSecrets = [
+        """
+        CREATE TABLE blocked_secret (
+            secret_hash TEXT NOT NULL PRIMARY KEY,
+            created_at INTEGER NOT NULL,
+            note TEXT
+        ) STRICT, WITHOUT ROWID
+        """
+    ]
+
+    /// Without an index: a secret has few devices, which lie side by side.
+    private static let installations = [
+        "ALTER TABLE device_registration ADD COLUMN sealed_versions TEXT",
+        "ALTER TABLE device_registration ADD COLUMN installation_id TEXT",
+    ]
+
+    /// A table with rowids, so that what is counted and scanned are small indices and not texts.
+    private static let history = [
+        """
+        CREATE TABLE history_item (
+            id TEXT NOT NULL,
+            secret_hash TEXT NOT NULL,
+            event_id TEXT,
+            event_type TEXT NOT NULL,
+            session_id TEXT NOT NULL,
+            server_id TEXT,
+            created_at INTEGER NOT NULL,
+            read_at INTEGER,
+            title TEXT,
+            body TEXT,
+            sealed TEXT,
+            PRIMARY KEY (secret_hash, created_at, id)
+        ) STRICT
+        """,
+        "CREATE INDEX history_item_created_at_idx ON history_item (created_at)",
+        "CREATE INDEX history_item_event_idx ON history_item (secret_hash, event_id)",
+        "CREATE INDEX history_item_read_at_idx ON history_item (secret_hash, read_at)",
     ]
 }

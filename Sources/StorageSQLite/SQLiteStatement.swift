@@ -3,17 +3,21 @@ internal import Storage
 
 /// One prepared statement and the only owner of its handle, on its connection's thread.
 ///
-/// Every use binds all parameters, and resets the statement before it returns: a statement left in the middle would keep
-/// its read transaction, and the write-ahead log could not be reused.
+/// It must not be used after its connection. Every use binds all parameters, and resets the statement before it
+/// returns: a statement left in the middle would keep its read transaction, and the write-ahead log could not be
+/// reused.
 @safe
 final class SQLiteStatement {
     private let handle: OpaquePointer
-    private let connection: SQLiteConnection
+    private let database: OpaquePointer
+    private let columnCount: Int32
     /// What the bound texts are copied to, which SQLite then need not copy each for itself.
     private let texts: UnsafeMutableRawBufferPointer
 
+    private static let textBytesMax = 16_384
+
     /// Prepares it, with so much room for the texts of one use; what finds none is copied by SQLite.
-    init(_ sql: String, on connection: SQLiteConnection, textBytes: Int) throws(StorageError) {
+    init(_ sql: String, on connection: SQLiteConnection, textBytes: Int?) throws(StorageError) {
         var prepared: OpaquePointer?
         let status = unsafe sqlite3_prepare_v3(
             connection.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
@@ -21,8 +25,11 @@ final class SQLiteStatement {
             throw unsafe SQLiteError.last(on: connection.handle, doing: "preparing")
         }
         unsafe handle = prepared
-        self.connection = connection
-        unsafe texts = .allocate(byteCount: textBytes, alignment: 1)
+        unsafe database = connection.handle
+        columnCount = unsafe sqlite3_column_count(prepared)
+        let parameters = unsafe Int(sqlite3_bind_parameter_count(prepared))
+        let count = textBytes ?? min(parameters * Digest256.hexCount, Self.textBytesMax)
+        unsafe texts = .allocate(byteCount: count, alignment: 1)
     }
 
     deinit {
@@ -30,14 +37,11 @@ final class SQLiteStatement {
         unsafe texts.deallocate()
     }
 
-    /// A place for each hash that a key may have, for `IN (…)`.
-    static let anyHash = Array(repeating: "?", count: SecretKey.legacyMax + 1).joined(separator: ", ")
-
     /// Runs a statement that returns no rows and says how many rows it changed.
     @discardableResult
     func execute(_ bind: (inout SQLiteBinder) -> Void = { _ in }) throws(StorageError) -> Int {
         try query(bind) { _ throws(StorageError) in }
-        return unsafe Int(sqlite3_changes(connection.handle))
+        return unsafe Int(sqlite3_changes(database))
     }
 
     /// Runs a statement and calls `row` with each of its rows.
@@ -50,7 +54,7 @@ final class SQLiteStatement {
         guard binder.status == SQLITE_OK else { throw failure("binding") }
         while true {
             switch unsafe sqlite3_step(handle) {
-            case SQLITE_ROW: try unsafe row(SQLiteRow(handle))
+            case SQLITE_ROW: try unsafe row(SQLiteRow(handle, columnCount))
             case SQLITE_DONE: return
             default: throw failure("running")
             }
@@ -58,7 +62,7 @@ final class SQLiteStatement {
     }
 
     private func failure(_ action: String) -> StorageError {
-        unsafe SQLiteError.last(on: connection.handle, doing: action)
+        unsafe SQLiteError.last(on: database, doing: action)
     }
 }
 
@@ -126,7 +130,7 @@ struct SQLiteBinder {
             })
     }
 
-    /// Each hash of a key, where a statement has `SQLiteStatement.anyHash`.
+    /// Each hash of a key, where a statement has `IN (…)` of all hashes.
     mutating func anyHash(of key: SecretKey) {
         for value in key.hashesPadded { hash(value) }
     }
@@ -188,22 +192,47 @@ struct SQLiteBinder {
 @safe
 struct SQLiteRow: ~Copyable {
     private let handle: OpaquePointer
+    private let count: Int32
 
-    fileprivate init(_ handle: OpaquePointer) {
+    fileprivate init(_ handle: OpaquePointer, _ count: Int32) {
         unsafe self.handle = handle
+        self.count = count
+    }
+
+    /// Every column as what it holds; text that another program wrote and that is no UTF-8 is its bytes.
+    ///
+    /// - Parameter repairing: Whether such text is to be `repairedText` instead.
+    func values(repairing: Bool) throws(StorageError) -> [SQLValue] {
+        var values: [SQLValue] = []
+        values.reserveCapacity(Int(count))
+        for column in 0..<count {
+            switch unsafe sqlite3_column_type(handle, column) {
+            case SQLITE_NULL: values.append(.null)
+            case SQLITE_INTEGER: values.append(unsafe .integer(sqlite3_column_int64(handle, column)))
+            case SQLITE_TEXT where repairing: values.append(.text(repairedText(column)))
+            case SQLITE_TEXT: values.append(validText(column).map { .text($0) } ?? .blob(bytes(column)))
+            case SQLITE_BLOB: values.append(.blob(bytes(column)))
+            default: throw wrong(column)
+            }
+        }
+        return values
     }
 
     func text(_ column: Int32) throws(StorageError) -> String {
-        guard unsafe sqlite3_column_type(handle, column) == SQLITE_TEXT,
-            let bytes = unsafe sqlite3_column_text(handle, column)
+        guard unsafe sqlite3_column_type(handle, column) == SQLITE_TEXT, let text = validText(column)
         else { throw wrong(column) }
+        return text
+    }
+
+    /// A text without NULs; nil where the column's is none, or has one.
+    private func validText(_ column: Int32) -> String? {
+        guard let bytes = unsafe sqlite3_column_text(handle, column) else { return nil }
         let count = unsafe Int(sqlite3_column_bytes(handle, column))
         // Much faster than validating a buffer; shorter than the column only if there is a NUL in it.
         let text = unsafe bytes.withMemoryRebound(to: CChar.self, capacity: count + 1) {
             unsafe String(validatingCString: $0)
         }
-        guard let text, text.utf8.count == count else { throw wrong(column) }
-        return text
+        return text?.utf8.count == count ? text : nil
     }
 
     /// The column as text whatever it holds, with U+FFFD where its bytes are no UTF-8.
@@ -229,22 +258,10 @@ struct SQLiteRow: ~Copyable {
         return hash
     }
 
-    func blob(_ column: Int32) throws(StorageError) -> [UInt8] {
-        guard unsafe sqlite3_column_type(handle, column) == SQLITE_BLOB else { throw wrong(column) }
+    private func bytes(_ column: Int32) -> [UInt8] {
         let start = unsafe sqlite3_column_blob(handle, column)
         let count = unsafe Int(sqlite3_column_bytes(handle, column))
         return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
-    }
-
-    /// The column as what it holds; another program's text that is no UTF-8 as `repairedText`.
-    func value(_ column: Int32) throws(StorageError) -> SQLValue {
-        switch unsafe sqlite3_column_type(handle, column) {
-        case SQLITE_NULL: .null
-        case SQLITE_INTEGER: .integer(try integer(column))
-        case SQLITE_TEXT: .text(repairedText(column))
-        case SQLITE_BLOB: .blob(try blob(column))
-        default: throw wrong(column)
-        }
     }
 
     func isNull(_ column: Int32) -> Bool {

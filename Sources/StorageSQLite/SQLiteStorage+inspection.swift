@@ -3,7 +3,8 @@ package import Storage
 extension SQLiteStorage {
     /// Looks at a file and changes nothing in it, also beside a relay that writes it; makes none where there is none.
     ///
-    /// Throws what kept it from being read, `foreignDatabase`, `schemaTooNew`, `unfinishedCopy`, or why no file could be made.
+    /// Throws what kept it from being read, `foreignDatabase`, `schemaTooNew`, `unfinishedCopy`, or why no file could
+    /// be made.
     package static func inspection(
         at location: SQLiteLocation, id: UUIDv7, now: EpochMilliseconds
     ) async throws(StorageError) -> DatabaseInspection {
@@ -34,18 +35,19 @@ extension SQLiteReader {
             path: path, mode: .readOnly, busyTimeoutMilliseconds: Self.lookBusyMilliseconds)
         guard try !SQLiteSchema.holdsUnfinishedCopy(connection) else { throw .unfinishedCopy }
         let missing = try SQLiteSchema.pending(after: try SQLiteSchema.inspect(connection)).map(\.step)
-        let hasTables = missing.count < SchemaStep.allCases.count
+        let version = SchemaStep.current - missing.count
+        let hasTables = version > 0
         return DatabaseInspection(
             missingSteps: missing,
-            hasDevices: hasTables ? try connection.integer(WriteTrialStatements.hasDevices) == 1 : nil,
-            clock: nil, write: try trial(path, hasTables: hasTables, id: id, now: now))
+            hasDevices: hasTables ? try connection.integer(TrialWrite.hasDevices) == 1 : nil,
+            clock: nil, write: try trial(path, version: version, id: id, now: now))
     }
 
     /// How long the look waits for another's lock.
     private static var lookBusyMilliseconds: Int32 { 2_000 }
 
     private func trial(
-        _ path: String, hasTables: Bool, id: UUIDv7, now: EpochMilliseconds
+        _ path: String, version: Int, id: UUIDv7, now: EpochMilliseconds
     ) throws(StorageError) -> DatabaseInspection.WriteTrial {
         let lock: WriterLock?
         switch try WriterLock.look(atDatabase: path) {
@@ -62,12 +64,10 @@ extension SQLiteReader {
                 guard !connection.isReadOnly else {
                     throw StorageError.readOnly(logDetail: "\(path) can't be written")
                 }
-                guard hasTables else { return .notTried }
+                guard version > 0 else { return .notTried }
                 try connection.execute("BEGIN IMMEDIATE")
-                for (sql, parameters) in WriteTrialStatements.all(id: id, at: now) {
-                    _ = try connection.prepare(sql).execute { binder in
-                        for value in parameters { binder.value(value) }
-                    }
+                try connection.withSession { session throws(SQLFailure) in
+                    try session.execute(TrialWrite.statements(id: id, at: now, version: version))
                 }
                 try connection.execute("ROLLBACK")
                 return .done

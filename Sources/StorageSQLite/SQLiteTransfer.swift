@@ -3,21 +3,38 @@ package import Storage
 
 /// One side of a copy in a SQLite file.
 package enum SQLiteTransfer {
+    /// The copy has just had the lock itself.
+    private static let lockWaitMilliseconds: Int64 = 300
+    private static let busyMilliseconds: Int32 = 5_000
+
     /// The file at a location, only to be read; a relay may be running over it.
-    package static func source(_ location: SQLiteLocation) -> TransferSide<SQLiteTransferConnection> {
+    package static func source(_ location: SQLiteLocation) -> TransferSide<SQLiteConnection> {
         TransferSide { () throws(StorageError) in
             try await version(location)
         } open: { () throws(StorageError) in
-            try SQLiteTransferConnection(readingAt: location)
+            let connection = try SQLiteConnection(
+                path: try DatabaseFile.find(location.path), mode: .readOnly,
+                busyTimeoutMilliseconds: busyMilliseconds)
+            connection.repairsTexts = true
+            return connection
         }
     }
 
     /// The file at a location, whose one writer the copy becomes; its schema must be current.
-    package static func target(_ location: SQLiteLocation) -> TransferSide<SQLiteTransferConnection> {
+    package static func target(_ location: SQLiteLocation) -> TransferSide<SQLiteConnection> {
         TransferSide { () throws(StorageError) in
             try await version(location)
         } open: { () throws(StorageError) in
-            try SQLiteTransferConnection(writingAt: location)
+            let path = try DatabaseFile.find(location.path)
+            let lock = try WriterLock(forDatabase: path, waitingMilliseconds: lockWaitMilliseconds)
+            let connection = try SQLiteConnection(
+                path: path, mode: .readWrite, busyTimeoutMilliseconds: busyMilliseconds)
+            try SQLiteSchema.requireCurrent(connection)
+            try connection.execute("PRAGMA synchronous = FULL")
+            try connection.execute("PRAGMA temp_store = MEMORY")
+            connection.lock = lock
+            connection.repairsTexts = true
+            return connection
         }
     }
 
@@ -38,7 +55,7 @@ package enum SQLiteTransfer {
         var status = stat()
         if unsafe stat(path, &status) == 0, status.st_size == 0 { return true }
         let connection = try SQLiteConnection(
-            path: path, mode: .readOnly, busyTimeoutMilliseconds: SQLiteTransferConnection.busyMilliseconds)
+            path: path, mode: .readOnly, busyTimeoutMilliseconds: busyMilliseconds)
         guard try SQLiteSchema.inspect(connection) != .empty else { return true }
         for table in TransferTable.all {
             guard try connection.integer("SELECT count(*) FROM \(table.name)") == 0 else { return false }
@@ -52,89 +69,5 @@ package enum SQLiteTransfer {
         }
         let pending = try await SQLiteStorage.pendingSteps(at: location)
         return (pending.first?.step.rawValue ?? SchemaStep.current + 1) - 1
-    }
-}
-
-/// A file's connection as a copy uses it.
-package final class SQLiteTransferConnection: TransferConnection {
-    private let connection: SQLiteConnection
-    private let lock: WriterLock?
-    private var statements: [String: SQLiteStatement] = [:]
-
-    private static let lockWaitMilliseconds: Int64 = 5_000
-    fileprivate static let busyMilliseconds: Int32 = 5_000
-
-    fileprivate init(readingAt location: SQLiteLocation) throws(StorageError) {
-        lock = nil
-        connection = try SQLiteConnection(
-            path: try DatabaseFile.find(location.path), mode: .readOnly,
-            busyTimeoutMilliseconds: Self.busyMilliseconds)
-    }
-
-    fileprivate init(writingAt location: SQLiteLocation) throws(StorageError) {
-        let path = try DatabaseFile.find(location.path)
-        lock = try WriterLock(forDatabase: path, waitingMilliseconds: Self.lockWaitMilliseconds)
-        connection = try SQLiteConnection(
-            path: path, mode: .readWrite, busyTimeoutMilliseconds: Self.busyMilliseconds)
-        try SQLiteSchema.requireCurrent(connection)
-        try connection.execute("PRAGMA synchronous = FULL")
-        try connection.execute("PRAGMA temp_store = MEMORY")
-    }
-
-    /// As `TransferConnection` says.
-    package var words: TransferWords {
-        TransferWords(
-            begin: "BEGIN IMMEDIATE",
-            countTables: "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?",
-            insertUnlessPresent: { "INSERT OR IGNORE \($0)" }, replacing: TransferWords.onConflict)
-    }
-
-    /// As `TransferConnection` says: a file isn't lost.
-    package var isUsable: Bool { true }
-
-    /// As `TransferConnection` says: SQLite waits for locks alone, and those have their time.
-    package func startClock() {}
-
-    /// As `TransferConnection` says.
-    package func execute(_ sql: String, _ parameters: [SQLValue]) throws(SQLFailure) -> Int {
-        try mapped { () throws(StorageError) in
-            try prepared(sql).execute { binder in for value in parameters { binder.value(value) } }
-        }
-    }
-
-    /// As `TransferConnection` says.
-    package func rows(
-        _ sql: String, _ parameters: [SQLValue], columns: Int
-    ) throws(SQLFailure) -> [[SQLValue]] {
-        try mapped { () throws(StorageError) in
-            var rows: [[SQLValue]] = []
-            try prepared(sql).query { binder in
-                for value in parameters { binder.value(value) }
-            } row: { row throws(StorageError) in
-                var values: [SQLValue] = []
-                values.reserveCapacity(columns)
-                for column in 0..<Int32(columns) { values.append(try row.value(column)) }
-                rows.append(values)
-            }
-            return rows
-        }
-    }
-
-    /// As `TransferConnection` says.
-    package func run(_ sql: String) throws(SQLFailure) {
-        try mapped { () throws(StorageError) in try connection.execute(sql) }
-    }
-
-    private func prepared(_ sql: String) throws(StorageError) -> SQLiteStatement {
-        if let statement = statements[sql] { return statement }
-        let statement = try connection.prepare(sql)
-        statements[sql] = statement
-        return statement
-    }
-
-    private func mapped<Output>(
-        _ body: () throws(StorageError) -> Output
-    ) throws(SQLFailure) -> Output {
-        do throws(StorageError) { return try body() } catch { throw SQLFailure(.other, error) }
     }
 }

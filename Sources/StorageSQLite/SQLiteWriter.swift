@@ -1,26 +1,25 @@
 internal import Glibc
+internal import Instruments
 internal import Storage
 
 /// The one connection that changes the database and checkpoints its log, on a thread of its own.
 ///
-/// Calls that wait together share one transaction and so one fsync; each runs in a savepoint, so that one that fails takes
-/// back its own changes only. Nobody is answered before the commit.
+/// Calls that wait together share one transaction and thus one fsync; each runs in a savepoint, so that a failing call
+/// rolls back only its own changes. If a call ends the transaction (on a full disk), the others are run again without
+/// it. No call is answered before its commit.
 actor SQLiteWriter {
-    /// What its calls work with.
+    /// The context of a call.
     struct Session {
         let connection: SQLiteConnection
         let devices: DeviceWrites
         let deliveries: DeliveryWrites
-        let receipts: ReceiptWrites
-        let queue: QueueWrites
-        let revoking: RevokeWrites
         fileprivate let transaction: Transaction
     }
 
     private nonisolated let executor = BlockingExecutor(label: "relay.sqlite.w")
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
-    private nonisolated let inbox: Inbox<any SQLiteCall<Session>>
+    private nonisolated let inbox: Inbox<SQLiteCall<Session>>
     /// How long transactions took.
     nonisolated let durations = Guarded(DurationHistogram())
     private let options: SQLiteOptions
@@ -32,49 +31,56 @@ actor SQLiteWriter {
         inbox = Inbox(capacity: options.waitingCallsMax)
     }
 
-    /// Becomes the file's writer, brings its schema up to date and says which steps that took.
+    /// Becomes the file's writer, migrates its schema and returns the applied steps.
     func open(_ path: String) throws(StorageError) -> [SchemaStep] {
         let lock = try WriterLock(
             forDatabase: path, waitingMilliseconds: options.writerLockTimeoutMilliseconds)
         let connection = try SQLiteConnection(
             path: path, mode: .readWrite, busyTimeoutMilliseconds: options.busyTimeoutMilliseconds)
         guard !connection.isReadOnly else { throw .readOnly(logDetail: "\(path) can't be written") }
-        // Before anything is changed: another program's file stays as it is.
+        // Before any change, so that another program's file stays unchanged.
         let pending = try SchemaStep.pending(after: try SQLiteSchema.inspect(connection).version)
         if options.access == .writeWithoutMigrating { try SQLiteSchema.requireCurrent(connection) }
         try configure(connection)
         let steps = pending.isEmpty ? [] : try SQLiteSchema.migrate(connection)
-        // Whoever held them is dead; the source of a copy may live.
+        // Their holders are dead, except that the relay of a copy's source may be running.
         if options.access != .copyTarget {
             try SQLiteSchema.endCopy(connection)
-            try QueueWrites.endLeases(connection)
-            try ReceiptWrites.endLeases(connection)
+            for statement in Self.endLeases { try connection.execute(statement) }
         }
         session = Session(
             connection: connection,
             devices: try DeviceWrites(connection),
             deliveries: try DeliveryWrites(connection),
-            receipts: try ReceiptWrites(connection),
-            queue: try QueueWrites(connection),
-            revoking: try RevokeWrites(connection),
             transaction: try Transaction(connection))
         self.lock = lock
         return steps
     }
 
-    /// How many calls it has to do.
+    /// Ends all leases and all unanswered claims: a process that opens the file for writing is the only writer.
+    private static let endLeases = [
+        "UPDATE pending_push SET lease_owner = NULL, due_at = created_at WHERE lease_owner IS NOT NULL",
+        "UPDATE event_receipt SET lease_until = 0 WHERE answer IS NULL AND lease_until > 0",
+    ]
+
+    /// The number of waiting calls.
     nonisolated var load: Int { inbox.load }
 
     /// Runs a change on the thread, commits it and returns to the caller's executor.
     nonisolated func write<Output: Sendable>(
         _ body: @escaping @Sendable (Session) throws(StorageError) -> Output
     ) async throws(StorageError) -> Output {
-        try await inbox.perform(body) {
+        let output = CallOutput<Output>()
+        try await inbox.perform { session throws(StorageError) in
+            output.value = try body(session)
+        } wake: {
             executor.submit { self.assumeIsolated { $0.commitAll() } }
         }
+        return try output.get()
     }
 
-    /// Commits what waits, closes the connection, lets the file go and ends the thread; later calls fail as `closed`.
+    /// Commits waiting calls, closes the connection, releases the file and ends the thread; later calls fail as
+    /// `closed`.
     nonisolated func close() async {
         inbox.close()
         await closeSession()
@@ -93,7 +99,7 @@ actor SQLiteWriter {
             throw .unavailable(logDetail: "the file system can't do write-ahead logging: \(mode)")
         }
         try connection.execute("PRAGMA synchronous = FULL")
-        // Savepoints keep what they overwrite in a temporary file otherwise, one a transaction.
+        // Otherwise savepoints keep overwritten pages in a temporary file, one per transaction.
         try connection.execute("PRAGMA temp_store = MEMORY")
         try connection.execute("PRAGMA journal_size_limit = \(options.journalBytesMax)")
         try connection.execute("PRAGMA cache_size = -\(options.cacheKiB)")
@@ -113,19 +119,46 @@ actor SQLiteWriter {
         }
     }
 
-    /// Does all calls in one transaction, commits it and answers them.
-    private func commit(_ batch: [any SQLiteCall<Session>], _ session: Session) {
+    /// Runs all calls in as few transactions as possible, commits them and answers the calls.
+    private func commit(_ batch: [SQLiteCall<Session>], _ session: Session) {
         let began = Self.nanoseconds
-        var failure = attempt(batch, session)
-        // On a full disk what the log holds may fit the database, and then the log's own room can be used again.
-        if case .full = failure, (try? session.connection.checkpoint()) != nil {
-            failure = attempt(batch, session)
+        defer { durations.withLock { $0.observe(nanoseconds: Self.nanoseconds &- began) } }
+        var mayMakeRoom = true
+        // A stack: the calls to run next are on top.
+        var left = [batch[...]]
+        while let calls = left.popLast() {
+            guard let failure = attempt(calls, session) else {
+                for call in calls { call.finish() }
+                continue
+            }
+            // On a full disk what the log holds may fit the database, and then the log's own room can be used again.
+            if case .full = failure.error, mayMakeRoom {
+                mayMakeRoom = false
+                if (try? session.connection.checkpoint()) != nil {
+                    left.append(calls)
+                    continue
+                }
+            }
+            // A smaller transaction may find room.
+            if failure.call == nil, case .full = failure.error, calls.count > 1 {
+                let middle = calls.startIndex + calls.count / 2
+                left += [calls[middle...], calls[..<middle]]
+                continue
+            }
+            guard let index = failure.call else {
+                for call in calls { call.fail(failure.error) }
+                continue
+            }
+            calls[index].fail(failure.error)
+            left += [calls[(index + 1)...], calls[..<index]].filter { !$0.isEmpty }
         }
-        let took = Self.nanoseconds &- began
-        durations.withLock { $0.observe(nanoseconds: took) }
-        for call in batch {
-            if let failure { call.fail(failure) } else { call.finish() }
-        }
+    }
+
+    /// Why a transaction was rolled back with the changes of all its calls.
+    private struct LostTransaction {
+        let error: StorageError
+        /// The index of the call that ended it; `nil` if the transaction couldn't be begun or committed.
+        var call: Int?
     }
 
     /// A clock that never goes back.
@@ -135,21 +168,29 @@ actor SQLiteWriter {
         return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
     }
 
-    /// Does all calls in one transaction and commits it; the error means that none of them has changed anything.
-    private func attempt(_ batch: [any SQLiteCall<Session>], _ session: Session) -> StorageError? {
+    /// Runs all calls in one transaction and commits it; after a failure nothing has changed.
+    private func attempt(
+        _ calls: ArraySlice<SQLiteCall<Session>>, _ session: Session
+    ) -> LostTransaction? {
+        var culprit: Int?
         do throws(StorageError) {
             try session.transaction.run { () throws(StorageError) in
-                for call in batch { try session.transaction.savepoint { call.run(session) } }
+                for index in calls.indices {
+                    culprit = index
+                    try session.transaction.savepoint { calls[index].run(session) }
+                }
+                culprit = nil
             }
             return nil
         } catch {
-            return error
+            return LostTransaction(error: error, call: culprit)
         }
     }
 
-    /// Copies a long log into the database: here and not in a commit, so that nobody waits for it.
+    /// Copies a long write-ahead log into the database, outside of commits, so that no call waits for it.
     ///
-    /// When it fails (a full disk) the log only grows; the next commit reports what is wrong and the next batch tries again.
+    /// When it fails (a full disk) the log only grows; the next commit reports what is wrong and the next batch tries
+    /// again.
     private func checkpointIfDue(_ connection: SQLiteConnection) {
         guard connection.pagesInLog >= options.checkpointPages else { return }
         try? connection.checkpoint()

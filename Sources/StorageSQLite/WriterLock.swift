@@ -5,16 +5,18 @@ internal import Storage
 ///
 /// SQLite before 3.51.3 can damage a write-ahead log that two connections reset, so a second process must not even try.
 /// The lock is not on the database itself: closing any descriptor of that file would drop SQLite's own locks on it. The
-/// kernel lets go when the process dies, so a lock file that is left behind means nothing. Only `removeFile` removes it:
-/// whoever gets the lock of a file that is no longer there tries again with the one that is.
+/// kernel lets go when the process dies, so a lock file that is left behind means nothing. Only `removeFile` removes
+/// it: whoever gets the lock of a file that is no longer there tries again with the one that is.
 @safe
 final class WriterLock {
     private let descriptor: Int32
 
     /// The file whose lock stands for a database's.
     static func path(forDatabase path: String) -> String {
-        path + "-writer"
+        path + suffix
     }
+
+    private static let suffix = "-writer"
 
     /// Takes the lock, trying for some time; `inUse` names the process that holds it.
     init(forDatabase database: String, waitingMilliseconds: Int64) throws(StorageError) {
@@ -33,8 +35,10 @@ final class WriterLock {
     private static func locked(
         _ path: String, until deadline: ContinuousClock.Instant
     ) throws(StorageError) -> Int32 {
-        let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR)
+        // Root must not write where a link leads that the database's owner has put here.
+        let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR)
         guard descriptor >= 0 else { throw StorageError.systemCall("opening \(path)", errno) }
+        DatabaseFile.give(descriptor, toOwnerOf: String(path.dropLast(Self.suffix.count)))
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             let code = errno
             guard code == EWOULDBLOCK || code == EINTR else {
@@ -64,7 +68,7 @@ final class WriterLock {
         unsafe _ = unlink(Self.path(forDatabase: database))
     }
 
-    /// Takes the lock if its file is there and nobody holds it, and changes nothing; for a look at a database.
+    /// Takes the lock if its file exists and no process holds it, without changing anything; for inspecting a database.
     ///
     /// Whoever comes first to a database makes the file, so without one there is no writer.
     private init?(lookingAt path: String) throws(StorageError) {
@@ -79,7 +83,7 @@ final class WriterLock {
         throw .inUse(logDetail: Self.holder(descriptor))
     }
 
-    /// What a look at a database's lock found.
+    /// The state of a database's lock.
     enum Look {
         /// Nobody has it, nor will anybody as long as this lives, where there is something to lock.
         case free(WriterLock?)
@@ -128,8 +132,27 @@ enum DatabaseFile {
         guard descriptor >= 0 || errno == EEXIST else {
             throw StorageError.systemCall("creating \(path)", errno)
         }
-        if descriptor >= 0 { close(descriptor) }
+        if descriptor >= 0 {
+            give(descriptor, toOwnerOf: folder(of: path))
+            close(descriptor)
+        }
         return try find(path)
+    }
+
+    /// Gives a file that root made to the owner of what is around it, as SQLite does with the files it adds.
+    ///
+    /// Otherwise a service that runs as another user couldn't open it any more. A failure shows there.
+    static func give(_ descriptor: Int32, toOwnerOf path: String) {
+        guard geteuid() == 0 else { return }
+        var around = stat()
+        var own = stat()
+        guard unsafe stat(path, &around) == 0, unsafe fstat(descriptor, &own) == 0 else { return }
+        guard own.st_uid == 0, around.st_uid != 0 else { return }
+        _ = fchown(descriptor, around.st_uid, around.st_gid)
+    }
+
+    private static func folder(of path: String) -> String {
+        path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
     }
 
     /// The path without symbolic links of a file that must be there.
@@ -145,7 +168,7 @@ enum DatabaseFile {
 
     /// Fails where no file could be made at a path: its folder is missing, or closed to this process.
     static func checkFolder(of path: String) throws(StorageError) {
-        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        let folder = folder(of: path)
         guard unsafe access(folder, W_OK | X_OK) == 0 else {
             throw StorageError.systemCall("writing into \(folder)", errno)
         }

@@ -1,73 +1,110 @@
-/// A request that a command sends to an HTTP server.
+/// An HTTP request of a command.
 package struct WebRequest: Sendable {
-    /// Whom a request trusts under TLS.
+    /// Which certificates a request trusts.
     package enum Trust: Sendable, Equatable {
-        /// The system's authorities.
+        /// The system's certificate authorities.
         case system
-        /// The PEM certificates of a file, and no others.
+        /// Only the PEM certificates in a file.
         case file(String)
-        /// Whoever answers: only for a listener of this machine, whose certificate is for the name others know it by.
+        /// Any certificate: only for a listener on this machine, whose certificate is for its public name.
         case anyone
     }
 
     /// The whole URL, `http` or `https`.
     package var url: String
-    /// What is sent with `POST` as JSON; `nil` asks with `GET`.
+    /// The Unix socket to connect to instead of the URL's host and port.
+    package var unixPath: String?
+    /// The JSON body of a `POST`; `nil` sends a `GET`.
     package var body: [UInt8]?
     /// Sent as `Authorization: Bearer`; `nil` sends none.
     package var bearerToken: String?
-    /// Whom it trusts.
+    /// Sent as `Authorization: Basic`, if there is no bearer token.
+    package var credentials: WebCredentials?
+    /// The media type that the request accepts.
+    package var accept = "application/json"
+    /// Which certificates the request trusts.
     package var trust = Trust.system
-    /// Whether the environment's proxies are left out: for a server on this machine.
+    /// Whether to ignore the environment's proxies, for a server on this machine.
     package var isLocal = false
-    /// For all of it: the name, the connection, TLS and the answer.
+    /// The time limit for the whole request; zero for none, for streams.
     package var timeout: Duration
-    /// For the name, the connection and TLS.
+    /// The longest time without a byte of the response; `nil` for no limit of its own.
+    package var silenceLimit: Duration?
+    /// The time limit for name resolution, connection and TLS.
     package var connectTimeout: Duration = .seconds(10)
-    /// Bytes of an answer's body; a longer one is a failure.
+    /// The maximum size of the response body; a longer one is an error.
     package var answerBytesMax = 1 << 20
 
-    /// A request for a URL.
+    /// Creates a request for a URL.
     package init(url: String, timeout: Duration) {
         self.url = url
         self.timeout = timeout
     }
 }
 
-/// A server's answer, whatever its status says.
+/// A user name and a password, for HTTP's basic authentication (RFC 7617).
+package struct WebCredentials: Sendable, Equatable {
+    package let user: String
+    package let password: String
+
+    /// Creates credentials from their parts.
+    package init(user: String, password: String) {
+        self.user = user
+        self.password = password
+    }
+}
+
+/// A server's response, with any status.
 package struct WebAnswer: Sendable, Equatable {
     /// The HTTP status.
     package let status: Int
-    /// The body as it came.
+    /// The `Content-Type`, if there is one.
+    package var contentType: String?
+    /// The `Retry-After`; zero if there is none.
+    package var retryAfter: Duration = .zero
+    /// The body as received; empty if it was streamed.
     package let body: [UInt8]
 
-    /// An answer of its parts.
+    /// Creates a response from its parts.
     package init(status: Int, body: [UInt8]) {
         self.status = status
         self.body = body
     }
+
+    /// Whether the body is of a media type, such as `application/json`.
+    package func isOfType(_ type: String) -> Bool {
+        contentType?.lowercased().prefix { $0 != ";" && $0 != " " } ?? "" == type
+    }
 }
 
-/// Why there is no answer.
+/// Takes the body of a streamed response, on the request's thread.
+package protocol WebStreamReader: Sendable {
+    /// Called once, before the first bytes; false ends the request.
+    func begin(_ answer: WebAnswer) -> Bool
+    /// Called with each piece of the body, which is valid only during the call; false ends the request.
+    func receive(_ bytes: UnsafeRawBufferPointer) -> Bool
+}
+
+/// Why a request got no response.
 package struct WebFailure: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What kind of trouble it is.
+    /// The kind of failure.
     package enum Kind: Sendable, Equatable {
-        /// The URL makes no sense.
+        /// The URL is invalid.
         case url
-        /// The name has no address.
+        /// The host name can't be resolved.
         case name
-        /// Nothing listens there, or it can't be reached.
+        /// The host refused the connection or is unreachable.
         case connect
-        /// The time was over.
+        /// The time limit was exceeded, or nothing was received for the `silenceLimit`.
         case timeout
-        /// TLS failed, or its certificate isn't trusted.
+        /// TLS failed, or the certificate isn't trusted.
         case tls
-        /// Something answers that isn't what it should be.
+        /// The response is invalid or too long, the reader ended the stream, or the task was cancelled.
         case answer
     }
 
-    /// What kind of trouble it is.
+    /// The kind of failure.
     package let kind: Kind
-    /// libcurl's words, which repeat no more than host and port.
+    /// libcurl's message, which contains no more of the request than host and port.
     package let description: String
 }

@@ -11,11 +11,11 @@ private func rejection(status: Int, body: String) throws -> Rejection {
 
 private struct WrongOutcome: Error {}
 
-@Suite("Answers of APNs", .timeLimit(.minutes(2)))
+@Suite("APNs' answers", .timeLimit(.minutes(2)))
 struct AnswerTests {
     let id = "0193a1b2-0000-7000-8000-000000000001"
 
-    @Test("200 is accepted, with the identifiers that came")
+    @Test("200 means accepted, with the received identifiers")
     func accepted() {
         #expect(Answer(status: 200).outcome(of: id) == .accepted(apnsID: id, uniqueID: nil))
         let full = Answer(status: 200, apnsID: "EA2F-1", uniqueID: "c1", body: Array("anything".utf8))
@@ -32,7 +32,7 @@ struct AnswerTests {
     }
 
     @Test(
-        "the status counts where the body can't be read",
+        "the status counts if the body can't be parsed",
         arguments: [
             "", "{", "<html>Bad Gateway</html>", "null", "[]", "{}", #"{"reason":null}"#, #"{"reason":5}"#,
             #"{"reason":""}"#, #"{"reason":"a\nb"}"#, #"{"reason":"Bad\u0000"}"#, #"{"reason":"é"}"#,
@@ -44,7 +44,7 @@ struct AnswerTests {
         #expect(rejection.name == "Status 502")
     }
 
-    @Test("a body beyond the bound isn't read")
+    @Test("a body over the limit isn't parsed")
     func longBody() throws {
         let fill = String(repeating: " ", count: Answer.bodyBytesMax - 21)
         #expect(
@@ -52,7 +52,7 @@ struct AnswerTests {
         #expect(try rejection(status: 503, body: #"{"reason":"Shutdown"}"# + fill + " ").reason == nil)
     }
 
-    @Test("a reason that Apple doesn't list is kept as it is")
+    @Test("an undocumented reason is kept unchanged")
     func unknownReason() throws {
         let rejection = try rejection(status: 400, body: #"{"reason":"BrandNewReason"}"#)
         #expect(rejection.name == "BrandNewReason")
@@ -92,7 +92,7 @@ struct AnswerTests {
 @Suite("Reasons", .timeLimit(.minutes(2)))
 struct ReasonTests {
     @Test(
-        "each documented reason is found by its word and comes with its status",
+        "each documented reason is found by its name and has its status",
         arguments: Reason.Documented.allCases)
     func documented(reason: Reason.Documented) {
         #expect(Reason(rawValue: reason.name)?.documented == reason)
@@ -101,7 +101,7 @@ struct ReasonTests {
         #expect(!reason.name.contains(" "))
     }
 
-    @Test("the word is the one on the wire")
+    @Test("the name is the text on the wire")
     func words() {
         #expect(Reason(.badDeviceToken).rawValue == "BadDeviceToken")
         #expect(Reason.Documented.badDeviceToken.status == 400)

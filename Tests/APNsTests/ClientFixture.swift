@@ -4,18 +4,18 @@ import HTTP2Testing
 import Network
 import Testing
 
-/// A client, a server that does what the test says, and everything that the client reported.
+/// A client, a scripted server, and everything that the client reported.
 ///
 /// Confined to the loop.
 final class ClientFixture {
     let server: ScriptedServer
     let client: Client
     let watch: Watch
-    /// Every outcome by the push's `apns-id`, in order; a push with two is a failed test.
+    /// The outcomes by the pushes' `apns-id`, in order; a push with two fails the test.
     private(set) var outcomes: [String: [Outcome]] = [:]
     private(set) var events: [ClientConnectionEvent] = []
     private(set) var sent = 0
-    /// Seconds since 1970 as the client sees it; to change it alone is to set the clock.
+    /// The client's wall clock in seconds since 1970; changing only this sets the clock.
     var date: Int64 = 1_800_000_000
     private var monotonicSeconds: UInt64 = 1_000
 
@@ -32,7 +32,7 @@ final class ClientFixture {
         self.server = server
         var settings = ClientSettings()
         settings.backoffBase = .milliseconds(10)
-        // The machine may be slow; tests of deadlines have their own.
+        // The machine may be slow; tests of deadlines set their own.
         settings.pushTimeout = .seconds(60)
         change(&settings)
         let watch = Watch(on: loop)
@@ -56,7 +56,7 @@ final class ClientFixture {
             epochSeconds: date, monotonic: MonotonicTime(nanoseconds: monotonicSeconds * 1_000_000_000))
     }
 
-    /// Lets provider tokens get older.
+    /// Ages the provider tokens.
     func pass(seconds: Int) {
         date += Int64(seconds)
         monotonicSeconds += UInt64(seconds)
@@ -71,7 +71,7 @@ final class ClientFixture {
             notification, to: try #require(DeviceToken("00112233445566778899aabbccddeeff")), id: id)
     }
 
-    /// Sends pushes numbered on from the last one.
+    /// Sends pushes, numbered from the last one.
     func send(_ count: Int, then: @escaping (ClientFixture, Outcome) -> Void = { _, _ in }) throws {
         for _ in 0..<count {
             let id = "push-\(sent)"
@@ -84,18 +84,18 @@ final class ClientFixture {
         }
     }
 
-    /// Waits until every push that was sent has an outcome.
+    /// Waits until every sent push has an outcome.
     func settle(on loop: isolated EventLoop) async {
         let isSettled = await watch.wait(on: loop, limit: .seconds(90)) { self.outcomes.count == self.sent }
         #expect(isSettled, "\(sent - outcomes.count) of \(sent) pushes have no outcome")
     }
 
-    /// Every outcome, however many pushes had it.
+    /// All outcomes of all pushes.
     var tally: [Outcome.Kind: Int] {
         outcomes.values.joined().reduce(into: [:]) { $0[$1.kind, default: 0] += 1 }
     }
 
-    /// What holds whatever happened: each push has one outcome, none was handled twice, the accepted ones once.
+    /// Checks what must always hold: each push has one outcome, none is handled twice, accepted ones exactly once.
     func expectSound() {
         #expect(outcomes.count == sent)
         #expect(outcomes.values.allSatisfy { $0.count == 1 }, "a push had two outcomes")

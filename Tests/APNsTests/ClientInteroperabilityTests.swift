@@ -5,7 +5,7 @@ import JSON
 import Network
 import Testing
 
-@Suite("The client and other servers", .timeLimit(.minutes(5)))
+@Suite("The client with other servers", .timeLimit(.minutes(5)))
 struct ClientInteroperabilityTests {
     private static func client(
         _ port: UInt16, _ files: CertificateFiles, on loop: EventLoop,
@@ -41,7 +41,7 @@ struct ClientInteroperabilityTests {
         return outcomes
     }
 
-    @Test("nghttpd takes every push, over as many connections as it takes")
+    @Test("nghttpd accepts every push, over several connections")
     func nghttpd() async throws {
         let files = try CertificateFiles()
         let folder = try Self.makeFolder()
@@ -59,7 +59,7 @@ struct ClientInteroperabilityTests {
         }
     }
 
-    @Test("Node's server goes from one stream to a hundred and leaves twice: every push is taken once")
+    @Test("Node's server raises its limit from 1 to 100 and sends GOAWAY twice: every push is accepted once")
     func node() async throws {
         let files = try CertificateFiles()
         try await withLoop { loop in
@@ -80,14 +80,14 @@ struct ClientInteroperabilityTests {
             let goAways = client.statistics.goAways["Shutdown"] ?? 0
             await client.stop(deadline: .seconds(2))
             let books = try JSON.parse(Array(server.stop().utf8), maxBytes: 10_000)
-            // Two with Node 20 and newer; older ones can't leave without harm, and the script knows.
+            // Two with Node 20 and newer; older versions can't send GOAWAY safely, which the script checks.
             #expect(books["goAways"]?.int == Int(goAways))
             #expect(books["ids"]?.int == 3000)
             #expect(books["twice"]?.int == 0)
         }
     }
 
-    /// A folder in which nghttpd finds something at the path of ``ClientFixture``'s pushes.
+    /// A folder with a file at the path of ``ClientFixture``'s pushes, for nghttpd.
     private static func makeFolder() throws -> String {
         var template = Array("/tmp/relay-apns-XXXXXX".utf8CString)
         let folder = try #require(mkdtemp(&template).map { String(cString: $0) })

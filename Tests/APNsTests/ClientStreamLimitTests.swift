@@ -4,10 +4,10 @@ import HTTP2Testing
 import Network
 import Testing
 
-/// What becomes of pushes when the server allows a connection no streams.
+/// The fate of pushes when the server allows no streams on a connection.
 @Suite("The client and a stream limit of 0", .timeLimit(.minutes(5)))
 struct ClientStreamLimitTests {
-    @Test("connections whose limit drops to 0 are replaced, and the pushes that wait go out")
+    @Test("connections whose limit drops to 0 are replaced, and queued pushes are sent")
     func dropped() async throws {
         try await withLoop { loop in
             let fixture = try ClientFixture(on: loop) {
@@ -37,7 +37,7 @@ struct ClientStreamLimitTests {
         }
     }
 
-    @Test("with a server that allows no streams on any connection, pushes fail soon and say why")
+    @Test("if a server allows no streams on any connection, pushes soon fail with that cause")
     func never() async throws {
         try await withLoop { loop in
             var limits = ServerLimits()
@@ -48,14 +48,14 @@ struct ClientStreamLimitTests {
             try fixture.send(20)
             await fixture.settle(on: loop)
             fixture.expectSound()
-            // Each connection may get one push before the client has read its SETTINGS, which the server refuses.
+            // The client may send one push per connection before it has read the SETTINGS; the server refuses it.
             #expect(fixture.tally == [.notSent(.noStreams): 20])
             #expect(fixture.server.acceptedCount == fixture.client.settings.failuresBeforeRefusing)
             await fixture.end(on: loop)
         }
     }
 
-    @Test("pushes go out again once the server allows streams on the connections that it has")
+    @Test("pushes are sent again once the server allows streams on its open connections")
     func raised() async throws {
         try await withLoop { loop in
             let fixture = try ClientFixture(on: loop) { $0.connectionsMax = 1 }

@@ -21,7 +21,7 @@ struct ClientTests {
         }
     }
 
-    @Test("a request says what APNs documents, and indexes what APNs asks for")
+    @Test("a request has the documented headers and indexes those that APNs recommends")
     func fields() async throws {
         try await withLoop { loop in
             let fixture = try ClientFixture(on: loop)
@@ -58,7 +58,7 @@ struct ClientTests {
         }
     }
 
-    @Test("a refusal comes with its status, reason, timestamp and Retry-After")
+    @Test("a refusal has its status, reason, timestamp and Retry-After")
     func rejected() async throws {
         try await withLoop { loop in
             let fixture = try ClientFixture(on: loop)
@@ -95,7 +95,7 @@ struct ClientTests {
         }
     }
 
-    @Test("one push goes alone over a new connection until it is accepted")
+    @Test("a new connection carries one push until it is accepted")
     func priming() async throws {
         try await withLoop { loop in
             let fixture = try ClientFixture(on: loop) { $0.connectionsMax = 1 }
@@ -103,7 +103,7 @@ struct ClientTests {
             fixture.server.onRequest = { held.append($0) }
             try fixture.send(50)
             _ = await fixture.server.watch.wait(on: loop) { held.count == 1 }
-            // A round trip more shows that nothing else was on its way.
+            // Another round trip shows that nothing else was sent.
             fixture.server.connections.first?.ping(1)
             var isPonged = false
             fixture.server.onEvent = { _, event in if event == .pingAcknowledged(1) { isPonged = true } }
@@ -119,13 +119,13 @@ struct ClientTests {
         }
     }
 
-    @Test("load that one connection can't take is shared by several, up to the bound")
+    @Test("load beyond one connection is shared by several, up to the limit")
     func growth() async throws {
         try await withLoop { loop in
             var limits = ServerLimits()
             limits.concurrentStreams = 5
             let fixture = try ClientFixture(on: loop, limits: limits) { $0.connectionsMax = 3 }
-            // Nothing is answered on a connection before it is full, but for the push that primes it.
+            // Except for the priming push, nothing is answered before the connection is full.
             var held: [Int: [ScriptedServer.Incoming]] = [:]
             var most = 0
             fixture.server.onRequest = { incoming in
@@ -151,7 +151,7 @@ struct ClientTests {
         }
     }
 
-    @Test("pushes beyond the queue's bound are refused before anything is sent")
+    @Test("pushes over the queue's limit are refused before anything is sent")
     func queueFull() async throws {
         try await withLoop { loop in
             let fixture = try ClientFixture(on: loop) { $0.queuedPushesMax = 20 }
@@ -164,7 +164,7 @@ struct ClientTests {
         }
     }
 
-    @Test("stopping answers what is under way, takes nothing new and closes every connection")
+    @Test("stopping finishes pushes in flight, refuses new ones and closes all connections")
     func stop() async throws {
         try await withLoop { loop in
             let fixture = try ClientFixture(on: loop)
@@ -181,7 +181,7 @@ struct ClientTests {
         }
     }
 
-    @Test("a client that has stopped is released, with its connections, whatever became of them")
+    @Test("a stopped client and its connections are released, however they ended")
     func released() async throws {
         try await withLoop { loop in
             weak var client: Client?
@@ -207,7 +207,7 @@ struct ClientTests {
                 #expect(connections.count == 2)
                 await fixture.end(on: loop)
             }
-            // What ends at the end of a turn has ended two turns later.
+            // Objects released at the end of a turn are gone two turns later.
             for _ in 0..<2 { await Task.yield() }
             #expect(client == nil)
             #expect(connections.allSatisfy { $0.connection == nil })
@@ -215,7 +215,7 @@ struct ClientTests {
         }
     }
 
-    @Test("what has no answer when the time to stop is over comes to an end all the same")
+    @Test("unanswered pushes get an outcome at the stop deadline")
     func stopLate() async throws {
         try await withLoop { loop in
             let fixture = try ClientFixture(on: loop) { $0.connectionsMax = 1 }

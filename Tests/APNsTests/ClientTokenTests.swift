@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The client and the provider token", .timeLimit(.minutes(5)))
 struct ClientTokenTests {
-    /// Answers 403 with a reason to the first token that came, and 200 to any other; notes which connection had which.
+    /// Answers 403 with a reason to the first token and 200 to any other; records which connection carried which token.
     private static func refuseFirst(_ reason: String, at server: ScriptedServer) {
         var first: String?
         server.onRequest = { incoming in
@@ -16,7 +16,7 @@ struct ClientTokenTests {
         }
     }
 
-    @Test("an expired token is replaced when that is allowed, and so is its connection")
+    @Test("an expired token is replaced as soon as allowed, and so is its connection")
     func expired() async throws {
         try await withLoop { loop in
             let fixture = try ClientFixture(on: loop)
@@ -31,7 +31,7 @@ struct ClientTokenTests {
         }
     }
 
-    @Test("a young token that is called expired stays in use; its connection goes when the next token comes")
+    @Test("a young token refused as expired stays in use; its connection is replaced with the next token")
     func expiredEarly() async throws {
         try await withLoop { loop in
             let fixture = try ClientFixture(on: loop) { $0.tokenCheckInterval = .zero }
@@ -52,7 +52,7 @@ struct ClientTokenTests {
     }
 
     @Test(
-        "a token dated in the future that is refused is replaced at once, and goes out on new connections alone",
+        "a refused token dated in the future is replaced immediately and used only on new connections",
         arguments: ["ExpiredProviderToken", "InvalidProviderToken"])
     func datedInTheFuture(reason: String) async throws {
         try await withLoop { loop in
@@ -77,7 +77,7 @@ struct ClientTokenTests {
         }
     }
 
-    @Test("after TooManyProviderTokenUpdates token and connection stay")
+    @Test("after TooManyProviderTokenUpdates the token and the connection stay in use")
     func tooManyUpdates() async throws {
         try await withLoop { loop in
             let fixture = try ClientFixture(on: loop)
@@ -100,7 +100,7 @@ struct ClientTokenTests {
         }
     }
 
-    @Test("a server that says it shuts down gets no further push")
+    @Test("a server that announces its shutdown gets no further push")
     func shutdown() async throws {
         try await withLoop { loop in
             let fixture = try ClientFixture(on: loop)
@@ -119,7 +119,7 @@ struct ClientTokenTests {
 }
 
 extension ClientFixture {
-    /// Has two connections, each of which has answered a push.
+    /// Opens two connections, each with one answered push.
     fileprivate func openTwoConnections(on loop: isolated EventLoop) async throws {
         var held: [ScriptedServer.Incoming] = []
         server.onConnection = { $0.setMaxConcurrentStreams(1) }

@@ -4,10 +4,10 @@ import HTTP2Testing
 import Network
 import Testing
 
-/// What goes wrong between the client and a server: no push may be lost, none taken twice.
-@Suite("The client in trouble", .timeLimit(.minutes(5)))
+/// Failures between client and server: no push may be lost, none accepted twice.
+@Suite("The client with failing servers", .timeLimit(.minutes(5)))
 struct ClientTroubleTests {
-    @Test("the stream limit goes from 1 to 1000 in the middle of load")
+    @Test("the stream limit rises from 1 to 1000 under load")
     func raised() async throws {
         try await withLoop { loop in
             var limits = ServerLimits()
@@ -37,7 +37,7 @@ struct ClientTroubleTests {
         }
     }
 
-    @Test("the stream limit is lowered in the middle of load")
+    @Test("the stream limit is lowered under load")
     func lowered() async throws {
         try await withLoop { loop in
             let fixture = try ClientFixture(on: loop) {
@@ -72,7 +72,7 @@ struct ClientTroubleTests {
         }
     }
 
-    @Test("a limit that is lowered in the same breath as pushes are answered costs no connection")
+    @Test("a limit lowered together with answers costs no connection")
     func loweredWithAnswers() async throws {
         try await withLoop { loop in
             let fixture = try ClientFixture(on: loop) {
@@ -89,7 +89,7 @@ struct ClientTroubleTests {
                 for incoming in held { incoming.answer() }
                 held = []
             }
-            // Each answer brings the next push about, before the rest of what came with it is looked at.
+            // Each answer triggers the next push before the rest of the received bytes is processed.
             func sendOn(_ fixture: ClientFixture, _ outcome: Outcome) {
                 if fixture.sent < 2000 { try? fixture.send(1, then: sendOn) }
             }
@@ -105,7 +105,7 @@ struct ClientTroubleTests {
         }
     }
 
-    @Test("after GOAWAY the streams it did not process go again on another connection")
+    @Test("streams not processed because of GOAWAY are sent again on another connection")
     func goAway() async throws {
         try await withLoop { loop in
             let fixture = try ClientFixture(on: loop) { $0.failuresBeforeRefusing = 100 }
@@ -115,7 +115,7 @@ struct ClientTroubleTests {
                 var held = inConnection[incoming.connectionIndex] ?? []
                 held.append(incoming)
                 inConnection[incoming.connectionIndex] = held
-                // The first three connections leave after 30 requests, of which they have served 20.
+                // The first three connections send GOAWAY after 30 requests, of which they have served 20.
                 guard incoming.connectionIndex < 3 else { return incoming.answer() }
                 if held.count <= 20 { incoming.answer() }
                 if held.count == 30 {
@@ -134,7 +134,7 @@ struct ClientTroubleTests {
         }
     }
 
-    @Test("a server that only announces its end loses nothing")
+    @Test("no push is lost when a server announces its shutdown")
     func gracefulShutdown() async throws {
         try await withLoop { loop in
             let fixture = try ClientFixture(on: loop) {
@@ -154,7 +154,7 @@ struct ClientTroubleTests {
         }
     }
 
-    @Test("refused streams go again, and are given up after so many times")
+    @Test("refused streams are sent again a limited number of times")
     func refused() async throws {
         try await withLoop { loop in
             let fixture = try ClientFixture(on: loop)
@@ -175,7 +175,7 @@ struct ClientTroubleTests {
         }
     }
 
-    @Test("a push whose stream is reset may have been taken: it is not sent again")
+    @Test("a push whose stream is reset may have been processed and is not sent again")
     func reset() async throws {
         try await withLoop { loop in
             let fixture = try ClientFixture(on: loop)
@@ -193,7 +193,8 @@ struct ClientTroubleTests {
         }
     }
 
-    @Test("a black hole costs its pushes one deadline; the others go elsewhere meanwhile")
+    @Test(
+        "a black-holed connection delays only its own pushes, by one timeout; others use another connection")
     func blackHole() async throws {
         try await withLoop { loop in
             let fixture = try ClientFixture(on: loop) {
@@ -209,12 +210,12 @@ struct ClientTroubleTests {
                     incoming.answer()
                 }
             }
-            // Ten at a time, so that most have not been sent when the hole opens.
+            // Ten at a time, so that most are still unsent when the connection goes dark.
             func sendOn(_ fixture: ClientFixture, _ outcome: Outcome) {
                 if fixture.sent < 600 { try? fixture.send(1, then: sendOn) }
             }
             try fixture.send(10, then: sendOn)
-            // Load that doesn't wait for answers goes on while the connection is silent.
+            // Load that doesn't wait for answers continues while the connection is silent.
             _ = await fixture.watch.wait(on: loop) { fixture.sent >= 60 }
             try fixture.send(100)
             _ = await fixture.watch.wait(on: loop) { fixture.sent >= 600 }
@@ -228,7 +229,8 @@ struct ClientTroubleTests {
         }
     }
 
-    @Test("with a single connection allowed a black hole ends too, and what waits goes on")
+    @Test(
+        "a black-holed connection is replaced even if it is the only one allowed, and queued pushes continue")
     func blackHoleAlone() async throws {
         try await withLoop { loop in
             let fixture = try ClientFixture(on: loop) {
@@ -249,14 +251,14 @@ struct ClientTroubleTests {
             await fixture.settle(on: loop)
             fixture.expectSound()
             let lost = fixture.tally[.unknown(.connectionClosed)] ?? 0
-            // Ten, or more where the machine is so slow that a healthy server seems silent too.
+            // Ten, or more if the machine is so slow that a healthy server seems silent too.
             #expect(lost >= 10 && lost.isMultiple(of: 10))
             #expect(fixture.tally[.accepted] == 100 - lost)
             await fixture.end(on: loop)
         }
     }
 
-    @Test("a connection that is cut takes only what was on it along")
+    @Test("only pushes on the connection fail when it breaks")
     func cut() async throws {
         try await withLoop { loop in
             let fixture = try ClientFixture(on: loop) {
@@ -282,10 +284,10 @@ struct ClientTroubleTests {
         }
     }
 
-    @Test("a push without an answer ends after its time, and the connection goes on")
+    @Test("an unanswered push times out, and its connection stays in use")
     func timeout() async throws {
         try await withLoop { loop in
-            // A PING at the same moment would keep the next push off this connection until it is answered.
+            // A simultaneous PING would keep the next push off this connection until it is acknowledged.
             let fixture = try ClientFixture(on: loop) {
                 $0.pushTimeout = .seconds(2)
                 $0.silenceBeforePing = .seconds(30)
@@ -307,7 +309,7 @@ struct ClientTroubleTests {
         }
     }
 
-    @Test("where nobody listens pushes fail soon, with the reason, and go on when somebody does")
+    @Test("without a listener, pushes soon fail with the reason; they succeed once a server listens")
     func nobodyListens() async throws {
         try await withLoop { loop in
             let fixture = try ClientFixture(on: loop)
@@ -322,7 +324,7 @@ struct ClientTroubleTests {
     }
 
     @Test(
-        "a server that isn't trusted, and one that doesn't speak HTTP/2, get no push",
+        "an untrusted server and one without HTTP/2 get no push",
         arguments: [true, false])
     func wrongServer(isUntrusted: Bool) async throws {
         try await withLoop { loop in

@@ -2,7 +2,7 @@ import Network
 
 @testable import APNs
 
-/// A pool state with a clock that the test moves, and shorthand for what happens to it.
+/// A pool state with a manual clock and shorthand for events.
 struct Pool {
     var state: PoolState
     var now = MonotonicTime(nanoseconds: 1_000_000_000_000)
@@ -30,14 +30,14 @@ struct Pool {
     mutating func closed(_ index: Int) { state.closed(index, at: now, jitter: jitter) }
     mutating func tick() { state.tick(at: now, jitter: jitter) }
 
-    /// How many pushes go out now, by connection.
+    /// The number of pushes sent now, by connection.
     mutating func sendAll() -> [Int: Int] {
         var sent: [Int: Int] = [:]
         while let index = next() { sent[index, default: 0] += 1 }
         return sent
     }
 
-    /// A pool with one primed connection that allows `limit` streams and has none.
+    /// A pool with one primed, idle connection that allows `limit` streams.
     static func primed(limit: Int = 100, _ change: (inout ClientSettings) -> Void = { _ in }) -> Pool {
         var pool = Pool(change)
         _ = pool.push()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("When connections fail", .timeLimit(.minutes(2)))
 struct PoolFailureTests {
-    @Test("failed attempts are put off longer and longer, up to the bound, and with jitter")
+    @Test("failed attempts back off exponentially up to the limit, with jitter")
     func backoff() {
         var pool = Pool {
             $0.failuresBeforeRefusing = 100
@@ -29,7 +29,7 @@ struct PoolFailureTests {
         #expect(pool.state.nextTick == pool.now + .seconds(1), "half of the wait is random")
     }
 
-    @Test("after the third failure in a row pushes fail at once, until the next attempt is due")
+    @Test("after the third consecutive failure pushes fail immediately until the next attempt is due")
     func refusing() {
         var pool = Pool()
         _ = pool.push()
@@ -52,7 +52,7 @@ struct PoolFailureTests {
         #expect(pool.actions() == [.open(0)], "a push is the next attempt")
     }
 
-    @Test("a connection that had served for a while is replaced at once, with no failure counted")
+    @Test("a settled connection is replaced immediately and not counted as a failure")
     func settled() {
         var pool = Pool.primed()
         pool.pass(.seconds(3600))
@@ -64,7 +64,7 @@ struct PoolFailureTests {
         #expect(pool.actions() == [.open(0)])
     }
 
-    @Test("one that served and ended young is replaced at once the first time, then more and more slowly")
+    @Test("a connection that served but ended young is replaced immediately once, then with back-off")
     func shortLived() {
         var pool = Pool.primed { $0.failuresBeforeRefusing = 100 }
         var delays: [Duration] = []

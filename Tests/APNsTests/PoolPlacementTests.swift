@@ -3,9 +3,9 @@ import Testing
 
 @testable import APNs
 
-@Suite("Where a push goes", .timeLimit(.minutes(2)))
+@Suite("Placing pushes", .timeLimit(.minutes(2)))
 struct PoolPlacementTests {
-    @Test("the first push opens a connection and waits for it; no second one is opened meanwhile")
+    @Test("the first push opens a connection and waits for it; no second one is opened")
     func firstPush() {
         var pool = Pool()
         #expect(pool.push() == .queue)
@@ -20,7 +20,7 @@ struct PoolPlacementTests {
         #expect(pool.actions() == [])
     }
 
-    @Test("one push at a time until one was accepted, then as many as SETTINGS allow")
+    @Test("one push at a time until one is accepted, then as many as SETTINGS allow")
     func priming() {
         var pool = Pool()
         for _ in 0..<10 { _ = pool.push() }
@@ -33,7 +33,7 @@ struct PoolPlacementTests {
         #expect(pool.sendAll() == [0: 4])
     }
 
-    @Test("a refusal of a push shows that the token is known: then the server's limit decides")
+    @Test("a refused push shows that the token is known; then the server's limit decides")
     func primedByRefusal() {
         var pool = Pool()
         for _ in 0..<10 { _ = pool.push() }
@@ -54,7 +54,7 @@ struct PoolPlacementTests {
         #expect(other.sendAll() == [0: 9])
     }
 
-    @Test("only refused tokens: the pushes go one by one and never stop")
+    @Test("if all tokens are refused, pushes continue one by one")
     func neverPrimed() {
         var pool = Pool()
         for _ in 0..<50 { _ = pool.push() }
@@ -68,7 +68,7 @@ struct PoolPlacementTests {
         #expect(pool.actions() == [.open(0)], "and no other connection is tried with the same token")
     }
 
-    @Test("before SETTINGS one push may go")
+    @Test("one push may be sent before SETTINGS")
     func beforeSettings() {
         var pool = Pool()
         for _ in 0..<3 { _ = pool.push() }
@@ -80,7 +80,7 @@ struct PoolPlacementTests {
         #expect(pool.sendAll() == [0: 1])
     }
 
-    @Test("the limit holds when it is lowered, also below what is under way, and when it is raised again")
+    @Test("the limit holds when lowered, even below the open streams, and when raised again")
     func limitChanges() {
         var pool = Pool.primed(limit: 10) { $0.connectionsMax = 1 }
         for _ in 0..<20 { _ = pool.push() }
@@ -98,7 +98,7 @@ struct PoolPlacementTests {
         #expect(pool.sendAll() == [0: 9])
     }
 
-    @Test("our own bound of streams holds whatever the server allows")
+    @Test("the client's own stream limit holds whatever the server allows")
     func ownBound() {
         var pool = Pool.primed(limit: 1_000_000) {
             $0.streamsPerConnectionMax = 5
@@ -109,7 +109,7 @@ struct PoolPlacementTests {
         #expect(pool.state.queued == 15)
     }
 
-    @Test("the queue is bounded, and a new push never overtakes one that waits")
+    @Test("the queue is bounded, and a new push never overtakes a queued one")
     func queueBound() {
         var pool = Pool.primed(limit: 1) {
             $0.queuedPushesMax = 2
@@ -128,7 +128,7 @@ struct PoolPlacementTests {
         #expect(pool.state.queued == 0)
     }
 
-    @Test("a full connection makes a second one be opened, which is primed and then shares the load")
+    @Test("a full connection opens a second one, which is primed and then shares the load")
     func growth() {
         var pool = Pool.primed(limit: 4)
         for _ in 0..<4 { #expect(pool.push() == .connection(0)) }
@@ -147,7 +147,7 @@ struct PoolPlacementTests {
         #expect(pool.sendAll() == [0: 3, 1: 1])
     }
 
-    @Test("never more connections than the bound")
+    @Test("there are never more connections than the limit")
     func connectionBound() {
         var pool = Pool.primed(limit: 1) { $0.connectionsMax = 3 }
         for _ in 0..<50 { _ = pool.push() }
@@ -162,7 +162,7 @@ struct PoolPlacementTests {
         #expect(pool.state.connections.count == 3)
     }
 
-    @Test("the connection with the fewest pushes takes the next one, a new one the first")
+    @Test("the connection with the fewest pushes takes the next push, and a new one goes first")
     func leastLoaded() {
         var pool = Pool.primed(limit: 2)
         for _ in 0..<3 { _ = pool.push() }

@@ -5,7 +5,9 @@ import Testing
 
 @Suite("GOAWAY, refusals and silence", .timeLimit(.minutes(2)))
 struct PoolRetirementTests {
-    @Test("a connection that went away takes nothing more; its moved pushes go to a new one at once")
+    @Test(
+        "a connection that sent GOAWAY takes no more pushes; its unprocessed ones go to a new one immediately"
+    )
     func goAway() {
         var pool = Pool.primed()
         for _ in 0..<5 { _ = pool.push() }
@@ -41,7 +43,7 @@ struct PoolRetirementTests {
         #expect(pool.actions() == [.close(0, .undrained)])
     }
 
-    @Test("refused streams make room smaller for a while, answers make it grow again")
+    @Test("refused streams lower the soft limit for a while, answers raise it again")
     func softLimit() {
         var pool = Pool.primed(limit: 100) { $0.connectionsMax = 1 }
         for _ in 0..<10 { _ = pool.push() }
@@ -56,7 +58,7 @@ struct PoolRetirementTests {
         #expect(pool.state.connections[0]?.streams == 19)
     }
 
-    @Test("a connection that refuses everything for a while is retired")
+    @Test("a connection that keeps refusing streams is retired")
     func refusesEverything() {
         var pool = Pool.primed()
         pool.pass(.seconds(1))
@@ -69,7 +71,7 @@ struct PoolRetirementTests {
         #expect(pool.actions() == [.retire(0)])
     }
 
-    @Test("a server that owes answers and is silent is asked, spared new pushes, and replaced")
+    @Test("a silent server that owes answers gets a PING and no new pushes, and is then replaced")
     func silence() {
         var pool = Pool.primed { $0.connectionsMax = 2 }
         #expect(pool.push() == .connection(0))
@@ -90,7 +92,7 @@ struct PoolRetirementTests {
         #expect(pool.state.connections[0] == nil)
     }
 
-    @Test("a server that answers the PING is not replaced, only slow")
+    @Test("a server that answers the PING is slow and not replaced")
     func slow() {
         var pool = Pool.primed()
         _ = pool.push()
@@ -107,7 +109,7 @@ struct PoolRetirementTests {
         #expect(pool.actions() == [])
     }
 
-    @Test("a server that answers PINGs but no push since one was sent is retired when that times out")
+    @Test("a server that answers PINGs but no pushes is retired when a push times out")
     func answersNothing() {
         var pool = Pool.primed()
         let sentAt = pool.now + .seconds(1)
@@ -130,7 +132,7 @@ struct PoolRetirementTests {
         #expect(fair.actions() == [], "another push was answered meanwhile")
     }
 
-    @Test("an idle connection is asked now and then, and closed when it doesn't answer")
+    @Test("an idle connection gets a PING periodically and is closed if it doesn't answer")
     func idle() {
         var pool = Pool.primed()
         #expect(pool.state.nextTick == pool.now + .seconds(15 * 60))
@@ -146,7 +148,7 @@ struct PoolRetirementTests {
         #expect(pool.actions() == [.close(0, .silent)])
     }
 
-    @Test("stopping retires what stands and closes what is on its way")
+    @Test("stopping retires open connections and closes connecting ones")
     func stop() {
         var pool = Pool.primed(limit: 1)
         for _ in 0..<3 { _ = pool.push() }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import APNs
 
-/// Numbers that look random and are the same for the same seed.
+/// A deterministic random number generator.
 private struct SeededGenerator: RandomNumberGenerator {
     var state: UInt64
 
@@ -17,7 +17,7 @@ private struct SeededGenerator: RandomNumberGenerator {
     }
 }
 
-/// A pool state with servers that do whatever comes to mind, and the books of both.
+/// A pool state with randomly behaving servers, and a model of both.
 private struct Model {
     enum ServerPhase: Hashable { case connecting, open, retiring }
 
@@ -36,9 +36,9 @@ private struct Model {
     var waiting = 0
     var settled = 0
     var arrived = 0
-    /// Whether servers still do harm; at the end they are all well.
+    /// Whether servers still misbehave; at the end they all recover.
     var isHostile = true
-    /// Whether the servers that are there then allow no stream any more; new ones do.
+    /// Whether open connections then allow no more streams; new ones do.
     let leavesNoStreams: Bool
 
     init(seed: UInt64, leavesNoStreams: Bool) {
@@ -87,7 +87,7 @@ private struct Model {
         perform()
     }
 
-    /// What a well-behaved world does: connections come to be, pushes are answered, time passes.
+    /// A step of a well-behaved world: connections open, pushes are answered, time passes.
     private mutating func calmStep() {
         if let index = pick({ $0.phase == .connecting }) {
             connect(index)
@@ -182,7 +182,7 @@ private struct Model {
         state.tick(at: now, jitter: 0.5)
     }
 
-    /// Does what the state wants, as the client would.
+    /// Performs the state's actions like the client.
     private mutating func perform() {
         var rounds = 0
         repeat {
@@ -210,7 +210,7 @@ private struct Model {
         case .failQueued:
             while waiting > 0 { giveUp() }
         }
-        // A retired connection ends when its last answer is there.
+        // A retired connection closes after its last answer.
         for (index, server) in servers where server.phase == .retiring && server.streams == 0 { cut(index) }
     }
 
@@ -230,10 +230,10 @@ private struct Model {
     }
 }
 
-@Suite("The pool against servers that do anything", .timeLimit(.minutes(2)))
+@Suite("The pool against arbitrary servers", .timeLimit(.minutes(2)))
 struct PoolStateModelTests {
     @Test(
-        "bounds hold at every step, and when the servers are well again every push gets its end",
+        "limits hold at every step, and when the servers recover every push gets an outcome",
         arguments: 0..<100, [false, true])
     func anything(seed: Int, leavesNoStreams: Bool) {
         var model = Model(seed: UInt64(seed), leavesNoStreams: leavesNoStreams)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Connections on which the server allows no streams", .timeLimit(.minutes(2)))
 struct PoolStreamLimitTests {
-    /// A pool whose connections, all that it may have, had served for a minute when their limit dropped to 0.
+    /// A pool with the maximum number of connections, which had served for a minute when their limit dropped to 0.
     private func dropped(_ count: Int) -> Pool {
         var pool = Pool.primed(limit: 1) { $0.connectionsMax = count }
         for _ in 0..<(2 * count) { _ = pool.push() }
@@ -25,7 +25,7 @@ struct PoolStreamLimitTests {
         return pool
     }
 
-    @Test("they are replaced after a few seconds in which pushes wait, at once where no failure came before")
+    @Test("they are replaced after pushes have waited a few seconds, immediately if no failure came before")
     func replaced() {
         var pool = dropped(3)
         #expect(pool.push() == .queue)
@@ -45,7 +45,7 @@ struct PoolStreamLimitTests {
         #expect(pool.state.failures == 0)
     }
 
-    @Test("while nothing waits they stay; a push that comes later has them replaced at once")
+    @Test("they stay while no push waits; a later push replaces them immediately")
     func idle() {
         var pool = dropped(1)
         pool.pass(.seconds(60))
@@ -59,7 +59,7 @@ struct PoolStreamLimitTests {
         #expect(pool.actions() == [.retire(0, .noStreams), .open(1)])
     }
 
-    @Test("a limit that is raised again in time, or lowered to one, costs no connection")
+    @Test("a limit raised again in time, or lowered to one, costs no connection")
     func raised() {
         var pool = dropped(1)
         _ = pool.push()
@@ -71,20 +71,20 @@ struct PoolStreamLimitTests {
         pool.tick()
         #expect(!pool.actions().contains(.retire(0, .noStreams)))
         #expect(pool.state.connections[0]?.phase == .open)
-        // The time begins anew.
+        // The wait starts again.
         pool.limit(0, 0)
         pool.answer(0)
         pool.pass(.milliseconds(2_999))
         pool.tick()
         #expect(pool.actions() == [])
-        // To say 0 once more changes nothing.
+        // Repeating the limit of 0 changes nothing.
         pool.limit(0, 0)
         pool.pass(.milliseconds(1))
         pool.tick()
         #expect(pool.actions() == [.retire(0, .noStreams), .open(1)])
     }
 
-    @Test("what is under way on such a connection still gets its answer")
+    @Test("pushes in flight on such a connection still get their answers")
     func underWay() {
         var pool = Pool.primed(limit: 2) { $0.connectionsMax = 1 }
         pool.pass(.seconds(60))
@@ -100,7 +100,7 @@ struct PoolStreamLimitTests {
         #expect(pool.state.connections[0]?.streams == 0)
     }
 
-    @Test("none is given up before another may be opened")
+    @Test("none is replaced before another may be opened")
     func backoff() {
         var pool = Pool.primed { $0.backoffBase = .seconds(10) }
         pool.limit(0, 0)
@@ -160,7 +160,7 @@ struct PoolStreamLimitTests {
     }
 
     @Test(
-        "a server that never allows a stream is asked more and more rarely, however old its connections get",
+        "connections to a server that never allows streams are retried with back-off, whatever their age",
         arguments: [(1, 1), (8, 8), (25, 10), (25, 4)])
     func storm(secondsBetweenPushes: Int, patience: Int) throws {
         let moments = opened(
@@ -171,7 +171,7 @@ struct PoolStreamLimitTests {
         #expect(try #require(gaps.last) >= .seconds(60))
     }
 
-    @Test("after the third such connection in a row pushes fail at once, until the next attempt is due")
+    @Test("after the third consecutive such connection pushes fail immediately until the next attempt is due")
     func refusing() {
         var pool = Pool()
         _ = pool.push()

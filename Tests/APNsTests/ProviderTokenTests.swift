@@ -3,7 +3,7 @@ import JSON
 import Network
 import Testing
 
-/// A moment so many seconds after the tests' beginning, on both clocks.
+/// A time this many seconds after the start of the test, on both clocks.
 func time(_ seconds: Int64, suspended: Int64 = 0) -> TokenTime {
     TokenTime(
         epochSeconds: 1_800_000_000 + seconds + suspended,
@@ -22,7 +22,8 @@ private func problem(of text: String) -> SigningKeyError? {
 
 @Suite("Signing keys", .timeLimit(.minutes(2)))
 struct SigningKeyTests {
-    @Test("a .p8 file is taken as it is, in one line with \\n, quoted, indented, with CR LF, or in base64")
+    @Test(
+        "a .p8 file is accepted unchanged, in one line with \\n, quoted, indented, with CR LF, or in base64")
     func forms() throws {
         let pem = try TestKey().pem
         #expect(pem.hasPrefix("-----BEGIN PRIVATE KEY-----\n"))
@@ -39,14 +40,14 @@ struct SigningKeyTests {
         }
     }
 
-    @Test("a key in the older form of SEC 1 is taken too")
+    @Test("a key in the older SEC 1 form is accepted")
     func traditional() throws {
         let pem = try TestKey().traditionalPEM
         #expect(pem.contains("EC PRIVATE KEY"))
         #expect(problem(of: pem) == nil)
     }
 
-    @Test("each kind of text that can't sign for APNs has its own problem")
+    @Test("each kind of unusable key has its own error")
     func problems() throws {
         let key = try TestKey()
         let pem = try key.pem
@@ -68,13 +69,13 @@ struct SigningKeyTests {
         #expect(problem(of: try key.mismatchedPEM(TestKey())) == .inconsistent)
     }
 
-    @Test("a key that was refused leaves no error behind for OpenSSL's next user")
+    @Test("a refused key leaves no error in OpenSSL's queue")
     func errorQueue() {
         #expect(problem(of: "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n") == .unreadable)
         #expect(!TestKey.isErrorLeftBehind)
     }
 
-    @Test("all problems come at once, with sentences that hold nothing of the values")
+    @Test("all problems are reported at once, without the values")
     func allProblems() {
         let error = #expect(throws: ProviderCredentialProblems.self) {
             try ProviderCredentials(teamID: "team567890", keyID: "KEY", key: KeyText("hunter2"))
@@ -129,7 +130,7 @@ struct ProviderTokenTests {
     private func serial(at now: TokenTime) throws -> UInt64 { try source.token(at: now).serial }
 
     @Test(
-        "a token is a JWS with ES256, alg and kid, iss and iat, that the public key verifies",
+        "a token is an ES256 JWS with alg, kid, iss and iat, and the public key verifies it",
         arguments: 0..<20)
     func form(second: Int64) throws {
         let authorization = String(decoding: try source.token(at: time(second)).authorization, as: UTF8.self)
@@ -171,19 +172,19 @@ struct ProviderTokenTests {
         #expect(try serial(at: time(6_000)) == 3)
     }
 
-    @Test("an expired token is replaced, but never within 20 minutes of its making")
+    @Test("an expired token is replaced, but never within 20 minutes of signing")
     func expired() throws {
         let first = try source.token(at: time(0))
         #expect(source.refused(first, at: time(1_199)) == false)
         #expect(try serial(at: time(1_199)) == 1)
-        // Remembered: the new one comes as soon as it may.
+        // The refusal is remembered: the new token comes as soon as allowed.
         #expect(try serial(at: time(1_200)) == 2)
         let second = try source.token(at: time(1_200))
         #expect(source.refused(second, at: time(2_400)) == true)
         #expect(try serial(at: time(2_400)) == 3)
     }
 
-    @Test("a late refusal of an old token renews nothing, and trying again makes sense")
+    @Test("a late refusal of an old token renews nothing and allows a retry")
     func expiredLate() throws {
         let first = try source.token(at: time(0))
         _ = try source.token(at: time(3_000))
@@ -191,7 +192,7 @@ struct ProviderTokenTests {
         #expect(try serial(at: time(5_999)) == 2)
     }
 
-    @Test("refusals of one token by many pushes renew it once")
+    @Test("many refusals of one token renew it once")
     func expiredOften() throws {
         let first = try source.token(at: time(0))
         for _ in 0..<100 { #expect(source.refused(first, at: time(1_300)) == true) }
@@ -200,7 +201,7 @@ struct ProviderTokenTests {
         #expect(try serial(at: time(1_300)) == 2)
     }
 
-    @Test("after too many updates the token stays for 20 minutes, unless it gets too old for APNs")
+    @Test("after too many updates the token stays for 20 minutes unless it would expire")
     func tooManyUpdates() throws {
         _ = try source.token(at: time(0))
         source.tooManyUpdates(at: time(2_000))
@@ -211,7 +212,7 @@ struct ProviderTokenTests {
         #expect(try serial(at: time(3_200 + 3_480)) == 3)
     }
 
-    @Test("an expired token waits too where APNs asked for patience")
+    @Test("an expired token also waits after TooManyProviderTokenUpdates")
     func expiredAndTooMany() throws {
         let first = try source.token(at: time(0))
         source.tooManyUpdates(at: time(1_300))
@@ -220,7 +221,7 @@ struct ProviderTokenTests {
         #expect(try serial(at: time(2_500)) == 2)
     }
 
-    @Test("time that a suspended machine slept through counts, and a date set back doesn't")
+    @Test("time during suspension counts, and a clock set back doesn't")
     func clocks() throws {
         #expect(try serial(at: time(0)) == 1)
         #expect(try serial(at: time(10, suspended: 2_989)) == 1)
@@ -230,7 +231,7 @@ struct ProviderTokenTests {
     }
 
     @Test(
-        "a refused token whose date was wrong is replaced at once: the clock was set since",
+        "a refused token with a wrong date is replaced immediately if the clock was set since",
         arguments: [-100_000, -2_400, -5, 5, 1_000])
     func clockSet(by step: Int64) throws {
         let first = try source.token(at: time(0))
@@ -239,7 +240,7 @@ struct ProviderTokenTests {
         #expect(try serial(at: time(60, suspended: step)) == 2)
     }
 
-    @Test("a token that was refused while the clock was wrong is replaced as soon as the clock is set")
+    @Test("a token refused because of a wrong clock is replaced once the clock is set")
     func clockSetAfterRefusal() throws {
         let first = try source.token(at: time(0))
         #expect(!source.refused(first, at: time(60)))
@@ -249,7 +250,7 @@ struct ProviderTokenTests {
         #expect(try serial(at: time(180, suspended: -3_600)) == 2)
     }
 
-    @Test("however often the clock is set and tokens are refused, few are signed in 20 minutes")
+    @Test("few tokens are signed within 20 minutes, however often the clock is set and tokens are refused")
     func clockSetOften() throws {
         var serials: Set<UInt64> = []
         for second in stride(from: Int64(0), to: 1_200, by: 10) {
@@ -263,7 +264,7 @@ struct ProviderTokenTests {
         #expect(try serial(at: time(1_200)) == 5)
     }
 
-    @Test("one token serves all threads")
+    @Test("all threads share one token")
     func threads() async throws {
         let source = source
         let serials = try await withThrowingTaskGroup(of: UInt64.self) { group in

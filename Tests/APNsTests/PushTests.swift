@@ -11,7 +11,7 @@ struct PushTests {
     }
 
     @Test(
-        "anything else is no device token",
+        "anything else is not a device token",
         arguments: [
             "", "a", "abc", "0g", "/a", "0 ", "0\0", "a\u{301}b", "\u{FF11}\u{FF12}", "ab\r\n", "%41", "..",
             String(repeating: "0", count: 402),
@@ -20,7 +20,7 @@ struct PushTests {
         #expect(DeviceToken(text) == nil)
     }
 
-    @Test("Each character of a device token is looked at, wherever it stands")
+    @Test("every character of a device token is validated, whatever its position")
     func strangers() {
         let token = Array("0123456789abcdef0123456789ABCDEF0123456789abcdef".utf8)
         for byte in UInt8.min..<0x80 {
@@ -33,7 +33,7 @@ struct PushTests {
         }
     }
 
-    @Test("a device token shows its last 8 characters and no more")
+    @Test("a device token's description shows only its last 8 characters")
     func deviceTokenIsNotPrinted() throws {
         let token = try #require(DeviceToken("0011223344556677d4e5f6a7"))
         var dumped = ""
@@ -54,7 +54,7 @@ struct PushTests {
     }
 
     @Test(
-        "what could break a header is no topic",
+        "text that could break a header is not a topic",
         arguments: ["", "a b", "a\r\nb", "a_b", "é", "a\0", String(repeating: "x", count: 156)])
     func notTopics(text: String) {
         #expect(Topic(text) == nil)
@@ -69,7 +69,7 @@ struct PushTests {
         }
     }
 
-    @Test("the environments are each other's other")
+    @Test("each environment is the other of the other")
     func environments() {
         #expect(Environment.sandbox.other == .production)
         #expect(Environment.production.other == .sandbox)

@@ -3,7 +3,7 @@ import Foundation
 
 struct OpenSSLFailed: Error {}
 
-/// A key made for one test, with the texts and checks that only the test needs.
+/// A key generated for one test, with text forms and checks for tests.
 final class TestKey {
     enum Kind: String {
         case p256 = "P-256"
@@ -29,7 +29,7 @@ final class TestKey {
 
     deinit { EVP_PKEY_free(key) }
 
-    /// Whether OpenSSL's queue of this thread holds an error.
+    /// Whether this thread's OpenSSL queue has an error.
     static var isErrorLeftBehind: Bool { ERR_peek_error() != 0 }
 
     /// PKCS#8, as in a `.p8` file.
@@ -37,7 +37,7 @@ final class TestKey {
         get throws { try text { PEM_write_bio_PrivateKey($0, key, nil, nil, 0, nil, nil) } }
     }
 
-    /// PKCS#8 under a password.
+    /// PKCS#8, encrypted with a password.
     var encryptedPEM: String {
         get throws {
             try text { PEM_write_bio_PrivateKey($0, key, EVP_aes_128_cbc(), "password", 8, nil, nil) }
@@ -49,7 +49,7 @@ final class TestKey {
         get throws { try text { PEM_write_bio_PrivateKey_traditional($0, key, nil, nil, 0, nil, nil) } }
     }
 
-    /// SEC 1 under a password.
+    /// SEC 1, encrypted with a password.
     var encryptedTraditionalPEM: String {
         get throws {
             try text {
@@ -58,7 +58,7 @@ final class TestKey {
         }
     }
 
-    /// The public half alone.
+    /// The public half.
     var publicPEM: String {
         get throws { try text { PEM_write_bio_PUBKEY($0, key) } }
     }
@@ -70,7 +70,7 @@ final class TestKey {
         return "-----BEGIN PRIVATE KEY-----\n\(der.base64EncodedString())\n-----END PRIVATE KEY-----\n"
     }
 
-    /// Whether a JOSE signature (r and s, 32 bytes each) is this key's.
+    /// Verifies a JOSE signature (r and s, 32 bytes each).
     func verifies(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         guard signature.count == 64 else { return false }
         let parts = ECDSA_SIG_new()
@@ -102,12 +102,12 @@ final class TestKey {
     }
 }
 
-/// Standard base64 by Foundation, to compare with.
+/// Foundation's standard base64, for comparison.
 func base64(_ text: String, wrapped: Bool = false) -> String {
     Data(text.utf8).base64EncodedString(options: wrapped ? .lineLength64Characters : [])
 }
 
-/// What base64 with the URL-safe alphabet and without padding stands for.
+/// Decodes URL-safe base64 without padding.
 func decodedBase64URL(_ text: some StringProtocol) throws -> [UInt8] {
     let standard = String(text.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
     let padding = String(repeating: "=", count: (4 - standard.count % 4) % 4)

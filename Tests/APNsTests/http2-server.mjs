@@ -1,11 +1,11 @@
-// An HTTP/2 server on Node's own implementation that does to a client what APNs may do: one stream at first, then
-// many, GOAWAY in the middle. It counts every apns-id and prints its port first and its books at the end.
+// A server on Node's HTTP/2 implementation that imitates APNs: one stream at first, then many, and GOAWAY under load.
+// Counts every apns-id; prints its port first and its counts at the end.
 import http2 from 'node:http2'
 import { readFileSync } from 'node:fs'
 
 const [certificate, key, goAwayAfter] = process.argv.slice(2)
 const taken = new Map()
-// Before version 20 Node drops streams that are under way, or serves some that its GOAWAY disclaimed.
+// Before version 20 Node drops open streams, or serves some that its GOAWAY excluded.
 const canLeave = Number(process.versions.node.split('.')[0]) >= 20
 let sessions = 0
 let goAways = 0

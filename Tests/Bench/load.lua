@@ -1,5 +1,5 @@
--- What wrk sends: wrk ... -s load.lua URL -- health | refused | event SECRETS
--- With event, secret-of-the-bench-1 to secret-of-the-bench-N take turns as secrets.
+-- What wrk sends: wrk ... -s load.lua URL -- health | refused | event SECRETS | register SECRETS | list SECRETS
+-- With a number of secrets, secret-of-the-bench-1 to secret-of-the-bench-N take turns as secrets.
 
 local requests, turn = {}, 0
 
@@ -12,6 +12,16 @@ function init(arguments)
         requests[1] = wrk.format("GET", "/health")
     elseif arguments[1] == "refused" then
         event('{"secret":"secret-of-the-bench-1","eventType":"lunch","sessionID":"ses_bench","title":"Fix the build"}')
+    elseif arguments[1] == "register" then
+        for number = 1, tonumber(arguments[2]) do
+            requests[number] = wrk.format("POST", "/v1/device/register", nil,
+                '{"secret":"secret-of-the-bench-' .. number .. '","deviceToken":"' .. string.format("%064x", number) .. '"}')
+        end
+    elseif arguments[1] == "list" then
+        for number = 1, tonumber(arguments[2]) do
+            requests[number] = wrk.format("POST", "/v1/device/list", nil,
+                '{"secret":"secret-of-the-bench-' .. number .. '"}')
+        end
     else
         for number = 1, tonumber(arguments[2]) do
             event('{"secret":"secret-of-the-bench-' .. number .. '","eventType":"complete","sessionID":"ses_bench",'

@@ -1,14 +1,14 @@
-# Whether a backup that is made while the relay works brings back what was answered before it began. Source it after
-# common.bash; $url and $control are the relay's and the simulator's.
+# Checks that a backup taken under load restores everything answered before it began. Source it after common.bash; $url
+# and $control are the relay's and the simulator's.
 #
 #   begin_load          registers phones at $url, one after the other, in the background
-#   answered_so_far     says how many, and waits for enough
+#   answered_so_far     waits for enough registrations and prints their number
 #   end_load
 #   check_restored N    the first N phones get pushes
 
 load_phones_per_secret=25
-load_least=60                    # phones that are registered before a backup begins
-load_log=                        # a line for each phone that was answered
+load_least=60                    # minimum number of registered phones before a backup begins
+load_log=                        # one line per registered phone
 load_pid=
 
 load_secret() { echo "backup-$load_run-$(($1 / load_phones_per_secret))-0123456789"; }
@@ -47,11 +47,11 @@ check_restored() {
     local count=$1 number got
     for ((number = 0; number < count; number += load_phones_per_secret)); do
         curl -fsS -m 20 "$url/v1/event" -o /dev/null -d "{\"secret\":\"$(load_secret $number)\",\"eventType\":\"complete\",
-            \"sessionID\":\"ses_backup\",\"title\":\"Done\"}" || die "the event after the restore failed"
+            \"sessionID\":\"ses_backup\",\"title\":\"Done\"}" || die "posting an event failed after the restore"
     done
     for ((number = 0; number < count; number++)); do
         got=$(curl -fsS -m 10 "$control/pushes?token=$(load_token $number)&format=text" | grep -c '200 accepted' || true)
-        [ "$got" = 1 ] || die "phone $number of $count, registered before the backup, got $got pushes after the restore"
+        [ "$got" = 1 ] || die "phone $number of $count, registered before the backup, got $got pushes instead of 1 after the restore"
     done
-    say "$count phones that were registered before the backup get pushes after the restore"
+    say "All $count phones registered before the backup get pushes after the restore"
 }

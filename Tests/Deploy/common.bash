@@ -1,13 +1,13 @@
-# What the checks of image, package and proxies share. Source it after stack.bash, in the repository's root.
+# Shared by the checks of image, package and proxies. Source it after stack.bash in the repository's root.
 
 cache=.build-deploy              # a Debian base system, container storage: made again when ./dev clean took it
 
-# Makes $cache/base.tar, a Debian 12 with nothing in it, from the machine's own package sources.
+# Creates $cache/base.tar, a minimal Debian 12, from the machine's package sources.
 need_base() {
     local sources=()
     mkdir -p "$cache"
     [ ! -s "$cache/base.tar" ] || return 0
-    say "Making a Debian base system"
+    say "Creating a Debian base system"
     if [ "$(. /etc/os-release && echo "${VERSION_CODENAME:-}")" = bookworm ]; then
         cat /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list >"$cache/debian.sources" 2>/dev/null || true
         [ ! -s "$cache/debian.sources" ] || sources=("$cache/debian.sources")
@@ -19,14 +19,14 @@ need_base() {
     mv "$cache/base.part.tar" "$cache/base.tar"
 }
 
-# What no root file system is entered without.
+# Checks the requirements for entering a root file system.
 need_namespaces() {
-    [ "$(id -u)" = 0 ] || die "This makes root file systems and enters them: run it as root"
+    [ "$(id -u)" = 0 ] || die "This check enters root file systems; run it as root"
     unshare --mount --propagation private true 2>/dev/null \
-        || die "This machine gives root no mount namespaces (a container without privileges?): nothing can be checked here"
+        || die "Cannot create mount namespaces (in an unprivileged container?)"
 }
 
-# The commands of a page as they stand there, in the indented lines after <!-- run: NAME -->: page_commands PAGE NAME.
+# page_commands PAGE NAME: prints the commands of a page, the indented lines after <!-- run: NAME -->.
 page_commands() {
     awk -v marker="<!-- run: $2 -->" '
         $0 == marker { inside = 1; next }
@@ -35,107 +35,106 @@ page_commands() {
         END { exit !found }' "$1" || die "$1 has no commands after <!-- run: $2 -->"
 }
 
-# The command in a page's table for a machine with systemd: page_systemd_run PAGE.
-page_systemd_run() {
-    grep -o '`systemd-run [^`]*`' "$1" | tr -d '`' || die "$1 has no command with systemd-run"
+# page_host_command PAGE: prints the systemd command in a page's table, without sudo.
+page_host_command() {
+    grep -o '`sudo relay [^`]*` |$' "$1" | sed 's/^`sudo //; s/` |$//' | grep . || die "$1 has no command with sudo"
 }
 
-# What the pages' examples use.
+# Values used in the pages' examples.
 page_secret=Kx3s0Q9-secret-of-yours
 page_token=00fc13ad
 page_key=AuthKey_KEY1234567.p8
 
-# Puts an APNs under Apple's own names on this machine: what the pages install then needs no other settings than theirs.
-# start_apple BIN STATE: sets $apple to the address that api.push.apple.com has, $apple_ca to its certificate and
-# $page_key's file in STATE.
+# start_apple BIN STATE: starts a simulator to serve under Apple's names, so that the pages' settings work unchanged. Sets
+# $apple to the address for api.push.apple.com, $apple_ca to its certificate, and creates $page_key's file in STATE.
 start_apple() {
     apple=127.7.$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1))
     production_port=443 start_simulator "$1" "$2" --host $apple --certificate-name api.push.apple.com
     apple_ca=$2/simulator.pem
     cp "$2/key.p8" "$2/$page_key"
-    # The pages' commands tell the relay what it needs.
+    # The pages' commands configure the relay.
     unset "${!APNS_@}"
     local port
     for port in 8787 8788; do
-        ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || die "port $port, which the pages use, is taken"
+        ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || die "port $port, which the pages use, is in use"
     done
 }
 
-# Copies what belongs to the repository, without what was built: copy_source DIRECTORY.
+# copy_source DIRECTORY: copies the repository without build output.
 copy_source() {
     tar -c --exclude-vcs --exclude='./.build*' --exclude=./.run --exclude='*.deb' . | tar -x -C "$1"
 }
 
-# How many pushes the phone of the pages' examples got.
+# Prints the number of pushes to the phone of the pages' examples.
 page_pushes() { curl -fsS -m 10 "$control/pushes?token=$page_token&format=text" | grep -c '200 accepted' || true; }
 
-# Follows the page's "First push" and looks whether the phone got one: first_push COMMAND..., which runs a script.
+# first_push COMMAND...: follows the page's "First push" with COMMAND, which runs a script, and checks that the phone got
+# the push.
 first_push() {
     local before
     before=$(page_pushes)
     "$@" "$(page_commands docs/OPERATIONS.md "first push"); echo"
-    [ "$(page_pushes)" = $((before + 1)) ] || die "the phone got $(($(page_pushes) - before)) pushes and not 1"
+    [ "$(page_pushes)" = $((before + 1)) ] || die "the phone got $(($(page_pushes) - before)) pushes instead of 1"
 }
 
-# The page's event alone, for a phone that is registered.
+# Posts only the page's event, for a registered phone.
 next_push() {
     local before
     before=$(page_pushes)
     "$@" "$(page_commands docs/OPERATIONS.md "first push" | sed -n '/v1\/event/,$p'); echo"
-    [ "$(page_pushes)" = $((before + 1)) ] || die "the phone got $(($(page_pushes) - before)) pushes and not 1"
+    [ "$(page_pushes)" = $((before + 1)) ] || die "the phone got $(($(page_pushes) - before)) pushes instead of 1"
 }
 
 secret=deploy-$(od -An -N12 -tx1 /dev/urandom | tr -d ' \n')
 token=$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')
-pushes=0                         # how many the phone must have got by now
+pushes=0                         # the expected number of pushes to the phone
 
-# Registers a device at $url: once, then each deliver must reach it.
+# Registers a device at $url; every later deliver must reach it.
 register() {
     curl -fsS -m 10 "$@" "$url/v1/device/register" -d "{\"secret\":\"$secret\",\"deviceToken\":\"$token\"}" >/dev/null \
-        || die "the registration failed"
+        || die "registering the device failed"
 }
 
-# Posts an event to $url and looks in the simulator whether the phone got it.
+# Posts an event to $url and checks in the simulator that the phone got it.
 deliver() {
     local answer got
     answer=$(curl -fsS -m 20 "$@" "$url/v1/event" \
         -d "{\"secret\":\"$secret\",\"eventType\":\"complete\",\"sessionID\":\"ses_deploy\",\"title\":\"Done\"}") \
-        || die "the event failed"
+        || die "posting the event failed"
     pushes=$((pushes + 1))
-    [[ $answer == *'"sent":1'* ]] || die "the event's answer: $answer"
+    [[ $answer == *'"sent":1'* ]] || die "unexpected answer to the event: $answer"
     got=$(curl -fsS -m 10 "$control/pushes?token=$token&format=text" | grep -c '200 accepted' || true)
-    [ "$got" = "$pushes" ] || die "the phone got $got pushes and not $pushes"
+    [ "$got" = "$pushes" ] || die "the phone got $got pushes instead of $pushes"
 }
 
-# Counts the seconds of a check's parts.
+# Prints the duration of a part of the check.
 part_began=$SECONDS
 part() {
     printf '   %s: %d s\n' "$1" $((SECONDS - part_began))
     part_began=$SECONDS
 }
 
-# check_program RELAY: it is linked as a program that strangers talk to should be.
+# check_program RELAY: checks that the program is linked with hardening.
 check_program() {
     local dynamic headers
     dynamic=$(readelf -dW "$1") headers=$(readelf -hlW "$1")
-    grep -q 'Type: *DYN' <<<"$headers" || die "$1 is no position-independent executable"
+    grep -q 'Type: *DYN' <<<"$headers" || die "$1 is not a position-independent executable"
     grep -q GNU_RELRO <<<"$headers" || die "$1 has no read-only relocations"
-    grep -q 'FLAGS_1.*NOW' <<<"$dynamic" || die "$1 doesn't bind its symbols at the start"
+    grep -q 'FLAGS_1.*NOW' <<<"$dynamic" || die "$1 does not bind its symbols at start-up"
     ! grep -q 'GNU_STACK.*RWE' <<<"$headers" || die "$1 has an executable stack"
-    ! grep -E 'RUNPATH|RPATH' <<<"$dynamic" || die "$1 looks for libraries in directories of its own"
+    ! grep -E 'RUNPATH|RPATH' <<<"$dynamic" || die "$1 has a RUNPATH or RPATH"
 }
 
-# check_sbom DEB WORK: the package has a bill of materials that SPDX's own tools accept and that names what it depends on.
+# check_sbom FILE LIBRARY...: checks a bill of materials with SPDX's tools and that it lists the libraries.
 check_sbom() {
-    local venv=.build-venv-spdx file=$2/sbom.spdx.json library
-    dpkg-deb --fsys-tarfile "$1" | tar -xO ./usr/share/doc/apn-relay/sbom.spdx.json >"$file"
+    local venv=.build-venv-spdx file=$1 library
+    shift
     [ -x $venv/bin/pyspdxtools ] || {
         python3 -m venv $venv
         $venv/bin/pip install -q --disable-pip-version-check 'spdx-tools==0.8.*'
     }
-    $venv/bin/pyspdxtools -i "$file" || die "SPDX's tools refuse $file"
-    for library in $(dpkg-deb -f "$1" Depends | tr -d ' ' | sed 's/([^)]*)//g' | tr ',|' '  '); do
-        case $library in adduser | ca-certificates | tzdata) continue ;; esac
-        grep -q "\"name\": \"$library\"" "$file" || die "the bill of materials doesn't name $library"
+    $venv/bin/pyspdxtools -i "$file" || die "SPDX's tools reject $file"
+    for library; do
+        grep -q "\"name\": \"$library\"" "$file" || die "the bill of materials does not list $library"
     done
 }

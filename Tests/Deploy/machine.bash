@@ -1,23 +1,23 @@
-# A Debian machine in a directory, with nothing of the relay. Source it after common.bash. Root is needed.
+# Runs a Debian machine without the relay in a directory. Source it after common.bash. Requires root.
 #
-#   make_machine DIR     the root of one: Debian's base system, systemd, and what a person brings along
-#   boot_machine         starts its systemd, as systemd-nspawn does for a container
-#   on_machine SCRIPT    runs commands there as root in /root, each shown; the first that fails ends them
+#   make_machine DIR     creates its root: Debian's base system, systemd and an operator's files
+#   boot_machine         starts its systemd with systemd-nspawn
+#   on_machine SCRIPT    runs commands there as root in /root, printing each; stops at the first failure
 #   halt_machine
 #
-# Where systemd can't run in a container (no cgroups to give it), a stand-in for systemctl starts what the unit says,
-# without its hardening, and the check says so.
+# If systemd can't run in a container (no cgroups), a substitute for systemctl starts the unit's command without its
+# hardening and prints a notice.
 
 machine=                         # its directory
-machine_nspawn=                  # the process that holds it
-machine_leader=                  # its systemd's process here; none with the stand-in
+machine_nspawn=                  # the process ID of systemd-nspawn
+machine_leader=                  # the process ID of its systemd here; empty with the substitute
 machine_path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 need_machine_base() {
     local part=$cache/machine.part
     need_base
     [ ! -s "$cache/machine.tar" ] || return 0
-    say "Adding systemd to it"
+    say "Adding systemd"
     rm -rf "$part"
     mkdir "$part"
     tar -C "$part" -xf "$cache/base.tar" --exclude='./dev/*'
@@ -25,8 +25,8 @@ need_machine_base() {
     prepare_machine
     in_root sh -c 'apt-get -q update && apt-get -q install -y --no-install-recommends systemd systemd-sysv &&
         apt-get clean && rm -rf /var/lib/apt/lists/*' >"$cache/machine.log" 2>&1 \
-        || { tail -n 20 "$cache/machine.log" >&2; die "systemd can't be installed"; }
-    # What a machine does at its start and a check has no use for.
+        || { tail -n 20 "$cache/machine.log" >&2; die "installing systemd failed"; }
+    # Boot services that the check doesn't need.
     in_root systemctl --quiet mask systemd-networkd.service systemd-resolved.service systemd-timesyncd.service \
         apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer fstrim.timer getty.target \
         console-getty.service >/dev/null 2>&1 || true
@@ -35,7 +35,7 @@ need_machine_base() {
     rm -rf "$part"
 }
 
-# Devices, names and a policy not to start services while packages are installed, until systemd runs.
+# Prepares devices, names and a policy against starting services while packages are installed before systemd runs.
 prepare_machine() {
     mkdir -p "$machine/dev"
     [ -e "$machine/dev/null" ] || mknod -m 666 "$machine/dev/null" c 1 3
@@ -44,14 +44,14 @@ prepare_machine() {
     cp -L /etc/resolv.conf "$machine/etc/resolv.conf"
 }
 
-# in_root COMMAND...: a command in the machine's root, with /proc, which libdispatch can't do without.
+# in_root COMMAND...: runs a command in the machine's root with /proc, which libdispatch requires.
 in_root() {
     unshare --mount --propagation private sh -c 'mount -t proc proc "$1/proc" && exec chroot "$@"' enter "$machine" \
         env -i HOME=/root PATH="$machine_path" DEBIAN_FRONTEND=noninteractive "$@"
 }
 
-# make_machine DIR: APNs' simulator has Apple's name there, and its certificate is trusted. /root has the key from Apple;
-# the person at the keyboard says yes to apt-get and fills in three settings when an editor opens.
+# make_machine DIR: the machine resolves Apple's name to the simulator and trusts its certificate. /root has the key from
+# Apple; apt-get assumes yes, and the editor fills in three settings.
 make_machine() {
     need_machine_base
     machine=$1
@@ -72,7 +72,7 @@ TEXT
     chmod 755 "$machine/usr/local/bin/editor"
 }
 
-# boot_machine [NSPAWN_FLAG...]: leaves the machine running.
+# boot_machine [NSPAWN_FLAG...]: boots the machine and leaves it running.
 boot_machine() {
     local began=$SECONDS
     systemd-nspawn --quiet --directory="$machine" --boot --register=no --keep-unit --console=pipe \
@@ -81,7 +81,7 @@ boot_machine() {
     while machine_leader=$(first_of_machine) && [ -z "$machine_leader" ] || ! systemd_answers; do
         if ! kill -0 $machine_nspawn 2>/dev/null || [ $((SECONDS - began)) -gt $start_deadline ]; then
             tail -n 5 "$machine.boot.log"
-            say "systemd does not run in a container here: a stand-in starts the unit, without its hardening"
+            say "systemd cannot run in a container here: starting the unit's command without its hardening"
             halt_machine
             stand_in
             return
@@ -90,7 +90,7 @@ boot_machine() {
     done
 }
 
-# The process that is number 1 in a namespace below systemd-nspawn's.
+# Prints the ID of the process that is PID 1 in a namespace below systemd-nspawn's.
 first_of_machine() {
     local pid
     for pid in $(pgrep -P "$machine_nspawn") $(pgrep -P "$machine_nspawn" | xargs -r -n 1 pgrep -P); do
@@ -121,7 +121,7 @@ halt_machine() {
     machine_nspawn= machine_leader=
 }
 
-# A systemctl and a journalctl for one unit.
+# Creates a systemctl and a journalctl for one unit.
 stand_in() {
     cat >"$machine/usr/local/bin/systemctl" <<'TEXT'
 #!/bin/sh -e
@@ -133,7 +133,7 @@ start() {
     install -d -m "$(value StateDirectoryMode)" -o "$user" -g "$user" "$(value WorkingDirectory)"
     cd "$(value WorkingDirectory)"
     umask "$(value UMask)"
-    # As systemd reads it: no shell.
+    # Like systemd, without a shell.
     eval "set -- $(sed -n "s/^\([A-Z_0-9]*=.*\)/'\1'/p" "$(value EnvironmentFile)" | tr '\n' ' ')"
     setsid env -i "$@" setpriv --reuid "$user" --regid "$user" --clear-groups -- $(value ExecStart) \
         >>/var/log/relay.log 2>&1 </dev/null &
@@ -150,7 +150,7 @@ case "$*" in
 *stop*) stop ;;
 *restart*) stop; start ;;
 *start* | "enable --now relay") start ;;
-*) echo "no systemctl $* here" >&2; exit 1 ;;
+*) echo "systemctl $* is not supported here" >&2; exit 1 ;;
 esac
 TEXT
     printf '#!/bin/sh\ncat /var/log/relay.log\n' >"$machine/usr/local/bin/journalctl"

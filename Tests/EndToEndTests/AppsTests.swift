@@ -153,12 +153,12 @@ struct AppsTests {
     func start() async throws {
         let files = try await Files()
         try files.write(["apps": [["bundleIDs": ["com.example.b", "com.example.b"], "keyID": "KEYAAAAAAA"]]])
-        let settings = files.settings.merging(["APNS_SOUND": "ping.caf"]) { $1 }
+        let settings = files.settings.merging(["APNS_SOUND": "ping.caf", "RELAY_LOG_FORMAT": "text"]) { $1 }
         let relay = try Program("relay", ["serve"], environment: settings)
         #expect(try await relay.ended() == 78)
         for problem in [
-            "APNS_APPS_FILE describes the apps and APNS_SOUND describes one; unset either",
-            "APNS_APPS_FILE: apps[0].bundleIDs[1] is \"com.example.b\", which apps[0] has already",
+            "APNS_APPS_FILE describes the apps, but APNS_SOUND describes one, too; unset one of them",
+            "APNS_APPS_FILE: apps[0].bundleIDs[1] is \"com.example.b\", which apps[0] already lists",
             "APNS_APPS_FILE: apps[0].teamID is missing",
             "APNS_APPS_FILE: apps[0].privateKey or apps[0].privateKeyFile is missing",
         ] {

@@ -19,7 +19,7 @@ struct CheckTests {
             let program = try Program("relay", ["check"], environment: stand.environment)
             #expect(try await program.ended() == 0)
             #expect(program.lines.contains { $0.hasPrefix("ok       key") }, "\(program.output)")
-            #expect(program.lines.last == "9 ok, 2 skipped", "\(program.output)")
+            #expect(program.lines.last == "10 ok, 2 skipped", "\(program.output)")
             #expect(!program.output.contains("\u{1B}"))
         }
     }
@@ -64,7 +64,7 @@ struct CheckTests {
             let cases = [
                 (BadKeys.rsa, "another kind"), (BadKeys.p384, "another curve"),
                 ("garbage\n", "neither the text"),
-                (BadKeys.encrypted, "protected by a password"),
+                (BadKeys.encrypted, "encrypted with a password"),
             ]
             for (index, (key, words)) in cases.enumerated() {
                 let path = try stand.write(key, to: "bad-\(index).p8")

@@ -57,7 +57,25 @@ struct ServerUnderTest: Sendable, CustomTestStringConvertible {
         }
     }
 
-    private func run<Connection: SQLConnection>(
+    /// The number that a query in a database that was made gives.
+    func integer(_ query: String, at url: String) throws -> Int {
+        let number =
+            switch name {
+            case "postgres": try integer(query, on: PostgresConnection.self, try PostgresLocation(url: url))
+            default: try integer(query, on: MySQLConnection.self, try MySQLLocation(url: url))
+            }
+        return Int(try #require(number))
+    }
+
+    private func integer<Connection: ServerConnection>(
+        _ query: String, on type: Connection.Type, _ location: Connection.Location
+    ) throws -> Int64? {
+        let connection = try Connection.open(location, options: ServerOptions())
+        connection.deadline = .now + .seconds(30)
+        return try connection.integer(query)
+    }
+
+    private func run<Connection: ServerConnection>(
         _ statement: String, on type: Connection.Type, _ location: Connection.Location
     ) throws {
         let connection = try Connection.open(location, options: ServerOptions())
@@ -100,7 +118,9 @@ struct DatabaseServerTests {
             #expect(try await stack.http.get("/health").status == 200)
             let ready = try await stack.http.get("/ready")
             #expect(ready.status == 503)
-            let checks: JSON.Value = ["storage": "unavailable", "apns": "ok", "queue": "unknown"]
+            let checks: JSON.Value = [
+                "storage": "unavailable", "write": "unknown", "apns": "ok", "queue": "unknown",
+            ]
             #expect(try ready.json()["checks"] == checks)
             // A scrape works without the database.
             let down = try PrometheusText(try await stack.admin.get("/metrics").text)

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import JSON
 import Network
 import Testing
@@ -70,12 +71,45 @@ struct LifecycleTests {
         }
     }
 
+    @Test("No core dump is made of a relay that holds keys, unless the settings allow it")
+    func coreDumps() async throws {
+        try await Stack.run { stack in
+            for (setting, isAllowed) in [("no", false), ("yes", true)] {
+                let folder = stack.directory.file(setting)
+                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+                chmod(folder, 0o777)
+                chmod(stack.directory.path, 0o755)
+                var environment = stack.environment
+                environment["RELAY_CORE_DUMPS"] = setting
+                environment["DATABASE_URL"] = "sqlite:" + folder + "/relay.db"
+                // Read as root, since the file is this user's.
+                let keyFile = try #require(stack.environment["APNS_PRIVATE_KEY_FILE"])
+                environment["APNS_PRIVATE_KEY_FILE"] = nil
+                environment["APNS_PRIVATE_KEY"] = try String(contentsOfFile: keyFile, encoding: .utf8)
+                let relay = try Program(asNobody: "relay", ["serve"], environment: environment)
+                _ = try await Stack.listening(relay)
+                let process = "/proc/\(relay.processIdentifier)"
+                // The kernel gives what belongs to a process that may not be dumped to root.
+                var info = stat()
+                #expect(
+                    stat(process + "/limits", &info) == 0 && (info.st_uid == 0) == !isAllowed, "\(setting)")
+                let limits = try String(contentsOfFile: process + "/limits", encoding: .utf8)
+                let line = try #require(
+                    limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") })
+                if !isAllowed { #expect(line.split(separator: " ")[4] == "0", "\(line)") }
+                #expect(try await relay.stop() == 0)
+            }
+        }
+    }
+
     @Test("A relay that is started without standard files has none of its connections in their place")
     func closedStandardFiles() async throws {
         try await Stack.run { stack in
             var environment = stack.environment
             environment["PORT"] = "0"
             environment["DATABASE_URL"] = "sqlite:" + stack.directory.file("other.db")
+            // Otherwise nobody but root could see its files.
+            environment["RELAY_CORE_DUMPS"] = "yes"
             let script = """
                 \(Program.products.appendingPathComponent("relay").path) serve <&- >&- 2>&- &
                 until [ "$(cd /proc/$!/fd && readlink 0 1 2 | uniq -c | tr -d ' ')" = 3/dev/null ]; do

@@ -201,6 +201,7 @@ struct MetricsTests {
             #expect(without.output.contains("\"admin\":\"off\""))
             #expect(try await without.stop() == 0)
             environment["RELAY_ADMIN_LISTEN"] = "8788"
+            environment["RELAY_LOG_FORMAT"] = "text"
             let wrong = try Program("relay", ["serve"], environment: environment)
             #expect(try await wrong.ended() == 78)
             #expect(
@@ -281,7 +282,10 @@ struct MetricsTests {
             } until: {
                 $0.status == 503
             }
-            #expect(try stuck.json()["checks"] == ["storage": "ok", "apns": "ok", "queue": "overdue"])
+            #expect(
+                try stuck.json()["checks"] == [
+                    "storage": "ok", "write": "ok", "apns": "ok", "queue": "overdue",
+                ])
             // Each loop remembers for a second what it found.
             let read = try await eventually {
                 try await scrape(stack)

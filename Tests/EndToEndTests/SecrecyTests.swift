@@ -9,7 +9,9 @@ struct SecrecyTests {
         arguments: ["json", "text"])
     func logs(format: String) async throws {
         let secrets = (0..<4).map { "secret-number-\($0)-of-this-test" }
-        let words = ["Title that nobody may read", "Body that nobody may read"]
+        let words = [
+            "Title that nobody may read", "Body that nobody may read", "AQsealedTextThatNobodyReads1",
+        ]
         var said: [String] = []
         var key: [String] = []
         try await Stack.run(["RELAY_LOG_LEVEL": "debug"]) { stack in
@@ -25,7 +27,13 @@ struct SecrecyTests {
                 for number in 0..<3 { try await stack.register(secret, token(number)) }
                 let texts: JSON.Value = ["title": .string(words[0]), "body": .string(words[1])]
                 _ = try await stack.event(secret, texts)
+                _ = try await stack.event(secret, ["sealed": .string(words[2])])
             }
+            let sealed = try await stack.control.pushes(token: token(0)).filter {
+                $0["payload"]?["sealed"] == .string(words[2])
+                    && $0["payload"]?["aps"]?["mutable-content"] == 1
+            }
+            #expect(sealed.count == secrets.count)
             try await stack.control.put("/rules", ["reason": "InvalidProviderToken"])
             _ = try await stack.event(secrets[0])
             // A secret in places where it doesn't belong must not be logged either.

@@ -1,41 +1,17 @@
-// A libFuzzer target for the HTTP request parser. Tests/Fuzz/run builds and runs it; Package.swift has it when RELAY_FUZZ=1.
-//
-// The first byte of an input chooses where the rest is cut and the second the limits, so that seeds stay readable: a file of
-// Tests/Fuzz/corpus is two such bytes and a request. To run one input alone, for example one that stopped a run:
-//     .build-fuzz/release/Fuzz .build-fuzz/crashes/crash-…
-
 import HTTPServer
 
-/// libFuzzer's own main function.
-@_silgen_name("LLVMFuzzerRunDriver")
-private func runDriver(
-    _ argumentCount: UnsafeMutablePointer<Int32>,
-    _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?>,
-    _ testOneInput: @convention(c) (UnsafePointer<UInt8>?, Int) -> Int32
-) -> Int32
-
-/// The entry point that SwiftPM gives an executable of this name.
-@_cdecl("Fuzz_main")
-public func fuzzMain(_ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?)
-    -> Int32
-{
-    var count = count
-    var arguments = arguments
-    return runDriver(&count, &arguments, testOneInput)
-}
-
-/// One run: libFuzzer looks it up by this name.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
-    let input = Array(UnsafeBufferPointer(start: start, count: count))
-    guard input.count > 2 else { return 0 }
+/// Parses requests whole and in pieces: both must give the same result.
+///
+/// The first byte of an input chooses the pieces and the second the limits; the rest is the request, so seeds are readable.
+func fuzzRequests(_ input: [UInt8]) {
+    guard input.count > 2 else { return }
     let bytes = Array(input[2...])
     let limits = limits(input[1])
     let whole = Outcome(bytes, step: bytes.count, limits: limits)
-    precondition(
-        whole == Outcome(bytes, step: 1 + Int(input[0] % 16), limits: limits), "cuts change the outcome")
-    precondition(whole == Outcome(bytes, first: Int(input[0]), limits: limits), "one cut changes the outcome")
-    return 0
+    require(
+        whole == Outcome(bytes, step: 1 + Int(input[0] % 16), limits: limits),
+        "the size of the pieces changes the result")
+    require(whole == Outcome(bytes, first: Int(input[0]), limits: limits), "one cut changes the result")
 }
 
 /// The server's own limits for an even choice, and small ones otherwise, which short inputs reach.
@@ -74,15 +50,17 @@ private struct Outcome: Equatable {
         while true {
             let before = offset
             let step = parser.parse(piece.span, &offset)
-            precondition(offset >= before && offset <= piece.count, "took bytes that it wasn't given")
+            require(offset >= before && offset <= piece.count, "the parser consumed more than its input")
             switch step {
             case .needsMore:
-                precondition(offset == piece.count, "left bytes behind")
+                require(offset == piece.count, "the parser wants more but left input unread")
                 return true
             case .request(let request):
-                precondition(parser.phase == .idle)
-                precondition(request.body.count <= limits.bodyBytesMax, "a body over its limit")
-                precondition(request.headers.count <= limits.headerCountMax, "fields over their limit")
+                require(parser.phase == .idle, "a request is complete but the parser is not idle")
+                require(request.body.count <= limits.bodyBytesMax, "a body exceeds its limit")
+                require(
+                    request.headers.count <= limits.headerCountMax,
+                    "the number of header fields exceeds its limit")
                 let fields = request.headers.pairs.map { "\($0.name)=\($0.value)" }
                 said.append(
                     "\(request.method) \(request.target) \(request.path) \(request.query) \(request.keepsAlive)"
@@ -94,7 +72,7 @@ private struct Outcome: Equatable {
                 said.append("\(request?.query ?? "") \(request?.headers.pairs.map(\.value) ?? [])")
                 var again = 0
                 guard case .refused(refusal) = parser.parse(piece.span, &again), again == 0 else {
-                    preconditionFailure("went on after a refusal")
+                    fatalError("the parser continued after an error")
                 }
                 return false
             }

@@ -3,7 +3,7 @@ import HTTP2Testing
 import Network
 import Testing
 
-/// Keeps what a client connection says.
+/// Records the events of a client connection.
 final class ClientRecorder: ClientConnectionHandler {
     var isOpen = false
     var events: [ClientEvent] = []
@@ -44,7 +44,7 @@ final class ClientRecorder: ClientConnectionHandler {
     }
 }
 
-/// A server that answers a TLS connection with bytes of the test's choice.
+/// A server that answers a TLS connection with given bytes.
 private final class RawServer: ChannelHandler {
     private let answer: [UInt8]
     private let isLast: Bool
@@ -67,7 +67,7 @@ private final class RawServer: ChannelHandler {
 
 @Suite("HTTP/2 connections over TLS on loopback", .timeLimit(.minutes(5)))
 struct ConnectionTests {
-    /// Runs `body` with a server and a client connection to it that stands.
+    /// Runs `body` with a server and an open client connection to it.
     private static func connected(
         limits: ServerLimits = ServerLimits(), client: ClientLimits = .forTests,
         _ body:
@@ -90,7 +90,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("requests are answered and the client's finish ends both sides in order")
+    @Test("requests are answered, and the client's finish closes both sides in order")
     func roundTrip() async throws {
         try await Self.connected { loop, server, connection, recorder in
             for id in 0..<50 {
@@ -106,10 +106,10 @@ struct ConnectionTests {
         }
     }
 
-    @Test("requests whose connection is closed in the same turn fail each, those that may have come as lost")
+    @Test("requests fail if their connection closes in the same turn; possibly received ones as lost")
     func closedAtOnce() async throws {
         try await Self.connected { loop, server, connection, recorder in
-            // With nothing unread here, closing doesn't reset the connection: the server gets what has left.
+            // With nothing unread here, closing doesn't reset the connection: the server gets what was sent.
             _ = try connection.submit(pushFields(0), body: [])
             #expect(await recorder.watch.wait(on: loop) { recorder.responses.count == 1 })
             for id in 1...40 {
@@ -125,7 +125,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("bodies of megabytes pass both ways, several at a time, no faster than the other side reads")
+    @Test("several large bodies are transferred at once in both directions with backpressure")
     func bulk() async throws {
         var limits = ServerLimits()
         limits.bodyBytes = 1_000_000
@@ -142,7 +142,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("a server that reads nothing gets no more than its share; the rest was certainly not sent")
+    @Test("a server that reads nothing gets no more than its window; the rest was not sent")
     func heldBack() async throws {
         var limits = ServerLimits()
         limits.concurrentStreams = 10_000
@@ -164,7 +164,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("when the server cuts the connection every request fails, and then the connection ends")
+    @Test("when the server closes the connection, every request fails and then the connection ends")
     func cut() async throws {
         try await Self.connected { loop, server, connection, recorder in
             server.onRequest = { if server.received.count == 5 { $0.connection.close() } }
@@ -176,7 +176,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("a server's shutDown serves what it was sent, and cuts off what doesn't end in time")
+    @Test("a server's shutDown serves received requests and closes the rest at the deadline")
     func shutDown() async throws {
         try await Self.connected { loop, server, connection, recorder in
             var held: [ScriptedServer.Incoming] = []
@@ -196,7 +196,7 @@ struct ConnectionTests {
     }
 
     @Test(
-        "a server that breaks the protocol, or leaves in the middle, ends the connection",
+        "a server that violates the protocol or disconnects ends the connection",
         arguments: [true, false])
     func brokenServer(isGarbage: Bool) async throws {
         let files = try CertificateFiles()

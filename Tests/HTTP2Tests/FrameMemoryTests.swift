@@ -3,9 +3,9 @@ import Testing
 
 @testable import HTTP2
 
-@Suite("The memory of a session's frames", .timeLimit(.minutes(2)))
+@Suite("Frame allocator", .timeLimit(.minutes(2)))
 struct FrameMemoryTests {
-    /// A block and what was written all over it.
+    /// A block and the byte it is filled with.
     private struct Block {
         let memory: UnsafeMutableRawPointer
         let size: Int
@@ -22,7 +22,7 @@ struct FrameMemoryTests {
     }
 
     @Test(
-        "blocks keep their contents, are aligned and never overlap, whatever is taken, given back and resized"
+        "blocks keep their contents, are aligned and never overlap in any sequence of calls"
     )
     func contents() throws {
         var random = SeededGenerator(seed: 7)
@@ -63,7 +63,7 @@ struct FrameMemoryTests {
         }
     }
 
-    @Test("what was given back is used again; nothing is free; a size that overflows is refused")
+    @Test("freed blocks are reused; freeing null is allowed; an overflowing size is refused")
     func reuse() throws {
         let memory = FrameMemory()
         let functions = memory.functions

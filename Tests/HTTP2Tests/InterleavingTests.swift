@@ -1,7 +1,7 @@
 import HTTP2
 import Testing
 
-/// Numbers that look random and are the same for the same seed.
+/// A deterministic random number generator.
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
@@ -19,9 +19,9 @@ struct SeededGenerator: RandomNumberGenerator {
     }
 }
 
-/// A client and a server session between which bytes travel in pieces, doing whatever comes to mind.
+/// A client and a server session that exchange bytes in pieces and act randomly.
 ///
-/// Every request has a number as its `apns-id`; the books here say what may be expected of it.
+/// Every request has a number as its `apns-id`; the model here knows what to expect of it.
 private final class Chaos {
     private var random: SeededGenerator
     private let client: ClientSession
@@ -49,7 +49,7 @@ private final class Chaos {
 
     func run(steps: Int) throws {
         for _ in 0..<steps { try step() }
-        // Everything that can still arrive does, then the connection goes.
+        // Everything that can still arrive does; then the connection is lost.
         for _ in 0..<20 {
             try gather()
             try deliver(all: true)

@@ -3,9 +3,9 @@ import HTTP2Testing
 import Network
 import Testing
 
-@Suite("The server side and other clients", .timeLimit(.minutes(5)))
+@Suite("The server with other clients", .timeLimit(.minutes(5)))
 struct InteroperabilityTests {
-    @Test("curl speaks to it")
+    @Test("curl gets an answer")
     func curl() async throws {
         let files = try CertificateFiles()
         try await withLoop { loop in
@@ -30,7 +30,7 @@ struct InteroperabilityTests {
         }
     }
 
-    @Test("curl's large uploads and downloads pass whole, several at a time")
+    @Test("several large uploads and downloads of curl complete at the same time")
     func curlParallel() async throws {
         let files = try CertificateFiles()
         try await withLoop { loop in
@@ -53,14 +53,16 @@ struct InteroperabilityTests {
             let (output, status) = try await ExternalProgram.curl.run(arguments)
             #expect(status == 0, "\(output)")
             #expect(server.received.values.reduce(0, +) >= 1)
-            let last = output.split(separator: "\n").last.map(String.init) ?? ""
-            let parts = last.split(separator: " ")
-            #expect(parts.count == 3 && parts[0] == "200" && parts[1] == parts[2], "\(output)")
+            // Transfers that take a second have curl print its progress meter in between.
+            let lines = output.split(whereSeparator: \.isNewline).map { $0.split(separator: " ") }
+            let figures = lines.filter { (words: [Substring]) in words.count == 3 && words[0] == "200" }
+            #expect(!figures.isEmpty, "\(output)")
+            for figure in figures { #expect(figure[1] == figure[2], "\(output)") }
             server.close()
         }
     }
 
-    @Test("h2load gets an answer to each of its requests")
+    @Test("h2load gets an answer to every request")
     func h2load() async throws {
         let files = try CertificateFiles()
         try await withLoop { loop in
@@ -77,7 +79,7 @@ struct InteroperabilityTests {
         }
     }
 
-    @Test("a client that doesn't offer HTTP/2 is turned away")
+    @Test("a client that doesn't offer HTTP/2 is disconnected")
     func noHTTP2() async throws {
         let files = try CertificateFiles()
         try await withLoop { loop in

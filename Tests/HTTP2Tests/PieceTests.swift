@@ -4,9 +4,9 @@ import Testing
 
 @testable import HTTP2
 
-/// Stands between a client and a server, passes everything on and keeps what the client sends.
+/// A tap between client and server that forwards everything and records what the client sends.
 private final class Tap: ChannelHandler {
-    /// The server's side of it.
+    /// Its server side.
     private final class Upstream: ChannelHandler {
         let client: Channel
         var early: [UInt8] = []
@@ -59,7 +59,7 @@ private final class Tap: ChannelHandler {
     func channelWritable(_ channel: Channel) {}
     func channelClosed(_ channel: Channel, reason: ChannelCloseReason) { upstream?.channel.close() }
 
-    /// How much the TLS records from a byte on carry (RFC 8446, section 5.2): without the tag and the content type.
+    /// The payload bytes of the TLS records from an offset (RFC 8446, section 5.2), without tag and content type.
     func recordSizes(from start: Int) -> [Int] {
         var sizes: [Int] = []
         var next = start
@@ -73,15 +73,15 @@ private final class Tap: ChannelHandler {
 }
 
 extension ClientRecorder {
-    /// How many requests have been answered.
+    /// The number of answered requests.
     fileprivate var responseCount: Int {
         events.count { if case .response = $0 { true } else { false } }
     }
 }
 
-@Suite("What leaves in one turn", .timeLimit(.minutes(2)))
+@Suite("Output of one turn", .timeLimit(.minutes(2)))
 struct PieceTests {
-    @Test("the frames of many requests fill a TLS record each, but for the last")
+    @Test("the frames of many requests fill every TLS record except the last")
     func wholeRecords() async throws {
         let files = try CertificateFiles()
         try await withLoop { loop in
@@ -95,7 +95,7 @@ struct PieceTests {
                 to: Endpoint(host: "127.0.0.1", port: listener.localAddress.port),
                 tls: try TLSClientContext(caFile: files.certificate, alpn: ["h2"]), on: loop,
                 timeout: .seconds(5))
-            // An answer shows that preface and SETTINGS have left.
+            // An answer shows that preface and SETTINGS were sent.
             #expect(await recorder.watch.wait(on: loop) { recorder.isOpen })
             _ = try connection.submit(pushFields(0), body: [])
             #expect(await recorder.watch.wait(on: loop) { recorder.responseCount == 1 })
@@ -106,7 +106,7 @@ struct PieceTests {
             }
             #expect(await recorder.watch.wait(on: loop) { recorder.responseCount == 41 })
             let sizes = tap.recordSizes(from: start)
-            // The acknowledgement of SETTINGS may have been on its way to the tap.
+            // The acknowledgement of SETTINGS may have been in flight to the tap.
             #expect(sizes.count <= 5, "\(sizes)")
             let last = sizes.suffix(4).dropLast()
             #expect(last.allSatisfy { $0 == FramePump<ClientSession>.pieceBytes }, "\(sizes)")

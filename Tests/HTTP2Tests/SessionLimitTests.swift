@@ -1,9 +1,9 @@
 import HTTP2
 import Testing
 
-@Suite("Limits, PING and what breaks the protocol, in memory", .timeLimit(.minutes(2)))
+@Suite("Limits, PING and protocol violations, in memory", .timeLimit(.minutes(2)))
 struct SessionLimitTests {
-    @Test("the stream limit is told, kept, raised and lowered at any moment")
+    @Test("the stream limit is reported, enforced, raised and lowered at any time")
     func streamLimit() throws {
         var limits = ServerLimits()
         limits.concurrentStreams = 1
@@ -28,7 +28,7 @@ struct SessionLimitTests {
         #expect(pair.client.canSubmit)
     }
 
-    @Test("requests over a limit that was lowered meanwhile wait or are refused, and none is lost")
+    @Test("requests over a lowered limit wait or are refused, and none is lost")
     func loweredInFlight() throws {
         let pair = try SessionPair()
         try pair.exchange()
@@ -47,7 +47,7 @@ struct SessionLimitTests {
         #expect(ids.count == pair.responses.count)
     }
 
-    @Test("PING comes back with its value, both ways")
+    @Test("PING is acknowledged with its value in both directions")
     func ping() throws {
         let pair = try SessionPair()
         try pair.client.ping(0x0102_0304_0506_0708)
@@ -57,7 +57,7 @@ struct SessionLimitTests {
         #expect(pair.serverEvents.contains(.pingAcknowledged(42)))
     }
 
-    @Test("a client that resets stream after stream is cut off")
+    @Test("a client that keeps resetting streams is disconnected")
     func rapidReset() throws {
         var limits = ServerLimits()
         limits.resetBurst = 20
@@ -85,7 +85,7 @@ struct SessionLimitTests {
         #expect(throws: HTTP2Error.self) { try bytes.withUnsafeBytes { try server.receive($0) } }
     }
 
-    @Test("a frame out of place ends the session with GOAWAY and a diagnosis")
+    @Test("an unexpected frame ends the session with GOAWAY and a diagnosis")
     func badFrame() throws {
         let pair = try SessionPair()
         try pair.exchange()
@@ -100,7 +100,7 @@ struct SessionLimitTests {
             })
     }
 
-    @Test("an interim response is not shown, the final one is")
+    @Test("interim responses are skipped and the final one is reported")
     func interimResponse() throws {
         let pair = try SessionPair()
         let slot = try pair.client.submit(pushFields(1), body: [])

@@ -1,13 +1,13 @@
 import HTTP2
 import Testing
 
-/// A client and a server session joined by memory, with every event kept.
+/// A client and a server session connected in memory, with all events recorded.
 final class SessionPair {
     let client: ClientSession
     let server: ServerSession
     var clientEvents: [ClientEvent] = []
     var serverEvents: [ServerEvent] = []
-    /// The most bytes that are carried over at once; 1 splits every frame everywhere.
+    /// The maximum number of bytes transferred at once; 1 splits every frame everywhere.
     var chunk = Int.max
 
     init(client: ClientLimits = .forTests, server: ServerLimits = ServerLimits()) throws {
@@ -15,7 +15,7 @@ final class SessionPair {
         self.server = try ServerSession(limits: server)
     }
 
-    /// Carries bytes both ways until both sides are silent.
+    /// Transfers bytes in both directions until both sides are silent.
     func exchange() throws {
         var isBusy = true
         while isBusy {
@@ -25,7 +25,7 @@ final class SessionPair {
         }
     }
 
-    /// Carries what the client has to say; false when that was nothing.
+    /// Transfers the client's output; false if there is none.
     @discardableResult
     func carryToServer() throws -> Bool {
         var output: [UInt8] = []
@@ -38,7 +38,7 @@ final class SessionPair {
         return !output.isEmpty
     }
 
-    /// Carries what the server has to say; false when that was nothing.
+    /// Transfers the server's output; false if there is none.
     @discardableResult
     func carryToClient() throws -> Bool {
         var output: [UInt8] = []
@@ -59,7 +59,7 @@ final class SessionPair {
 
     private var answered = 0
 
-    /// Answers every request that has no answer yet with 200 and its `apns-id`, and carries that over.
+    /// Answers all unanswered requests with 200 and their `apns-id`, and transfers the answers.
     func answerAll() throws {
         while answered < requests.count {
             let (stream, request) = requests[answered]
@@ -71,7 +71,7 @@ final class SessionPair {
         }
     }
 
-    /// The requests that the server has got, in order.
+    /// The requests received by the server, in order.
     var requests: [(stream: StreamID, request: ServerRequest)] {
         serverEvents.compactMap {
             guard case .request(let stream, let request) = $0 else { return nil }
@@ -79,14 +79,14 @@ final class SessionPair {
         }
     }
 
-    /// The requests that have come to an end, by slot.
+    /// The completed requests, by slot.
     var responses: [StreamSlot: ClientResponse] {
         clientEvents.reduce(into: [:]) { result, event in
             if case .response(let slot, let response) = event { result[slot] = response }
         }
     }
 
-    /// The requests that have failed, by slot.
+    /// The failed requests, by slot.
     var failures: [StreamSlot: StreamFailure] {
         clientEvents.reduce(into: [:]) { result, event in
             if case .failure(let slot, let failure) = event { result[slot] = failure }
@@ -95,7 +95,7 @@ final class SessionPair {
 }
 
 extension ClientLimits {
-    /// Limits that keep the fields which the tests look at.
+    /// Limits that keep the fields used in the tests.
     static var forTests: ClientLimits {
         var limits = ClientLimits()
         limits.keptFields = ["apns-id", "retry-after"]
@@ -103,7 +103,7 @@ extension ClientLimits {
     }
 }
 
-/// A request as a push has it, with `id` in it.
+/// A request like a push, with `id` in it.
 func pushFields(_ id: Int) -> HeaderFields {
     var fields = HeaderFields()
     fields.append(":method", "POST")

@@ -1,7 +1,7 @@
 import HTTP2
 import Testing
 
-@Suite("Client and server session, joined by memory", .timeLimit(.minutes(2)))
+@Suite("Client and server session, in memory", .timeLimit(.minutes(2)))
 struct SessionTests {
     @Test("a request arrives whole and its response comes back", arguments: [Int.max, 1, 7])
     func roundTrip(chunk: Int) throws {
@@ -41,7 +41,7 @@ struct SessionTests {
         #expect(pair.responses[slot]?.body == [])
     }
 
-    @Test("bodies larger than frames and windows go both ways")
+    @Test("bodies larger than frames and windows are transferred in both directions")
     func largeBodies() throws {
         var serverLimits = ServerLimits()
         serverLimits.bodyBytes = 400_000
@@ -59,7 +59,7 @@ struct SessionTests {
         #expect(pair.responses[slot]?.body == down)
     }
 
-    @Test("a response's body beyond the client's limit is dropped, and so is a field beyond it")
+    @Test("a response's body and fields beyond the client's limits are dropped")
     func clientBounds() throws {
         var limits = ClientLimits.forTests
         limits.bodyBytes = 10
@@ -79,7 +79,9 @@ struct SessionTests {
         #expect(response.fields.strings.map(\.name) == ["retry-after"])
     }
 
-    @Test("a body over the server's limit is cut, told at once, and answered before it has ended")
+    @Test(
+        "a body over the server's limit is truncated, reported immediately and can be answered before its end"
+    )
     func bodyOverLimit() throws {
         var limits = ServerLimits()
         limits.bodyBytes = 1000
@@ -96,7 +98,7 @@ struct SessionTests {
         #expect(pair.client.openStreamCount == 0)
     }
 
-    @Test("a header list over the server's limit is answered with 431 and never shown")
+    @Test("a header list over the server's limit gets a 431 and is never reported")
     func headersOverLimit() throws {
         var limits = ServerLimits()
         limits.headerListBytes = 500
@@ -113,7 +115,7 @@ struct SessionTests {
         #expect(pair.responses[after]?.status == 200)
     }
 
-    @Test("a field that is not to be indexed is sent so, every time")
+    @Test("a never-indexed field is sent as such every time")
     func neverIndexed() throws {
         let pair = try SessionPair()
         for _ in 0..<3 {
@@ -131,7 +133,7 @@ struct SessionTests {
         #expect(pair.requests.count == 3)
     }
 
-    @Test("what is indexed costs next to nothing the second time")
+    @Test("indexed fields take almost no bytes the second time")
     func indexing() throws {
         let pair = try SessionPair()
         var sizes: [Int] = []
@@ -151,7 +153,7 @@ struct SessionTests {
         #expect(sizes[2] == sizes[1])
     }
 
-    @Test("a list keeps order, values, and what replace and rewind make of it")
+    @Test("a list keeps order and values, also after replace and rewind")
     func headerFields() throws {
         var fields = HeaderFields()
         fields.append(":path", "" as StaticString)

@@ -1,9 +1,9 @@
 import HTTP2
 import Testing
 
-@Suite("Streams that end badly, in memory", .timeLimit(.minutes(2)))
+@Suite("Failing streams, in memory", .timeLimit(.minutes(2)))
 struct StreamFailureTests {
-    @Test("REFUSED_STREAM means that nothing was done, another code means it may have been")
+    @Test("REFUSED_STREAM means not processed; with another code the request may have been processed")
     func resets() throws {
         let pair = try SessionPair()
         let refused = try pair.client.submit(pushFields(1), body: [1])
@@ -16,7 +16,7 @@ struct StreamFailureTests {
         #expect(pair.serverEvents.filter { if case .aborted = $0 { true } else { false } }.count == 2)
     }
 
-    @Test("a response that breaks off is no response")
+    @Test("an incomplete response is a failure")
     func cutResponse() throws {
         var limits = ClientLimits.forTests
         limits.bodyBytes = 1_000_000
@@ -33,7 +33,7 @@ struct StreamFailureTests {
         #expect(pair.responses[slot] == nil)
     }
 
-    @Test("GOAWAY shows its reason, streams above its last one were not processed, those below are answered")
+    @Test("GOAWAY has a reason; streams above its last one were not processed, those below are answered")
     func goAway() throws {
         let pair = try SessionPair()
         let slots = try (0..<6).map { try pair.client.submit(pushFields($0), body: [1]) }
@@ -52,7 +52,7 @@ struct StreamFailureTests {
         #expect(pair.client.isFinished)
     }
 
-    @Test("requests that wait in the session when GOAWAY comes were never sent")
+    @Test("requests queued in the session when GOAWAY arrives were never sent")
     func goAwayBeforeSending() throws {
         let pair = try SessionPair()
         try pair.exchange()
@@ -82,7 +82,7 @@ struct StreamFailureTests {
         #expect(pair.client.isFinished && pair.server.isFinished)
     }
 
-    @Test("a request can be given up before it is sent and after")
+    @Test("a request can be cancelled before and after it is sent")
     func cancel() throws {
         let pair = try SessionPair()
         let unsent = try pair.client.submit(pushFields(1), body: [1])
@@ -104,7 +104,7 @@ struct StreamFailureTests {
         #expect(!pair.server.respond(to: stream, HeaderFields(status: 200)))
     }
 
-    @Test("when the connection goes, what left the session is lost and what didn't was not processed")
+    @Test("when the connection is lost, sent requests are lost and unsent ones not processed")
     func abandon() throws {
         let pair = try SessionPair()
         try pair.exchange()
@@ -118,7 +118,7 @@ struct StreamFailureTests {
         #expect(throws: HTTP2Error.noNewStreams) { try pair.client.submit(pushFields(3), body: []) }
     }
 
-    @Test("an answer that is told already is not taken back by the connection's end")
+    @Test("the end of the connection doesn't change a response already reported")
     func abandonAfterAnswer() throws {
         let pair = try SessionPair()
         let slot = try pair.client.submit(pushFields(1), body: [1])

@@ -8,16 +8,16 @@ struct BoundsTests {
     private static let soon = Duration.milliseconds(60)
     private static let never = Duration.seconds(3600)
 
-    @Test("A head that drips in is answered 408 at its deadline, and only then")
+    @Test("A trickling head is answered with 408 at its deadline, and not earlier")
     func slowHead() async throws {
         let change: (inout HTTPServer.Options) -> Void = {
-            // The first head counts from the accept: time enough for a busy machine to send it.
+            // The first head's deadline starts at accept: long enough for a busy machine to send it.
             $0.limits.headDeadline = .seconds(2)
             $0.limits.idleDeadline = Self.never
         }
         try await serving(testService(), change) { loop, serving in
             let client = try await serving.client(on: loop)
-            // On a connection that has already been used, so that the head's own clock is what ends it.
+            // On a used connection, so that the head's own deadline ends it.
             client.send("GET /sync HTTP/1.1\r\nHost: h\r\n\r\nGET")
             #expect(try await client.answer(on: loop).status == 200)
             let dripping = client.drip(" ", every: .milliseconds(5), on: loop)
@@ -29,7 +29,7 @@ struct BoundsTests {
         }
     }
 
-    @Test("A body that drips in is answered 408 at its deadline")
+    @Test("A trickling body is answered with 408 at its deadline")
     func slowBody() async throws {
         let change: (inout HTTPServer.Options) -> Void = {
             $0.limits.bodyDeadline = Self.soon
@@ -48,7 +48,7 @@ struct BoundsTests {
         }
     }
 
-    @Test("A connection that says nothing is closed without a word: at first, and between requests")
+    @Test("A silent connection is closed without an answer, before the first request and between requests")
     func idle() async throws {
         try await serving(testService(), { $0.limits.headDeadline = Self.soon }) { loop, serving in
             let silent = try await serving.client(on: loop)
@@ -62,10 +62,10 @@ struct BoundsTests {
         }
     }
 
-    @Test("A client that takes nothing of its answers is closed")
+    @Test("A client that doesn't read its answers is disconnected")
     func writeStall() async throws {
         let body = [UInt8](repeating: 120, count: 1_000_000)
-        // More than the socket buffers of both sides hold, 32 MB and 4 MB on a recent Linux.
+        // More than the socket buffers of both sides, 32 MB and 4 MB on a recent Linux.
         let count = 80
         var router = Router()
         router.onSync(.get, "/") { _ in Response(contentType: "text/plain", body: body) }
@@ -81,7 +81,7 @@ struct BoundsTests {
         }
     }
 
-    @Test("Over the cap of one address a connection gets 503 and is closed, until another one ends")
+    @Test("A connection over the limit of its address gets 503 and is closed, until another one ends")
     func perAddress() async throws {
         try await serving(testService(), { $0.limits.connectionsPerAddressMax = 2 }) { loop, serving in
             let first = try await serving.client(on: loop)
@@ -105,7 +105,7 @@ struct BoundsTests {
         }
     }
 
-    @Test("Beyond those that wait for their 503 a connection is closed without one")
+    @Test("With too many refused connections waiting, a connection is closed without a 503")
     func refusedAtOnce() async throws {
         let change: (inout HTTPServer.Options) -> Void = {
             $0.limits.connectionsMax = 0
@@ -127,7 +127,7 @@ struct BoundsTests {
     func memory() async throws {
         let piece = 10_000
         let change: (inout HTTPServer.Options) -> Void = {
-            // Room for a few unfinished bodies beside the connections themselves.
+            // Room for a few unfinished bodies besides the connections.
             $0.limits.connectionMemoryBytesMax = 100_000
         }
         try await serving(testService(), change) { loop, serving in
@@ -148,7 +148,7 @@ struct BoundsTests {
             await eventually(on: loop) { serving.ledger.memoryBytes <= 100_000 }
             #expect(serving.ledger.evictedCount > 0)
             #expect(await holders[0].closed(on: loop) == "")
-            // The newest connection and the one that holds nothing are still served.
+            // The newest connection and the one without buffers are still served.
             holders[11].send("x")
             #expect(try await holders[11].answer(on: loop).status == 200)
             modest.send("GET /sync HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -160,7 +160,26 @@ struct BoundsTests {
         }
     }
 
-    @Test("Pipelined input is kept up to its limit, and the rest stays in the kernel")
+    @Test("If much input arrives at once, memory falls below its limit without further input")
+    func memoryAtOnce() async throws {
+        let limit = 500_000
+        let body = String(repeating: "x", count: 10_000)
+        let unfinished = Array("POST /sync HTTP/1.1\r\nHost: h\r\nContent-Length: 10001\r\n\r\n\(body)".utf8)
+        try await serving(testService(), { $0.limits.connectionMemoryBytesMax = limit }) { loop, serving in
+            var holders: [Client] = []
+            for _ in 0..<60 { holders.append(try await serving.client(on: loop)) }
+            await eventually(on: loop) { serving.ledger.count == holders.count }
+            #expect(serving.ledger.memoryBytes < limit)
+            // Nothing of it is read before this task waits.
+            for holder in holders { holder.sendNow(unfinished) }
+            await eventually(on: loop) { serving.ledger.evictedCount > 0 }
+            await eventually(on: loop) { serving.ledger.memoryBytes <= limit }
+            #expect(serving.ledger.evictedCount > 8 && serving.ledger.count > 0)
+            for holder in holders { holder.close() }
+        }
+    }
+
+    @Test("Pipelined input is buffered up to its limit, and the rest stays in the kernel")
     func pendingInput() async throws {
         let gate = Gate()
         try await serving(testService(gate: gate)) { loop, serving in

@@ -2,15 +2,15 @@ import HTTPServer
 import Network
 import Testing
 
-/// An answer as it stood on the wire.
+/// A received answer.
 struct Answer: Sendable, Equatable {
     var status: Int
-    /// Names in small letters.
+    /// Names in lower case.
     var headers: [String: String]
     var body: String
 }
 
-/// What the server did instead of what a test waits for.
+/// An unexpected action of the server.
 enum ClientError: Error {
     case closed(ChannelCloseReason, unread: String)
     case malformed(String)
@@ -27,10 +27,10 @@ final class Client: ChannelHandler {
     private var changes = 0
     private var waiters: [CheckedContinuation<Void, Never>] = []
     private var channel: Channel?
-    /// Doesn't close when the server ends its side, as clients do.
+    /// Whether to stay open when the server closes its side.
     private var staysOpen = false
 
-    /// Connects and waits until the connection stands.
+    /// Connects and waits until the connection is established.
     static func connect(
         to address: SocketAddress, tls: TLSClientContext? = nil, staysOpen: Bool = false,
         on loop: isolated EventLoop
@@ -50,7 +50,7 @@ final class Client: ChannelHandler {
 
     func send(_ text: String) { channel?.write(Array(text.utf8)) }
 
-    /// Sends bytes and hands them to the system before anything else is sent.
+    /// Sends bytes immediately.
     func sendNow(_ bytes: [UInt8]) {
         channel?.write(bytes)
         channel?.flush()
@@ -58,7 +58,7 @@ final class Client: ChannelHandler {
 
     func close() { channel?.close() }
 
-    /// Sends `text` again and again until the returned task is cancelled; each time after `interval`.
+    /// Sends `text` repeatedly at an interval until the returned task is cancelled.
     func drip(_ text: String, every interval: Duration, on loop: isolated EventLoop) -> Task<Void, Never> {
         let client = LoopBound(self, on: loop)
         return Task {
@@ -74,7 +74,7 @@ final class Client: ChannelHandler {
 
     func resumeReading() { channel?.resumeReading() }
 
-    /// The next answer; `isHead` when no body follows it whatever its length says.
+    /// The next answer; with `isHead` it has no body, whatever its length.
     func answer(isHead: Bool = false, on loop: isolated EventLoop) async throws -> Answer {
         while true {
             if let (answer, end) = try Self.firstAnswer(bytes, isHead: isHead) {
@@ -86,13 +86,13 @@ final class Client: ChannelHandler {
         }
     }
 
-    /// Waits until the connection is over, and returns what was not read as an answer.
+    /// Waits until the connection is closed and returns the unread bytes.
     func closed(on loop: isolated EventLoop) async -> String {
         while reason == nil { await changed(since: changes, on: loop) }
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Waits until this many bytes have come that are not read as an answer.
+    /// Waits until this many unread bytes have been received.
     func received(_ count: Int, on loop: isolated EventLoop) async {
         while reason == nil && bytes.count < count { await changed(since: changes, on: loop) }
     }

@@ -23,7 +23,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Pipelined requests are answered in order, whoever answers them")
+    @Test("Pipelined requests are answered in order by synchronous and asynchronous handlers")
     func pipelining() async throws {
         try await serving(testService()) { loop, serving in
             let client = try await serving.client(on: loop)
@@ -41,7 +41,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Answers larger than any buffer wait for the client, and come whole and in order")
+    @Test("Answers larger than any buffer wait for the client and arrive complete and in order")
     func largeAnswers() async throws {
         var router = Router()
         router.onSync(.get, "/large") { request in
@@ -56,7 +56,7 @@ struct ConnectionTests {
                 let body = try await client.answer(on: loop).body
                 #expect(body.utf8.count == 1_000_000)
                 #expect(body.first == Character("\(number % 10)") && body.last == body.first)
-                // Every few answers a pause, so that the server's side fills up.
+                // Pauses every few answers, so that the server's output buffers fill.
                 guard number % 8 == 0 else { continue }
                 client.pauseReading()
                 await pause(.milliseconds(5), on: loop)
@@ -66,7 +66,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("What comes while a handler runs is kept up to a bound, and none of it is lost")
+    @Test("Input received while a handler runs is buffered up to a limit, and none is lost")
     func readAhead() async throws {
         let gate = Gate()
         try await serving(testService(gate: gate), { $0.limits.readAheadBytesMax = 1000 }) { loop, serving in
@@ -90,7 +90,7 @@ struct ConnectionTests {
 
 @Suite(.timeLimit(.minutes(1)))
 struct SemanticsTests {
-    @Test("HEAD gets what GET gets, without the body")
+    @Test("HEAD returns the same as GET, without the body")
     func head() async throws {
         try await serving(testService()) { loop, serving in
             let client = try await serving.client(on: loop)
@@ -110,7 +110,7 @@ struct SemanticsTests {
     }
 
     @Test(
-        "An unknown path is 404, a method that the path lacks is 405 with Allow, and both keep the connection"
+        "An unknown path is 404, an unsupported method is 405 with Allow, and both keep the connection open"
     )
     func routing() async throws {
         try await serving(testService()) { loop, serving in
@@ -132,7 +132,7 @@ struct SemanticsTests {
     }
 
     @Test(
-        "A client that waits for 100 Continue gets it once, in its turn, and not when its body is there already"
+        "A client that expects 100 Continue gets it once and in order, and not if its body has already arrived"
     )
     func expectation() async throws {
         let gate = Gate()
@@ -145,7 +145,7 @@ struct SemanticsTests {
             #expect(try await client.answer(on: loop).body == "body")
             client.send(post + "here")
             #expect(try await client.answer(on: loop).body == "here")
-            // Behind a request that is still being answered, 100 waits for that answer.
+            // After a request that is still being answered, 100 waits for that answer.
             client.send("GET /held HTTP/1.1\r\nHost: h\r\n\r\n" + post)
             await gate.arrived(1)
             gate.open()
@@ -153,7 +153,7 @@ struct SemanticsTests {
             #expect(try await client.answer(on: loop).status == 100)
             client.send("late")
             #expect(try await client.answer(on: loop).body == "late")
-            // A body that will be refused is not asked for.
+            // A body that will be refused is not requested.
             client.send(
                 "POST /sync HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 99999\r\n\r\n")
             #expect(try await client.answer(on: loop).status == 413)
@@ -161,7 +161,7 @@ struct SemanticsTests {
         }
     }
 
-    @Test("Connection: close and HTTP/1.0 end the connection, keep-alive in HTTP/1.0 keeps it")
+    @Test("Connection: close and HTTP/1.0 close the connection; HTTP/1.0 keep-alive keeps it open")
     func closing() async throws {
         try await serving(testService()) { loop, serving in
             let closing = try await serving.client(on: loop)
@@ -181,7 +181,7 @@ struct SemanticsTests {
     }
 
     @Test(
-        "A refused request is answered in the service's words, and the answer arrives though the client still sends"
+        "A refused request gets the service's answer, even while the client is still sending"
     )
     func refusals() async throws {
         var service = testService()
@@ -220,7 +220,7 @@ struct SemanticsTests {
         }
     }
 
-    @Test("A client that leaves cancels its handler, whose answer is still seen by the service")
+    @Test("A client that disconnects cancels its handler, whose answer the service still sees")
     func leaving() async throws {
         let gate = Gate()
         let (bodies, body) = AsyncStream.makeStream(of: String.self)
@@ -237,7 +237,7 @@ struct SemanticsTests {
         #expect(await bodies.reduce(into: []) { $0.append($1) } == ["cancelled"])
     }
 
-    @Test("A client that has ended its side is still answered, and its handlers are cancelled")
+    @Test("A half-closed client is still answered, and its handlers are cancelled")
     func halfClose() async throws {
         try await serving(testService()) { _, serving in
             let requests = ["/sync", "/held", "/async"].map { "GET \($0) HTTP/1.1\r\nHost: h\r\n\r\n" }

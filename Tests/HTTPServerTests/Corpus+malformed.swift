@@ -5,7 +5,7 @@ private func get(_ fields: String) -> String { "GET / HTTP/1.1\r\nHost: h\r\n\(f
 
 private func target(_ target: String) -> String { "GET \(target) HTTP/1.1\r\nHost: h\r\n\r\n" }
 
-/// Requests that are refused, most of them because two servers could see different requests in them.
+/// Refused requests, most of which two servers could interpret differently.
 let malformed: [CorpusCase] = smuggling + malformedLines + malformedTargets + malformedChunks + tooMuch
 
 private let smuggling: [CorpusCase] = [

@@ -1,6 +1,6 @@
 import Testing
 
-/// An input and what the parser has to make of it; see `Transcript.lines`.
+/// An input and the expected result of the parser; see `Transcript.lines`.
 struct CorpusCase: Sendable, CustomTestStringConvertible {
     let name: String
     let bytes: [UInt8]
@@ -17,7 +17,7 @@ struct CorpusCase: Sendable, CustomTestStringConvertible {
 
 private let host = "Host: h\r\n"
 
-/// Requests that are answered.
+/// Accepted requests.
 let wellFormed: [CorpusCase] = [
     CorpusCase("smallest", "GET / HTTP/1.1\r\n\(host)\r\n", "GET /"),
     CorpusCase(

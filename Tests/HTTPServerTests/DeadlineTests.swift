@@ -18,7 +18,7 @@ struct DeadlineTests {
         MonotonicTime(nanoseconds: UInt64(seconds) * 1_000_000_000)
     }
 
-    @Test("A first head has one deadline from the accept on, said in words only when it has begun")
+    @Test("The first head has one deadline from accept, answered with 408 only if the head has begun")
     func firstHead() {
         var deadlines = ConnectionDeadlines(limits: Self.limits, now: at(0))
         #expect(deadlines.due == at(10))
@@ -28,7 +28,7 @@ struct DeadlineTests {
         #expect(deadlines.verdict(now: at(10)) == .refuse(.headTimeout))
     }
 
-    @Test("Each wait has its own deadline, which more bytes of the same wait don't move")
+    @Test("Each wait has its own deadline, which further bytes don't extend")
     func waits() {
         var deadlines = ConnectionDeadlines(limits: Self.limits, now: at(0))
         deadlines.update(.body, request: 0, now: at(5))
@@ -43,12 +43,12 @@ struct DeadlineTests {
         deadlines.update(.head, request: 1, now: at(160))
         deadlines.update(.head, request: 1, now: at(169))
         #expect(deadlines.verdict(now: at(170)) == .refuse(.headTimeout))
-        // The next request's head, in the same piece of input as the end of this one.
+        // The next request's head, in the same input as the end of this one.
         deadlines.update(.head, request: 2, now: at(169))
         #expect(deadlines.due == at(179))
     }
 
-    @Test("A client that takes none of its answer is disconnected")
+    @Test("A client that reads none of its answer is disconnected")
     func writeStall() {
         var deadlines = ConnectionDeadlines(limits: Self.limits, now: at(0))
         deadlines.update(.handler, request: 1, now: at(0))
@@ -57,7 +57,7 @@ struct DeadlineTests {
         #expect(deadlines.due == at(31))
         deadlines.update(pendingBytes: 600, now: at(20))
         #expect(deadlines.verdict(now: at(31)) == .close)
-        // More written, nothing taken: no progress.
+        // More bytes written, none accepted: no progress.
         deadlines.wrote(5000)
         deadlines.update(pendingBytes: 5600, now: at(21))
         #expect(deadlines.due == at(31))
@@ -92,7 +92,7 @@ struct DeadlineTests {
         #expect(end(10 * rate) == nil)
     }
 
-    @Test("The earlier of both clocks counts")
+    @Test("The earlier of both deadlines counts")
     func earliest() {
         var deadlines = ConnectionDeadlines(limits: Self.limits, now: at(0))
         deadlines.update(.firstByte, request: 1, now: at(0))

@@ -2,7 +2,7 @@ import HTTPServer
 import Network
 import Testing
 
-/// How much one client can take away from the others.
+/// Limits on what one client can take from others.
 @Suite(.timeLimit(.minutes(1)))
 struct FairnessTests {
     /// Counts handled requests, in total and per turn of a loop.
@@ -43,7 +43,7 @@ struct FairnessTests {
         return service
     }
 
-    @Test("A client that pipelines has a few requests answered per turn of the loop")
+    @Test("A pipelining client gets a few requests answered per turn of the loop")
     func pipelining() async throws {
         let counter = Counter()
         try await serving(counting(counter)) { loop, serving in
@@ -64,7 +64,7 @@ struct FairnessTests {
         }
     }
 
-    @Test("No further request is handled while a client doesn't take its answers")
+    @Test("No further request is handled while a client doesn't read its answers")
     func unreadAnswers() async throws {
         let counter = Counter()
         let body = [UInt8](repeating: 120, count: 60_000)
@@ -119,7 +119,7 @@ struct FairnessTests {
         }
     }
 
-    @Test("A client that only drips bytes counts as idle")
+    @Test("A client that only trickles bytes counts as idle")
     func drippingIsIdle() async throws {
         try await serving(testService(), { $0.limits.connectionsMax = 2 }) { loop, serving in
             let slow = try await serving.client(on: loop)

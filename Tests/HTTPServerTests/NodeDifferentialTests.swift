@@ -60,7 +60,7 @@ struct NodeDifferentialTests {
         return counts
     }
 
-    @Test("On the corpus we accept nothing that Node refuses, and see what it sees")
+    @Test("On the corpus, the parser accepts nothing that Node refuses and agrees with Node on the rest")
     func corpus() async throws {
         let cases = (wellFormed + malformed).map { (name: $0.name, bytes: $0.bytes) }
         let counts = try await Self.compare(cases)
@@ -69,7 +69,7 @@ struct NodeDifferentialTests {
         #expect(counts[.stricter, default: 0] < malformed.count)
     }
 
-    @Test("The same holds for mutations of the corpus")
+    @Test("The same is true for mutations of the corpus")
     func mutations() async throws {
         let environment = ProcessInfo.processInfo.environment
         let count = environment["HTTP_DIFFERENTIAL_CASES"].flatMap(Int.init) ?? 3000

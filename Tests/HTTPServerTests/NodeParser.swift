@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What Node's HTTP server made of one input.
+/// The result of Node's HTTP server for one input.
 struct NodeOutcome: Decodable, Sendable {
     struct Request: Decodable, Sendable {
         let method: String
@@ -24,7 +24,7 @@ struct NodeParser {
     let methods: Set<String>
     let outcomes: [NodeOutcome]
 
-    /// Asks Node about all inputs at once.
+    /// Sends all inputs to Node at once.
     init(_ inputs: [[UInt8]]) async throws {
         let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "node-parser.mjs")
         let input = Data(inputs.map { hexadecimal($0) + "\n" }.joined().utf8)
@@ -37,7 +37,7 @@ struct NodeParser {
     }
 }
 
-/// Runs Node and returns what it wrote; after `deadlineSeconds` it is ended from outside.
+/// Runs Node and returns its output; kills it after `deadlineSeconds`.
 func runNode(_ arguments: [String], input: Data = Data(), deadlineSeconds: Int = 120) async throws -> Data {
     let directory = FileManager.default.temporaryDirectory.appending(path: "relay-node-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -58,7 +58,7 @@ func runNode(_ arguments: [String], input: Data = Data(), deadlineSeconds: Int =
     return try Data(contentsOf: outputFile)
 }
 
-/// The bytes in hexadecimal, small letters.
+/// The bytes in lower-case hexadecimal.
 func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
     let digits = Array("0123456789abcdef".utf8)
     return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)

@@ -4,17 +4,17 @@ import Testing
 /// One case after the other: side by side they would keep every thread of the pool from the tests that wait for sockets.
 @Suite(.serialized, .timeLimit(.minutes(1)))
 struct ParserTests {
-    @Test("A well-formed request is read as it was meant", arguments: wellFormed)
+    @Test("A well-formed request is parsed correctly", arguments: wellFormed)
     func reads(_ input: CorpusCase) {
         #expect(Transcript(input.bytes).lines == input.lines)
     }
 
-    @Test("A malformed, doubtful or oversized request is refused with its status", arguments: malformed)
+    @Test("A malformed, ambiguous or oversized request is refused with its status", arguments: malformed)
     func refuses(_ input: CorpusCase) {
         #expect(Transcript(input.bytes).lines == input.lines)
     }
 
-    @Test("However the bytes are cut, the outcome is the same", arguments: wellFormed + malformed)
+    @Test("The result doesn't depend on how the input is split", arguments: wellFormed + malformed)
     func splits(_ input: CorpusCase) {
         let whole = Transcript(input.bytes)
         let count = input.bytes.count
@@ -32,7 +32,7 @@ struct ParserTests {
         }
     }
 
-    @Test("Header fields keep their order, their spelling and what stands inside a value")
+    @Test("Header fields keep their order, their spelling and their inner white space")
     func fields() {
         let text = "GET / HTTP/1.1\r\nHoST:h\r\nx-A: 1\r\nX-a: \t2  3\t \r\nEmpty:\r\n\r\n"
         #expect(Transcript(raw(text)).fields == ["HoST: h", "x-A: 1", "X-a: 2  3", "Empty: "])
@@ -42,7 +42,7 @@ struct ParserTests {
         }
     }
 
-    @Test("Each limit allows exactly what it says")
+    @Test("Each limit is exact")
     func limits() {
         var limits = Limits()
         limits.requestLineBytesMax = 14
@@ -68,7 +68,7 @@ struct ParserTests {
         #expect(outcome(chunked + "1\r\na\r\n3\r\nbcd\r\n0\r\n\r\n") == ["413 bodyTooLarge"])
     }
 
-    @Test("The phase and the wait for 100 Continue follow the bytes")
+    @Test("The phase and the expectation of 100 Continue follow the input")
     func phases() {
         var parser = RequestParser(limits: Limits())
         func feed(_ text: String) -> String {
@@ -93,7 +93,7 @@ struct ParserTests {
         #expect(feed("1") == "body false")
     }
 
-    @Test("After a refusal the parser takes nothing and repeats itself")
+    @Test("After a refusal the parser consumes nothing and repeats the refusal")
     func staysRefused() {
         var parser = RequestParser(limits: Limits())
         var offset = 0
@@ -107,7 +107,7 @@ struct ParserTests {
         #expect(offset == 0)
     }
 
-    @Test("A request knows its path, its query and their parts")
+    @Test("A request exposes its path, its query and the query's values")
     func targets() {
         func parsed(_ text: String) -> Request? {
             var parser = RequestParser(limits: Limits())

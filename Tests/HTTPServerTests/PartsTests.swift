@@ -11,7 +11,7 @@ struct PartsTests {
         return String(decoding: buffer, as: UTF8.self)
     }
 
-    @Test("A response is written with its length, and the server alone writes framing fields")
+    @Test("A response is written with its length, and only the server writes framing fields")
     func encoding() {
         var response = Response(status: 404, contentType: "a/b", body: Array("0123456789".utf8))
         #expect(
@@ -30,7 +30,7 @@ struct PartsTests {
                 + "Connection: keep-alive\r\n\r\n0123456789")
     }
 
-    @Test("A status without a body has neither body nor length, and an unknown one no reason")
+    @Test("A status without a body has no Content-Length, and an unknown status has no reason phrase")
     func statuses() {
         #expect(encoded(Response(status: 204, body: [1])) == "HTTP/1.1 204 No Content\r\nDate: D\r\n\r\n")
         #expect(encoded(Response(status: 200)) == "HTTP/1.1 200 OK\r\nDate: D\r\nContent-Length: 0\r\n\r\n")
@@ -46,7 +46,7 @@ struct PartsTests {
         #expect(encoded(Response(headers: headers)).contains("X: a  Set-Cookie: b  ä\tc\r\n"))
     }
 
-    @Test("Headers are found whatever their case, first one first, and can be removed")
+    @Test("Headers are found regardless of case, first one first, and can be removed")
     func headers() {
         var headers = Headers([("Accept", "1"), ("x", "2"), ("ACCEPT", "3")])
         #expect(headers["aCCept"] == "1")
@@ -58,7 +58,7 @@ struct PartsTests {
     }
 
     @Test(
-        "Dates are those that the standard library of C makes",
+        "Dates match those of the C library",
         arguments: [
             (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"), (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
             (951_782_399, "Mon, 28 Feb 2000 23:59:59 GMT"), (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"),
@@ -70,7 +70,7 @@ struct PartsTests {
         #expect(String(decoding: HTTPDate.line(unixTime: unixTime), as: UTF8.self) == "Date: \(text)\r\n")
     }
 
-    @Test("The bitmaps hold the characters of the grammar")
+    @Test("The bitmaps match the characters of the grammar")
     func byteClasses() {
         let alphanumeric = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
         let tokens = Set((alphanumeric + "!#$%&'*+-.^_`|~").utf8)
@@ -87,7 +87,7 @@ struct PartsTests {
         }
     }
 
-    @Test("The router matches whole paths, gives HEAD to GET, and says what a path allows")
+    @Test("The router matches whole paths, routes HEAD to GET, and lists the allowed methods")
     func router() {
         var router = Router()
         router.onSync(.get, "/a") { _ in Response(body: [1]) }
@@ -114,7 +114,7 @@ struct PartsTests {
         }
     }
 
-    @Test("Methods are known by their names, case and all")
+    @Test("Methods are parsed case-sensitively")
     func methods() {
         for name in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"] {
             #expect(Method(name).description == name)

@@ -2,7 +2,7 @@ import HTTPServer
 import Network
 import Testing
 
-/// A server of a test, with the loop that client and server share.
+/// A server of a test and the loop shared by client and server.
 struct Serving {
     let server: HTTPServer
     let ledger: ConnectionLedger
@@ -12,7 +12,7 @@ struct Serving {
     }
 }
 
-/// Serves `service` on a loop of its own while `body` runs on the same loop.
+/// Serves `service` on a new loop while `body` runs on the same loop.
 func serving(
     _ service: Service, _ change: (inout HTTPServer.Options) -> Void = { _ in },
     _ body: @Sendable (isolated EventLoop, Serving) async throws -> Void
@@ -34,7 +34,7 @@ func serving(
     try result.get()
 }
 
-/// Holds handlers until the test lets them go, and tells when one has come.
+/// Holds handlers until the test releases them, and reports their arrival.
 final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -45,7 +45,7 @@ final class Gate: Sendable {
 
     private let state = Lock(State())
 
-    /// Called by a handler: waits for `open` or the end of its task, and returns whether that was cancelled.
+    /// Called by a handler: waits for `open` or cancellation, and returns whether it was cancelled.
     func pass() async -> Bool {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -66,7 +66,7 @@ final class Gate: Sendable {
         return Task.isCancelled
     }
 
-    /// Waits until `count` handlers have come.
+    /// Waits until `count` handlers have arrived.
     func arrived(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
@@ -78,7 +78,7 @@ final class Gate: Sendable {
         }
     }
 
-    /// Lets all go, also those to come.
+    /// Releases all handlers, including later ones.
     func open() {
         let held = state.withLock { state in
             state.isOpen = true
@@ -115,7 +115,7 @@ func eventually(on loop: isolated EventLoop, _ condition: () -> Bool) async {
     while !condition() { await pause(.milliseconds(1), on: loop) }
 }
 
-/// Lets time pass: for clients whose slowness is what a test is about.
+/// Waits, for clients whose slowness is under test.
 func pause(_ duration: Duration, on loop: isolated EventLoop) async {
     var timer: Timer?
     await withCheckedContinuation { continuation in

@@ -28,12 +28,12 @@ struct StopTests {
         }
     }
 
-    @Test("A request that is under way when the server stops is answered")
+    @Test("A request in progress when the server stops is answered")
     func underWay() async throws {
         try await serving(testService()) { loop, serving in
             let client = try await serving.client(on: loop)
             client.send("POST /async HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\na")
-            // A second connection's answer tells that the first one's bytes have been read.
+            // A second connection's answer shows that the first one's bytes have been read.
             let other = try await serving.client(on: loop)
             other.send("GET /sync HTTP/1.1\r\nHost: h\r\n\r\n")
             _ = try await other.answer(on: loop)
@@ -47,7 +47,7 @@ struct StopTests {
         }
     }
 
-    @Test("At its deadline a stop cancels what is left")
+    @Test("At its deadline a stop cancels the remaining handlers")
     func deadline() async throws {
         let gate = Gate()
         try await serving(testService(gate: gate)) { loop, serving in
@@ -113,7 +113,7 @@ struct StopTests {
             client.send("GET /sync HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
             #expect(try await client.answer(on: loop).body == "sync")
             #expect(await client.closed(on: loop) == "")
-            // A failed handshake gives the connection's place back.
+            // A failed handshake releases its connection's slot.
             await eventually(on: loop) { serving.ledger.count == 0 }
             let plain = try await serving.client(on: loop)
             plain.send("GET /sync HTTP/1.1\r\nHost: h\r\n\r\n")

@@ -1,8 +1,8 @@
-// Says what Node's HTTP server makes of inputs, for comparison with ours.
+// Parses inputs with Node's HTTP server, for comparison with the relay's parser.
 //
-// Standard input: one input a line, in hexadecimal. Standard output: one line of JSON with Node's methods, then one line an input:
+// Standard input: one hexadecimal input per line. Standard output: a line of JSON with Node's methods, then one line per input:
 // {"requests": [{"method", "url", "body"}], "error"}. Each input is sent over a loopback connection that then ends, so that
-// Node's own reading of the end decides what is complete.
+// Node decides what is complete.
 import http from "node:http";
 import net from "node:net";
 import readline from "node:readline";
@@ -34,7 +34,7 @@ server.on("clientError", (error, socket) => {
 
 const seenByPort = new Map();
 
-// Resolves with what the server saw on one connection once both sides have ended it.
+// Resolves with the server's view of one connection after both sides have closed it.
 function examine(bytes) {
   return new Promise((resolve) => {
     const socket = net.connect(server.address().port, "127.0.0.1", () => socket.end(bytes));

@@ -1,7 +1,7 @@
 import JSON
 import Testing
 
-/// Reads a text whose strings may have lone surrogates.
+/// Parses a text whose strings may have lone surrogates.
 private func repaired(_ text: String) throws(JSON.ParseError) -> JSON.Value {
     try JSON.parse(utf8(text), maxBytes: 1 << 20, loneSurrogates: .replaced)
 }
@@ -15,7 +15,7 @@ struct LoneSurrogateTests {
         (#""\ud83c\ud83c""#, "\u{FFFD}\u{FFFD}"),
         (#""\udf89\ud83c""#, "\u{FFFD}\u{FFFD}"),
         (#""\udf89\udf89\udf89""#, "\u{FFFD}\u{FFFD}\u{FFFD}"),
-        // The second of three begins a pair with the third.
+        // The second of three forms a pair with the third.
         (#""\ud83c\ud83c\udf89""#, "\u{FFFD}🎉"),
         (#""\ud83c\udf89\udf89""#, "🎉\u{FFFD}"),
         (#""\ud83cx\udf89""#, "\u{FFFD}x\u{FFFD}"),
@@ -26,7 +26,7 @@ struct LoneSurrogateTests {
         (#""\ud83c🎉\ud83c\udf89""#, "\u{FFFD}🎉🎉"),
     ]
 
-    @Test("each becomes U+FFFD where the caller allows it, and is refused where it doesn't", arguments: texts)
+    @Test("each becomes U+FFFD if the caller allows it and is rejected otherwise", arguments: texts)
     func replaced(text: String, expected: String) throws {
         let value = try repaired(text)
         #expect(value == .repairedString(expected))
@@ -37,19 +37,19 @@ struct LoneSurrogateTests {
         #expect(error?.reason == .loneSurrogate)
     }
 
-    @Test("a string without any is read as always", arguments: ParseTests.accepted)
+    @Test("a string without lone surrogates is parsed normally", arguments: ParseTests.accepted)
     func others(text: String, value: JSON.Value) throws {
         #expect(try repaired(text) == value)
         #expect(value.text == value.string)
     }
 
-    @Test("a text that is refused for another reason still is", arguments: ParseTests.refused)
+    @Test("a text rejected for another reason is still rejected", arguments: ParseTests.refused)
     func refused(text: String, reason: JSON.ParseError.Reason, offset: Int) throws {
         guard reason != .loneSurrogate else { return }
         #expect(throws: JSON.ParseError(reason: reason, offset: offset)) { try repaired(text) }
     }
 
-    @Test("only the strings that have some are marked")
+    @Test("only strings with lone surrogates are marked")
     func marks() throws {
         let value = try repaired(#"{"a":"\ud83c","b":["x",{"c":"\udf89"}],"d":"\ud83c\udf89"}"#)
         let expected: JSON.Value = [
@@ -70,7 +70,7 @@ struct LoneSurrogateTests {
     }
 
     @Test(
-        "surrogates as bytes are not UTF-8, alone or as CESU-8's pairs",
+        "encoded surrogates are invalid UTF-8, alone or as CESU-8 pairs",
         arguments: [
             [0xED, 0xA0, 0xBC], [0xED, 0xBE, 0x89], [0xED, 0xA0, 0xBC, 0xED, 0xBE, 0x89],
         ] as [[UInt8]])
@@ -82,7 +82,8 @@ struct LoneSurrogateTests {
     }
 
     @Test(
-        "a text cut between any two UTF-16 units reads as the standard library repairs it", arguments: 0..<50)
+        "a text cut between any two UTF-16 units is repaired like the standard library does",
+        arguments: 0..<50)
     func everyCut(seed: UInt64) throws {
         var generator = SeededGenerator(state: seed)
         let alphabet: [UInt16] = [

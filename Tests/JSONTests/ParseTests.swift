@@ -4,7 +4,7 @@ import Testing
 /// The bytes of a text.
 func utf8(_ text: String) -> [UInt8] { Array(text.utf8) }
 
-/// Reads a text with a bound that no test text reaches.
+/// Parses a text with a limit that no test text reaches.
 func parse(_ bytes: [UInt8]) throws(JSON.ParseError) -> JSON.Value {
     try JSON.parse(bytes, maxBytes: 1 << 20)
 }
@@ -14,7 +14,7 @@ func arrays(depth: Int) -> [UInt8] {
     utf8(String(repeating: "[", count: depth) + String(repeating: "]", count: depth))
 }
 
-@Suite("Reading JSON", .timeLimit(.minutes(2)))
+@Suite("Parsing JSON", .timeLimit(.minutes(2)))
 struct ParseTests {
     static let accepted: [(String, JSON.Value)] = [
         ("null", nil),
@@ -48,14 +48,14 @@ struct ParseTests {
             #"{ "a" : "long enough to leave the eight byte path" }"#,
             ["a": "long enough to leave the eight byte path"]
         ),
-        // Names that only Unicode normalisation makes equal are two names.
+        // Names that differ only in normalisation are two names.
         (
             "{\"\u{E9}\":1,\"e\u{301}\":2,\"K\":3,\"\u{212A}\":4}",
             ["\u{E9}": 1, "e\u{301}": 2, "K": 3, "\u{212A}": 4]
         ),
     ]
 
-    @Test("a text that RFC 8259 allows is read as its value", arguments: accepted)
+    @Test("valid JSON is parsed to its value", arguments: accepted)
     func accepts(text: String, value: JSON.Value) throws {
         #expect(try parse(utf8(text)) == value)
         try JSON.validate(utf8(text), maxBytes: text.utf8.count)
@@ -141,7 +141,7 @@ struct ParseTests {
         (#"{"x":{"a":1,"b":[{"c":1}],"a":2}}"#, .duplicateName, 26),
     ]
 
-    @Test("a text that RFC 8259 doesn't allow is refused at the byte at fault", arguments: refused)
+    @Test("invalid JSON is rejected at the offending byte", arguments: refused)
     func refuses(text: String, reason: JSON.ParseError.Reason, offset: Int) {
         let expected = JSON.ParseError(reason: reason, offset: offset)
         #expect(throws: expected) { try parse(utf8(text)) }
@@ -169,14 +169,14 @@ struct ParseTests {
         #expect(throws: JSON.ParseError.self) { try parse(utf8("\"") + bytes) }
     }
 
-    @Test("nesting is read to the bound and refused one deeper")
+    @Test("nesting is accepted up to the limit and rejected one level deeper")
     func depth() throws {
         _ = try parse(arrays(depth: JSON.maxDepthDefault))
         let tooDeep = JSON.ParseError(reason: .tooDeep, offset: 64)
         #expect(throws: tooDeep) { try parse(arrays(depth: 65)) }
         #expect(throws: tooDeep) { try JSON.validate(arrays(depth: 65), maxBytes: 1000) }
         #expect(throws: tooDeep) { try parse(arrays(depth: 100_000)) }
-        // Siblings don't add up.
+        // Siblings don't add depth.
         _ = try JSON.parse(utf8("[[],[],{},[[]]]"), maxBytes: 100, maxDepth: 3)
         #expect(throws: JSON.ParseError(reason: .tooDeep, offset: 1)) {
             try JSON.parse(utf8(#"[{"a":1}]"#), maxBytes: 100, maxDepth: 1)
@@ -184,7 +184,7 @@ struct ParseTests {
         _ = try JSON.parse(utf8("1"), maxBytes: 100, maxDepth: 0)
     }
 
-    @Test("a text of the largest size is read and a larger one refused")
+    @Test("a text of the maximum size is accepted and a larger one rejected")
     func size() throws {
         _ = try JSON.parse(utf8("[10]"), maxBytes: 4)
         #expect(throws: JSON.ParseError(reason: .tooLarge, offset: 3)) {
@@ -196,7 +196,7 @@ struct ParseTests {
     }
 
     @Test(
-        "duplicate names are found in objects of any size, escaped or not",
+        "duplicate names are detected in objects of any size, escaped or not",
         arguments: [1, 2, 15, 16, 17, 18, 500])
     func duplicatesInLargeObjects(count: Int) throws {
         let members = (0..<count).map { "\"name\($0)\":{\"name0\":[{}]}" }
@@ -211,7 +211,7 @@ struct ParseTests {
         }
     }
 
-    @Test("an object of 100,000 names is checked in less than quadratic time")
+    @Test("checking an object of 100,000 names takes less than quadratic time")
     func manyNames() throws {
         let text = utf8("{" + (0..<100_000).map { "\"\($0)\":0" }.joined(separator: ",") + "}")
         let clock = ContinuousClock()
@@ -219,7 +219,7 @@ struct ParseTests {
         #expect(taken < .seconds(20))  // comparing each with each takes minutes in a debug build
     }
 
-    @Test("bytes can come from memory that is only lent")
+    @Test("borrowed memory can be parsed")
     func borrowedMemory() throws {
         try utf8("[1]").withUnsafeBytes { buffer in
             #expect(try JSON.parse(buffer, maxBytes: 10) == [1])
@@ -230,7 +230,7 @@ struct ParseTests {
         }
     }
 
-    @Test("an error's sentence holds nothing of the text")
+    @Test("an error's description contains nothing of the text")
     func description() {
         let error = #expect(throws: JSON.ParseError.self) { try parse(utf8(#"{"secret":"hunter2}"#)) }
         #expect(error?.description == "the text ends too early (at byte 19)")

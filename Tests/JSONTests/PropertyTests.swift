@@ -16,7 +16,7 @@ struct SeededGenerator: RandomNumberGenerator {
 }
 
 extension JSON.Value {
-    /// A value with every kind in it.
+    /// A random value of any type.
     static func random(depth: Int, using generator: inout SeededGenerator) -> JSON.Value {
         switch Int.random(in: 0..<(depth > 0 ? 8 : 6), using: &generator) {
         case 0: return nil
@@ -50,7 +50,7 @@ extension JSON.Value {
         return String(text)
     }
 
-    /// Whether a number in it is beyond a double's range.
+    /// Whether a number in it is out of a double's range.
     var hasHugeNumber: Bool {
         switch self {
         case .number(let number): number.double == nil
@@ -60,7 +60,7 @@ extension JSON.Value {
         }
     }
 
-    /// Whether Foundation read the same.
+    /// Whether Foundation parsed the same value.
     func isSame(as foundation: Any) -> Bool {
         switch self {
         case .null: return foundation is NSNull
@@ -69,7 +69,7 @@ extension JSON.Value {
             guard let mine = number.double, let theirs = (foundation as? NSNumber)?.doubleValue else {
                 return false
             }
-            // Foundation goes through NSDecimalNumber for some, which loses the last bits.
+            // Foundation parses some numbers through NSDecimalNumber, which loses the last bits.
             return abs(mine - theirs) <= abs(mine) * 1e-12
         case .string(let text):
             return (foundation as? String).map { Array($0.utf8) == Array(text.utf8) } ?? false
@@ -79,7 +79,7 @@ extension JSON.Value {
             return zip(elements, others).allSatisfy { $0.isSame(as: $1) }
         case .object(let object):
             guard let others = foundation as? [String: Any] else { return false }
-            // Foundation's dictionary merges names that normalisation makes equal.
+            // Foundation's dictionary merges names that differ only in normalisation.
             return object.members.allSatisfy { member in
                 object.members.count(where: { $0.name == member.name }) > 1
                     || others[member.name].map(member.value.isSame) ?? false
@@ -88,10 +88,10 @@ extension JSON.Value {
     }
 }
 
-@Suite("Properties of reading and writing JSON", .timeLimit(.minutes(2)))
+@Suite("Properties of parsing and writing JSON", .timeLimit(.minutes(2)))
 struct PropertyTests {
     @Test(
-        "what is written is read back as the same value, by this reader and by Foundation", arguments: 0..<20)
+        "written values are read back unchanged by this parser and by Foundation", arguments: 0..<20)
     func roundTrip(seed: UInt64) throws {
         var generator = SeededGenerator(state: seed)
         for _ in 0..<50 {
@@ -104,7 +104,7 @@ struct PropertyTests {
         }
     }
 
-    @Test("what Foundation writes is read", arguments: 0..<10)
+    @Test("Foundation's output is accepted", arguments: 0..<10)
     func readsFoundation(seed: UInt64) throws {
         var generator = SeededGenerator(state: seed)
         for _ in 0..<50 {
@@ -117,7 +117,7 @@ struct PropertyTests {
         }
     }
 
-    /// What this reader refuses on purpose although Foundation takes it.
+    /// What this parser rejects on purpose although Foundation accepts it.
     private func isStricter(_ error: JSON.ParseError, _ bytes: [UInt8]) -> Bool {
         // Foundation takes a NUL among the first bytes as a sign of UTF-16 or UTF-32.
         if bytes.prefix(4).contains(0) { return true }
@@ -134,7 +134,7 @@ struct PropertyTests {
     }
 
     @Test(
-        "a damaged text is judged as Foundation judges it, but for duplicates, depth and trailing commas",
+        "a damaged text is judged like Foundation does, except for duplicates, depth and trailing commas",
         arguments: 0..<20)
     func mutations(seed: UInt64) throws {
         var generator = SeededGenerator(state: seed &+ 1000)
@@ -150,7 +150,7 @@ struct PropertyTests {
             case .success(let value):
                 accepted += 1
                 #expect(validated.failure == nil)
-                // Foundation refuses numbers beyond a double's range.
+                // Foundation rejects numbers out of a double's range.
                 let isSame = foundation.map(value.isSame) ?? value.hasHugeNumber
                 #expect(isSame, "\(String(decoding: bytes, as: UTF8.self))")
                 #expect(try parse(value.encoded()) == value)
@@ -165,7 +165,7 @@ struct PropertyTests {
         #expect(accepted > 50 && refused > 50)
     }
 
-    @Test("every prefix of an object is refused as ending too early, and nothing else happens")
+    @Test("every prefix of an object is rejected as ending too early")
     func prefixes() throws {
         let bytes = utf8(#"{"a":[1.5e3,true,null,"é😀\u00e9\n"],"b":{"c":false}}"#)
         _ = try parse(bytes)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("JSON values", .timeLimit(.minutes(2)))
 struct ValueTests {
-    @Test("a number is converted only where nothing is lost")
+    @Test("a number is converted only without loss")
     func numbers() throws {
         func number(_ text: String) throws -> JSON.Value { try parse(utf8(text)) }
         #expect(try number("42").int == 42)
@@ -21,7 +21,7 @@ struct ValueTests {
         #expect(JSON.Number(-.infinity) == nil)
     }
 
-    @Test("an accessor of another kind answers nil")
+    @Test("accessors of other types return nil")
     func accessors() {
         let values: [JSON.Value] = [nil, true, 1, "text", [1], ["a": 1]]
         #expect(values.map(\.isNull) == [true, false, false, false, false, false])
@@ -34,7 +34,7 @@ struct ValueTests {
         #expect(values.map { $0["b"] } == [nil, nil, nil, nil, nil, nil])
     }
 
-    @Test("an object keeps its order and finds names by their bytes")
+    @Test("an object keeps its order and compares names by bytes")
     func objects() {
         var object = JSON.Object()
         object["b"] = 1
@@ -49,7 +49,7 @@ struct ValueTests {
         #expect(object.members.map(\.value) == [5, 3, 4])
     }
 
-    @Test("strings that only normalisation makes equal are different values")
+    @Test("strings that differ only in normalisation are different values")
     func bytewiseEquality() {
         #expect(JSON.Value.string("\u{E9}") != .string("e\u{301}"))
         #expect(JSON.Value.object(JSON.Object()) == [:])

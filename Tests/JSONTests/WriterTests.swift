@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Writing JSON", .timeLimit(.minutes(2)))
 struct WriterTests {
-    @Test("members and elements are separated by themselves")
+    @Test("separators are inserted automatically")
     func structure() {
         var writer = JSON.Writer()
         writer.beginObject()
@@ -64,13 +64,13 @@ struct WriterTests {
         #expect(writer.finish() == utf8(expected))
     }
 
-    @Test("a value keeps its order and its numbers' text when written again")
+    @Test("order and the text of numbers survive a round trip")
     func values() throws {
         let text = #"{"z":[1.0,1e5,-0,null,true,false],"a":{"y":"\"","x":{}},"":[]}"#
         #expect(try parse(utf8(text)).encoded() == utf8(text))
     }
 
-    @Test("every scalar of the first planes survives writing and reading")
+    @Test("every scalar of the first planes survives a round trip")
     func everyScalar() throws {
         var text = String.UnicodeScalarView()
         for code in UInt32(0)..<0x1_2000 {
@@ -80,7 +80,7 @@ struct WriterTests {
         #expect(try parse(value.encoded()) == value)
     }
 
-    @Test("a text left unfinished is a programming error")
+    @Test("an unfinished text traps")
     func unfinished() async {
         await #expect(processExitsWith: .failure) {
             var writer = JSON.Writer()

@@ -10,7 +10,7 @@ struct AddressRangeTests {
     }
 
     @Test(
-        "A range holds its first and last address and none beside them",
+        "A range contains its first and last address and nothing outside",
         arguments: [
             ("10.0.0.0/8", "10.0.0.0", "10.255.255.255", "9.255.255.255", "11.0.0.0"),
             ("192.0.2.64/26", "192.0.2.64", "192.0.2.127", "192.0.2.63", "192.0.2.128"),
@@ -29,7 +29,7 @@ struct AddressRangeTests {
         #expect(try !holds(range, after))
     }
 
-    @Test("An IPv4 address in IPv6's form is the same address, in a range as in a client")
+    @Test("An IPv4-mapped address equals the IPv4 address, in ranges and clients")
     func mapped() throws {
         #expect(try holds("10.0.0.0/8", "::ffff:10.1.2.3"))
         #expect(try holds("::ffff:10.0.0.0/104", "10.1.2.3"))
@@ -37,7 +37,7 @@ struct AddressRangeTests {
     }
 
     @Test(
-        "What is no range is refused, and so are bits that the length leaves out",
+        "Malformed ranges and ranges with host bits set are rejected",
         arguments: [
             "", "/", "/8", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/+8", "10.0.0.0/08x",
             "::/129", "10.0.0/8", "proxy.example.org", "10.0.0.1/8", "2001:db8::1/32", "[::1]/128",

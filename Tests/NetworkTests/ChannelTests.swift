@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct ChannelTests {
-    /// Echoes what comes in and closes when the peer has ended.
+    /// Echoes received bytes and closes after the peer has closed its side.
     static func echo() -> Recorder {
         let recorder = Recorder()
         recorder.onBytes = { channel, bytes in channel.write(bytes) }
@@ -21,7 +21,9 @@ struct ChannelTests {
         return (listener, Endpoint(host: "127.0.0.1", port: listener.localAddress.port))
     }
 
-    @Test("Bytes go both ways and both sides see an orderly end", arguments: [false, true])
+    @Test(
+        "Bytes are transferred in both directions and both sides see an orderly close",
+        arguments: [false, true])
     func echoes(tls: Bool) async throws {
         let files = try CertificateFiles()
         try await withLoop { loop in
@@ -50,7 +52,7 @@ struct ChannelTests {
         }
     }
 
-    @Test("4 MB pass unharmed though the reader pauses again and again", arguments: [false, true])
+    @Test("4 MB arrive intact although the reader keeps pausing", arguments: [false, true])
     func bulk(tls: Bool) async throws {
         let files = try CertificateFiles()
         try await withLoop { loop in
@@ -92,7 +94,7 @@ struct ChannelTests {
         }
     }
 
-    @Test("A client refuses a certificate that it does not trust, or that is for another name")
+    @Test("A client refuses an untrusted certificate or one for another name")
     func verification() async throws {
         let files = try CertificateFiles()
         let others = try CertificateFiles()
@@ -117,7 +119,7 @@ struct ChannelTests {
         }
     }
 
-    @Test("A listener that shows a new certificate keeps the connections it has")
+    @Test("A listener with a new certificate keeps its open connections")
     func reload() async throws {
         let files = try CertificateFiles()
         try await withLoop { loop in
@@ -134,7 +136,7 @@ struct ChannelTests {
             channel.write([1, 2, 3])
             let seen = await client.wait(on: loop) { $0.bytes.count == 3 || $0.closed != nil }
             #expect(seen.bytes == [1, 2, 3])
-            // The old authority no longer vouches for what new connections see.
+            // New connections present a certificate that the old authority did not sign.
             let second = Recorder()
             _ = Channel.connect(to: endpoint, tls: trusted, on: loop, timeout: .seconds(5), handler: second)
             #expect(await second.wait(on: loop) { $0.closed != nil }.isActive == false)
@@ -143,7 +145,7 @@ struct ChannelTests {
         }
     }
 
-    @Test("A refused connection, a silent server and an unknown name each end with their reason")
+    @Test("A refused connection, a silent server and an unknown name each have their own close reason")
     func failures() async throws {
         try await withLoop { loop in
             let (listener, endpoint) = try Self.listen(on: loop) { _ in Recorder() }
@@ -153,7 +155,7 @@ struct ChannelTests {
                 to: endpoint, tls: trusted, on: loop, timeout: .milliseconds(100), handler: silent)
             #expect(await silent.wait(on: loop) { $0.closed != nil }.closed == .connectTimeout)
             listener.close()
-            // tcpmux: no test and hardly any machine listens there.
+            // Port 1, tcpmux, on which hardly any machine listens.
             let closed = Endpoint(host: "127.0.0.1", port: 1)
             let refused = Recorder()
             _ = Channel.connect(to: closed, tls: nil, on: loop, timeout: .seconds(5), handler: refused)
@@ -167,7 +169,7 @@ struct ChannelTests {
         }
     }
 
-    @Test("A peer that stops reading is given up at the deadline of the last flush")
+    @Test("A peer that stops reading is disconnected at the deadline of the last flush")
     func stalledPeer() async throws {
         try await withLoop { loop in
             let server = Recorder()
@@ -186,7 +188,7 @@ struct ChannelTests {
         }
     }
 
-    @Test("A second listener on a port is told that it is in use")
+    @Test("A second listener on a port fails with addressInUse")
     func inUse() async throws {
         try await withLoop { loop in
             let (listener, endpoint) = try Self.listen(on: loop) { _ in nil }
@@ -199,7 +201,7 @@ struct ChannelTests {
         }
     }
 
-    @Test("A certificate that can't be used is named, and a reload that fails keeps the old one")
+    @Test("An unusable certificate is named in the error, and a failed reload keeps the old one")
     func badCertificates() throws {
         let files = try CertificateFiles()
         let others = try CertificateFiles()

@@ -2,7 +2,7 @@ import Glibc
 import Network
 import Testing
 
-/// What a handler of these tests has seen, for the test's own task.
+/// What a handler has seen, for the test's task.
 struct Seen: Sendable {
     var isActive = false
     var alpn: String?
@@ -11,7 +11,7 @@ struct Seen: Sendable {
     var closed: ChannelCloseReason?
 }
 
-/// Records what a channel says; the test awaits its end.
+/// Records a channel's events; the test awaits the end.
 final class Recorder: ChannelHandler {
     private(set) var seen = Seen()
     private var waiters: [(isDone: (Seen) -> Bool, resume: (Seen) -> Void)] = []
@@ -102,7 +102,7 @@ func withLoop<Result: Sendable>(
     return try result.get()
 }
 
-/// A semaphore that a test blocks its thread on.
+/// A semaphore for blocking a test's thread.
 final class Semaphore: @unchecked Sendable {  // why: made to be shared
     private let handle = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
 
@@ -117,7 +117,7 @@ final class Semaphore: @unchecked Sendable {  // why: made to be shared
 
     func wait() { while sem_wait(handle) != 0 {} }
 
-    /// False when nobody signalled in time.
+    /// False on timeout.
     func wait(seconds: Int) -> Bool {
         var until = timespec()
         clock_gettime(CLOCK_REALTIME, &until)
@@ -129,16 +129,16 @@ final class Semaphore: @unchecked Sendable {  // why: made to be shared
     }
 }
 
-/// The clock that coarse timers go by: `CLOCK_MONOTONIC_COARSE`, which moves with the kernel's ticks.
+/// The clock of coarse timers: `CLOCK_MONOTONIC_COARSE`, which advances with the kernel's ticks.
 private enum CheapClock {
-    /// Nanoseconds between its moves.
+    /// Nanoseconds between ticks.
     static var tick: Int {
         var step = timespec()
         clock_getres(CLOCK_MONOTONIC_COARSE, &step)
         return step.tv_nsec
     }
 
-    /// Nanoseconds that it is behind now.
+    /// Nanoseconds that it lags behind now.
     private static var delay: Int {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
@@ -146,7 +146,7 @@ private enum CheapClock {
         return Int(clamping: MonotonicTime.current.nanoseconds) - Int(clamping: coarse)
     }
 
-    /// Keeps the thread until the delay is as wanted; not for long where it never is.
+    /// Spins until the lag is as wanted, with a limit.
     static func spin(until isWanted: (Int) -> Bool) {
         let end = MonotonicTime.current + .milliseconds(20)
         while !isWanted(delay), MonotonicTime.current < end {}
@@ -155,7 +155,7 @@ private enum CheapClock {
 
 @Suite(.timeLimit(.minutes(1)))
 struct EventLoopTests {
-    @Test("A task started on a loop runs on its thread, before and after it waits")
+    @Test("A task started on a loop runs on its thread before and after suspending")
     func tasksStay() async throws {
         try await withLoop { loop in
             let here = loop.isCurrent
@@ -170,7 +170,7 @@ struct EventLoopTests {
         }
     }
 
-    @Test("A task on a loop goes on after waiting though every thread of the shared pool is taken")
+    @Test("A task on a loop resumes even if every thread of the shared pool is busy")
     func poolIsNotNeeded() {
         let loop = EventLoop(label: "test")
         let (release, done) = (Semaphore(), Semaphore())
@@ -213,7 +213,7 @@ struct EventLoopTests {
         }
     }
 
-    @Test("Work handed in by other threads runs once each, in order for one thread")
+    @Test("Work submitted by other threads runs exactly once, in order per thread")
     func submitted() async throws {
         let loop = EventLoop(label: "test")
         let seen = Lock<[Int]>([])
@@ -235,7 +235,7 @@ struct EventLoopTests {
         }
     }
 
-    @Test("Timers fire in the order of their times and not after they are taken back")
+    @Test("Timers fire in order of their times, and never after being cancelled")
     func timers() async throws {
         try await withLoop { loop in
             var fired: [Int] = []
@@ -284,7 +284,7 @@ struct EventLoopTests {
         #expect(early == 0)
     }
 
-    @Test("What a timer calls sees the time after the wait, not one from before it")
+    @Test("A timer's callback sees the time after the wait, not before it")
     func nowAfterWaiting() async throws {
         try await withLoop { loop in
             let before = loop.now
@@ -300,7 +300,7 @@ struct EventLoopTests {
         }
     }
 
-    @Test("A boxed value whose last box goes on another thread is released on its loop")
+    @Test("A value whose last box is released on another thread is released on its loop")
     func boundRelease() async throws {
         final class Watched {
             let loop: EventLoop

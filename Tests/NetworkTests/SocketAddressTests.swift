@@ -4,7 +4,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2)))
 struct SocketAddressTests {
     @Test(
-        "An IP literal is read and written the same",
+        "An IP literal round-trips",
         arguments: [
             ("127.0.0.1", "127.0.0.1:80"), ("0.0.0.0", "0.0.0.0:80"), ("::1", "[::1]:80"),
             ("2001:db8::5", "[2001:db8::5]:80"), ("::ffff:10.1.2.3", "10.1.2.3:80"),
@@ -14,7 +14,7 @@ struct SocketAddressTests {
     }
 
     @Test(
-        "What is no IP literal is refused",
+        "Anything but an IP literal is rejected",
         arguments: ["localhost", "", "1.2.3", "1.2.3.4.5", "::g", "[::1]"])
     func refused(text: String) {
         #expect(SocketAddress(ip: text, port: 80) == nil)

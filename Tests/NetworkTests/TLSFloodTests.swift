@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct TLSFloodTests {
-    /// What a hostile client floods the server with.
+    /// A hostile client's flood.
     enum Flood: CaseIterable, Sendable {
         case keyUpdates, renegotiations
     }
@@ -39,7 +39,7 @@ struct TLSFloodTests {
         }
     }
 
-    /// What a hostile server floods the client with.
+    /// A hostile server's flood.
     enum ServerFlood: CaseIterable, Sendable {
         case keyUpdates, tickets
     }
@@ -71,7 +71,7 @@ struct TLSFloodTests {
         }
     }
 
-    @Test("A peer may update its keys for as long as data flows")
+    @Test("A peer may update its keys as long as data flows")
     func honestControlMessages() async throws {
         let files = try CertificateFiles()
         try await withLoop { loop in

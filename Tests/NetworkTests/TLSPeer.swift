@@ -11,11 +11,11 @@ final class TLSPeer: ChannelHandler {
     private let outgoing: OpaquePointer?
     private var channel: Channel?
     private var records: TLS12Records?
-    /// Called once, when the handshake is done.
+    /// Called once when the handshake is complete.
     private var onHandshake: ((TLSPeer) -> Void)?
     private(set) var isClosed = false
 
-    /// A client, or a server with a certificate; `version` is the only one it offers.
+    /// A client, or a server with a certificate; offers only `version`.
     init(
         serverFiles files: CertificateFiles? = nil, version: Int32 = TLS1_3_VERSION, tickets: Bool = true,
         onHandshake: @escaping (TLSPeer) -> Void
@@ -44,7 +44,7 @@ final class TLSPeer: ChannelHandler {
 
     // MARK: What it sends
 
-    /// Sends KeyUpdate messages (RFC 8446, section 4.6.3), each in a record of its own.
+    /// Sends KeyUpdate messages (RFC 8446, section 4.6.3), each in its own record.
     func renewKeys(_ count: Int) {
         for _ in 0..<count {
             SSL_key_update(ssl, SSL_KEY_UPDATE_NOT_REQUESTED)

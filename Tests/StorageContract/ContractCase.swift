@@ -46,8 +46,9 @@ package struct ContractCase: Sendable, CustomTestStringConvertible {
 
     /// Every case there is.
     package static let all =
-        devices + details + keys + limits + guards + pepper + deliveries + receipts + queue + queueClaims
-        + queueFairness + queueDevices + clocks + revocation + tallies + lifecycle + migrations
+        devices + details + keys + limits + guards + pepper + deliveries + receipts + queue + queueRepeats
+        + unwritableLog + queueClaims + queueFairness + queueDevices + clocks + revocation + blocks
+        + histories + tenants + tallies + lifecycle + trials + migrations + installations
 }
 
 /// One empty database of a driver, and what the cases must be able to do to it behind the driver's back.
@@ -70,8 +71,14 @@ package protocol ContractDatabase: Sendable {
     /// Writes a schema version into a database that was opened before, as a newer program would.
     func setSchemaVersion(_ version: Int) async throws
 
+    /// Runs statements that every driver's database understands.
+    func run(_ statements: [String]) async throws
+
     /// How many rows a table has.
     func count(of table: String) async throws -> Int
+
+    /// Has the delivery log refuse every new row, or those of one session, as a database does for a lasting reason.
+    func refuseLogRows(ofSession session: String?) async throws
 
     /// Removes the database.
     func destroy() async

@@ -22,7 +22,7 @@ package final class CuttingProxy: @unchecked Sendable {
 
     private struct Orders {
         var mode = Mode.pass
-        var cut: (direction: Direction, chunksLeft: Int)?
+        var cut: (direction: Direction, chunksLeft: Int, isRefusing: Bool)?
         var hasCut = false
         var isEnded = false
         var isObeyed = true
@@ -74,9 +74,11 @@ package final class CuttingProxy: @unchecked Sendable {
     package func refuse() { order { $0.mode = .refuse } }
 
     /// Closes the connection that brings the chunk after `chunks` others in a direction, which is lost.
-    package func cut(_ direction: Direction, after chunks: Int) {
+    ///
+    /// - Parameter isRefusing: From then on there is no other connection either, until ``pass()``.
+    package func cut(_ direction: Direction, after chunks: Int, refusing isRefusing: Bool = false) {
         order {
-            $0.cut = (direction, chunks)
+            $0.cut = (direction, chunks, isRefusing)
             $0.hasCut = false
         }
     }
@@ -145,9 +147,7 @@ extension CuttingProxy {
         while read(wakeUp.read, &drain, drain.count) > 0 {}
         let (mode, isEnded) = orders.withLock { ($0.mode, $0.isEnded) }
         if isEnded || mode == .refuse {
-            for pair in pairs { close(pair) }
-            if listener >= 0 { Glibc.close(listener) }
-            listener = -1
+            closeAll()
         } else if listener < 0 {
             listener = (try? Self.listen(on: port).0) ?? -1
         }
@@ -157,6 +157,12 @@ extension CuttingProxy {
         }
         orders.withLock { $0.isObeyed = true }
         return !isEnded
+    }
+
+    private func closeAll() {
+        for pair in pairs { close(pair) }
+        if listener >= 0 { Glibc.close(listener) }
+        listener = -1
     }
 
     private func acceptClient() {
@@ -181,7 +187,11 @@ extension CuttingProxy {
             direction == .toServer ? (pair.client, pair.server) : (pair.server, pair.client)
         var bytes = [UInt8](repeating: 0, count: 65_536)
         let count = recv(from, &bytes, bytes.count, 0)
-        guard count > 0, !isToCut(direction) else { return close(pair) }
+        guard count > 0, !isToCut(direction) else {
+            close(pair)
+            if orders.withLock({ $0.mode == .refuse }) { closeAll() }
+            return
+        }
         if direction == .toServer { usleep(1_000 * orders.withLock { $0.delay }) }
         var sent = 0
         while sent < count {
@@ -202,6 +212,7 @@ extension CuttingProxy {
             }
             orders.cut = nil
             orders.hasCut = true
+            if cut.isRefusing { orders.mode = .refuse }
             return true
         }
     }

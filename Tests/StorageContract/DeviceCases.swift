@@ -21,6 +21,21 @@ extension ContractCase {
             #expect(try await storage.devices(of: Samples.key("secret")) == [])
         },
 
+        ContractCase(open: "devices are counted under all secrets, up to a limit") { storage async throws in
+            #expect(try await storage.countDevices(limit: 9) == 0)
+            for secret in ["one", "two"] {
+                for token in ["aa", "bb"] {
+                    try await storage.register(Samples.registration(token), Samples.key(secret))
+                }
+            }
+            try await storage.register(Samples.registration("aa"), Samples.key("one"))
+            #expect(try await storage.countDevices(limit: 9) == 4)
+            #expect(try await storage.countDevices(limit: 3) == 3)
+            _ = try await storage.unregister(
+                token: "aa", under: Samples.key("one"), at: Samples.time)
+            #expect(try await storage.countDevices(limit: 9) == 3)
+        },
+
         ContractCase(open: "a second registration follows the call and keeps id and creation") {
             storage async throws in
             let key = Samples.key("secret")

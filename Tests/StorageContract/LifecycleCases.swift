@@ -1,3 +1,4 @@
+import Instruments
 import Storage
 import Testing
 
@@ -178,6 +179,7 @@ extension ContractCase {
             { _ = try await $0.complete(Samples.claim("event", under: Samples.key("secret")), answer: []) }
         ),
         ("release", { try await $0.release(Samples.claim("event", under: Samples.key("secret"))) }),
+        ("tryWriting", { try await $0.tryWriting(id: Samples.id(), at: Samples.time) }),
         ("pruneReceipts", { _ = try await $0.pruneReceipts(at: .max, limit: 1) }),
         ("enqueue", { _ = try await $0.enqueue([Samples.pending(device)], lease: nil, limitPerSecret: 9) }),
         (
@@ -188,6 +190,14 @@ extension ContractCase {
             "settle",
             { _ = try await $0.settle([Samples.again(Samples.pending(device), Samples.lease().owner)]) }
         ),
+        ("block", { _ = try await $0.block(Samples.blocked(Samples.key("secret")), limit: 9) }),
+        (
+            "add",
+            { _ = try await $0.add([Samples.item(Samples.key("secret"))], counting: []) }
+        ),
+        ("markRead", { _ = try await $0.markRead(nil, of: Samples.key("secret"), at: 0) }),
+        ("pruneHistory", { _ = try await $0.pruneHistory(before: .max, limit: 1) }),
+        ("unblock", { _ = try await $0.unblock(Samples.key("secret").primary) }),
     ]
 
     private static var everyCall: [(String, Call)] { everyChange + everyRead }
@@ -197,7 +207,12 @@ extension ContractCase {
         ("deliveries", { _ = try await $0.deliveries(of: Samples.key("secret"), before: nil, limit: 1) }),
         ("lastDeliveries", { _ = try await $0.lastDeliveries(to: [device], under: Samples.key("secret")) }),
         ("nextPushDue", { _ = try await $0.nextPushDue() }),
+        ("countDevices", { _ = try await $0.countDevices(limit: 1) }),
         ("countPushes", { _ = try await $0.countPushes(limit: 1) }),
+        ("blockedSecrets", { _ = try await $0.blockedSecrets(limit: 1) }),
+        ("tenants", { _ = try await $0.tenants(after: "", before: "g", limit: 1) }),
+        ("waitingPushes", { _ = try await $0.waitingPushes(of: nil, after: nil, limit: 1) }),
+        ("history", { _ = try await $0.history(of: Samples.key("secret"), before: nil, limit: 1) }),
         ("ping", { try await $0.ping() }),
         ("schemaVersion", { _ = try await $0.schemaVersion() }),
     ]

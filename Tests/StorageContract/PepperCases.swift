@@ -142,6 +142,50 @@ extension ContractCase {
             #expect(claimed.allSatisfy { $0.device != nil && $0.push.secretHash == Peppered.next.primary })
         },
 
+        ContractCase(
+            open:
+                "when rows of one token are merged, the dropped row's pushes go to the row that stays"
+        ) {
+            storage async throws in
+            let kept = try await storage.registered("aa", Peppered.after)
+            // A relay that doesn't know the pepper registers the phone again, and has pushes waiting for it.
+            let dropped = try await storage.registered("aa", Peppered.before)
+            let other = try await storage.registered("bb", Peppered.before)
+            let pushes = [Samples.pending(dropped), Samples.pending(kept), Samples.pending(other)]
+            _ = try await storage.enqueue(pushes, lease: nil, limitPerSecret: 9)
+            // As a registration does it, and an event.
+            try await storage.register(Samples.registration("cc"), Peppered.after)
+            let claimed = try await storage.claimed(Samples.lease())
+            let devices = Dictionary(
+                uniqueKeysWithValues: claimed.map { ($0.push.id, $0.device?.id) })
+            #expect(devices == [pushes[0].id: kept.id, pushes[1].id: kept.id, pushes[2].id: other.id])
+            #expect(claimed.allSatisfy { $0.push.deviceID == $0.device?.id })
+        },
+
+        ContractCase("pushes stored while their secret's rows move keep their device") {
+            database async throws in
+            try await withWriters(of: database) { storages async throws in
+                for round in 0..<20 {
+                    let old = Samples.key("round \(round)")
+                    let new = SecretKey(
+                        primary: SecretHash(Digest256(of: [UInt8(round)])), legacy: [old.primary])
+                    let device = try await storages[0].registered("aa", old)
+                    _ = try await concurrently(8) { index in
+                        let storage = storages[index % storages.count]
+                        if index == 5 {
+                            _ = try await storage.rehash(new)
+                        } else {
+                            _ = try await storage.enqueue(
+                                [Samples.pending(device)], lease: nil, limitPerSecret: 99)
+                        }
+                    }
+                }
+                let claimed = try await storages[0].claimPushes(
+                    dueAt: Samples.time, lease: Samples.lease(), limit: 1_000, scope: .everySecret)
+                #expect(claimed.allSatisfy { $0.device != nil })
+            }
+        },
+
         ContractCase(open: "relays that write under the old and the new pepper find each other's rows") {
             storage async throws in
             try await storage.register(Samples.registration("aa"), Peppered.announced)

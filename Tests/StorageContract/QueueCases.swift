@@ -105,13 +105,16 @@ extension ContractCase {
             #expect(try await storage.enqueue([more], lease: nil, limitPerSecret: 3) == [.queued])
         },
 
-        ContractCase(open: "the same push stored twice waits once") { storage async throws in
+        ContractCase(open: "a push that is stored twice waits once, even at the limit") {
+            storage async throws in
             let device = try await storage.registered("aa", Samples.key("secret"))
-            let push = Samples.pending(device)
-            for _ in 0..<2 {
-                #expect(try await storage.enqueue([push], lease: nil, limitPerSecret: 9) == [.queued])
+            let pushes = [Samples.pending(device), Samples.pending(device)]
+            for limit in [9, 2, 1] {
+                #expect(
+                    try await storage.enqueue(pushes, lease: nil, limitPerSecret: limit)
+                        == [.queued, .queued])
             }
-            #expect(try await storage.countPushes(limit: 9) == 1)
+            #expect(try await storage.countPushes(limit: 9) == 2)
         },
 
         ContractCase(open: "a push that can't be kept as it is is refused with its whole batch") {

@@ -147,22 +147,6 @@ extension ContractCase {
             #expect(try await storage.settle([Samples.over(push, lease.owner)]) == [false])
             #expect(try await storage.settle([Samples.over(claimed.push, lease.owner)]) == [true])
         },
-
-        ContractCase(open: "a push whose device was given up for its peppered row is given out without one") {
-            storage async throws in
-            let before = Samples.key("secret")
-            let after = SecretKey(
-                primary: SecretHash(Digest256(of: Array("peppered".utf8))), legacy: [before.primary])
-            try await storage.register(Samples.registration("aa"), after)
-            // A process that doesn't know the pepper registers the token again and queues a push for it.
-            let device = try await storage.registered("aa", before)
-            let push = Samples.pending(device)
-            _ = try await storage.enqueue([push], lease: nil, limitPerSecret: 9)
-            try await storage.register(Samples.registration("bb"), after)
-            let claimed = try await storage.claimed(at: Samples.time)
-            #expect(claimed.map(\.push.id) == [push.id])
-            #expect(claimed.map(\.device) == [nil])
-        },
     ]
 
     static let details: [ContractCase] = [
@@ -170,7 +154,8 @@ extension ContractCase {
             let key = Samples.key("secret")
             let details = DeviceDetails(
                 deviceName: "Jo's 📱 ", deviceModel: "iPhone19,1", osVersion: "", appVersion: "2.0 (77)",
-                preferences: #"{"eventTypes":["complete"]}"#)
+                preferences: #"{"eventTypes":["complete"]}"#, sealedVersions: "1,200",
+                installationID: "An installation ~")
             try await storage.register(Samples.registration("aa", details: details), key)
             try await storage.register(Samples.registration("bb", at: Samples.time + 1), key)
             #expect(try await storage.devices(of: key).map(\.details) == [details, .none])
@@ -180,13 +165,15 @@ extension ContractCase {
             storage async throws in
             let key = Samples.key("secret")
             let first = DeviceDetails(
-                deviceName: "one", deviceModel: "model", osVersion: "1", preferences: "{}")
+                deviceName: "one", deviceModel: "model", osVersion: "1", preferences: "{}",
+                sealedVersions: "1")
             try await storage.register(Samples.registration("aa", details: first), key)
             let second = DeviceDetails(deviceName: "two", osVersion: "", appVersion: "9")
             try await storage.register(Samples.registration("aa", details: second), key)
             try await storage.register(Samples.registration("aa"), key)
             let expected = DeviceDetails(
-                deviceName: "two", deviceModel: "model", osVersion: "", appVersion: "9", preferences: "{}")
+                deviceName: "two", deviceModel: "model", osVersion: "", appVersion: "9", preferences: "{}",
+                sealedVersions: "1")
             #expect(try await storage.devices(of: key).map(\.details) == [expected])
         },
 

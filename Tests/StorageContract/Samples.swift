@@ -75,6 +75,22 @@ package enum Samples {
             end: .again(dueAt: dueAt, attempts: attempts))
     }
 
+    static func blocked(_ key: SecretKey, note: String? = nil) -> BlockedSecret {
+        BlockedSecret(secretHash: key.primary, createdAt: time, note: note)
+    }
+
+    /// An item of a secret's history, with the key that calls take beside it.
+    package static func item(
+        _ key: SecretKey, eventID: String? = nil, sessionID: String = "ses_1",
+        at time: EpochMilliseconds = time,
+        title: String? = nil, body: String? = nil, sealed: String? = nil
+    ) -> (item: HistoryItem, key: SecretKey) {
+        let item = HistoryItem(
+            id: id(at: time), secretHash: key.primary, eventID: eventID, eventType: "complete",
+            sessionID: sessionID, serverID: "srv_1", title: title, body: body, sealed: sealed)
+        return (item, key)
+    }
+
     static func claim(
         _ eventID: String, under key: SecretKey, content: String = "content",
         at time: EpochMilliseconds = time,

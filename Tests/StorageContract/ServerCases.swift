@@ -38,7 +38,7 @@ package struct ServerCase: Sendable, CustomTestStringConvertible {
     package var testDescription: String { sentence }
 
     /// Every case there is.
-    package static let all: [ServerCase] = calls + outages
+    package static let all: [ServerCase] = calls + outages + locks + unconfirmed
 }
 
 /// What a call may take on a machine that is busy with other things, when it should fail at once or in its deadline.
@@ -219,7 +219,7 @@ extension ServerCase {
     }
 
     /// Asks until the storage answers again, for half a minute at most.
-    fileprivate static func untilAnswered(_ storage: any PooledStorage) async throws {
+    static func untilAnswered(_ storage: any PooledStorage) async throws {
         let deadline = ContinuousClock.now + .seconds(30)
         while let error = await failure({ try await storage.ping() }) {
             guard ContinuousClock.now < deadline else { throw error }

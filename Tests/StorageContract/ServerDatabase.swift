@@ -11,7 +11,7 @@ extension ServerStorage: PooledStorage {}
 /// A database in a server on 127.0.0.1 that the tests may reach past the storage, for what only servers can do.
 package protocol ServerDatabase: ContractDatabase {
     /// The driver's connections.
-    associatedtype Connection: SQLConnection
+    associatedtype Connection: ServerConnection
 
     /// Where it is.
     var location: Connection.Location { get }
@@ -30,6 +30,9 @@ package protocol ServerDatabase: ContractDatabase {
 
     /// Keeps everybody from a table until the returned function is called.
     func lock(_ table: String) throws -> @Sendable () throws -> Void
+
+    /// How many of the database's sessions wait for a row that another has locked.
+    func countLockWaits() throws -> Int
 }
 
 extension ServerDatabase {
@@ -73,6 +76,12 @@ extension ServerDatabase {
         _ = try connect().execute(
             "INSERT INTO relay_schema (version, summary) VALUES (?, 'from the future')",
             [.integer(Int64(version))])
+    }
+
+    /// Runs statements, each by itself.
+    package func run(_ statements: [String]) async throws {
+        let connection = try connect()
+        for statement in statements { try connection.run(statement) }
     }
 
     /// How many rows a table has.

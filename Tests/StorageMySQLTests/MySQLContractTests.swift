@@ -49,6 +49,26 @@ struct MySQLDatabase: ServerDatabase {
         Int(try MySQLServer.connect().integer("SELECT count(*) \(sessions)", [.text(name)]) ?? -1)
     }
 
+    func countLockWaits() throws -> Int {
+        let sql = """
+            SELECT count(*) FROM information_schema.innodb_trx
+            JOIN information_schema.processlist ON id = trx_mysql_thread_id
+            WHERE db = ? AND trx_state = 'LOCK WAIT'
+            """
+        return Int(try MySQLServer.connect().integer(sql, [.text(name)]) ?? -1)
+    }
+
+    func refuseLogRows(ofSession session: String?) async throws {
+        // As a right that was taken away, which this account can't be without: ER_TABLEACCESS_DENIED_ERROR.
+        let signal = "SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1142, MESSAGE_TEXT = 'refused'"
+        let condition = session.map { "NEW.session_id = '\($0)'" } ?? "true"
+        try connect().run(
+            """
+            CREATE TRIGGER refuse BEFORE INSERT ON delivery_log FOR EACH ROW
+            IF \(condition) THEN \(signal); END IF
+            """)
+    }
+
     func endSessions() throws {
         let administrator = try MySQLServer.connect()
         for id in try administrator.integers("SELECT id \(sessions)", [.text(name)]) {

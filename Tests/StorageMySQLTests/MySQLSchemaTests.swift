@@ -30,7 +30,7 @@ struct MySQLSchemaTests {
             await (try await MySQLStorage.open(database.location)).close()
             return try Self.definitions(in: database)
         }
-        try await finish([MySQLConnection.dialect.createVersionTable], true, uninterrupted)
+        try await finish([MySQLConnection.schema.createVersionTable], true, uninterrupted)
     }
 
     /// Opens a database in which an earlier attempt ran some statements; its tables must be those of one that ran them

@@ -25,7 +25,7 @@ struct PgBouncerTests {
     func many() async throws {
         let database = try PooledDatabase()
         var storages: [any Storage] = []
-        for _ in 0..<4 { storages.append(try await database.open()) }
+        for _ in 0..<4 { storages.append(try await database.open(patience: .seconds(30))) }
         let opened = storages
         let key = Samples.key("secret")
         let results = try await withThrowingTaskGroup(of: RegistrationResult.self) { group in
@@ -62,6 +62,14 @@ private struct PooledDatabase: ContractDatabase {
         try await PostgresStorage.open(location)
     }
 
+    /// Storage whose calls wait so long for their turn.
+    func open(patience: Duration) async throws(StorageError) -> any Storage {
+        var options = ServerOptions()
+        options.callTimeout = patience
+        options.connectTimeout = patience
+        return try await PostgresStorage.open(location, options: options)
+    }
+
     func openReadOnly() async throws(StorageError) -> any Storage {
         var options = ServerOptions()
         options.access = .readOnly
@@ -75,6 +83,10 @@ private struct PooledDatabase: ContractDatabase {
     }
 
     func setSchemaVersion(_ version: Int) async throws { try await database.setSchemaVersion(version) }
+    func run(_ statements: [String]) async throws { try await database.run(statements) }
     func count(of table: String) async throws -> Int { try await database.count(of: table) }
+    func refuseLogRows(ofSession session: String?) async throws {
+        try await database.refuseLogRows(ofSession: session)
+    }
     func destroy() async { await database.destroy() }
 }

@@ -76,6 +76,30 @@ struct PostgresDatabase: ServerDatabase {
         return Int(try connect().integer(sql) ?? -1)
     }
 
+    func countLockWaits() throws -> Int {
+        let sql = """
+            SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock'
+            """
+        return Int(try connect().integer(sql) ?? -1)
+    }
+
+    func refuseLogRows(ofSession session: String?) async throws {
+        let connection = try connect()
+        // As a right that was taken away, which this account can't be without: 42501.
+        try connection.run(
+            """
+            CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = '42501'; END $$
+            """)
+        let condition = session.map { "WHEN (NEW.session_id = '\($0)')" } ?? ""
+        try connection.run(
+            """
+            CREATE TRIGGER refuse BEFORE INSERT ON delivery_log FOR EACH ROW \(condition)
+            EXECUTE FUNCTION refuse()
+            """)
+    }
+
     func endSessions() throws {
         _ = try connect().integer(
             """

@@ -40,11 +40,12 @@ private final class Script: Sendable {
 }
 
 /// A connection to a script.
-private final class ScriptedConnection: SQLConnection {
+private final class ScriptedConnection: ServerConnection {
     static let dialect = SQLDialect(
-        begin: "BEGIN", currentSchema: "x", clock: "SELECT 0", bytewise: { $0 },
-        insertUnlessPresent: { "INSERT " + $0 },
-        deleteFirst: { _ in "DELETE" }, statements: { _, _ in [] }, createVersionTable: "CREATE")
+        begin: "BEGIN", countTables: "SELECT 1", insertUnlessPresent: { "INSERT " + $0 },
+        deleteFirst: { _ in "DELETE" })
+    static let schema = SchemaDialect(
+        currentSchema: "x", clock: "SELECT 0", statements: { _, _ in [] }, createVersionTable: "CREATE")
 
     let script: Script
     var deadline = ContinuousClock.now
@@ -80,6 +81,8 @@ private final class ScriptedConnection: SQLConnection {
         if sql == "COMMIT" || sql == "ROLLBACK" { isInTransaction = false }
     }
 
+    func checkSchemaRights(tables: [String]) throws(SQLFailure) {}
+
     func withSchemaLock<Result>(
         _ body: () throws(SQLFailure) -> Result
     ) throws(SQLFailure) -> Result {
@@ -107,7 +110,7 @@ struct ConnectionPoolTests {
         let pool = ConnectionPool<ScriptedConnection>(script, options: options)
         let result: Result<Bool, StorageError>
         do throws(StorageError) {
-            let isRepeated = try await pool.perform(within: .seconds(60)) { session throws(SQLFailure) in
+            let isRepeated = try await pool.perform(within: .seconds(60)) { session, _ throws(SQLFailure) in
                 try session.transaction { () throws(SQLFailure) in
                     _ = try session.execute("UPDATE", [])
                     return session.isRepeated
@@ -175,7 +178,7 @@ struct ConnectionPoolTests {
         let script = Script(refusals: 3)
         let pool = ConnectionPool<ScriptedConnection>(script, options: options)
         await #expect(throws: StorageError.unavailable(logDetail: "refused")) {
-            try await pool.perform(within: .seconds(60)) { _ throws(SQLFailure) in }
+            try await pool.perform(within: .seconds(60)) { _, _ throws(SQLFailure) in }
         }
         while script.connections < 4 || pool.connectionCount == 0 { await Task.yield() }
         await pool.close()
@@ -189,7 +192,7 @@ struct ConnectionPoolTests {
         async let second: Void = pool.close()
         _ = await (first, second)
         await #expect(throws: StorageError.closed) {
-            try await pool.perform(within: .seconds(60)) { _ throws(SQLFailure) in }
+            try await pool.perform(within: .seconds(60)) { _, _ throws(SQLFailure) in }
         }
     }
 }

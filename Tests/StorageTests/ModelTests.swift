@@ -94,7 +94,7 @@ struct ModelTests {
             #expect(error.logDetail.hasPrefix("\(error)"))
         }
         #expect(StorageError.full(logDetail: detail).logDetail.contains(detail))
-        #expect(errors.filter(\.isTransient).count == 2)
+        #expect(errors.filter(\.isTransient).count == 3)
     }
 
     private func error(of text: String?) -> String? {

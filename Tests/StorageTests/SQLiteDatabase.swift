@@ -86,8 +86,22 @@ struct SQLiteDatabase: ContractDatabase {
         try raw().execute("INSERT INTO relay_schema VALUES (\(version), 'from the future')")
     }
 
+    func run(_ statements: [String]) async throws {
+        let connection = try raw()
+        for statement in statements { try connection.execute(statement) }
+    }
+
     func count(of table: String) async throws -> Int {
         Int(try raw().integer("SELECT count(*) FROM \(table)") ?? -1)
+    }
+
+    func refuseLogRows(ofSession session: String?) async throws {
+        let condition = session.map { "WHEN NEW.session_id = '\($0)'" } ?? ""
+        try raw().execute(
+            """
+            CREATE TRIGGER refuse BEFORE INSERT ON delivery_log \(condition)
+            BEGIN SELECT RAISE(FAIL, 'refused'); END
+            """)
     }
 
     func destroy() async {

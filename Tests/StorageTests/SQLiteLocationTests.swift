@@ -29,7 +29,8 @@ struct SQLiteLocationTests {
             ("sqlite://localhost/relay.db", "absolute"), ("sqlite::memory:", "must be a file"),
             ("sqlite:relay.db?mode=ro", "\"mode\" is unknown"), ("sqlite:relay.db?", "no options"),
             ("sqlite:relay.db#x", "no options"), ("sqlite:a%2.db", "escape"), ("sqlite:a%zz.db", "escape"),
-            ("sqlite:a%00.db", "escape"), ("sqlite:%ff.db", "escape"), ("sqlite:a%", "escape"),
+            ("sqlite:a%00.db", "escape"), ("sqlite:a\0.db", "NUL"), ("sqlite:%ff.db", "escape"),
+            ("sqlite:a%", "escape"),
             ("postgres://host/db", "sqlite:relay.db"), ("relay.db", "sqlite:relay.db"),
             ("", "sqlite:relay.db"),
         ])

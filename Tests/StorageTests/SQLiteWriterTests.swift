@@ -96,15 +96,78 @@ struct SQLiteWriterTests {
             }
             // The first is taken alone and waits for the lock, the others wait for it: 1 for what is being done.
             var calls = [call(0)]
-            while storage.waitingChanges != 1 { await Task.yield() }
+            try await waitingChanges(1, storage)
             calls += (1..<300).map(call)
-            while storage.waitingChanges != 300 { await Task.yield() }
+            try await waitingChanges(300, storage)
             try blocker.execute("COMMIT")
             for call in calls { #expect(try await call.value == .created) }
             #expect(try commits(in: database.path + "-wal") - before == 2)
             #expect(try await storage.devices(of: Samples.key("secret")).count == 300)
             await storage.close()
         }
+    }
+
+    @Test(
+        "a call that finds no room doesn't fail the others in its transaction",
+        .timeLimit(.minutes(1)))
+    func fullTogether() async throws {
+        try await withDatabase { database in
+            var options = SQLiteDatabase.impatient
+            options.databasePagesMax = 40
+            options.busyTimeoutMilliseconds = 60_000
+            let storage = try await database.open(options)
+            let key = Samples.key("secret")
+            let tokens = (0..<20).map { "token \($0)" }
+            for token in tokens {
+                _ = try await storage.register(Samples.registration(token), under: key, deviceLimit: 99)
+            }
+            var isFull = false
+            while !isFull {
+                do { try await storage.append([Self.delivery(key)]) } catch { isFull = true }
+            }
+            let kept = try await database.count(of: "delivery_log")
+            let rows = tokens.map { _ in (0..<20).map { _ in Self.delivery(key) } }
+            let blocker = try database.raw()
+            try blocker.execute("BEGIN IMMEDIATE")
+            let devices = try await storage.devices(of: key)
+            let heal: @Sendable (Device) -> Task<Bool, any Error> = { device in
+                Task { @concurrent in try await storage.setEnvironment(.sandbox, of: device) }
+            }
+            // The first is taken alone and waits for the lock, the others wait for it.
+            var small = [heal(devices[0])]
+            try await waitingChanges(1, storage)
+            var large: [Task<Void, any Error>] = []
+            for (index, device) in devices.enumerated().dropFirst() {
+                // Before and after one that needs room.
+                if index.isMultiple(of: 2) { small.append(heal(device)) }
+                large.append(Task { @concurrent in try await storage.append(rows[index]) })
+                if !index.isMultiple(of: 2) { small.append(heal(device)) }
+                try await waitingChanges(1 + 2 * index, storage)
+            }
+            try blocker.execute("COMMIT")
+            for call in small { #expect(try await call.value) }
+            // Some may find the room that others left.
+            var appended = 0
+            for call in large { if case .success = await call.result { appended += 1 } }
+            #expect(appended < large.count)
+            #expect(try await database.count(of: "delivery_log") == kept + 20 * appended)
+            #expect(try await storage.devices(of: key).allSatisfy { $0.environment == .sandbox })
+            await storage.close()
+        }
+    }
+
+    /// Waits until so many changes wait for the writer; the test's time limit ends it.
+    private func waitingChanges(_ count: Int, _ storage: SQLiteStorage) async throws {
+        while storage.waitingChanges != count {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
+
+    private static func delivery(_ key: SecretKey) -> Delivery {
+        Delivery(
+            id: Samples.id().text, secretHash: key.primary, eventType: "complete", sessionID: "ses_1",
+            status: .failed, error: String(repeating: "e", count: 1_000), createdAt: Samples.time)
     }
 
     @Test("a write lock that another connection keeps makes changes time out, and look-ups go on")

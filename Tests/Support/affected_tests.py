@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""That a change selects the tests that depend on it. Run: Tests/Support/affected_tests.py"""
+"""Tests of Tests/Support/affected. Run: Tests/Support/affected_tests.py"""
 
 import importlib.machinery
 import importlib.util
@@ -26,13 +26,13 @@ class AffectedTests(unittest.TestCase):
     def expect(self, files, tests):
         self.assertEqual(module.affected(files, TARGETS), set(tests))
 
-    def test_a_library_selects_all_that_depends_on_it_and_what_runs_its_programs(self):
+    def test_a_library_selects_its_dependents_and_the_tests_that_run_its_programs(self):
         self.expect(["Sources/Network/Loop.swift"], ["NetworkTests", "RelayTests", "EndToEndTests"])
 
     def test_a_test_selects_itself(self):
         self.expect(["Tests/JSONTests/ParseTests.swift"], ["JSONTests"])
 
-    def test_names_that_begin_alike_are_told_apart(self):
+    def test_names_with_a_common_prefix_are_distinguished(self):
         self.expect(["Sources/NetworkOther/a.swift"], [])
 
     def test_a_page_selects_the_tests_that_read_it(self):

@@ -1,20 +1,21 @@
-# Starts PostgreSQL, PgBouncer and MariaDB for tests and scripts, in a directory of their own on free loopback ports.
+# Starts PostgreSQL, PgBouncer and MariaDB for tests and scripts, in their own directory on free loopback ports.
 #
-# Source it after stack.bash, call start_databases DIR, trap stop_databases on EXIT. Exports, for an administrator who
-# may make databases and accounts:
+# Source it after stack.bash, call start_databases DIR, trap stop_databases on EXIT. Exports URLs of administrators:
 #   RELAY_TEST_POSTGRES_URL   postgres://…@127.0.0.1:PORT/postgres
 #   RELAY_TEST_MYSQL_URL      mysql://…@127.0.0.1:PORT/mysql
-#   RELAY_TEST_PGBOUNCER_URL  the first through PgBouncer in transaction mode
-#   RELAY_TEST_TLS            a directory: ca.pem signed both servers' certificate, which is for localhost and not for
-#                             127.0.0.1; other-ca.pem signed nothing; client.pem and client-key.pem are a client's
+#   RELAY_TEST_PGBOUNCER_URL  the same server through PgBouncer in transaction mode
+#   RELAY_TEST_TLS            a directory: ca.pem signed the servers' certificate, which is for localhost and not for
+#                             127.0.0.1; other-ca.pem signed nothing; client.pem and client-key.pem are for clients
 #   RELAY_TEST_DATABASES      the directory, for `Tests/Support/databases kill` and `restart`
-# Both write to the disk as in production, and use little memory: DATABASE_BUFFERS_MIB for pages, each.
+# Each server uses DATABASE_BUFFERS_MIB of memory for pages. Servers sync to disk as in production unless database_preload
+# names libeatmydata, which disables fsync: kill -9 still loses no write, and tests take half the time.
 
-database_deadline=60             # seconds that a server may take until it answers, or until it has stopped
+database_deadline=60             # seconds for a server to answer or to stop
 database_buffers=${DATABASE_BUFFERS_MIB:-64}
 database_directory=
 database_cleanup=                # the directory to remove at the end
-# Set for servers that outlive this script; the others go with it, even when it is killed.
+database_preload=                # a library to preload into the servers
+# Set for servers that outlive this script; others are stopped with it, even if it is killed.
 database_outlive=
 
 # Runs a command as an unprivileged user: PostgreSQL refuses root.
@@ -26,8 +27,9 @@ unprivileged() {
     fi
 }
 
-# launch_server NAME COMMAND...: in the background, with its process id in NAME.pid, its output in NAME.log, and the
-# command in NAME.command for restart_server. It has a session of its own, so that Ctrl-C reaches the script alone.
+# launch_server NAME COMMAND...: starts a server in the background, with its process ID in NAME.pid, its output in
+# NAME.log, and the command in NAME.command for restart_server. It gets its own session, so that Ctrl-C only reaches the
+# script.
 launch_server() {
     local name=$1 user=()
     shift
@@ -35,39 +37,39 @@ launch_server() {
     [ "$(id -u)" != 0 ] || user+=(--reuid=nobody --regid=nogroup --clear-groups)
     printf '%q ' "$@" >"$database_directory/$name.command"
     {
-        # Foundation takes a program for running as long as anybody holds what it gave it.
+        # Foundation considers a program running as long as any process holds its descriptors.
         local descriptor
         for descriptor in /proc/self/fd/*; do
             descriptor=${descriptor##*/}
             [ "$descriptor" -le 2 ] || eval "exec $descriptor>&-"
         done
-        exec setsid setpriv "${user[@]}" -- "$@"
+        exec setsid setpriv "${user[@]}" -- env ${database_preload:+LD_PRELOAD="$database_preload"} "$@"
     } >>"$database_directory/$name.log" 2>&1 </dev/null &
     echo $! >"$database_directory/$name.pid"
-    disown                       # or the shell would report its end
+    disown                       # otherwise the shell reports its end
 }
 
-# The process id of a server of this directory that runs; nothing if it doesn't.
+# Prints the process ID of a running server of this directory.
 server_pid() {
     local pid
     pid=$(cat "$database_directory/$1.pid" 2>/dev/null) || return 0
-    # Another program may have got the id meanwhile.
+    # The ID may have been reused by another program.
     { tr '\0' ' ' <"/proc/$pid/cmdline" | grep -qF "$database_directory" && echo "$pid"; } 2>/dev/null || true
 }
 
-# Kills a server as the loss of its machine would.
+# Kills a server with SIGKILL, like the loss of its machine.
 kill_server() {
     local pid began=$SECONDS
     pid=$(server_pid "$1")
     [ -n "$pid" ] || die "$1 is not running in $database_directory"
     pkill -KILL -s "$pid" || true
     while pgrep -s "$pid" >/dev/null; do
-        [ $((SECONDS - began)) -lt $database_deadline ] || die "$1 does not die"
+        [ $((SECONDS - began)) -lt $database_deadline ] || die "$1 cannot be killed"
         sleep 0.02
     done
 }
 
-# Starts a server again that was killed.
+# Restarts a killed server.
 restart_server() {
     local command
     eval "command=($(cat "$database_directory/$1.command"))"
@@ -89,7 +91,7 @@ await_server() {
 
 random_password() { od -An -N16 -tx1 /dev/urandom | tr -d ' \n'; }
 
-# A CA, a server's certificate for localhost, a client's, and a CA that has signed nothing.
+# Creates a CA, a server certificate for localhost, a client certificate, and a CA that signed nothing.
 make_certificates() {
     local to=$1 name
     mkdir -p "$to"
@@ -113,7 +115,7 @@ postgres_bin() {
     dirname "$newest"
 }
 
-# start_postgres DIR: one server with TLS whose accounts use scram-sha-256.
+# start_postgres DIR: starts a server with TLS and scram-sha-256 accounts.
 start_postgres() {
     local at=$1/postgres bin port password
     bin=$(postgres_bin)
@@ -132,7 +134,7 @@ start_postgres() {
     await_server postgres "$bin/pg_isready" -q -h 127.0.0.1 -p "$port"
 }
 
-# mariadbd's flags that every server of a test has: mariadb_flags DIR PORT
+# mariadb_flags DIR PORT: prints the common flags of mariadbd
 mariadb_flags() {
     printf '%s\n' --no-defaults --datadir="$1/data" --socket="$1/mariadb.sock" --pid-file="$1/mariadb.pid" \
         --port="$2" --bind-address=127.0.0.1 --skip-name-resolve --max-connections=200 \
@@ -140,7 +142,7 @@ mariadb_flags() {
         --performance-schema=OFF --key-buffer-size=1M --aria-pagecache-buffer-size=1M
 }
 
-# make_mariadb DIR LOG: an empty server's files.
+# make_mariadb DIR LOG: creates the files of an empty server.
 make_mariadb() {
     command -v mariadb-install-db >/dev/null || die "MariaDB is not installed: Debian package mariadb-server"
     mkdir -p "$1/data" "$1/tmp"
@@ -150,13 +152,13 @@ make_mariadb() {
         || { cat "$2" >&2; die "mariadb-install-db failed"; }
 }
 
-# start_mariadb DIR: one server with TLS, with ed25519 accounts beside those by password hash.
+# start_mariadb DIR: starts a server with TLS, with ed25519 and password-hash accounts.
 start_mariadb() {
     local at=$1/mariadb port password flags
     port=$(free_port)
     password=$(random_password)
     make_mariadb "$at" "$1/mariadb.log"
-    # Root has no password at first and is reached from this machine alone; it goes before anybody can connect.
+    # The initial root account has no password and is local; it is removed before clients can connect.
     cat >"$at/init.sql" <<SQL
 CREATE OR REPLACE USER relay@'%' IDENTIFIED BY '$password';
 GRANT ALL PRIVILEGES ON *.* TO relay@'%' WITH GRANT OPTION;
@@ -175,7 +177,7 @@ mariadb_answers() {
     MYSQL_PWD=$2 mariadb --no-defaults --protocol=tcp -h 127.0.0.1 -P "$3" -u "$1" -e 'SELECT 1'
 }
 
-# start_pgbouncer DIR: a pooler in transaction mode before start_postgres' server; exports RELAY_TEST_PGBOUNCER_URL.
+# start_pgbouncer DIR: starts a pooler in transaction mode for start_postgres' server; exports RELAY_TEST_PGBOUNCER_URL.
 start_pgbouncer() {
     local port account server
     command -v pgbouncer >/dev/null || PATH=$PATH:/usr/sbin
@@ -204,7 +206,7 @@ INI
     await_server pgbouncer psql "$RELAY_TEST_PGBOUNCER_URL" -c 'SELECT 1'
 }
 
-# start_galera DIR: a cluster of three MariaDB nodes, galera1 to galera3; exports RELAY_TEST_GALERA_URL.
+# start_galera DIR: starts a cluster of three MariaDB nodes, galera1 to galera3; exports RELAY_TEST_GALERA_URL.
 start_galera() {
     local node port ports=() group=() address flags password library=/usr/lib/galera/libgalera_smm.so
     [ -f $library ] || die "Galera is not installed: Debian package galera-4"
@@ -229,7 +231,7 @@ SQL
             --wsrep-node-address=127.0.0.1 --binlog-format=ROW --innodb-autoinc-lock-mode=2
             --wsrep-provider-options="gmcast.listen_addr=tcp://127.0.0.1:${group[node - 1]};ist.recv_addr=127.0.0.1:$(free_port);gcache.size=16M")
         if [ "$node" = 1 ]; then
-            # Once by itself, so that the others can begin with what it has and need nothing sent.
+            # Run once alone, so that the other nodes can start from its data without a state transfer.
             launch_server galera1 mariadbd "${flags[@]}" --init-file="$1/galera.sql" --wsrep-new-cluster
             await_server galera1 mariadb_answers relay "$password" "$port"
             kill -TERM "$(server_pid galera1)"
@@ -245,10 +247,10 @@ SQL
     export RELAY_TEST_GALERA_URL="mysql://relay:$password@127.0.0.1:${ports[0]},127.0.0.1:${ports[1]},127.0.0.1:${ports[2]}/mysql"
 }
 
-# Hands files that root made to the unprivileged user.
+# Gives root's files to the unprivileged user.
 give_away() { [ "$(id -u)" != 0 ] || chown nobody:nogroup "$@"; }
 
-# start_databases [DIR]: both servers, in DIR or in a temporary directory.
+# start_databases [DIR]: starts both servers in DIR or a temporary directory.
 start_databases() {
     database_directory=${1:-}
     if [ -z "$database_directory" ]; then
@@ -256,8 +258,8 @@ start_databases() {
         database_cleanup=$database_directory
     fi
     mkdir -p "$database_directory"
-    # Sockets' names are at most 107 bytes.
-    [ ${#database_directory} -le 80 ] || die "the path $database_directory is too long for a socket's name"
+    # Socket paths have at most 107 bytes.
+    [ ${#database_directory} -le 80 ] || die "the path $database_directory is too long for a Unix socket"
     chmod 711 "$database_directory"
     give_away "$database_directory"
     make_certificates "$database_directory/tls"
@@ -268,13 +270,13 @@ start_databases() {
     start_mariadb "$database_directory"
 }
 
-# Stops every server of the directory, and removes it if start_databases made it.
+# Stops every server of the directory and removes it if start_databases created it.
 stop_databases() {
     local file name pid began=$SECONDS
     [ -n "$database_directory" ] || return 0
     for file in "$database_directory"/*.pid; do
         pid=$(server_pid "$(basename "$file" .pid)")
-        # SIGINT is PostgreSQL's fast way to stop; the others stop on SIGTERM.
+        # SIGINT is PostgreSQL's fast shutdown; the others stop on SIGTERM.
         case $file in
         */postgres*) [ -z "$pid" ] || kill -INT "$pid" || true ;;
         *) [ -z "$pid" ] || kill -TERM "$pid" || true ;;
@@ -289,6 +291,6 @@ stop_databases() {
     done
     [ -z "$database_cleanup" ] || rm -rf "$database_cleanup"
     database_directory= database_cleanup=
-    # The relay takes what begins with RELAY_ for settings, of which it doesn't know these.
+    # The relay would treat these as unknown settings.
     unset "${!RELAY_TEST_@}"
 }

@@ -1,6 +1,6 @@
-# Starts the simulator and the relay for scripts: source it, call start_stack, trap stop_stack on EXIT.
+# Starts the simulator and the relay for scripts. Source it, call start_simulator and start_relay, trap stop_stack on EXIT.
 
-start_deadline=30                # seconds that a program may take until it serves
+start_deadline=30                # seconds for a program to serve
 children=()
 
 say() { printf '\033[1m%s\033[0m\n' "$*"; }
@@ -24,18 +24,18 @@ stop_stack() {
     for pid in "${children[@]}"; do wait "$pid" 2>/dev/null || true; done
 }
 
-# A field of a flat JSON object in a file, digits and plain strings only.
+# json_field FILE NAME: prints a field of a flat JSON object, digits and plain strings only.
 json_field() { sed -n "s/.*\"$2\" *: *\"\{0,1\}\([^\",}]*\).*/\1/p" "$1" | head -n 1; }
 
-# start_simulator BIN STATE [FLAG...]: sets $control and the relay's APNS_ environment; $production_port is any free one
-# unless it is set.
+# start_simulator BIN STATE [FLAG...]: sets $control and the relay's APNS_ environment; uses $production_port or a free
+# port.
 start_simulator() {
     local bin=$1 state=$2 team=ABCDE12345 key=KEY1234567
     shift 2
     mkdir -p "$state"
     [ -f "$state/key.p8" ] || "$bin/apns-simulator" key --out "$state/key.p8" >/dev/null
     rm -f "$state/simulator.json"
-    # A session of its own: Ctrl-C reaches the script, which then stops each once, in order.
+    # Its own session, so that Ctrl-C only reaches the script, which stops the programs in order.
     setsid "$bin/apns-simulator" --public-key "$state/key.p8.pub" --key-id $key --team-id $team \
         --certificate-file "$state/simulator.pem" --production-port "${production_port:-0}" --sandbox-port 0 --control-port 0 \
         --ready-file "$state/simulator.json" "$@" >"$state/simulator.log" 2>&1 &
@@ -49,27 +49,27 @@ start_simulator() {
     APNS_SANDBOX_URL=https://localhost:$(json_field "$state/simulator.json" sandboxPort)
 }
 
-# start_relay BIN [FLAG...]: the environment configures it; sets $url.
+# start_relay BIN [FLAG...]: starts a relay configured by the environment; sets $url.
 start_relay() {
     local bin=$1 name without=()
     shift
-    # What tests are told begins like the relay's own settings, of which it would not know these.
+    # The relay would treat RELAY_TEST_ variables as unknown settings.
     for name in "${!RELAY_TEST_@}"; do without+=(-u "$name"); done
-    # Its port may be taken, and nobody asks there.
+    # The default admin port may be in use, and no test needs it.
     setsid env "${without[@]}" RELAY_ADMIN_LISTEN="${RELAY_ADMIN_LISTEN:-off}" "$bin/relay" serve "$@" &
     children+=($!)
     url=http://127.0.0.1:$PORT
     await "The relay" $! curl -fsS -m 2 "$url/health"
 }
 
-# The version of this source, which CHANGELOG.md has an entry for.
-relay_version() { sed -n 's/.*current = "\(.*\)"/\1/p' Sources/Relay/App/Version.swift; }
+# Prints the version of this source, which has an entry in CHANGELOG.md.
+relay_version() { sed -n 's/.*current = "\(.*\)"/\1/p' Sources/Programs/Version.swift; }
 
-# A port of loopback that nobody listens on.
+# Prints a free loopback port.
 free_port() {
     local port
     for _ in $(seq 100); do
-        # Below those that the kernel gives to connections, which could take it before it is used.
+        # Below the ephemeral range, from which the kernel could assign it before it is used.
         port=$((20000 + RANDOM % 12000))
         (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || { echo "$port"; return; }
     done

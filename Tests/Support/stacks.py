@@ -1,6 +1,6 @@
-"""What a process that hangs is doing: the stacks of every thread of it and of all that it started; and its end.
+"""Shows the stacks of all threads of a hanging process and its descendants, and ends them.
 
-Stacks are read with eu-stack (Debian package elfutils). Reading those of another user's process takes root.
+Stacks are read with eu-stack (Debian package elfutils). Reading another user's process requires root.
 """
 
 import os
@@ -10,14 +10,14 @@ import signal
 import subprocess
 import time
 
-PROCESSES_MAX = 16              # whose stacks are shown
-PROCESS_LINES_MAX = 400         # of one process
-READ_SECONDS = 20               # that reading one process may take
+PROCESSES_MAX = 16              # processes shown
+PROCESS_LINES_MAX = 400         # lines per process
+READ_SECONDS = 20               # for reading the stacks of one process
 END_SECONDS = 5                 # between SIGTERM and SIGKILL
 
 
 def parents():
-    """The parent of every process that runs."""
+    """Returns the parent of every running process."""
     found = {}
     for name in os.listdir("/proc"):
         if not name.isdigit():
@@ -34,7 +34,7 @@ def parents():
 
 
 def descendants(pid, without=()):
-    """Every process that `pid` has started, directly or not, except those of `without` and what they have started."""
+    """Returns all descendants of `pid`, except `without` and their descendants."""
     children, found, waiting = {}, [], [pid]
     for child, parent in parents().items():
         children.setdefault(parent, []).append(child)
@@ -49,7 +49,7 @@ def descendants(pid, without=()):
 def command_line(pid):
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
-            # URLs of databases carry passwords.
+            # Database URLs contain passwords.
             text = file.read().replace(b"\0", b" ").decode(errors="replace").strip()
     except OSError:
         return "?"
@@ -57,12 +57,12 @@ def command_line(pid):
 
 
 def stacks(pid):
-    """The lines of a process' stacks, with Swift's names as they are in the source."""
+    """Returns the stacks of a process as lines, with demangled Swift names."""
     tool = shutil.which("eu-stack")
     if tool is None:
         return ["(install the Debian package elfutils to see its stacks)"]
     try:
-        # Its exit status also tells of frames without a name.
+        # Its exit status is also nonzero for unnamed frames.
         read = subprocess.run(
             [tool, "-p", str(pid)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=READ_SECONDS)
         text = read.stdout
@@ -78,7 +78,7 @@ def stacks(pid):
 
 
 def report(pids):
-    """Lines about each of some processes."""
+    """Yields lines about each process."""
     for pid in pids[:PROCESSES_MAX]:
         yield f"---- process {pid}: {command_line(pid)}"
         yield from stacks(pid)
@@ -87,7 +87,7 @@ def report(pids):
 
 
 def end(pids):
-    """Ends processes: with SIGTERM, and after END_SECONDS with SIGKILL."""
+    """Ends processes with SIGTERM, then after END_SECONDS with SIGKILL."""
     for number, seconds in ((signal.SIGTERM, END_SECONDS), (signal.SIGKILL, 0)):
         for pid in pids:
             try:

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Runs tests and says little about what passes, and at its end everything about what failed.
+"""Runs tests, prints little about passing tests, and repeats all failures at the end.
 
 usage: Tests/Support/test_report.py NAME COMMAND...
 
-What the command prints goes to .build/test-logs/NAME.log. Shown are suites, failures, crashes and whatever isn't
-about a single test that begins or passes. After a failure, what failed is shown once more at the end: of a long run
-that end is all that some readers get. The exit status is the command's; a sanitizer's report is a failure in any case.
+Writes the command's output to .build/test-logs/NAME.log and shows everything except lines about single tests that begin
+or pass. After a failure it repeats the failures at the end, because some readers only get the end of a long output. The
+exit status is the command's; a sanitizer's report is always a failure.
 
-A command that prints nothing for STALL_SECONDS hangs: the stacks of all its processes are shown, it is ended, and the
-exit status is 124.
+A command that prints nothing for STALL_SECONDS hangs: it is ended after the stacks of all its processes are shown, and
+the exit status is 124.
 """
 
 import collections
@@ -22,13 +22,13 @@ import time
 
 import stacks
 
-LAST_LINES = 40                 # of the output, whatever they say, shown after a failure
-REPORT_LINES = 50               # of failures and crashes, shown after those
-BLOCK_LINES = 12                # of one failure in the report
-LINE_BYTES = 400                # of a line in the report
-QUIET_SECONDS = 60              # after which a run with nothing to say tells where it is
-STALL_SECONDS = float(os.environ.get("TEST_STALL_SECONDS", 300))  # without a line, after which the command is ended
-STALLED = 124                   # the exit status then, as of timeout(1)
+LAST_LINES = 40                 # lines of output shown after a failure
+REPORT_LINES = 50               # lines of failures and crashes shown after those
+BLOCK_LINES = 12                # lines of one failure in the report
+LINE_BYTES = 400                # bytes of a line in the report
+QUIET_SECONDS = 60              # without output, after which progress is shown
+STALL_SECONDS = float(os.environ.get("TEST_STALL_SECONDS", 300))  # without output, after which the command is ended
+STALLED = 124                   # the exit status of a stalled command, like timeout(1)'s
 
 COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
 # What Swift Testing and a sanitizer's report begin lines with.
@@ -49,7 +49,7 @@ CRASH = re.compile(
 
 
 class Report:
-    """Decides line by line what is shown, and remembers what the end repeats."""
+    """Decides which lines to show and collects those to repeat at the end."""
 
     def __init__(self):
         self.last = collections.deque(maxlen=LAST_LINES)
@@ -59,11 +59,11 @@ class Report:
         self.latest = b""
         self.passed = 0
         self.sanitizer = False
-        self.block = None           # where lines that continue the one before go; None when that one isn't shown
+        self.block = None           # collects continuation lines; None if the preceding line isn't shown
         self.showing = True
 
     def take(self, line):
-        """Whether a line, without its end, is shown."""
+        """Whether to show a line, given without its line feed."""
         self.last.append(line)
         cut = CUT.match(line)
         if cut:
@@ -110,7 +110,7 @@ class Report:
                 self.open_tests.pop(test.group(1), None)
 
     def ending(self, name, status, log):
-        """The lines that follow a failure."""
+        """Yields the report after a failure."""
         yield b""
         yield f"---- {name} failed with status {status}; the last lines of {log}:".encode()
         yield from (shortened(line) for line in self.last)
@@ -125,13 +125,13 @@ class Report:
             left -= len(lines)
             yield from lines
         if not self.crashes and not self.failures:
-            yield b"Nothing that is known for a failure was printed."
+            yield b"No line was recognised as a failure."
         for test in list(self.open_tests)[:5]:
             yield b"Begun and not ended: " + shortened(test)
 
 
 def shortened(line):
-    """A line without its middle if it is long: where a failure was stands at its end, behind a test's arguments."""
+    """Shortens the middle of a long line: the location of a failure is at its end, after a test's arguments."""
     if len(line) <= LINE_BYTES:
         return line
     return line[:LINE_BYTES * 2 // 5] + " … ".encode() + line[-LINE_BYTES * 3 // 5:]
@@ -143,7 +143,7 @@ def show(line):
 
 
 def end_stalled(process):
-    """Shows what a command that hangs is doing, and ends it and all that it has started."""
+    """Shows the stacks of a hanging command and ends it with its descendants."""
     show(f"---- No output for {STALL_SECONDS:.0f} s. What the command is doing:".encode())
     pids = [process.pid, *stacks.descendants(process.pid)]
     for line in stacks.report(pids):
@@ -152,14 +152,14 @@ def end_stalled(process):
 
 
 def lines_of(process, log, idle):
-    """The command's lines, which are written to the log; calls idle in each second without one.
+    """Yields the command's output lines and logs them; calls idle for each second without output.
 
-    Returns whether the command had to be ended.
+    Returns whether the command was ended because it hung.
     """
     source, rest, heard = process.stdout.fileno(), b"", time.monotonic()
     while True:
         if not select.select([source], [], [], 1)[0]:
-            # A program that it has left behind may hold its output open.
+            # A descendant may hold its output open.
             if process.poll() is not None:
                 break
             if time.monotonic() - heard > STALL_SECONDS:
@@ -199,7 +199,7 @@ def main():
 
     with open(path, "wb") as log:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        # Ctrl-C reaches the command too; what it still says is wanted.
+        # Ctrl-C also reaches the command; wait for its last output.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, lambda *_: process.terminate())
         lines = lines_of(process, log, tell_where)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""That a failure among thousands of lines stands at the end. Run: Tests/Support/test_report_tests.py"""
+"""Tests of test_report.py. Run: Tests/Support/test_report_tests.py"""
 
 import os
 import subprocess
@@ -42,7 +42,7 @@ TRAP = b"Relay/Slots.swift:12: Fatal error: index \xff\xfe out of range\n"
 
 class ReportTests(unittest.TestCase):
     def run_with(self, output, ending="exit 0"):
-        """What is printed, what stands in the log, and the exit status, for a command's output and end."""
+        """Returns the printed output, the log and the exit status for a command's output and ending."""
         if isinstance(output, str):
             output = output.encode()
         with tempfile.TemporaryDirectory() as directory:
@@ -55,12 +55,12 @@ class ReportTests(unittest.TestCase):
             self.assertEqual(Path(directory, "some-tests.log").read_bytes(), output)
         return done.stdout.decode(errors="replace"), done.returncode
 
-    def test_of_what_passes_only_suites_are_shown(self):
+    def test_only_suites_are_shown_of_passing_tests(self):
         said, status = self.run_with(PASSING + SUMMARY)
         self.assertEqual(status, 0)
         self.assertEqual(said, '✔ Suite "Rows" passed after 0.002 seconds.\n' + SUMMARY)
 
-    def test_a_failure_stands_at_the_end_however_much_follows(self):
+    def test_a_failure_is_repeated_at_the_end_however_much_follows(self):
         said, status = self.run_with(FAILING + PASSING * 1000, "exit 3")
         self.assertEqual(status, 3)
         end = said.splitlines()[-50:]
@@ -70,7 +70,7 @@ class ReportTests(unittest.TestCase):
         self.assertIn('✔ Suite "Rows" passed after 0.002 seconds.', end[:failed])
         self.assertNotIn("Begun and not ended", said)
 
-    def test_a_crash_names_its_words_and_the_test_that_had_begun(self):
+    def test_a_crash_shows_its_message_and_the_running_test(self):
         begun = '◇ Test "slots are given back" started.\n'.encode()
         said, status = self.run_with(PASSING.encode() + begun + TRAP, "kill -ILL $$")
         self.assertEqual(status, 128 + 4)
@@ -118,7 +118,7 @@ class ReportTests(unittest.TestCase):
         self.assertNotIn("[1/9]", before[:before.index("----")])
         self.assertTrue(end.startswith("a.swift:1:2: error: no such thing\n  | here\n"))
 
-    def test_the_end_is_short_whatever_came(self):
+    def test_the_report_is_short_for_any_output(self):
         line = "✘ Test \"x\" recorded an issue with 1 argument " + "long " * 1000 + " at A.swift:1:1: failed\n"
         said, status = self.run_with(line * 500, "exit 1")
         end = said[said.index("---- some tests failed"):]
@@ -130,10 +130,10 @@ class ReportTests(unittest.TestCase):
         said, status = self.run_with(SUMMARY, "sleep 60 & exit 5")
         self.assertEqual(status, 5)
 
-    def test_a_failure_that_says_nothing_is_one(self):
+    def test_a_silent_failure_is_reported(self):
         said, status = self.run_with("", "exit 7")
         self.assertEqual(status, 7)
-        self.assertIn("Nothing that is known for a failure was printed.", said)
+        self.assertIn("No line was recognised as a failure.", said)
 
 
 if __name__ == "__main__":

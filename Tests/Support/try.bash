@@ -1,7 +1,7 @@
-# ./dev run: the relay with a simulated APNs, or with Apple's. Source it after stack.bash.
+# Implements ./dev run: the relay with a simulated APNs. Source it after stack.bash.
 
-# start_own_relay BIN STATE [FLAG...]: sets $url. What the relay prints goes to STATE/relay.log, and its address is read
-# there, so that no other relay on this machine is taken for this one.
+# start_own_relay BIN STATE [FLAG...]: sets $url. Reads the relay's address from its output in STATE/relay.log, so that
+# it can't be confused with another relay on this machine.
 start_own_relay() {
     local bin=$1 state=$2 log=$2/relay.log
     shift 2
@@ -17,7 +17,7 @@ start_own_relay() {
     url=$(json_field "$state/relay.json" listening)
 }
 
-# Lets PORT be the relay's own default, or another port if a program has that one and nobody asked for it.
+# Sets PORT to a free port if another program uses the default port and the user has not chosen one.
 choose_port() {
     [ -z "${PORT:-}" ] || return 0
     case " $* " in *" --port"[=\ ]*) return 0 ;; esac
@@ -37,7 +37,7 @@ try_relay() {
     token=$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')
     start_simulator "$bin" "$state"
     choose_port "$@"
-    # Its own default may be another relay's, and the demonstration doesn't need it.
+    # The default admin port may belong to another relay, and the demonstration doesn't need it.
     export RELAY_ADMIN_LISTEN=${RELAY_ADMIN_LISTEN:-off}
     start_own_relay "$bin" "$state" "$@"
 
@@ -62,8 +62,8 @@ curl '$control/pushes?format=text'      # what the simulated phones received
 curl $url/ready
 tail -f $state/relay.log
 
-Ctrl-C stops both.
+Press Ctrl-C to stop both.
 TEXT
     wait -n "${children[@]}" || true
-    die "A program ended (logs: $state/relay.log, $state/simulator.log)"
+    die "The relay or the simulator exited (logs: $state/relay.log, $state/simulator.log)"
 }

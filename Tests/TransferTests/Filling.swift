@@ -24,7 +24,10 @@ enum Filling {
                 environment: index.isMultiple(of: 3) ? .sandbox : .production,
                 at: Samples.time + Int64(index / 10),
                 details: index.isMultiple(of: 2)
-                    ? .none : DeviceDetails(deviceName: texts[index % texts.count], osVersion: "26.\(index)"))
+                    ? .none
+                    : DeviceDetails(
+                        deviceName: texts[index % texts.count], osVersion: "26.\(index)",
+                        sealedVersions: "1", installationID: "\(index) " + texts[index % texts.count]))
             _ = try await storage.register(registration, under: key(index), deviceLimit: 100_000)
         }
         let deliveries = (0..<devices).map { index in
@@ -49,8 +52,33 @@ enum Filling {
             _ = try await storage.complete(claim, answer: answer)
         }
         let pushes = try await enqueue(storage)
+        for index in 0..<texts.count {
+            let blocked = BlockedSecret(
+                secretHash: key(index).primary, createdAt: Samples.time + Int64(index),
+                note: index == 0 ? nil : texts[index])
+            _ = try await storage.block(blocked, limit: 100)
+        }
+        let items = try await addItems(storage)
         await storage.close()
-        return [devices, devices, receipts, pushes]
+        return [devices, devices, receipts, pushes, texts.count, items]
+    }
+
+    /// Two items of each secret, some of them read.
+    private static func addItems(_ storage: any Storage) async throws -> Int {
+        var items: [(item: HistoryItem, key: SecretKey)] = []
+        for index in 0..<194 {
+            let text = texts[index % texts.count]
+            items.append(
+                Samples.item(
+                    key(index), eventID: index.isMultiple(of: 3) ? nil : "event \(index)" + text,
+                    sessionID: text, at: Samples.time + Int64(index / 3),
+                    title: index.isMultiple(of: 5) ? nil : text,
+                    body: index == 7 ? String(repeating: "🦊", count: 1_024) : nil,
+                    sealed: index.isMultiple(of: 2) ? "AQ.\(index)" : nil))
+        }
+        _ = try await storage.add(items, counting: [])
+        for index in 0..<10 { _ = try await storage.markRead(nil, of: key(index), at: Samples.time + 9) }
+        return items.count
     }
 
     private static func enqueue(_ storage: any Storage) async throws -> Int {
@@ -80,6 +108,8 @@ enum Filling {
             #expect(try await right.devices(of: key) == devices)
             let log = try await left.deliveries(of: key, before: nil, limit: 10_000)
             #expect(try await right.deliveries(of: key, before: nil, limit: 10_000) == log)
+            let history = try await left.history(of: key, before: nil, limit: 10_000)
+            #expect(try await right.history(of: key, before: nil, limit: 10_000) == history)
         }
         await left.close()
         await right.close()

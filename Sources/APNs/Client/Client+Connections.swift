@@ -1,7 +1,7 @@
 internal import HTTP2
 internal import Network
 
-/// What the connections report, and what the state wants done with them.
+/// Handles connection events and carries out the state's actions.
 extension Client {
     func perform(_ action: PoolState.Action, at now: MonotonicTime) {
         switch action {
@@ -28,7 +28,7 @@ extension Client {
         }
     }
 
-    /// Counts a connection that is given up, and tells of it.
+    /// Counts and reports a connection that is replaced.
     func note(_ replacement: ConnectionReplacement) {
         counters.connectionsReplaced[replacement.name, default: 0] += 1
         onEvent(.replaced(replacement))
@@ -39,7 +39,8 @@ extension Client {
         do {
             let connection = try PoolConnection(index: index, client: self, authority: authority)
             connections[index] = connection
-            connection.connect(to: endpoint, tls: tls, on: loop, timeout: settings.connectTimeout)
+            connection.connect(
+                to: endpoint, through: settings.proxy, tls: tls, on: loop, timeout: settings.connectTimeout)
         } catch {
             lastFailure = Failure(.protocolFailure("\(error)"))
             state.closed(index, at: now, jitter: random())
@@ -51,19 +52,19 @@ extension Client {
         counters.connectionsOpened += 1
         onEvent(.connected(connection.addressText))
         state.opened(connection.index, at: now)
-        goOn(at: now)
+        resume(at: now)
     }
 
     func limitChanged(_ connection: PoolConnection, to limit: Int) {
         let now = loop.now
         state.limitChanged(connection.index, to: limit, at: now)
-        goOn(at: now)
+        resume(at: now)
     }
 
     func ponged(_ connection: PoolConnection) {
         let now = loop.now
         state.ponged(connection.index, at: now)
-        goOn(at: now)
+        resume(at: now)
     }
 
     func wentAway(_ connection: PoolConnection, _ goAway: GoAway) {
@@ -72,7 +73,7 @@ extension Client {
         counters.goAways[reason?.rawValue ?? goAway.code.description, default: 0] += 1
         onEvent(.goAway(goAway.code, reason: reason))
         state.retire(connection.index, at: now, jitter: random())
-        goOn(at: now)
+        resume(at: now)
     }
 
     func closed(_ connection: PoolConnection, end: ConnectionEnd) {
@@ -82,7 +83,7 @@ extension Client {
         onEvent(.closed(end, unanswered: connection.lostCount))
         connections[connection.index] = nil
         state.closed(connection.index, at: now, jitter: random())
-        goOn(at: now)
+        resume(at: now)
     }
 
     // MARK: Streams
@@ -95,15 +96,15 @@ extension Client {
         }
         if settings.keepsDate { answerDate = response.fields.string("date") ?? answerDate }
         guard let place, let entry = pushes.remove(place) else {
-            // Its time was over before.
+            // Its timeout has already passed.
             state.answered(connection.index, PoolState.AnswerKind(response.status, nil), at: now)
-            return goOn(at: now)
+            return resume(at: now)
         }
         if response.isPlainAcceptance(of: entry.push) {
             counters.accepted += 1
             state.answered(connection.index, .accepted, at: now)
             entry.completion(.accepted(apnsID: entry.push.id, uniqueID: nil))
-            return goOn(at: now)
+            return resume(at: now)
         }
         let outcome = Answer(response).outcome(of: entry.push.id)
         switch outcome {
@@ -117,7 +118,7 @@ extension Client {
             state.answered(connection.index, .accepted, at: now)
         }
         entry.completion(outcome)
-        goOn(at: now)
+        resume(at: now)
     }
 
     func failed(_ connection: PoolConnection, place: Int?, _ failure: StreamFailure) {
@@ -127,7 +128,7 @@ extension Client {
         if let place {
             switch failure {
             case .notProcessed(let code):
-                // The connection is gone before it took the push.
+                // The connection closed before it accepted the push.
                 if code == .cancel { state.retire(connection.index, at: now, jitter: random()) }
                 move(place, at: now)
             case .reset(let code): finish(place, .unknown, .streamReset, code.description)
@@ -137,17 +138,17 @@ extension Client {
                 finish(place, .unknown, .connectionClosed, connection.isReplacedSilent ? "silent" : "")
             }
         }
-        goOn(at: now)
+        resume(at: now)
     }
 
-    // MARK: What refusals say of a connection
+    // MARK: Refusals that concern a connection
 
     private func heed(
         _ reason: Reason.Documented?, from connection: PoolConnection, serial: UInt64, at now: MonotonicTime
     ) {
         switch reason {
         case .expiredProviderToken, .invalidProviderToken:
-            // After the first APNs refuses everything on such a connection from now on, with a new token too.
+            // After the first refusal APNs refuses everything on this connection, even with a new token.
             connection.refusedSerial = serial
             guard token(serial: serial).map({ tokens.refused($0, at: tokenTime()) }) ?? true else { return }
             forgetToken()
@@ -155,13 +156,13 @@ extension Client {
         case .tooManyProviderTokenUpdates:
             tokens.tooManyUpdates(at: tokenTime())
         case .shutdown, .unrelatedKeyIdInToken:
-            // The second can't come of one key; if it does, Apple asks for another connection.
+            // The second can't happen with one key; if it does, Apple requires another connection.
             state.retire(connection.index, at: now, jitter: random())
         default: break
         }
     }
 
-    /// Replaces the connections on which a new token can't be used.
+    /// Replaces the connections that can't use a new token.
     func tokenChanged(to token: ProviderToken, at now: MonotonicTime) {
         replaceConnections(at: now) { connection in
             let old = token.needsNewConnections ? connection.tokenSerial : connection.refusedSerial
@@ -190,7 +191,7 @@ extension PoolState.AnswerKind {
 }
 
 extension ClientResponse {
-    /// Whether the push was taken and the answer says nothing more: nearly every answer, and no text is made of it.
+    /// Whether the push was accepted with nothing else to report, the common case, which needs no strings.
     fileprivate func isPlainAcceptance(of push: Push) -> Bool {
         guard status == 200, fields.count <= 1 else { return false }
         return fields.isEmpty || fields.contains("apns-id", push.id)
@@ -208,7 +209,7 @@ extension Answer {
 }
 
 extension Client {
-    /// What kept pushes from APNs.
+    /// Why pushes could not reach APNs.
     struct Failure {
         let cause: Unreachable.Cause
         let detail: String
@@ -226,13 +227,13 @@ extension Client {
 }
 
 extension ConnectionEnd {
-    /// What stood between a push and its answer when a connection ended so.
+    /// The cause to report for pushes when a connection ended this way.
     var cause: Unreachable.Cause {
         switch self {
         case .notHTTP2: .http2NotOffered
         case .protocolFailure: .protocolError
         case .channel(.unresolved): .nameNotResolved
-        case .channel(.connectFailed): .connectFailed
+        case .channel(.connectFailed), .channel(.proxy): .connectFailed
         case .channel(.connectTimeout): .connectTimeout
         case .channel(.tls): .tlsFailed
         case .channel(.local), .channel(.peer), .channel(.failed), .channel(.flushTimeout): .connectionClosed

@@ -1,15 +1,15 @@
 internal import HTTP2
 package import Network
 
-/// Sends pushes of one team and key to one environment of APNs, over a group of HTTP/2 connections on one event loop.
+/// Sends the pushes of one team and key to one APNs environment, over several HTTP/2 connections on one event loop.
 ///
-/// Confined to the loop. Connections are opened as load needs them, kept, and replaced; every push gets exactly one
-/// outcome, within ``ClientSettings/pushTimeout``. What is decided is decided by ``PoolState``; this class does it.
+/// Confined to the loop. Opens connections as load requires, keeps them open and replaces them; every push gets
+/// exactly one outcome within ``ClientSettings/pushTimeout``. ``PoolState`` decides; this class acts on its decisions.
 package final class Client {
     package let loop: EventLoop
     package let endpoint: Endpoint
     package let settings: ClientSettings
-    /// Told what happens to connections.
+    /// Called for connection events.
     package var onEvent: (ClientConnectionEvent) -> Void = { _ in }
 
     let tls: TLSClientContext
@@ -22,9 +22,9 @@ package final class Client {
     var pushes = PushTable()
     var connections: [PoolConnection?] = []
     var counters = ClientStatistics()
-    /// Why the last connection that answered no push was of no use, as long as none has been answered since.
+    /// Why the last connection failed, if none has answered a push since.
     var lastFailure: Failure?
-    /// The `date` of the last answer as it came, where the settings keep it and the server sends one.
+    /// The `date` of the last answer, if the settings keep it and the server sends one.
     package internal(set) var answerDate: String?
     private var token: ProviderToken?
     private var tokenCheckedAt = MonotonicTime(nanoseconds: 0)
@@ -34,18 +34,18 @@ package final class Client {
     private var stopTimer: Timer?
     private var onStopped: [() -> Void] = []
 
-    // The timers hold the client unowned: weak references would make every retain of it slow.
+    // The timers hold the client unowned: weak references would slow down every retain.
 
-    /// A group without connections, of which the first push opens one.
+    /// Creates a client without connections; the first push opens one.
     ///
     /// Only on `loop`.
     ///
     /// - Parameters:
-    ///   - endpoint: APNs, or what stands in for it.
-    ///   - tls: trusts the server, and offers `h2` in ALPN.
-    ///   - tokens: shared by every client of the same team and key.
-    ///   - tokenTime: the present moment, for the age of provider tokens.
-    ///   - random: from 0 up to 1, for back-off.
+    ///   - endpoint: APNs or a simulator.
+    ///   - tls: Trusts the server and offers `h2` in ALPN.
+    ///   - tokens: Shared by all clients of the same team and key.
+    ///   - tokenTime: The current time, for the age of provider tokens.
+    ///   - random: A number in 0 ..< 1, for back-off.
     package init(
         endpoint: Endpoint, tls: TLSClientContext, tokens: ProviderTokenSource, on loop: EventLoop,
         settings: ClientSettings = ClientSettings(), tokenTime: @escaping () -> TokenTime = { .current },
@@ -64,7 +64,7 @@ package final class Client {
         deadlineTimer = Timer(on: loop) { [unowned self] in expirePushes() }
     }
 
-    /// Sends a push; `completion` gets its outcome once, on the loop, perhaps before this call returns.
+    /// Sends a push; `completion` gets its outcome once, on the loop, possibly before this call returns.
     package func send(_ push: Push, completion: @escaping (Outcome) -> Void) {
         guard !state.isStopping else { return settle(completion, .notSent, .shuttingDown) }
         let now = loop.now
@@ -79,7 +79,7 @@ package final class Client {
         case .unreachable:
             settle(completion, .notSent, lastFailure?.cause ?? .connectFailed, lastFailure?.detail ?? "")
         }
-        goOn(at: now)
+        resume(at: now)
     }
 
     /// Sends a push and waits for its outcome.
@@ -91,9 +91,9 @@ package final class Client {
         }
     }
 
-    /// Takes no more pushes, waits until `deadline` for those it has, and closes every connection in order.
+    /// Refuses new pushes, waits until `deadline` for outstanding answers, and closes all connections in order.
     ///
-    /// Pushes without an answer by then come to ``Unreachable/Cause/shuttingDown``. Only on the loop.
+    /// Pushes without an answer by then get ``Unreachable/Cause/shuttingDown``. Only on the loop.
     package func stop(deadline: Duration) async {
         state.isStopping = true
         if stopTimer == nil {
@@ -103,11 +103,11 @@ package final class Client {
         }
         await withCheckedContinuation { continuation in
             onStopped.append { continuation.resume() }
-            goOn(at: loop.now)
+            resume(at: loop.now)
         }
     }
 
-    /// How the client stands.
+    /// The client's counters and current state.
     ///
     /// Only on the loop.
     package var statistics: ClientStatistics {
@@ -139,7 +139,7 @@ extension Client {
                 push: push, completion: completion, deadline: now + settings.pushTimeout, sentAt: now))
     }
 
-    /// Puts a push onto a connection that the state chose and counts it on already.
+    /// Sends a push on a connection that the state has chosen and already counted.
     private func put(_ place: Int, _ push: Push, on index: Int, at now: MonotonicTime) {
         guard let connection = connections[index] else { return }
         guard let token else {
@@ -153,7 +153,7 @@ extension Client {
             state.ended(index, .broken, at: now, jitter: 0)
             switch error {
             case .streamLimit:
-                // A lower limit has come whose event is still to be handled.
+                // The limit has fallen, but its event is still to be handled.
                 state.limitChanged(index, to: connection.streamLimit, at: now)
                 pushes.wait(place, first: true)
                 state.requeue(at: now)
@@ -166,7 +166,7 @@ extension Client {
         }
     }
 
-    /// Sends a push on another connection, or on the same one later: the server did nothing for it.
+    /// Sends a push again, on another connection or later on the same: the server did not process it.
     func move(_ place: Int, at now: MonotonicTime) {
         guard let moves = pushes[place]?.moves, moves < settings.movesMax else {
             return finish(place, .notSent, .streamRefused)
@@ -177,8 +177,8 @@ extension Client {
         state.requeue(at: now)
     }
 
-    /// Does what the state wants, sends what waits and has room, and sees to the timers.
-    func goOn(at now: MonotonicTime) {
+    /// Performs the state's actions, sends queued pushes where there is room, and updates the timers.
+    func resume(at now: MonotonicTime) {
         guard !state.isQuiet else { return }
         var hasActed = false
         repeat {
@@ -196,7 +196,7 @@ extension Client {
         if state.isStopping { goOnStopping(at: now) }
     }
 
-    /// The outcome of a push without an answer.
+    /// Reports the outcome of a push without an answer.
     func finish(
         _ place: Int, _ processed: Unreachable.Processed, _ cause: Unreachable.Cause, _ detail: String = ""
     ) {
@@ -212,9 +212,9 @@ extension Client {
         completion(.unreachable(Unreachable(processed: processed, cause: cause, detail: detail)))
     }
 
-    /// Asks the source for the token to send with now, unless that was done a moment ago.
+    /// Gets the current token from the source, unless that was done a moment ago.
     ///
-    /// Before a push is placed: connections that are of no use with a new token are retired here.
+    /// Called before placing a push, because a new token retires the connections that can't use it.
     private func refreshToken(at now: MonotonicTime) {
         if token != nil, now.since(tokenCheckedAt) < settings.tokenCheckInterval { return }
         let old = token?.serial
@@ -223,12 +223,12 @@ extension Client {
         if let token, let old, token.serial != old { tokenChanged(to: token, at: now) }
     }
 
-    /// Asks for the token anew with the next push.
+    /// Makes the next push get the token again.
     func forgetToken() {
         tokenCheckedAt = MonotonicTime(nanoseconds: 0)
     }
 
-    /// The token with this serial, if it is the one in use.
+    /// The current token if it has this serial.
     func token(serial: UInt64) -> ProviderToken? {
         token?.serial == serial ? token : nil
     }
@@ -246,11 +246,11 @@ extension Client {
     private func tick() {
         let now = loop.now
         state.tick(at: now, jitter: random())
-        goOn(at: now)
+        resume(at: now)
         armTick(at: now)
     }
 
-    /// Gives up the pushes whose time is over.
+    /// Fails the pushes whose timeout has passed.
     private func expirePushes() {
         let now = loop.now
         while let place = pushes.byDeadline.first, let entry = pushes[place], entry.deadline <= now {
@@ -266,7 +266,7 @@ extension Client {
         if let place = pushes.byDeadline.first, let entry = pushes[place] {
             deadlineTimer?.schedule(after: max(.milliseconds(1), entry.deadline.since(now)))
         }
-        goOn(at: now)
+        resume(at: now)
     }
 
     private func goOnStopping(at now: MonotonicTime) {
@@ -280,7 +280,7 @@ extension Client {
         for resume in waiting { resume() }
     }
 
-    /// The time to stop is over.
+    /// Closes everything at the stop deadline.
     private func cutOff() {
         for place in pushes.waiting.all {
             state.unqueue()
@@ -293,11 +293,11 @@ extension Client {
             finish(place, .unknown, .shuttingDown)
         }
         for case let connection? in connections { connection.close() }
-        goOn(at: loop.now)
+        resume(at: loop.now)
     }
 }
 
 extension Endpoint {
-    /// The host as `:authority` has it: an IPv6 address in brackets.
+    /// The host as in `:authority`: IPv6 addresses in brackets.
     fileprivate var authorityHost: String { host.contains(":") ? "[\(host)]" : host }
 }

@@ -1,30 +1,30 @@
 package import HTTP2
 
-/// What happens to a client's connections, for logs and counters; no push and no secret in it.
+/// Connection events, for logs and counters; without push contents or secrets.
 package enum ClientConnectionEvent: Sendable, Equatable {
-    /// A connection stands; the address as text.
+    /// A connection was established; with its address.
     case connected(String)
-    /// A connection ended; the number of pushes that were on it without an answer.
+    /// A connection ended with this number of unanswered pushes.
     case closed(ConnectionEnd, unanswered: Int)
-    /// The server wants the connection to end, and why, in its own words where it gave any.
+    /// The server sent GOAWAY, with its reason if it gave one.
     case goAway(ErrorCode, reason: Reason?)
-    /// The client gives a connection up and replaces it.
+    /// The client replaces a connection.
     case replaced(ConnectionReplacement)
 }
 
-/// Why a client replaces a connection that the server would have kept.
+/// Why a client replaces a connection that the server did not close.
 package enum ConnectionReplacement: Sendable, Equatable {
-    /// The server owes answers and said nothing for ``ClientSettings/silenceMax``.
+    /// The server owed answers and sent nothing for ``ClientSettings/silenceMax``.
     case silent(unanswered: Int)
-    /// Pushes wait, and the server has allowed no streams for ``ClientSettings/noStreamsMax``.
+    /// Pushes were queued and the server allowed no streams for ``ClientSettings/noStreamsMax``.
     case noStreams
-    /// There is a new provider token, and the server refused the old one on it or wouldn't take another on it yet.
+    /// The provider token changed, and the server refused the old one here or doesn't accept a new one yet.
     case newToken
 
-    /// Every ``name``.
+    /// All values of ``name``.
     package static let names = [Self.silent(unanswered: 0), .noStreams, .newToken].map(\.name)
 
-    /// The reason as metrics have it.
+    /// The reason as a metric label.
     package var name: String {
         switch self {
         case .silent: "silent"
@@ -34,35 +34,35 @@ package enum ConnectionReplacement: Sendable, Equatable {
     }
 }
 
-/// A client's counters since it was made, and how it stands now.
+/// A client's counters since its creation and its current state.
 package struct ClientStatistics: Sendable, Equatable {
-    /// Connections that take pushes.
+    /// Open connections that take pushes.
     package var openConnections = 0
-    /// Connections on their way.
+    /// Connections being established.
     package var connectingConnections = 0
-    /// Connections that wait for their last answers.
+    /// Retired connections waiting for their last answers.
     package var retiringConnections = 0
-    /// Pushes on connections.
+    /// Pushes in flight.
     package var pushesUnderWay = 0
-    /// Pushes that wait for a connection with room.
+    /// Queued pushes.
     package var pushesWaiting = 0
-    /// Connections that stood, in all.
+    /// Connections established in total.
     package var connectionsOpened: UInt64 = 0
-    /// Connections that never came to be.
+    /// Connections that could not be established.
     package var connectionsFailed: UInt64 = 0
-    /// Connections that were given up and replaced, by ``ConnectionReplacement/name``.
+    /// Replaced connections, by ``ConnectionReplacement/name``.
     package var connectionsReplaced: [String: UInt64] = [:]
-    /// GOAWAY frames by reason, or by error code where there is none.
+    /// GOAWAY frames by reason, or by error code if they have none.
     package var goAways: [String: UInt64] = [:]
-    /// Pushes that APNs took.
+    /// Accepted pushes.
     package var accepted: UInt64 = 0
-    /// Pushes that APNs refused, by reason.
+    /// Refused pushes, by reason.
     package var rejected: [String: UInt64] = [:]
     /// Pushes without an answer, by cause.
     package var unreachable: [String: UInt64] = [:]
-    /// Pushes that went to a connection again because the first certainly did nothing for them.
+    /// Pushes sent again because they were not processed the first time.
     package var moved: UInt64 = 0
 
-    /// Nothing counted.
+    /// Zero counters.
     package init() {}
 }

@@ -1,28 +1,28 @@
 internal import HTTP2
 internal import Network
 
-/// One connection of a client, with its fields, its pushes by stream and the events it passes on.
+/// One connection of a client, with its header fields and its pushes by stream; forwards its events.
 ///
 /// Confined to the loop.
 final class PoolConnection: ClientConnectionHandler {
     let index: Int
-    /// Held until the connection is closed, so that no push of it is left without an outcome.
+    /// Retained until the connection closes, so that each of its pushes gets an outcome.
     private var client: Client?
     private var connection: HTTP2ClientConnection?
     private var fields: PushFields
-    /// The place of the push that a stream slot carries; -1 for a push that was given up meanwhile.
+    /// The place of the push in each stream slot; -1 for a cancelled push.
     private var places: [Int] = []
     private(set) var isOpen = false
     var hasAnswered = false
-    /// The serial of the token that it carried last.
+    /// The serial of the token sent last.
     private(set) var tokenSerial: UInt64?
-    /// The serial of the last token that the server refused on it.
+    /// The serial of the last token refused on this connection.
     var refusedSerial: UInt64?
-    /// How many pushes it took with it when it ended.
+    /// The number of pushes without an answer when it ended.
     var lostCount = 0
-    /// What is said of the connection's end instead of what it reports itself.
+    /// Whether to report it as silent instead of the end it reports itself.
     var isReplacedSilent = false
-    /// It is replaced because the server allowed no streams.
+    /// Whether it is replaced because the server allowed no streams.
     var hasNoStreams = false
 
     init(index: Int, client: Client, authority: String) throws(HTTP2Error) {
@@ -36,19 +36,22 @@ final class PoolConnection: ClientConnectionHandler {
         connection = try HTTP2ClientConnection(limits: limits, handler: self)
     }
 
-    func connect(to endpoint: Endpoint, tls: TLSClientContext, on loop: EventLoop, timeout: Duration) {
-        connection?.connect(to: endpoint, tls: tls, on: loop, timeout: timeout)
+    func connect(
+        to endpoint: Endpoint, through proxy: ConnectProxy?, tls: TLSClientContext, on loop: EventLoop,
+        timeout: Duration
+    ) {
+        connection?.connect(to: endpoint, through: proxy, tls: tls, on: loop, timeout: timeout)
     }
 
-    /// How many streams have no end yet.
+    /// The number of open streams.
     var openStreamCount: Int { connection?.openStreamCount ?? 0 }
 
-    /// What SETTINGS allow.
+    /// The server's stream limit.
     var streamLimit: Int { connection?.streamLimit ?? 0 }
 
     var addressText: String { connection?.remoteAddress.map { "\($0)" } ?? "" }
 
-    /// Sends a push; its stream's slot.
+    /// Sends a push and returns its stream's slot.
     func send(_ push: Push, place: Int, token: ProviderToken) throws(HTTP2Error) -> Int {
         guard let connection else { throw .noNewStreams }
         let slot = try fields.submit(push, token: token, on: connection)
@@ -57,7 +60,7 @@ final class PoolConnection: ClientConnectionHandler {
         return slot
     }
 
-    /// Gives up the push on a stream, whose end still comes.
+    /// Cancels the push on a stream; the stream's end is still reported.
     func cancel(_ slot: Int) {
         _ = places.take(slot)
         connection?.cancel(slot)
@@ -104,13 +107,13 @@ final class PoolConnection: ClientConnectionHandler {
 }
 
 extension [Int] {
-    /// Notes the place of the push on a stream slot.
+    /// Sets the place of the push in a stream slot.
     fileprivate mutating func set(_ slot: Int, to place: Int) {
         while count <= slot { append(-1) }
         self[slot] = place
     }
 
-    /// Takes the place out; nil for a push that was given up.
+    /// Removes and returns the place; nil for a cancelled push.
     fileprivate mutating func take(_ slot: Int) -> Int? {
         var place = -1
         swap(&place, &self[slot])

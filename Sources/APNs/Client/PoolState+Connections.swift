@@ -1,7 +1,7 @@
 internal import Network
 
 extension PoolState {
-    /// A connection stands; it takes one push until one has shown that the server takes our token.
+    /// A connection was established; it takes a single push until an answer shows that the server accepts the token.
     mutating func opened(_ index: Int, at now: MonotonicTime) {
         guard connections[index]?.phase == .connecting else { return }
         connections[index]?.phase = .open
@@ -9,7 +9,7 @@ extension PoolState {
         connections[index]?.heardAt = now
     }
 
-    /// SETTINGS came: so many streams are allowed from now on, perhaps fewer than are under way.
+    /// The server changed its stream limit, possibly to fewer than are open.
     mutating func limitChanged(_ index: Int, to limit: Int, at now: MonotonicTime) {
         let since = connections[index]?.noStreamsSince ?? now
         connections[index]?.streamLimit = limit
@@ -34,24 +34,24 @@ extension PoolState {
         if now.since(answeredAt) >= settings.silenceMax { retire(index, at: now, jitter: jitter) }
     }
 
-    /// The server is alive: it answered a PING.
+    /// The server answered a PING.
     mutating func ponged(_ index: Int, at now: MonotonicTime) {
         connections[index]?.isPinged = false
         heard(index, at: now)
     }
 
-    /// A push on this connection got no answer in its time; `sentAt` is when it was sent.
+    /// A push on this connection timed out; `sentAt` is when it was sent.
     ///
-    /// A connection that has answered nothing since then is retired, though it may answer PINGs.
+    /// Retires a connection that has answered nothing since then, even if it answers PINGs.
     mutating func timedOut(_ index: Int, sentAt: MonotonicTime, at now: MonotonicTime, jitter: Double) {
         guard let connection = connections[index] else { return }
         if let answeredAt = connection.answeredAt, answeredAt >= sentAt { return }
         retire(index, at: now, jitter: jitter)
     }
 
-    /// The server takes no more pushes on this connection, or it is of no use any more.
+    /// Retires a connection: it takes no more pushes.
     ///
-    /// - Parameter isFailure: false where it is our own wish, which slows no reconnecting down.
+    /// - Parameter isFailure: False if the client wants it, which must not slow down reconnecting.
     mutating func retire(
         _ index: Int, at now: MonotonicTime, jitter: Double, isFailure: Bool = true,
         _ reason: RetireReason = .other
@@ -64,7 +64,7 @@ extension PoolState {
         considerOpening(at: now)
     }
 
-    /// Retires every connection; those on their way are closed.
+    /// Retires all connections and closes those still connecting.
     mutating func retireAll(at now: MonotonicTime) {
         for index in connections.indices {
             if connections[index]?.phase == .connecting {
@@ -75,7 +75,7 @@ extension PoolState {
         }
     }
 
-    /// A connection is gone, or never came to be; its index is free.
+    /// A connection closed or could not be established; frees its index.
     mutating func closed(_ index: Int, at now: MonotonicTime, jitter: Double) {
         count(index, at: now, jitter: jitter)
         connections[index] = nil
@@ -83,7 +83,7 @@ extension PoolState {
         considerOpening(at: now)
     }
 
-    /// Looks at what is due; to be called at ``nextTick``.
+    /// Performs what is due; call it at ``nextTick``.
     mutating func tick(at now: MonotonicTime, jitter: Double) {
         for index in connections.indices {
             guard let connection = connections[index] else { continue }
@@ -104,7 +104,7 @@ extension PoolState {
         considerOpening(at: now)
     }
 
-    /// When something is due next if nothing happens.
+    /// When something is due next if nothing happens before.
     var nextTick: MonotonicTime? {
         var earliest: MonotonicTime?
         func consider(_ time: MonotonicTime) {
@@ -125,7 +125,7 @@ extension PoolState {
         return earliest
     }
 
-    /// When a connection without streams makes room for another: not before another may be opened.
+    /// When a connection without streams may be replaced, at the earliest when another may be opened.
     private func replacementTime(of connection: Connection) -> MonotonicTime? {
         guard queued > 0, connection.phase == .open, let since = connection.noStreamsSince else { return nil }
         let due = since + settings.noStreamsMax
@@ -158,10 +158,10 @@ extension PoolState {
         actions.append(.close(index, reason))
     }
 
-    /// Opens a connection if pushes wait that no other takes soon.
+    /// Opens a connection if pushes are queued that no other connection can take soon.
     ///
-    /// One at a time: while one is on its way or waits for its first answer, the next has to wait. So it does while a
-    /// new one has no streams yet: a server that allows none at all gets one connection after another, not many.
+    /// One at a time: the next has to wait while one is connecting, waits for its first answer or is new and has no
+    /// streams yet. A server that allows no streams at all gets connections one after another.
     mutating func considerOpening(at now: MonotonicTime) {
         guard queued > 0, roomiest() == nil else { return }
         if connections.contains(where: { $0?.noStreamsSince != nil }) { hasNewDuty = true }
@@ -185,7 +185,7 @@ extension PoolState {
         actions.append(.open(index))
     }
 
-    /// Whether new pushes are refused because connecting keeps failing.
+    /// Whether new pushes fail immediately because connecting keeps failing.
     func isRefusing(at now: MonotonicTime) -> Bool {
         guard unansweredFailures >= settings.failuresBeforeRefusing, let notBefore, now < notBefore else {
             return false
@@ -193,13 +193,13 @@ extension PoolState {
         return !connections.contains { $0?.phase == .open || $0?.phase == .connecting }
     }
 
-    /// Counts the end of a connection as a failure unless it had settled.
+    /// Counts the end of a connection as a failure unless it was old enough.
     ///
-    /// Connections that end together count once, and one that had served pushes may be replaced at once the first time.
+    /// Connections that end together count once, and one that has answered pushes may be replaced immediately once.
     private mutating func count(_ index: Int, at now: MonotonicTime, jitter: Double) {
         guard let connection = connections[index], !connection.isCounted else { return }
         connections[index]?.isCounted = true
-        // One that never had a stream to give was of no use, however old.
+        // A connection that never had a stream was useless, whatever its age.
         let wasUseless = connection.noStreamsSince != nil && connection.answeredAt == nil
         if !wasUseless, let openedAt = connection.openedAt, now.since(openedAt) >= settings.settledAge {
             failures = 0
@@ -210,7 +210,7 @@ extension PoolState {
         if let lastFailureAt, connection.startedAt < lastFailureAt { return }
         lastFailureAt = now
         failures += 1
-        // A server that answers, or sends us away in order, is there: its pushes wait for the next attempt.
+        // A server that answers or closes in order is reachable: its pushes wait for the next attempt.
         if connection.answeredAt != nil {
             unansweredFailures = 0
         } else if case .retiring = connection.phase, !wasUseless {
@@ -225,10 +225,10 @@ extension PoolState {
 }
 
 extension PoolState.Connection {
-    /// Whether the server has something to say: an answer or the echo of a PING.
+    /// Whether the server owes an answer or a PING acknowledgement.
     var owesWord: Bool { streams > 0 || isPinged }
 
-    /// A push goes onto it; whether it is the only one.
+    /// Counts a push sent on it; returns whether it is the only one.
     mutating func started(at now: MonotonicTime) -> Bool {
         streams += 1
         guard streams == 1 else { return false }
@@ -236,7 +236,7 @@ extension PoolState.Connection {
         return true
     }
 
-    /// A push was answered: the token was taken, or it wasn't.
+    /// A push was answered: the token was accepted or not.
     mutating func answered(_ kind: PoolState.AnswerKind, at now: MonotonicTime) {
         streams -= 1
         heardAt = now
@@ -252,7 +252,7 @@ extension PoolState.Connection {
         }
     }
 
-    /// Where the server knows our token but has accepted no push yet, its limit says whether that is enough for it.
+    /// Primes the connection if the server knows the token and allows more than one stream.
     mutating func considerPrimed() {
         if isTokenKnown && streamLimit > 1 { isPrimed = true }
     }

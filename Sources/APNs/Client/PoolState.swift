@@ -1,107 +1,107 @@
 internal import Network
 
-/// Decides which connection takes a push, and when connections are opened, primed, asked, retired and closed.
+/// Decides which connection takes a push, and when to open, prime, ping, retire and close connections.
 ///
-/// A pure value: it is told what happened and when, and says what to do. It knows how many pushes wait, not which.
-/// Calls for a connection name it by its index, which is used again after ``closed(_:at:jitter:)``.
+/// A pure value: events and times in, actions out. It knows the number of queued pushes, not their identity. Calls
+/// name a connection by its index, which is reused after ``closed(_:at:jitter:)``.
 struct PoolState: Sendable {
-    /// What the owner has to do, in order.
+    /// An action for the owner; actions are performed in order.
     enum Action: Hashable, Sendable {
-        /// Begin to connect.
+        /// Start connecting.
         case open(Int)
         /// Send a PING.
         case ping(Int)
-        /// Send GOAWAY; close when the last answer is there.
+        /// Send GOAWAY; close after the last answer.
         case retire(Int, RetireReason = .other)
-        /// Close at once; what is unanswered on it fails.
+        /// Close immediately; its unanswered pushes fail.
         case close(Int, CloseReason)
-        /// Connecting keeps failing: every push that waits fails.
+        /// Connecting keeps failing: fail all queued pushes.
         case failQueued
     }
 
     enum RetireReason: Hashable, Sendable {
-        /// Pushes wait, and the server has allowed no streams for ``ClientSettings/noStreamsMax``.
+        /// Pushes are queued, and the server allowed no streams for ``ClientSettings/noStreamsMax``.
         case noStreams
-        /// Whatever else: the owner or the server asked for it, or the server answers nothing.
+        /// Any other reason: requested by the owner or the server, or the server answers nothing.
         case other
     }
 
     enum CloseReason: Hashable, Sendable {
-        /// The server owes answers and says nothing.
+        /// The server owes answers and is silent.
         case silent
-        /// It was retired and its last answers did not come in time.
+        /// It was retired and its last answers did not arrive in time.
         case undrained
-        /// It is not needed any more.
+        /// It is no longer needed.
         case unneeded
     }
 
-    /// Where a new push goes.
+    /// Where to put a new push.
     enum Placement: Hashable, Sendable {
-        /// Onto this connection, now.
+        /// On this connection, now.
         case connection(Int)
-        /// It waits; ``next()`` says when it goes.
+        /// In the queue, until ``next()`` returns a connection.
         case queue
-        /// Too many wait already.
+        /// The queue is full.
         case queueFull
-        /// Connecting keeps failing, and the next attempt isn't due.
+        /// Connecting keeps failing, and the next attempt is not due.
         case unreachable
     }
 
-    /// What an answer says of its connection.
+    /// What an answer says about its connection.
     enum AnswerKind: Hashable, Sendable {
         /// Status 200.
         case accepted
-        /// A refusal of the push that shows that the provider token was taken.
+        /// The push was refused for a reason that shows that the provider token was accepted.
         case rejected
-        /// A refusal of the provider token, or a server that could not decide.
+        /// The provider token was refused, or the server could not check it.
         case unproven
     }
 
-    /// What became of a stream that got no answer.
+    /// How a stream without an answer ended.
     enum StreamEnd: Hashable, Sendable {
-        /// The server refused it, having done nothing for it.
+        /// Refused by the server without processing.
         case refused
-        /// Reset, cancelled, or gone with its connection.
+        /// Reset, cancelled or lost with its connection.
         case broken
     }
 
     enum Phase: Hashable, Sendable {
         case connecting
-        /// It takes pushes.
+        /// Takes pushes.
         case open
-        /// It takes no more pushes and waits for answers, until the moment given.
+        /// Takes no more pushes and waits for answers until the given time.
         case retiring(until: MonotonicTime)
-        /// It is told to close.
+        /// Closing.
         case closing
     }
 
     struct Connection: Sendable {
         var phase = Phase.connecting
-        /// What SETTINGS allow; one before they have come.
+        /// The server's stream limit; one until its SETTINGS arrive.
         var streamLimit = 1
-        /// Since when SETTINGS have allowed no streams; nil while they allow some.
+        /// Since when the server has allowed no streams; nil while it allows some.
         var noStreamsSince: MonotonicTime?
-        /// Whether a push has shown that the server takes our token, so that more than one may be under way.
+        /// Whether an answer has shown that the server accepts the token, so that several pushes may be in flight.
         var isPrimed = false
-        /// Whether a push was refused for a reason that shows that the server knows our token.
+        /// Whether a push was refused for a reason that shows that the server knows the token.
         var isTokenKnown = false
-        /// Below the server's limit after it refused streams; grows with every answer.
+        /// Lowered below the server's limit after it refused streams; grows with every answer.
         var softLimit = Int.max
-        /// Streams under way.
+        /// The number of streams in flight.
         var streams = 0
-        /// When it stood.
+        /// When it was established.
         var openedAt: MonotonicTime?
-        /// When the server said something last, or began to owe something.
+        /// When the server last sent something or began to owe an answer.
         var heardAt: MonotonicTime
-        /// When the server answered a push last.
+        /// When the server last answered a push.
         var answeredAt: MonotonicTime?
         /// When connecting began.
         var startedAt: MonotonicTime
-        /// A PING is under way.
+        /// Whether a PING is unanswered.
         var isPinged = false
-        /// It owes answers and is silent: no new pushes until it says something.
+        /// Whether it owes answers and is silent; gets no new pushes until the server sends something.
         var isSuspect = false
-        /// Its end has been counted, or is no failure.
+        /// Whether its end was counted or is no failure.
         var isCounted = false
 
         init(at now: MonotonicTime) {
@@ -112,40 +112,40 @@ struct PoolState: Sendable {
 
     let settings: ClientSettings
     var connections: [Connection?] = []
-    /// How many pushes wait.
+    /// The number of queued pushes.
     private(set) var queued = 0
-    /// What is to be done since the owner looked last.
+    /// The actions since the owner last took them.
     var actions: [Action] = []
-    /// Failed or short-lived connections in a row.
+    /// Consecutive failed or short-lived connections.
     var failures = 0
-    /// Connections in a row that answered no push and were not sent away in order either.
+    /// Consecutive connections that answered no push and were not closed in order.
     var unansweredFailures = 0
-    /// No attempt to connect before this moment.
+    /// The earliest time for the next connection attempt.
     var notBefore: MonotonicTime?
-    /// Whether new pushes are refused and connections are only kept for those that are there.
+    /// Whether new pushes are refused and connections serve only the remaining ones.
     var isStopping = false
-    /// Whether ``nextTick`` may have come nearer: a connection owes answers now, or an attempt has to wait.
+    /// Whether ``nextTick`` may be earlier: a connection owes answers now, or an attempt has to wait.
     var hasNewDuty = false
-    /// When a failure was counted last.
+    /// When a failure was last counted.
     var lastFailureAt: MonotonicTime?
 
     init(_ settings: ClientSettings) {
         self.settings = settings
     }
 
-    /// Whether the owner has nothing to do: no action, no push that waits, no nearer tick, no end.
+    /// Whether the owner has nothing to do: no actions, no queued pushes, no earlier tick, not stopping.
     var isQuiet: Bool { queued == 0 && actions.isEmpty && !hasNewDuty && !isStopping }
 
-    /// Whether something is to be done.
+    /// Whether there are actions.
     var hasActions: Bool { !actions.isEmpty }
 
-    /// Whether ``nextTick`` has come nearer since the last look.
+    /// Whether ``nextTick`` may be earlier since the last call.
     mutating func takeNewDuty() -> Bool {
         defer { hasNewDuty = false }
         return hasNewDuty
     }
 
-    /// Takes the actions out.
+    /// Removes and returns the actions.
     mutating func takeActions() -> [Action] {
         guard !actions.isEmpty else { return [] }
         defer { actions.removeAll(keepingCapacity: true) }
@@ -154,7 +154,7 @@ struct PoolState: Sendable {
 
     // MARK: Pushes
 
-    /// A push came.
+    /// Places a new push.
     mutating func arrive(at now: MonotonicTime) -> Placement {
         if queued == 0, let index = roomiest() {
             start(on: index, at: now)
@@ -167,9 +167,9 @@ struct PoolState: Sendable {
         return .queue
     }
 
-    /// The connection that takes the push which waits longest, if one has room; the push counts as sent.
+    /// The connection for the longest-queued push, if one has room; counts the push as sent.
     ///
-    /// If none has and one may be opened, there is an action to do so.
+    /// Otherwise adds an action to open a connection if allowed.
     mutating func next(at now: MonotonicTime) -> Int? {
         guard queued > 0 else { return nil }
         guard let index = roomiest() else {
@@ -181,13 +181,13 @@ struct PoolState: Sendable {
         return index
     }
 
-    /// A push that was on a connection waits again.
+    /// Returns a push from a connection to the queue.
     mutating func requeue(at now: MonotonicTime) {
         queued += 1
         considerOpening(at: now)
     }
 
-    /// A push that waited is given up.
+    /// Removes a cancelled push from the queue.
     mutating func unqueue() {
         queued -= 1
     }
@@ -196,7 +196,7 @@ struct PoolState: Sendable {
         if connections[index]?.started(at: now) == true { hasNewDuty = true }
     }
 
-    /// An unprimed connection without a push first, then the primed one with the fewest pushes.
+    /// The index of an idle unprimed connection, else of the primed one with the fewest pushes.
     func roomiest() -> Int? {
         var best: Int?
         var fewest = Int.max

@@ -1,12 +1,12 @@
 internal import HTTP2
 
-/// The header fields of one connection's pushes, in one buffer whose first part stays from push to push.
+/// The header fields of one connection's pushes, in one buffer whose common part is reused.
 ///
-/// `:path` and `authorization` stay out of the compression tables; `apns-id`, `apns-expiration` and `apns-collapse-id`
-/// go in with the first push, so that their names are known, and stay out afterwards. Source: Apple, "Sending
-/// notification requests to APNs".
+/// HPACK does not index `:path` and `authorization`. `apns-id`, `apns-expiration` and `apns-collapse-id` are indexed
+/// with the first push, so that their names are known, and not afterwards. Source: Apple, "Sending notification
+/// requests to APNs".
 struct PushFields {
-    /// What the first part was made for.
+    /// The values that the common part was made from.
     private struct Common {
         let tokenSerial: UInt64
         let topic: Topic
@@ -22,20 +22,19 @@ struct PushFields {
     private var mark: HeaderFields.Mark
     private var hasIndexed = false
     private var hasIndexedCollapseID = false
-    /// The last push's expiration; most pushes of a second have the same.
+    /// The last push's expiration; most pushes within a second share it.
     private var expiration: (value: UInt64, text: String) = (0, "0")
 
-    /// The fields of a connection to `authority`: host and, where it isn't 443, port.
+    /// Creates the fields for `authority`: the host and, unless it is 443, the port.
     init(authority: String) {
         self.authority = authority
         fields.reserveCapacity(fieldCount: 12, byteCount: 1024)
         mark = fields.mark
     }
 
-    /// Sends a push with a provider token; its stream's slot.
+    /// Sends a push with a provider token and returns its stream's slot.
     ///
-    /// Here and not where the connection is, so that the fields are lent and not copied; nothing that `submit` calls
-    /// comes back here.
+    /// Part of this type, so that the fields are borrowed and not copied; `submit` never calls back here.
     mutating func submit(
         _ push: Push, token: ProviderToken, on connection: HTTP2ClientConnection
     ) throws(HTTP2Error) -> StreamSlot {

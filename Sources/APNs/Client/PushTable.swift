@@ -1,20 +1,20 @@
 internal import Network
 
-/// The pushes of a client that have no outcome yet: each has a place, and stands in up to two lines.
+/// The pushes of a client without an outcome, each with a place and in up to two lists.
 struct PushTable {
     struct Entry {
         var push: Push
         var completion: (Outcome) -> Void
-        /// When it is given up.
+        /// When the push times out.
         let deadline: MonotonicTime
-        /// When it went onto its connection.
+        /// When it was sent on its connection.
         var sentAt: MonotonicTime
-        /// The connection it is on; nil while it waits.
+        /// Its connection; nil while it is queued.
         var connection: Int?
         var stream = -1
-        /// The serial of the provider token it was sent with.
+        /// The serial of the provider token that it was sent with.
         var tokenSerial: UInt64 = 0
-        /// How often it went to a connection again.
+        /// How often it was sent again.
         var moves = 0
 
         fileprivate mutating func sent(on connection: Int, stream: Int, token: UInt64, at now: MonotonicTime)
@@ -28,15 +28,15 @@ struct PushTable {
 
     private var entries: [Entry?] = []
     private var free: [Int] = []
-    /// The places of those that wait, first come first.
+    /// The places of the queued pushes, first in, first out.
     private(set) var waiting = IndexLine()
-    /// Every place by deadline; all pushes have the same time, so it is the order of their coming.
+    /// All places by deadline, which is the order of arrival, since all pushes have the same timeout.
     private(set) var byDeadline = IndexLine()
 
-    /// How many pushes have no outcome yet.
+    /// The number of pushes without an outcome.
     var count: Int { entries.count - free.count }
 
-    /// Takes a push in.
+    /// Adds a push.
     mutating func insert(_ entry: consuming Entry) -> Int {
         let place = free.popLast() ?? entries.count
         if place == entries.count { entries.append(nil) }
@@ -45,7 +45,7 @@ struct PushTable {
         return place
     }
 
-    /// Gives a place up.
+    /// Removes a push and frees its place.
     mutating func remove(_ place: Int) -> Entry? {
         guard let entry = entries[place].take() else { return nil }
         byDeadline.remove(place)
@@ -54,19 +54,19 @@ struct PushTable {
         return entry
     }
 
-    /// Notes where a push went.
+    /// Records where a push was sent.
     mutating func sent(_ place: Int, on connection: Int, stream: Int, token: UInt64, at now: MonotonicTime) {
         entries[place]?.sent(on: connection, stream: stream, token: token, at: now)
     }
 
-    /// Puts a push behind those that wait, or before them when it has waited before.
+    /// Appends a push to the queue, or prepends it if it has waited before.
     mutating func wait(_ place: Int, first: Bool) {
         entries[place]?.connection = nil
         entries[place]?.stream = -1
         if first { waiting.prepend(place) } else { waiting.append(place) }
     }
 
-    /// Takes out the push that waits longest.
+    /// Removes the longest-queued push.
     mutating func popWaiting() -> Int? {
         guard let place = waiting.first else { return nil }
         waiting.remove(place)
@@ -79,10 +79,10 @@ struct PushTable {
     }
 }
 
-/// A line of small numbers, each at most once; every step takes constant time.
+/// A linked list of small integers without duplicates; all operations take constant time.
 struct IndexLine: Sendable {
     private static let none: Int32 = -1
-    /// Marks a number that isn't in the line.
+    /// Marks an integer that isn't in the list.
     private static let out: Int32 = -2
 
     private var before: [Int32] = []
@@ -90,10 +90,10 @@ struct IndexLine: Sendable {
     private var head = none
     private var tail = none
 
-    /// The first number.
+    /// The first integer.
     var first: Int? { head == Self.none ? nil : Int(head) }
 
-    /// Every number, first to last.
+    /// All integers, first to last.
     var all: [Int] {
         var numbers: [Int] = []
         var next = head
@@ -104,12 +104,12 @@ struct IndexLine: Sendable {
         return numbers
     }
 
-    /// Whether the number is in the line.
+    /// Whether the integer is in the list.
     func contains(_ index: Int) -> Bool {
         index < after.count && after[index] != Self.out
     }
 
-    /// Puts a number at the end.
+    /// Appends an integer.
     mutating func append(_ index: Int) {
         guard makeRoom(for: index) else { return }
         before[index] = tail
@@ -118,7 +118,7 @@ struct IndexLine: Sendable {
         tail = Int32(index)
     }
 
-    /// Puts a number at the beginning.
+    /// Prepends an integer.
     mutating func prepend(_ index: Int) {
         guard makeRoom(for: index) else { return }
         before[index] = Self.none
@@ -127,7 +127,7 @@ struct IndexLine: Sendable {
         head = Int32(index)
     }
 
-    /// Takes a number out, if it is in.
+    /// Removes an integer if it is in the list.
     mutating func remove(_ index: Int) {
         guard contains(index) else { return }
         let (previous, next) = (before[index], after[index])

@@ -1,13 +1,13 @@
 internal import JSON
 
-/// A complete answer of APNs, as it came, and the outcome that it makes.
+/// A complete answer of APNs and the outcome it stands for.
 ///
-/// The status decides first and the body is optional, so that an answer of something else on the way (a proxy's HTML)
-/// loses no more than its reason. Nothing of an answer that could break a log line gets into an outcome.
+/// The status decides and the body is optional, so that an answer of an intermediary (a proxy's HTML) only lacks the
+/// reason. Text that could break a log line never gets into an outcome.
 package struct Answer: Sendable {
-    /// The longest body that is read, in bytes; APNs' own have less than 100.
+    /// The longest body that is parsed, in bytes; APNs' bodies have fewer than 100.
     package static let bodyBytesMax = 4_096
-    /// The longest wait that `Retry-After` can ask for, in seconds: what Apple advises after a server's error.
+    /// The longest accepted `Retry-After`, in seconds: what Apple advises after a server error.
     package static let retryAfterMax = 900
 
     /// `:status`, 200 to 999.
@@ -21,7 +21,7 @@ package struct Answer: Sendable {
     /// The body.
     package var body: [UInt8]
 
-    /// An answer of its parts.
+    /// Creates an answer from its parts.
     package init(
         status: Int, apnsID: String? = nil, uniqueID: String? = nil, retryAfter: String? = nil,
         body: [UInt8] = []
@@ -35,7 +35,7 @@ package struct Answer: Sendable {
 
     /// The outcome.
     ///
-    /// - Parameter id: The push's own `apns-id`, for an answer that has none.
+    /// - Parameter id: The push's own `apns-id`, used if the answer has none.
     package func outcome(of id: String) -> Outcome {
         guard status != 200 else {
             return .accepted(
@@ -49,9 +49,9 @@ package struct Answer: Sendable {
                 retryAfter: retryAfter.flatMap(Self.seconds)))
     }
 
-    /// A number of seconds; larger ones count as ``retryAfterMax``.
+    /// Parses a number of seconds, clamped to ``retryAfterMax``.
     ///
-    /// The date that RFC 9110 also allows is ignored: APNs has not been seen to send one.
+    /// Ignores dates, which RFC 9110 also allows: APNs has not been seen to send one.
     private static func seconds(_ text: String) -> Int? {
         guard !text.isEmpty else { return nil }
         var number = 0
@@ -62,7 +62,7 @@ package struct Answer: Sendable {
         return number
     }
 
-    /// Up to 64 letters, digits and hyphens; anything else isn't kept.
+    /// Accepts up to 64 letters, digits and hyphens; nil for anything else.
     private static func identifier(_ text: String) -> String? {
         let isUsable = text.utf8.allSatisfy { byte in
             (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10

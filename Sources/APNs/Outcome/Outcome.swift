@@ -1,30 +1,30 @@
-/// What a push came to.
+/// The outcome of a push.
 ///
-/// A refusal is a value, not an error: the caller decides what follows.
+/// A refusal is a value, not an error: the caller decides how to react.
 package enum Outcome: Hashable, Sendable {
-    /// APNs took the push (status 200).
+    /// APNs accepted the push (status 200).
     ///
-    /// - `apnsID`: the push's `apns-id`.
-    /// - `uniqueID`: `apns-unique-id`, for Apple's Push Notifications Console; only the sandbox sends one.
+    /// - `apnsID`: The push's `apns-id`.
+    /// - `uniqueID`: The `apns-unique-id` for Apple's Push Notifications Console; only from the sandbox.
     case accepted(apnsID: String, uniqueID: String?)
-    /// APNs answered, and not with 200.
+    /// APNs answered with another status.
     case rejected(Rejection)
     /// There is no answer.
     case unreachable(Unreachable)
 }
 
-/// APNs' answer to a push that it did not take.
+/// APNs' answer to a refused push.
 package struct Rejection: Hashable, Sendable {
-    /// The HTTP status; it counts even where the body is missing or isn't JSON.
+    /// The HTTP status, valid even if the body is missing or isn't JSON.
     package var status: Int
-    /// Why, in APNs' word; `nil` where the body has none that can be used.
+    /// APNs' reason; `nil` if the body has no usable one.
     package var reason: Reason?
-    /// Since when the token has not been valid for the topic, in milliseconds since 1970; comes with status 410 only.
+    /// Since when the token has been invalid for the topic, in milliseconds since 1970; only with status 410.
     package var timestamp: Int64?
-    /// How long to wait before the next attempt, in seconds, from `Retry-After`.
+    /// How long to wait before retrying, in seconds, from `Retry-After`.
     package var retryAfter: Int?
 
-    /// A rejection of its parts.
+    /// Creates a rejection from its parts.
     package init(status: Int, reason: Reason?, timestamp: Int64? = nil, retryAfter: Int? = nil) {
         self.status = status
         self.reason = reason
@@ -32,35 +32,35 @@ package struct Rejection: Hashable, Sendable {
         self.retryAfter = retryAfter
     }
 
-    /// The reason's word, or the status where there is none; safe to log and to send.
+    /// The reason, or the status if there is none; safe to log and to send.
     package var name: String { reason?.rawValue ?? "Status \(status)" }
 }
 
-/// A push that has no answer.
+/// A push without an answer.
 package struct Unreachable: Hashable, Sendable {
-    /// Whether APNs may have the push.
+    /// Whether APNs may have processed the push.
     package var processed: Processed
-    /// What was in the way.
+    /// Why there is no answer.
     package var cause: Cause
-    /// More for the log, without tokens, payloads or keys; empty where the cause says it all.
+    /// Details for the log, without tokens, payloads or keys; may be empty.
     package var detail: String
 
-    /// A push without an answer.
+    /// Creates the outcome of a push without an answer.
     package init(processed: Processed, cause: Cause, detail: String = "") {
         self.processed = processed
         self.cause = cause
         self.detail = detail
     }
 
-    /// Whether APNs may have the push.
+    /// Whether APNs may have processed the push.
     package enum Processed: Hashable, Sendable {
-        /// It was never sent, or APNs said that it did not process it: sending it again can't deliver it twice.
+        /// It was never sent, or APNs did not process it: a retry can't deliver it twice.
         case notSent
-        /// It was sent and may have been delivered; the same `apns-id` tells APNs that it is the same push.
+        /// It was sent and may have been delivered; a retry with the same `apns-id` identifies the same push.
         case unknown
     }
 
-    /// What stood between a push and its answer; the raw value is what logs and answers show.
+    /// Why a push got no answer; the raw value appears in logs and answers.
     package enum Cause: String, Hashable, Sendable, CaseIterable {
         case nameNotResolved = "NameNotResolved"
         case connectFailed = "ConnectFailed"
@@ -69,7 +69,7 @@ package struct Unreachable: Hashable, Sendable {
         case http2NotOffered = "HTTP2NotOffered"
         case connectionClosed = "ConnectionClosed"
         case goneAway = "GoneAway"
-        /// Connections stand, and the server allows no stream on them.
+        /// Connections are open, but the server allows no streams on them.
         case noStreams = "NoStreams"
         case streamRefused = "StreamRefused"
         case streamReset = "StreamReset"

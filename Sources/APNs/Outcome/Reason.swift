@@ -1,15 +1,15 @@
 internal import JSON
 
-/// Why APNs refused a push, in APNs' own word.
+/// APNs' reason for refusing a push.
 ///
-/// The set is open: Apple adds words without notice.
+/// An open set: Apple adds reasons without notice.
 package struct Reason: RawRepresentable, Hashable, Sendable {
-    /// The word as it was sent.
+    /// The text as sent.
     package let rawValue: String
 
-    /// A word.
+    /// Creates a reason.
     ///
-    /// Only what can be logged and sent on without harm is taken: 1 to 64 ASCII letters, digits and spaces.
+    /// Accepts only text that is safe to log and forward: 1 to 64 ASCII letters, digits and spaces.
     package init?(rawValue: String) {
         guard !rawValue.isEmpty, rawValue.utf8.count <= 64, rawValue.utf8.allSatisfy(Self.isAllowed) else {
             return nil
@@ -17,10 +17,10 @@ package struct Reason: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// A documented word.
+    /// Creates a documented reason.
     package init(_ documented: Documented) { rawValue = documented.name }
 
-    /// The `reason` in the JSON of an answer's body or of GOAWAY's debug data; `nil` where it has none.
+    /// Reads `reason` from the JSON of an answer's body or GOAWAY's debug data; `nil` if there is none.
     package init?(body: [UInt8]) {
         guard let value = try? JSON.parse(body, maxBytes: Answer.bodyBytesMax) else { return nil }
         self.init(of: value)
@@ -31,7 +31,7 @@ package struct Reason: RawRepresentable, Hashable, Sendable {
         self.init(rawValue: word)
     }
 
-    /// The documented meaning; `nil` for a word that Apple doesn't list.
+    /// The documented reason; `nil` if Apple doesn't list it.
     package var documented: Documented? { Documented.byName[rawValue] }
 
     private static func isAllowed(_ byte: UInt8) -> Bool {
@@ -45,12 +45,12 @@ package struct Reason: RawRepresentable, Hashable, Sendable {
 }
 
 extension Reason: CustomStringConvertible {
-    /// The word.
+    /// The text.
     package var description: String { rawValue }
 }
 
 extension Reason {
-    /// Every reason that Apple documents for a push to a device, with the status it comes with.
+    /// The reasons that Apple documents for a push to a device, with their statuses.
     ///
     /// Source: Apple, "Handling notification responses from APNs".
     package enum Documented: String, Hashable, Sendable, CaseIterable {
@@ -75,9 +75,9 @@ extension Reason {
         case invalidProviderToken = "403 InvalidProviderToken"
         case missingProviderToken = "403 MissingProviderToken"
         case unrelatedKeyIdInToken = "403 UnrelatedKeyIdInToken"
-        /// As it is documented; servers have been seen to send ``badEnvironmentKeyInToken``.
+        /// The documented spelling; servers have been seen to send ``badEnvironmentKeyInToken``.
         case badEnvironmentKeyIdInToken = "403 BadEnvironmentKeyIdInToken"
-        /// As it is sent.
+        /// The spelling that servers send.
         case badEnvironmentKeyInToken = "403 BadEnvironmentKeyInToken"
         case badPath = "404 BadPath"
         case methodNotAllowed = "405 MethodNotAllowed"
@@ -90,10 +90,10 @@ extension Reason {
         case serviceUnavailable = "503 ServiceUnavailable"
         case shutdown = "503 Shutdown"
 
-        /// The word alone.
+        /// The reason without its status.
         package var name: String { String(rawValue.dropFirst(4)) }
 
-        /// The status that Apple documents beside the word.
+        /// The status that Apple documents for the reason.
         package var status: Int { Int(rawValue.prefix(3)) ?? 0 }
 
         static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })

@@ -1,9 +1,9 @@
-/// Base64 (RFC 4648): the two directions in which provider tokens and keys need it.
+/// Base64 (RFC 4648): encoding for tokens, decoding for keys.
 enum Base64 {
     private static let urlAlphabet = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    /// Appends the encoding with the URL-safe alphabet and without padding, as JOSE has it (RFC 7515, section 2).
+    /// Appends the URL-safe encoding without padding (RFC 7515, section 2).
     static func appendURL(_ bytes: [UInt8], to output: inout [UInt8]) {
         var index = 0
         while index < bytes.count {
@@ -17,7 +17,7 @@ enum Base64 {
         }
     }
 
-    /// Decodes the standard alphabet; white space is skipped, padding may be missing.
+    /// Decodes the standard alphabet, skipping white space; padding is optional.
     ///
     /// `nil` for anything else.
     static func decode(_ text: [UInt8]) -> [UInt8]? {

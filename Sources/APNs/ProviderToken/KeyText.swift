@@ -1,21 +1,21 @@
-/// The text of a private key, which nothing that describes values shows.
+/// The text of a private key, hidden from descriptions and mirrors.
 ///
-/// It comes out only where `bytes` is written.
+/// Only `bytes` gives access to it.
 package struct KeyText: Sendable {
-    /// The text as it was configured.
+    /// The text as configured.
     let bytes: [UInt8]
 
-    /// A key's text in UTF-8.
+    /// Creates a key text from UTF-8.
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// A key's text.
+    /// Creates a key text.
     package init(_ text: String) { bytes = Array(text.utf8) }
 }
 
 extension KeyText: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Always the same word.
+    /// A constant placeholder.
     package var description: String { "<private key>" }
-    /// Always the same word.
+    /// A constant placeholder.
     package var debugDescription: String { description }
     /// A mirror without children.
     package var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
@@ -24,15 +24,15 @@ extension KeyText: CustomStringConvertible, CustomDebugStringConvertible, Custom
 extension KeyText {
     private static let begin = Array("-----BEGIN ".utf8)
 
-    /// The PEM text in whichever of its three forms it was configured: as it is, in one line with `\n` for
-    /// its line ends, or in base64; `nil` where it is none of them.
+    /// The PEM text, decoded from one of three forms: plain PEM, one line with `\n` for line ends, or base64; `nil` for
+    /// anything else.
     var pem: [UInt8]? {
         if bytes.holds(Self.begin) { return unescaped(bytes) }
         guard let decoded = Base64.decode(bytes), decoded.holds(Self.begin) else { return nil }
         return unescaped(decoded)
     }
 
-    /// Turns `\n` into line feeds and drops what PEM doesn't have: `\r`, quotes, and spaces at the start of a line.
+    /// Replaces `\n` with line feeds and drops `\r`, quotes, and spaces at the start of a line.
     private func unescaped(_ text: [UInt8]) -> [UInt8] {
         var lines: [UInt8] = []
         lines.reserveCapacity(text.count)
@@ -56,7 +56,7 @@ extension KeyText {
 }
 
 extension [UInt8] {
-    /// Whether some bytes occur in these.
+    /// Whether the bytes contain `part`.
     func holds(_ part: [UInt8]) -> Bool {
         guard part.count <= count else { return false }
         return (0...(count - part.count)).contains { self[$0...].starts(with: part) }
@@ -64,7 +64,7 @@ extension [UInt8] {
 }
 
 extension KeyText: Equatable {
-    /// Whether two texts are the same key, in whichever form each was configured.
+    /// Whether two texts are the same key, regardless of their forms.
     package static func == (left: KeyText, right: KeyText) -> Bool {
         (left.pem ?? left.bytes) == (right.pem ?? right.bytes)
     }

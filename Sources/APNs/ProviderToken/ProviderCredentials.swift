@@ -1,6 +1,6 @@
 internal import JSON
 
-/// What an operator has of Apple to send pushes with: a team, a key's identifier and the key.
+/// An operator's APNs credentials: team ID, key ID and private key.
 ///
 /// Source: Apple, "Establishing a token-based connection to APNs".
 package struct ProviderCredentials: Sendable {
@@ -10,12 +10,12 @@ package struct ProviderCredentials: Sendable {
     package let keyID: String
     let key: SigningKey
 
-    /// How long team and key identifiers are.
+    /// The length of team and key IDs.
     package static let identifierCount = 10
 
-    /// Checks all three parts.
+    /// Validates all three parts.
     ///
-    /// - Throws: ``ProviderCredentialProblems`` with every part that is wrong, so that one message can name them all.
+    /// - Throws: ``ProviderCredentialProblems`` with all invalid parts, so that one message can list them.
     package init(teamID: String, keyID: String, key: KeyText) throws(ProviderCredentialProblems) {
         var problems: [ProviderCredentialProblem] = []
         if !Self.isIdentifier(teamID) { problems.append(.teamID) }
@@ -32,7 +32,7 @@ package struct ProviderCredentials: Sendable {
         self.key = signingKey
     }
 
-    /// Whether a text has the form of a team or key identifier: 10 of `A-Z 0-9`.
+    /// Whether a text is a well-formed team or key ID: 10 of `A-Z 0-9`.
     package static func isIdentifier(_ text: String) -> Bool {
         text.utf8.count == identifierCount
             && text.utf8.allSatisfy { byte in
@@ -40,7 +40,7 @@ package struct ProviderCredentials: Sendable {
             }
     }
 
-    /// Whether what the key signs is verified by its public half.
+    /// Whether a signature of the key verifies with its public half.
     package var canSign: Bool { key.signsAndVerifies() }
 
     /// Signs a provider token.
@@ -79,16 +79,16 @@ package struct ProviderCredentials: Sendable {
     }
 }
 
-/// One thing that is wrong with an operator's credentials.
+/// A problem with an operator's credentials.
 package enum ProviderCredentialProblem: Hashable, Sendable, CustomStringConvertible {
-    /// The team's identifier isn't 10 of `A-Z 0-9`.
+    /// The team ID isn't 10 of `A-Z 0-9`.
     case teamID
-    /// The key's identifier isn't 10 of `A-Z 0-9`.
+    /// The key ID isn't 10 of `A-Z 0-9`.
     case keyID
     /// The key can't sign for APNs.
     case key(SigningKeyError)
 
-    /// What is wrong, to be put behind the name of the setting.
+    /// A message to follow the name of the setting.
     package var description: String {
         switch self {
         case .teamID, .keyID:
@@ -98,8 +98,8 @@ package enum ProviderCredentialProblem: Hashable, Sendable, CustomStringConverti
     }
 }
 
-/// All that is wrong with an operator's credentials; never empty.
+/// All problems with an operator's credentials; never empty.
 package struct ProviderCredentialProblems: Error, Hashable, Sendable {
-    /// The problems, in the order of team, key identifier, key.
+    /// The problems, in the order team ID, key ID, key.
     package let all: [ProviderCredentialProblem]
 }

@@ -1,11 +1,11 @@
-/// A signed provider token, which nothing that describes values shows.
+/// A signed provider token, hidden from descriptions and mirrors.
 package struct ProviderToken: Sendable {
-    /// Counts the tokens of one source, so that a refusal can be matched with the token that was refused.
+    /// The number of the token within its source, to match a refusal with the refused token.
     package let serial: UInt64
-    /// The value of the header `authorization`: `bearer` and the token, ASCII.
+    /// The value of the `authorization` header: `bearer` and the token, ASCII.
     package let authorization: [UInt8]
-    /// Whether it was signed within 20 minutes of the one before, so that APNs refuses it (`TooManyProviderTokenUpdates`)
-    /// on connections that have carried that one.
+    /// Whether it was signed within 20 minutes of the previous one, so that connections that carried that one refuse it
+    /// (`TooManyProviderTokenUpdates`).
     package internal(set) var needsNewConnections = false
 
     init(serial: UInt64, authorization: [UInt8]) {
@@ -15,9 +15,9 @@ package struct ProviderToken: Sendable {
 }
 
 extension ProviderToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The serial alone.
+    /// Shows only the serial.
     package var description: String { "<provider token \(serial)>" }
-    /// The serial alone.
+    /// Shows only the serial.
     package var debugDescription: String { description }
     /// A mirror without children.
     package var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }

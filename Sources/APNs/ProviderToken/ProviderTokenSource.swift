@@ -1,10 +1,10 @@
 internal import Network
 
-/// The provider tokens of one key: one at a time, for every connection of the process.
+/// Issues the provider tokens of one key, one at a time for all connections of the process.
 ///
-/// Tokens are signed on the thread that asks, which takes some 20 microseconds once in 50 minutes.
+/// Signs on the calling thread, which takes about 20 microseconds every 50 minutes.
 package final class ProviderTokenSource: Sendable {
-    /// What the tokens are signed with.
+    /// The signing credentials.
     package let credentials: ProviderCredentials
     private let state = Lock(State())
 
@@ -13,14 +13,14 @@ package final class ProviderTokenSource: Sendable {
         var token: ProviderToken?
     }
 
-    /// A source without a token yet.
+    /// Creates a source without a token.
     package init(_ credentials: ProviderCredentials) {
         self.credentials = credentials
     }
 
-    /// The token to send with a push now.
+    /// The current token.
     ///
-    /// It changes every 50 minutes, and twice within 20 only after it was refused and the clock was set.
+    /// It changes every 50 minutes, and twice within 20 only if it was refused and the clock was set.
     package func token(at now: TokenTime) throws(ProviderTokenError) -> ProviderToken {
         try state.withLock { (state) throws(ProviderTokenError) in
             if let token = state.token, !state.schedule.needsToken(at: now) { return token }
@@ -32,17 +32,17 @@ package final class ProviderTokenSource: Sendable {
         }
     }
 
-    /// APNs refused this token: `ExpiredProviderToken`, or `InvalidProviderToken`, which a token from the future gets.
+    /// Reports a refused token: `ExpiredProviderToken`, or `InvalidProviderToken` for one from the future.
     ///
-    /// - Returns: Whether ``token(at:)`` has another one, so that trying once more makes sense. Within 20 minutes of the
-    ///   last renewal that is so only if the clock was set; else a new one comes as soon as these are over.
+    /// - Returns: Whether ``token(at:)`` has another one, so that a retry makes sense. Within 20 minutes of the last
+    ///   renewal only if the clock was set; otherwise a new token follows when they are over.
     package func refused(_ token: ProviderToken, at now: TokenTime) -> Bool {
         state.withLock { $0.schedule.refused(serial: token.serial, at: now) }
     }
 
-    /// APNs answered `TooManyProviderTokenUpdates`: the present token stays in use for another 20 minutes.
+    /// Reports `TooManyProviderTokenUpdates`: the current token stays in use for another 20 minutes.
     ///
-    /// It is replaced earlier only where it would get too old for APNs.
+    /// It is replaced earlier only if it would expire.
     package func tooManyUpdates(at now: TokenTime) {
         state.withLock { $0.schedule.tooManyUpdates(at: now) }
     }

@@ -1,21 +1,21 @@
 internal import COpenSSL
 
-/// A private key on the curve P-256, ready to sign.
+/// A P-256 private key for signing.
 ///
-/// It can't be taken out again or printed.
+/// It can't be exported or printed.
 @safe package final class SigningKey: @unchecked Sendable {  // why: signing only reads the key
     private let key: OpaquePointer
 
-    /// Reads a key as Apple hands it out: PKCS#8 in PEM (a `.p8` file).
+    /// Reads a key in Apple's form: PKCS#8 in PEM (a `.p8` file).
     ///
-    /// - Throws: ``SigningKeyError``, which says nothing of the text.
+    /// - Throws: ``SigningKeyError``, which contains nothing of the text.
     package init(_ text: KeyText) throws(SigningKeyError) {
         guard let pem = text.pem else { throw .notPEM }
         guard !pem.holds(Array("BEGIN ENCRYPTED".utf8)), !pem.holds(Array(",ENCRYPTED".utf8)) else {
             throw .encrypted
         }
         guard pem.holds(Array("PRIVATE KEY-----".utf8)) else { throw .notPrivateKey }
-        // What OpenSSL leaves in the thread's queue would be taken for an error of its next TLS connection.
+        // An error left in the thread's OpenSSL queue would be attributed to its next TLS connection.
         defer { ERR_clear_error() }
         guard let key = unsafe Self.read(pem) else { throw .unreadable }
         do throws(SigningKeyError) {
@@ -29,7 +29,7 @@ internal import COpenSSL
 
     deinit { unsafe EVP_PKEY_free(key) }
 
-    /// Whether what it signs is verified by its public half; it changes nothing.
+    /// Whether a signature verifies with the public half.
     package func signsAndVerifies() -> Bool {
         let message = Array("apn-relay".utf8)
         defer { ERR_clear_error() }
@@ -41,13 +41,13 @@ internal import COpenSSL
             && EVP_DigestVerify(context, der, der.count, message, message.count) == 1
     }
 
-    /// Signs with ES256 (RFC 7518, section 3.4): 64 bytes, r and s one after the other.
+    /// Signs with ES256 (RFC 7518, section 3.4): r and s, 64 bytes in total.
     func sign(_ message: [UInt8]) throws(ProviderTokenError) -> [UInt8] {
         guard let signature = Self.joseSignature(try derSignature(message)) else { throw .signingFailed }
         return signature
     }
 
-    /// A signature as OpenSSL writes it.
+    /// Signs and returns OpenSSL's DER form.
     private func derSignature(_ message: [UInt8]) throws(ProviderTokenError) -> [UInt8] {
         defer { ERR_clear_error() }
         guard let context = unsafe EVP_MD_CTX_new() else { throw .signingFailed }
@@ -60,12 +60,12 @@ internal import COpenSSL
         return Array(der[..<count])
     }
 
-    /// The longest DER form of a signature: two integers of 33 bytes, their heads, and the sequence's.
+    /// The longest DER signature: two integers of 33 bytes with their headers and the sequence's.
     private static let derBytesMax = 72
     /// The size of r and of s.
     private static let integerBytes = 32
 
-    /// Turns the ASN.1 that OpenSSL writes into JOSE's r and s.
+    /// Converts OpenSSL's DER to JOSE's r and s.
     private static func joseSignature(_ der: [UInt8]) -> [UInt8]? {
         let signature = unsafe der.withUnsafeBufferPointer { buffer in
             var start = buffer.baseAddress
@@ -87,7 +87,7 @@ internal import COpenSSL
                 return nil
             }
             defer { unsafe BIO_free(bio) }
-            // Without a callback OpenSSL would ask the terminal for a password.
+            // Without a callback OpenSSL would prompt for a password at the terminal.
             return unsafe PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil)
         }
     }
@@ -105,43 +105,43 @@ internal import COpenSSL
     }
 }
 
-/// Why a text isn't a key that can sign for APNs; descriptions hold nothing of the text.
+/// Why a text isn't usable as an APNs signing key; descriptions contain nothing of the text.
 package enum SigningKeyError: Error, Hashable, Sendable, CaseIterable, CustomStringConvertible {
     /// Neither PEM nor base64 of PEM.
     case notPEM
-    /// It needs a password.
+    /// Encrypted with a password.
     case encrypted
     /// PEM of something else, such as a certificate or a public key.
     case notPrivateKey
-    /// PEM whose content can't be read.
+    /// PEM with unreadable content.
     case unreadable
-    /// A key of another kind, such as RSA.
+    /// Another type of key, such as RSA.
     case notEllipticCurve
     /// A key on a curve other than P-256.
     case wrongCurve
-    /// A key whose private and public halves don't belong together.
+    /// The key's private and public halves don't match.
     case inconsistent
 
-    /// A sentence for whoever configured the key.
+    /// A message for the operator.
     package var description: String {
         switch self {
         case .notPEM:
             "is neither the text of a .p8 file (-----BEGIN PRIVATE KEY-----) nor base64 of it"
-        case .encrypted: "is protected by a password; APNs keys come without one"
-        case .notPrivateKey: "is PEM, but holds no private key"
+        case .encrypted: "is encrypted with a password; APNs keys have none"
+        case .notPrivateKey: "is PEM but not a private key"
         case .unreadable: "looks like a private key, but can't be read; was it cut short?"
         case .notEllipticCurve: "is a private key of another kind; APNs needs an elliptic-curve key"
         case .wrongCurve: "is on another curve; APNs needs P-256"
-        case .inconsistent: "is damaged: its private and public halves don't belong together"
+        case .inconsistent: "is damaged: its private and public halves don't match"
         }
     }
 }
 
-/// Why there is no provider token.
+/// Why a provider token can't be created.
 package enum ProviderTokenError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// OpenSSL refused to sign, which means that there is no memory or no randomness.
+    /// OpenSSL failed to sign: out of memory or randomness.
     case signingFailed
 
-    /// A sentence for the log.
-    package var description: String { "the APNs provider token could not be signed" }
+    /// A message for the log.
+    package var description: String { "cannot sign the APNs provider token" }
 }

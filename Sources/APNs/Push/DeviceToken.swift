@@ -1,21 +1,21 @@
-/// A device token as APNs' path takes it: lower-case hexadecimal of even length.
+/// A device token in the form of APNs' path: lower-case hexadecimal of even length.
 ///
-/// Apple promises nothing about its size. Descriptions show the last 8 characters only.
+/// Apple guarantees nothing about its size. Descriptions show only the last 8 characters.
 package struct DeviceToken: Hashable, Sendable {
-    /// The longest token that is taken, in characters; the ones in use have 64 to 160.
+    /// The longest accepted token, in characters; real ones have 64 to 160.
     package static let countMax = 400
-    /// How many characters a description shows.
+    /// The number of characters in a description.
     package static let suffixCount = 8
 
-    /// The token, safe to stand in a path.
+    /// The token, safe to use in a path.
     package let text: String
 
-    /// Takes hexadecimal digits of either case, an even number of 2 to 400; `nil` for anything else.
+    /// Accepts an even number of hexadecimal digits of either case, 2 to 400; `nil` for anything else.
     package init?(_ text: String) {
         let characters = text.utf8Span.span
         let count = characters.count
         guard count >= 2, count <= Self.countMax, count.isMultiple(of: 2) else { return nil }
-        // Without a branch for each character the compiler takes many at once: every push comes by here.
+        // Branch-free, so that the compiler vectorises the loop: every push runs it.
         var (strangers, capitals): (UInt8, UInt8) = (0, 0)
         for index in characters.indices {
             let byte = characters[index]
@@ -29,7 +29,7 @@ package struct DeviceToken: Hashable, Sendable {
         self.text = capitals == 0 ? text : text.lowercased()
     }
 
-    /// The last 8 characters: what logs and answers may show.
+    /// The last 8 characters, which logs and answers may show.
     package var suffix: String { String(decoding: text.utf8.suffix(Self.suffixCount), as: UTF8.self) }
 }
 
@@ -38,7 +38,7 @@ extension DeviceToken: CustomStringConvertible, CustomDebugStringConvertible, Cu
     package var description: String {
         let characters = text.utf8Span.span
         let shown = max(0, characters.count - Self.suffixCount)..<characters.count
-        // Written in place, because each result of an event has one.
+        // Written in place, because every result of an event has one.
         return unsafe String(unsafeUninitializedCapacity: 3 + shown.count) { buffer in
             var count = 0
             for byte in "…".utf8 {

@@ -1,13 +1,13 @@
-/// Which of APNs' two environments a device token belongs to.
+/// The APNs environment of a device token.
 ///
-/// Source: Apple, "Sending notification requests to APNs". Port 2197 answers as 443 does.
+/// Source: Apple, "Sending notification requests to APNs". Port 2197 works like 443.
 package enum Environment: String, Hashable, Sendable, CaseIterable {
-    /// Builds signed for development.
+    /// Development builds.
     case sandbox
-    /// TestFlight and the App Store.
+    /// TestFlight and App Store builds.
     case production
 
-    /// The other one.
+    /// The other environment.
     package var other: Environment {
         switch self {
         case .sandbox: .production

@@ -1,16 +1,16 @@
-/// One notification for one device: what a request to APNs says.
+/// A push: one notification for one device.
 ///
-/// Source: Apple, "Sending notification requests to APNs". The types of its parts leave nothing in it that could
-/// break a header or a path.
+/// Source: Apple, "Sending notification requests to APNs". The types of its parts exclude text that could break a
+/// header or a path.
 package struct Push: Sendable {
-    /// Whom it is for; `:path` is `/3/device/` and this.
+    /// The target device; `:path` is `/3/device/` and the token.
     package let deviceToken: DeviceToken
-    /// `apns-id`: a UUID in its canonical lower-case form, the same on every retry of the push.
+    /// `apns-id`: a UUID in canonical lower-case form, the same for every retry of the push.
     package let id: String
-    /// What it says.
+    /// The notification's contents.
     package let notification: Notification
 
-    /// A push of its parts.
+    /// Creates a push from its parts.
     package init(_ notification: Notification, to deviceToken: DeviceToken, id: String) {
         self.notification = notification
         self.deviceToken = deviceToken
@@ -18,9 +18,9 @@ package struct Push: Sendable {
     }
 }
 
-/// What pushes to any number of devices have in common.
+/// The contents shared by pushes to any number of devices.
 ///
-/// An object, so that each of them refers to it and none has a copy.
+/// A class, so that pushes share it instead of copying it.
 package final class Notification: Sendable {
     /// `apns-topic`.
     package let topic: Topic
@@ -28,17 +28,17 @@ package final class Notification: Sendable {
     package let pushType: PushType
     /// `apns-priority`.
     package let priority: Priority
-    /// `apns-expiration`: seconds since 1970 until which APNs keeps trying; 0 is one attempt.
+    /// `apns-expiration`: when APNs stops trying, in seconds since 1970; 0 means a single attempt.
     package let expiration: UInt64
     /// `apns-collapse-id`.
     package let collapseID: CollapseID?
     /// The body, JSON of at most ``payloadBytesMax`` bytes.
     package let payload: [UInt8]
 
-    /// APNs' bound for all push types but `voip`.
+    /// APNs' limit for all push types except `voip`.
     package static let payloadBytesMax = 4_096
 
-    /// A notification of its parts.
+    /// Creates a notification from its parts.
     package init(
         topic: Topic, pushType: PushType = .alert, priority: Priority = .immediate, expiration: UInt64,
         collapseID: CollapseID? = nil, payload: [UInt8]
@@ -52,7 +52,7 @@ package final class Notification: Sendable {
     }
 }
 
-/// APNs' push types; the raw value is the header's text.
+/// APNs' push types; the raw value is the header's value.
 package enum PushType: String, Hashable, Sendable, CaseIterable {
     case alert
     case background
@@ -67,20 +67,20 @@ package enum PushType: String, Hashable, Sendable, CaseIterable {
     case widgets
 }
 
-/// APNs' priorities; the raw value is the header's number.
+/// APNs' priorities; the raw value is the header's value.
 package enum Priority: Int, Hashable, Sendable, CaseIterable {
-    /// Power above all; never wakes the device.
+    /// Prioritises power over delivery and never wakes the device.
     case low = 1
-    /// When the device's power allows.
-    case considerate = 5
-    /// At once.
+    /// Considers the device's power.
+    case conserveDevicePower = 5
+    /// Delivers immediately.
     case immediate = 10
 
-    /// The header's text.
+    /// The header's value.
     package var text: String {
         switch self {
         case .low: "1"
-        case .considerate: "5"
+        case .conserveDevicePower: "5"
         case .immediate: "10"
         }
     }

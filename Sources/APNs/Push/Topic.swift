@@ -1,12 +1,12 @@
-/// The topic of a push, for alerts the app's bundle identifier.
+/// The topic of a push; for alerts, the app's bundle identifier.
 package struct Topic: Hashable, Sendable, CustomStringConvertible {
-    /// The longest bundle identifier that App Store Connect takes, in characters.
+    /// The longest bundle identifier that App Store Connect accepts, in characters.
     package static let countMax = 155
 
-    /// The topic, safe to stand in a header.
+    /// The topic, safe to use in a header.
     package let text: String
 
-    /// Takes 1 to 155 of `A-Z a-z 0-9 . -`; `nil` for anything else.
+    /// Accepts 1 to 155 of `A-Z a-z 0-9 . -`; `nil` for anything else.
     package init?(_ text: String) {
         let characters = text.utf8Span.span
         guard (1...Self.countMax).contains(characters.count),

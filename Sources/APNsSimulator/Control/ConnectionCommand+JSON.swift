@@ -5,7 +5,7 @@ extension ConnectionCommand {
     /// The longest explanation in a GOAWAY, in bytes.
     private static let reasonBytesMax = 1_024
 
-    /// What `POST /NAME` asks for.
+    /// The connection commands of the control API: `POST /NAME`.
     package enum Name: String, CaseIterable, Sendable { case goaway, close, stall, resume, streams }
 
     private enum LastStreamName: String, CaseIterable { case received, answered }
@@ -57,7 +57,7 @@ extension ConnectionCommand {
         case nil, .received??: return .received
         case .answered??: return .answered
         case .some(nil):
-            throw ControlProblem("`lastStream` must be \"received\", \"answered\" or a stream's number")
+            throw ControlProblem("`lastStream` must be \"received\", \"answered\" or a stream number")
         }
     }
 }

@@ -33,11 +33,14 @@ extension ControlAPI {
         switch query.form {
         case .text:
             let offset = PushPrinter.utcOffset
-            let text = page.records.map { PushCard.text($0, utcOffset: offset) }.joined()
+            let text = page.records.map {
+                PushCard.text($0, utcOffset: offset, keys: simulator.notificationKeys)
+            }.joined()
             return Response(contentType: "text/plain; charset=utf-8", body: Array(text.utf8))
         case .json:
             return Self.ok([
-                "pushes": .array(page.records.map(\.json)), "next": .int(page.next),
+                "pushes": .array(page.records.map { $0.json(keys: simulator.notificationKeys) }),
+                "next": .int(page.next),
                 "more": .bool(page.hasMore),
                 "missed": .int(missed),
             ])
@@ -56,7 +59,9 @@ extension ControlAPI {
         var query = Query()
         query.token = try token(in: request)
         if let text = request.queryValue("since") {
-            guard let cursor = UInt64(text) else { throw ControlProblem("`since` must be a push's number") }
+            guard let cursor = UInt64(text) else {
+                throw ControlProblem("`since` must be the number of a push")
+            }
             query.cursor = cursor
         }
         if let text = request.queryValue("limit") {

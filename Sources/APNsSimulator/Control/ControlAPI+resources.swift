@@ -29,7 +29,7 @@ extension ControlAPI {
         }
         guard isKept else {
             throw ControlProblem(
-                "there is no room for more than \(DeviceRegistry.tokensMax) tokens", status: 409)
+                "at most \(DeviceRegistry.tokensMax) tokens can be registered", status: 409)
         }
         return Self.ok(["tokens": .array(entries.map(\.json))])
     }
@@ -65,7 +65,7 @@ extension ControlAPI {
         return Self.ok(["rules": .array(rules.map(\.json))])
     }
 
-    /// One rule is added or replaced; with `{"rules": […]}` all are replaced.
+    /// Adds or replaces one rule; `{"rules": […]}` replaces all rules.
     func putRules(_ request: Request) throws(ControlProblem) -> Response {
         let value = try Self.body(request)
         let now = WallClock.milliseconds
@@ -95,11 +95,11 @@ extension ControlAPI {
     }
 
     private static let tooManyRules = ControlProblem(
-        "there is no room for more than \(Rule.rulesMax) rules", status: 409)
+        "at most \(Rule.rulesMax) rules can be set", status: 409)
 }
 
 extension Rule {
-    /// Reads rules in their order; those without a name are called `rule-1` and so on.
+    /// Parses rules in order; unnamed rules are called `rule-1`, `rule-2` and so on.
     package static func list(
         _ values: [JSON.Value], seed: UInt64, now: Int64
     ) throws(ControlProblem) -> [Rule] {

@@ -4,11 +4,11 @@ import Network
 
 /// The simulator's control API: JSON over HTTP/1.1, described in docs/SIMULATOR.md.
 package struct ControlAPI: Sendable {
-    /// The longest request body in bytes: room for many device tokens at once.
+    /// The longest request body in bytes, enough to register many device tokens at once.
     package static let bodyBytesMax = 16 << 20
     /// The longest time that `GET /pushes` waits, in seconds.
     static let waitSecondsMax = 30.0
-    /// How many pushes one answer holds unless the caller says otherwise, and at most.
+    /// The default and the largest number of pushes in one answer.
     static let pushesDefault = 1_000
     static let pushesMax = 10_000
 
@@ -17,7 +17,7 @@ package struct ControlAPI: Sendable {
     /// The control API of a simulator.
     package init(_ simulator: Simulator) { self.simulator = simulator }
 
-    /// The routes, with every refusal worded in JSON.
+    /// The routes; every error is a JSON answer.
     package var service: Service {
         var router = Router()
         router.onSync(.get, "/health") { _ in Self.ok() }

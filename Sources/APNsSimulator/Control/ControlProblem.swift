@@ -1,9 +1,9 @@
-/// Why the control API refuses a request: a status, and a sentence for the person who wrote it.
+/// An error of the control API or the command line: an HTTP status and a message for the user.
 package struct ControlProblem: Error, Hashable, Sendable {
     package let status: Int
     package let sentence: String
 
-    /// A problem; 400 unless another status is given.
+    /// Creates a problem; the default status is 400.
     package init(_ sentence: String, status: Int = 400) {
         self.status = status
         self.sentence = sentence

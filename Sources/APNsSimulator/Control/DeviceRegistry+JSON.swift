@@ -1,16 +1,16 @@
 package import JSON
 
 extension DeviceRegistry {
-    /// A token with one thing that is known about it, as the control API writes it.
+    /// A token with one registration, as the control API reads and writes it.
     package struct Entry: Hashable, Sendable {
         package let token: String
         package let registration: Registration
 
         private enum StateName: String, CaseIterable { case valid, unregistered, expired }
 
-        /// Reads `{"token", "topic"?, "environment"?, "state"?, "since"?}`.
+        /// Parses `{"token", "topic"?, "environment"?, "state"?, "since"?}`.
         ///
-        /// - Parameter now: Milliseconds since 1970; what `since` is when it is absent.
+        /// - Parameter now: Milliseconds since 1970; the default of `since`.
         package init(_ value: JSON.Value, now: Int64) throws(ControlProblem) {
             var fields = try FieldReader(value, "a token")
             guard let token = try fields.deviceToken("token") else {
@@ -22,7 +22,7 @@ extension DeviceRegistry {
             let since = try fields.int("since", in: 0...Int.max)
             try fields.finish()
             guard name != .valid || since == nil else {
-                throw ControlProblem("`since` goes with the states \"unregistered\" and \"expired\"")
+                throw ControlProblem("`since` is only for the states \"unregistered\" and \"expired\"")
             }
             let time = since.map { Int64($0) } ?? now
             let state: State =
@@ -35,13 +35,13 @@ extension DeviceRegistry {
             registration = Registration(environment: environment, topic: topic, state: state)
         }
 
-        /// A token from its parts.
+        /// Creates an entry from its parts.
         package init(token: String, registration: Registration) {
             self.token = token
             self.registration = registration
         }
 
-        /// What ``init(_:now:)`` reads.
+        /// The JSON that ``init(_:now:)`` parses.
         package var json: JSON.Value {
             var object = JSON.Object()
             object["token"] = .string(token)

@@ -1,27 +1,27 @@
 package import JSON
 
-/// Reads the members of a JSON object with their types and bounds, and finds those that nobody knows.
+/// Reads the members of a JSON object with type and range checks, and rejects unknown members.
 package struct FieldReader {
     private let object: JSON.Object
     private let what: String
     private var known: Set<String> = []
 
-    /// Reads an object.
+    /// Starts reading an object.
     ///
-    /// - Parameter what: What the object is, for messages.
+    /// - Parameter what: The name of the object in error messages.
     package init(_ value: JSON.Value, _ what: String) throws(ControlProblem) {
         guard let object = value.object else { throw ControlProblem("\(what) must be a JSON object") }
         self.object = object
         self.what = what
     }
 
-    /// A member as it is; `nil` when it is absent.
+    /// The raw member; `nil` when it is absent.
     package mutating func value(_ name: String) -> JSON.Value? {
         known.insert(name)
         return object[name]
     }
 
-    /// Whether the member is there.
+    /// Whether the member is present.
     package func has(_ name: String) -> Bool { object[name] != nil }
 
     /// A string.
@@ -31,7 +31,7 @@ package struct FieldReader {
         return string
     }
 
-    /// A truth value.
+    /// A Boolean.
     package mutating func bool(_ name: String) throws(ControlProblem) -> Bool? {
         guard let value = value(name) else { return nil }
         guard let bool = value.bool else { throw wrong(name, "true or false") }
@@ -58,7 +58,7 @@ package struct FieldReader {
         return number
     }
 
-    /// One of a few words.
+    /// One of the choices of an enumeration.
     package mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(
         _ name: String, of type: Choice.Type
     ) throws(ControlProblem) -> Choice? {
@@ -69,7 +69,7 @@ package struct FieldReader {
         return choice
     }
 
-    /// A list of strings; `null` reads as `nil` inside.
+    /// A list of strings; `.some(nil)` for `null`.
     package mutating func strings(_ name: String) throws(ControlProblem) -> [String]?? {
         guard let value = value(name) else { return nil }
         if value.isNull { return .some(nil) }
@@ -79,36 +79,37 @@ package struct FieldReader {
         return .some(strings)
     }
 
-    /// How long answers wait: milliseconds as a number, or the text of ``Latency/syntax``.
+    /// A latency: milliseconds as a number, or a string in ``Latency/syntax``.
     package mutating func latency(_ name: String) throws(ControlProblem) -> Latency? {
         guard let value = value(name) else { return nil }
         if let milliseconds = value.double, (0...Latency.millisecondsMax).contains(milliseconds) {
             return .fixed(milliseconds)
         }
         guard let latency = value.string.flatMap(Latency.init) else {
-            throw wrong(name, "milliseconds as a number, or a text: " + Latency.syntax)
+            throw wrong(name, "milliseconds as a number, or a string: " + Latency.syntax)
         }
         return latency
     }
 
-    /// A device token, which is folded to lower case.
+    /// A device token, converted to lower case.
     package mutating func deviceToken(_ name: String) throws(ControlProblem) -> String? {
         guard let text = try string(name) else { return nil }
         let bytes = Array(text.utf8)[...]
         guard DeviceToken.isWellFormed(bytes) else {
             throw wrong(
-                name, "a device token: 2 to \(DeviceToken.lengthMax) hexadecimal digits, an even number")
+                name, "a device token: an even number of hexadecimal digits, at most \(DeviceToken.lengthMax)"
+            )
         }
         return String(decoding: DeviceToken.normalized(bytes), as: UTF8.self)
     }
 
-    /// Ends the reading.
+    /// Finishes reading.
     ///
-    /// - Throws: A problem when there is a member that was not asked for.
+    /// - Throws: A problem when the object has a member that was not read.
     package func finish() throws(ControlProblem) {
         guard let member = object.members.first(where: { !known.contains($0.name) }) else { return }
         throw ControlProblem(
-            "\(what) has no field `\(member.name)`; it has " + known.sorted().joined(separator: ", "))
+            "\(what) has no field `\(member.name)`; known fields: " + known.sorted().joined(separator: ", "))
     }
 
     private func wrong(_ name: String, _ expected: String) -> ControlProblem {

@@ -4,17 +4,17 @@ package import JSON
 extension Rule {
     private enum ActionName: String, CaseIterable { case pass, answer, stall, reset, refuse, close }
 
-    /// Reads a rule as the control API and `--rule` write it; docs/SIMULATOR.md lists the fields.
+    /// Parses a rule of the control API or `--rule`; docs/SIMULATOR.md lists the fields.
     ///
     /// - Parameters:
-    ///   - id: The name of a rule that has none.
-    ///   - seed: Where the rule's random numbers begin when it doesn't say.
-    ///   - now: Milliseconds since 1970; the `timestamp` of a 410 that has none.
+    ///   - id: The default name.
+    ///   - seed: The default random seed.
+    ///   - now: Milliseconds since 1970; the default `timestamp` of a 410 answer.
     package init(_ value: JSON.Value, id defaultID: String, seed: UInt64, now: Int64) throws(ControlProblem) {
         var fields = try FieldReader(value, "a rule")
         let id = try fields.string("id") ?? defaultID
         guard (1...Self.idBytesMax).contains(id.utf8.count) else {
-            throw ControlProblem("`id` of a rule must have 1 to \(Self.idBytesMax) bytes")
+            throw ControlProblem("`id` of a rule must be 1 to \(Self.idBytesMax) bytes long")
         }
         let match = try Match(fields.value("match") ?? .object(JSON.Object()))
         let action = try Self.action(&fields, now: now)
@@ -29,7 +29,7 @@ extension Rule {
             seed: ownSeed.map { UInt64($0) } ?? seed &+ Self.hash(id))
     }
 
-    /// Rules with one seed for all must not make the same choices; FNV-1a is the same in every run.
+    /// Derives a seed per rule, so that rules choose differently; FNV-1a is stable between runs.
     private static func hash(_ id: String) -> UInt64 {
         id.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
@@ -41,10 +41,10 @@ extension Rule {
         let name = named ?? (hasAnswer ? .answer : .pass)
         guard name == .answer || !hasAnswer else {
             throw ControlProblem(
-                "a rule with `action` \"\(name.rawValue)\" can't have an answer's fields too")
+                "a rule with `action` \"\(name.rawValue)\" can't have the fields of an answer")
         }
         guard name == .reset || !fields.has("errorCode") else {
-            throw ControlProblem("`errorCode` goes with `action` \"reset\"")
+            throw ControlProblem("`errorCode` is only for `action` \"reset\"")
         }
         let code = try ErrorCode.named(fields.value("errorCode"))
         let answer = try ScriptedAnswer(&fields, now: now)
@@ -58,7 +58,7 @@ extension Rule {
         }
     }
 
-    /// What ``init(_:id:seed:now:)`` reads, and how often the rule matched and took a push.
+    /// The JSON that ``init(_:id:seed:now:)`` parses, plus the counters `matched` and `hits`.
     package var json: JSON.Value {
         var object = JSON.Object()
         object["id"] = .string(id)
@@ -110,7 +110,7 @@ extension ScriptedAnswer {
     /// The longest body in bytes.
     private static let bodyBytesMax = 65_536
 
-    /// What Apple's page calls the reason that is sent as `BadEnvironmentKeyInToken`.
+    /// The spelling in Apple's documentation of the reason that is sent as `BadEnvironmentKeyInToken`.
     private static let documentedSpelling = "BadEnvironmentKeyIdInToken"
 
     fileprivate init(_ fields: inout FieldReader, now: Int64) throws(ControlProblem) {
@@ -128,10 +128,10 @@ extension ScriptedAnswer {
         case .string(let text)? where text.utf8.count <= Self.bodyBytesMax: body = .text(text)
         default:
             throw ControlProblem(
-                "`body` must be true, false or a string of \(Self.bodyBytesMax) bytes at most")
+                "`body` must be true, false or a string of at most \(Self.bodyBytesMax) bytes")
         }
         guard reason == nil || status != nil || known != nil else {
-            throw ControlProblem("`reason` is none that Apple documents: a rule with it needs a `status`")
+            throw ControlProblem("a rule whose `reason` Apple doesn't document needs a `status`")
         }
         let sent = status ?? known?.status ?? 200
         self.init(
@@ -154,7 +154,7 @@ extension ScriptedAnswer {
 }
 
 extension ErrorCode {
-    /// The code with this name in RFC 9113 or this number.
+    /// The error code with this RFC 9113 name or number.
     static func named(_ value: JSON.Value?) throws(ControlProblem) -> ErrorCode? {
         guard let value else { return nil }
         if let number = value.int.flatMap({ UInt32(exactly: $0) }) { return ErrorCode(rawValue: number) }

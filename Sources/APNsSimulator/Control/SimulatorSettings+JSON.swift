@@ -1,7 +1,7 @@
 package import JSON
 
 extension SimulatorSettings {
-    /// Takes over the fields that are given; the others stay.
+    /// Updates the given fields and leaves the others unchanged.
     package mutating func update(_ value: JSON.Value) throws(ControlProblem) {
         var fields = try FieldReader(value, "limits")
         let streams = 0...Int(Self.streamsMax)
@@ -27,10 +27,10 @@ extension SimulatorSettings {
         self = new
     }
 
-    /// What is done with device tokens that nobody registered.
+    /// What happens to pushes to unregistered device tokens.
     package enum UnknownTokens: String, CaseIterable { case accept, reject }
 
-    /// What ``update(_:)`` reads.
+    /// The JSON that ``update(_:)`` parses.
     package var json: JSON.Value {
         [
             "initialStreams": .int(initialStreams),

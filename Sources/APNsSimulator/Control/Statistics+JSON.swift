@@ -1,7 +1,7 @@
 package import JSON
 
 extension Statistics {
-    /// The counts of one environment as `GET /stats` shows them.
+    /// The counters of one environment in `GET /stats`.
     package var json: JSON.Value {
         [
             "pushes": .int(pushes),
@@ -31,7 +31,7 @@ extension Statistics {
 }
 
 extension SimulatorState {
-    /// What `GET /stats` shows.
+    /// The answer to `GET /stats`.
     package var statisticsJSON: JSON.Value {
         var object = JSON.Object()
         for environment in PushEnvironment.allCases {

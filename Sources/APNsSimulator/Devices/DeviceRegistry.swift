@@ -1,6 +1,6 @@
-/// What the simulated APNs knows about device tokens.
+/// The device tokens that the simulated APNs knows.
 package struct DeviceRegistry: Sendable {
-    /// How a token stands for a topic.
+    /// The state of a token for a topic.
     package enum State: Hashable, Sendable {
         case valid
         /// The app was removed; pushes are refused with 410 `Unregistered`. Milliseconds since 1970.
@@ -9,15 +9,15 @@ package struct DeviceRegistry: Sendable {
         case expired(since: Int64)
     }
 
-    /// One thing that is known about a token.
+    /// One registration of a token.
     package struct Registration: Hashable, Sendable {
         /// The environment that the token belongs to; `nil`: both.
         package var environment: PushEnvironment?
-        /// The bundle identifier or the whole topic that the token is for; `nil`: every one.
+        /// The bundle identifier or full topic that the token is for; `nil`: any.
         package var topic: String?
         package var state: State
 
-        /// A registration.
+        /// Creates a registration.
         package init(environment: PushEnvironment? = nil, topic: String? = nil, state: State = .valid) {
             self.environment = environment
             self.topic = topic
@@ -25,30 +25,30 @@ package struct DeviceRegistry: Sendable {
         }
     }
 
-    /// Tokens that are kept at most.
+    /// The maximum number of tokens.
     package static let tokensMax = 1_000_000
 
     private var registrations: [ArraySlice<UInt8>: [Registration]] = [:]
 
-    /// Knows no token.
+    /// An empty registry.
     package init() {}
 
-    /// How many tokens are known.
+    /// The number of known tokens.
     package var count: Int { registrations.count }
 
-    /// Every known token in order, with what is known about it.
+    /// All known tokens, sorted, with their registrations.
     package var all: [(token: String, registrations: [Registration])] {
         registrations.map { (String(decoding: $0.key, as: UTF8.self), $0.value) }.sorted { $0.0 < $1.0 }
     }
 
-    /// What is known about a token, given in lower case.
+    /// The registrations of a token, given in lower case.
     package func registrations(of token: String) -> [Registration] {
         registrations[Array(token.utf8)[...]] ?? []
     }
 
-    /// Makes a registration known; one for the same environment and topic is replaced.
+    /// Adds a registration or replaces the one for the same environment and topic.
     ///
-    /// - Returns: Whether there was room.
+    /// - Returns: False when the registry is full.
     package mutating func put(_ registration: Registration, for token: String) -> Bool {
         let key = Array(token.utf8)[...]
         guard registrations[key] != nil || count < Self.tokensMax else { return false }
@@ -59,32 +59,32 @@ package struct DeviceRegistry: Sendable {
         return true
     }
 
-    /// Forgets a token.
+    /// Removes a token.
     ///
     /// - Returns: Whether it was known.
     package mutating func remove(_ token: String) -> Bool {
         registrations.removeValue(forKey: Array(token.utf8)[...]) != nil
     }
 
-    /// Forgets all tokens.
+    /// Removes all tokens.
     package mutating func removeAll() { registrations = [:] }
 
-    /// Whether a push to this token would be taken.
+    /// Checks whether APNs would accept a push to this token.
     ///
-    /// - Parameter acceptsUnknown: Whether a token that nobody registered counts as valid.
+    /// - Parameter acceptsUnknown: Whether an unregistered token is valid.
     /// - Throws: `BadDeviceToken`, `DeviceTokenNotForTopic`, `Unregistered` or `ExpiredToken`.
     package func check(_ push: CheckedPush, in environment: PushEnvironment, acceptsUnknown: Bool)
         throws(Refusal)
     {
         guard !registrations.isEmpty, let known = registrations[push.deviceToken] else {
-            guard acceptsUnknown else { throw Refusal(.badDeviceToken, "no such device token is registered") }
+            guard acceptsUnknown else { throw Refusal(.badDeviceToken, "the device token is not registered") }
             return
         }
         let here = known.filter { $0.environment == nil || $0.environment == environment }
         guard !here.isEmpty else {
             throw Refusal(.badDeviceToken, "the device token belongs to the other environment")
         }
-        // What was said about this very environment and topic counts more than what was said about all.
+        // A registration for a specific environment and topic overrides a general one.
         let best = here.filter { $0.matches(topic: push.topic) }.max { $0.precision < $1.precision }
         switch best?.state {
         case nil: throw Refusal(.deviceTokenNotForTopic, "the device token is for another topic")

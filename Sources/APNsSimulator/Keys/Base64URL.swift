@@ -1,6 +1,6 @@
 /// Base64 with the URL-safe alphabet and without padding, as JWS uses it (RFC 7515 section 2).
 package enum Base64URL {
-    /// The bytes that the text stands for; `nil` for padding, foreign bytes, an impossible length or left-over bits.
+    /// Decodes text; `nil` for padding, bytes outside the alphabet, an impossible length or nonzero trailing bits.
     package static func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }
         var bytes: [UInt8] = []
@@ -16,12 +16,12 @@ package enum Base64URL {
                 bytes.append(UInt8(truncatingIfNeeded: buffer >> UInt32(bits)))
             }
         }
-        // One text for one value: the bits beyond the last whole byte are zero.
+        // The bits beyond the last whole byte must be zero, so that each value has a single encoding.
         guard buffer & (1 << UInt32(bits) - 1) == 0 else { return nil }
         return bytes
     }
 
-    /// The text for some bytes.
+    /// Encodes bytes.
     package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         var text: [UInt8] = []
         var buffer: UInt32 = 0

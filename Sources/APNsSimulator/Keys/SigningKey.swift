@@ -1,19 +1,19 @@
 import COpenSSL
 package import JSON
 
-/// A P-256 private key that signs provider tokens, for trying out and for tests; Apple's `.p8` files hold the same.
+/// A P-256 private key for signing test provider tokens, like the one in Apple's `.p8` files.
 @safe package final class SigningKey: @unchecked Sendable {  // why: OpenSSL only reads a finished key
     private let handle: OpaquePointer
 
-    /// What can go wrong with a private key.
+    /// Errors of a private key.
     package enum Failure: Error, Sendable {
-        /// OpenSSL failed where it should not.
+        /// An unexpected OpenSSL failure.
         case failed
-        /// The text holds no private key in PEM.
+        /// The text is not a PEM private key.
         case notPEM
     }
 
-    /// Makes a new key.
+    /// Generates a key.
     package init() throws(Failure) {
         guard let handle = unsafe relay_EVP_generate_P256() else { throw .failed }
         unsafe self.handle = handle
@@ -37,17 +37,17 @@ package import JSON
 
     deinit { unsafe EVP_PKEY_free(handle) }
 
-    /// The private key as a `.p8` file holds it: PKCS #8 in PEM, without a passphrase.
+    /// The private key as in a `.p8` file: PKCS #8 in PEM, without a passphrase.
     package func privatePEM() throws(Failure) -> [UInt8] {
         try unsafe pem { bio in unsafe PEM_write_bio_PKCS8PrivateKey(bio, handle, nil, nil, 0, nil, nil) }
     }
 
-    /// The public half in PEM.
+    /// The public key in PEM.
     package func publicPEM() throws(Failure) -> [UInt8] {
         try unsafe pem { bio in unsafe PEM_write_bio_PUBKEY(bio, handle) }
     }
 
-    /// A provider token, signed.
+    /// Creates a signed provider token.
     ///
     /// - Parameter issuedAt: Seconds since 1970.
     package func token(keyID: String, teamID: String, issuedAt: Int64) throws(Failure) -> String {
@@ -56,7 +56,7 @@ package import JSON
         return try token(header: header, claims: claims)
     }
 
-    /// A signed token with any contents.
+    /// Creates a token with any header and claims and signs it.
     package func token(header: JSON.Value, claims: JSON.Value) throws(Failure) -> String {
         let signedPart = Base64URL.encode(header.encoded()) + "." + Base64URL.encode(claims.encoded())
         return signedPart + "." + Base64URL.encode(try sign(Array(signedPart.utf8)))
@@ -74,7 +74,7 @@ package import JSON
         return try Self.joined(Array(der.prefix(count)))
     }
 
-    /// The two integers out of OpenSSL's DER.
+    /// Converts OpenSSL's DER signature to r and s.
     private static func joined(_ der: [UInt8]) throws(Failure) -> [UInt8] {
         let half = ProviderToken.signatureLength / 2
         var signature = [UInt8](repeating: 0, count: ProviderToken.signatureLength)

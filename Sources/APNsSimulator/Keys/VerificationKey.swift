@@ -1,14 +1,14 @@
 import COpenSSL
 
-/// A public key that provider tokens may be signed with, and what it may be used for.
+/// A public key for verifying provider tokens, with the team and environment it is valid for.
 package struct VerificationKey: Sendable {
     package let keyID: String
     package let teamID: String
-    /// The one environment that the key is for; `nil`: both, as keys made before 2025 are.
+    /// The only environment that the key is valid for; `nil`: both, like keys created before 2025.
     package let environment: PushEnvironment?
     package let publicKey: PublicKey
 
-    /// A key with its identifiers.
+    /// Creates a key with its identifiers.
     package init(keyID: String, teamID: String, environment: PushEnvironment? = nil, publicKey: PublicKey) {
         self.keyID = keyID
         self.teamID = teamID
@@ -21,13 +21,13 @@ package struct VerificationKey: Sendable {
 @safe package final class PublicKey: @unchecked Sendable {  // why: OpenSSL only reads a finished key
     private let handle: OpaquePointer
 
-    /// What can be wrong with a key file.
+    /// Errors of a key file.
     package enum Failure: Error, Sendable {
         case notPEM
         case notP256
     }
 
-    /// Reads `-----BEGIN PUBLIC KEY-----`; a private key's file will do as well, only its public half is used.
+    /// Reads `-----BEGIN PUBLIC KEY-----`, or the public half of a private key file.
     package init(pem: [UInt8]) throws(Failure) {
         guard let handle = unsafe Self.read(pem) else {
             ERR_clear_error()
@@ -42,7 +42,7 @@ package struct VerificationKey: Sendable {
 
     deinit { unsafe EVP_PKEY_free(handle) }
 
-    /// Whether `signature`, r and s of 32 bytes each, is this key's over `message`.
+    /// Whether `signature`, r and s of 32 bytes each, is valid for `message`.
     package func verifies(_ signature: [UInt8], over message: ArraySlice<UInt8>) -> Bool {
         defer { ERR_clear_error() }
         guard signature.count == ProviderToken.signatureLength, let context = unsafe EVP_MD_CTX_new() else {
@@ -57,7 +57,7 @@ package struct VerificationKey: Sendable {
         }
     }
 
-    /// "group" is OSSL_PKEY_PARAM_GROUP_NAME, a macro that Swift does not see.
+    /// "group" is OSSL_PKEY_PARAM_GROUP_NAME, a macro that Swift can't import.
     private static func isP256(_ key: OpaquePointer) -> Bool {
         var name = [CChar](repeating: 0, count: 64)
         var count = 0
@@ -80,7 +80,7 @@ package struct VerificationKey: Sendable {
         }
     }
 
-    /// OpenSSL wants the two integers in DER (RFC 3279 section 2.2.3).
+    /// Encodes r and s in DER, which OpenSSL expects (RFC 3279 section 2.2.3).
     private static func der(_ signature: [UInt8]) -> [UInt8]? {
         guard let pair = unsafe ECDSA_SIG_new() else { return nil }
         defer { unsafe ECDSA_SIG_free(pair) }

@@ -1,10 +1,10 @@
 import Glibc
 
-// Comparisons of bytes as one call of the C library. The standard library's generic ones take some twenty instructions
-// a byte, and the headers of a push alone have half a thousand of them.
+// Byte comparisons through the C library. The standard library's generic ones take about 20 instructions per byte,
+// and the headers of one push have about 500 bytes.
 
 extension ArraySlice<UInt8> {
-    /// Whether these are the bytes of the text.
+    /// Whether the bytes equal the text.
     @inline(__always)
     package func equals(_ text: StaticString) -> Bool {
         guard count == text.utf8CodeUnitCount else { return false }
@@ -14,7 +14,7 @@ extension ArraySlice<UInt8> {
         }
     }
 
-    /// Whether the bytes are the same.
+    /// Whether the bytes are equal.
     @inline(__always)
     package func equals(_ other: ArraySlice<UInt8>) -> Bool {
         guard count == other.count else { return false }
@@ -26,15 +26,15 @@ extension ArraySlice<UInt8> {
         }
     }
 
-    /// Whether the bytes begin with those of the text.
+    /// Whether the bytes begin with the text.
     @inline(__always)
     package func begins(with text: StaticString) -> Bool { prefix(text.utf8CodeUnitCount).equals(text) }
 
-    /// Whether the bytes end with those of the text.
+    /// Whether the bytes end with the text.
     @inline(__always)
     package func ends(with text: StaticString) -> Bool { suffix(text.utf8CodeUnitCount).equals(text) }
 
-    /// Whether every byte is one of the class.
+    /// Whether every byte is in the class.
     @inline(__always)
     package func isAll(_ type: ByteClass) -> Bool {
         unsafe withUnsafeBufferPointer { bytes in
@@ -43,11 +43,11 @@ extension ArraySlice<UInt8> {
     }
 }
 
-/// A set of bytes, made once: asking it costs two instructions.
+/// A precomputed set of bytes; a lookup takes two instructions.
 package struct ByteClass: Sendable {
     private let bits: (UInt64, UInt64, UInt64, UInt64)
 
-    /// The bytes that `isMember` says yes to.
+    /// The bytes for which `isMember` returns true.
     package init(_ isMember: (UInt8) -> Bool) {
         func word(_ base: UInt8) -> UInt64 {
             (0..<64).reduce(0 as UInt64) { isMember(base + $1) ? $0 | 1 << UInt64($1) : $0 }
@@ -70,7 +70,7 @@ package struct ByteClass: Sendable {
 
     /// `0-9`.
     package static let digits = ByteClass { (0x30...0x39).contains($0) }
-    /// What a bundle identifier consists of: letters, digits, hyphens, underscores and points.
+    /// The characters of a bundle identifier: letters, digits, hyphens, underscores and dots.
     package static let topic = ByteClass { byte in
         (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) && byte < 0x80 || byte == 0x2D
             || byte == 0x5F

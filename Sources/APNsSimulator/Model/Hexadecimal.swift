@@ -10,7 +10,7 @@ package enum Hexadecimal {
         }
     }
 
-    /// Whether the byte is a hexadecimal digit in either case.
+    /// Whether the byte is a hexadecimal digit, upper or lower case.
     @inline(__always)
     package static func isDigit(_ byte: UInt8) -> Bool {
         switch byte {
@@ -23,7 +23,7 @@ package enum Hexadecimal {
 
     /// Whether all bytes are hexadecimal digits.
     package static func isAllDigits(_ text: ArraySlice<UInt8>) -> Bool {
-        // Without a branch for each byte: every push has a token of 64.
+        // Branch-free: every push has a token of 64 digits.
         unsafe text.withUnsafeBufferPointer { bytes in
             var others: UInt8 = 0
             for index in 0..<bytes.count {
@@ -36,7 +36,7 @@ package enum Hexadecimal {
         }
     }
 
-    /// Whether there are capitals among hexadecimal digits.
+    /// Whether the digits include upper-case letters.
     package static func hasCapitals(_ text: ArraySlice<UInt8>) -> Bool {
         unsafe text.withUnsafeBufferPointer { bytes in
             var capitals: UInt8 = 0
@@ -45,14 +45,14 @@ package enum Hexadecimal {
         }
     }
 
-    /// The lower-case digit of the lowest four bits.
+    /// The lower-case digit for the low four bits.
     @inline(__always)
     package static func digit(_ value: UInt8) -> UInt8 {
         let value = value & 0xF
         return value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 
-    /// Bytes as lower-case text.
+    /// Encodes bytes as lower-case digits.
     package static func text(_ bytes: some Sequence<UInt8>) -> String {
         String(decoding: bytes.flatMap { [digit($0 >> 4), digit($0)] }, as: UTF8.self)
     }

@@ -1,4 +1,4 @@
-/// A UUID in the canonical form that `apns-id` has: lower-case hexadecimal, grouped 8-4-4-4-12 (RFC 9562 section 4).
+/// A UUID in the canonical form of `apns-id`: lower-case hexadecimal, grouped 8-4-4-4-12 (RFC 9562 section 4).
 package struct MessageID: Hashable, Sendable {
     package let high: UInt64
     package let low: UInt64
@@ -18,7 +18,7 @@ package struct MessageID: Hashable, Sendable {
         low = (generator.next() & ~(0b11 << 62)) | (0b10 << 62)
     }
 
-    /// Reads the canonical text; `nil` for any other, also for one with capital letters.
+    /// Parses the canonical text; `nil` for anything else, including upper-case letters.
     package init?(canonical text: ArraySlice<UInt8>) {
         guard text.count == Self.textLength else { return nil }
         var halves: (UInt64, UInt64) = (0, 0)

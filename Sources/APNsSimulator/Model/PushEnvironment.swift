@@ -1,4 +1,4 @@
-/// The two separate services that APNs consists of.
+/// The two separate services of APNs.
 ///
 /// A device token belongs to one of them.
 package enum PushEnvironment: String, CaseIterable, Hashable, Sendable {
@@ -6,18 +6,18 @@ package enum PushEnvironment: String, CaseIterable, Hashable, Sendable {
     case sandbox
 }
 
-/// A value for each environment.
+/// One value per environment.
 package struct PerEnvironment<Value> {
     private var production: Value
     private var sandbox: Value
 
-    /// The same value for both.
+    /// Uses the same value for both.
     package init(_ value: Value) {
         production = value
         sandbox = value
     }
 
-    /// The environment's value.
+    /// The value for an environment.
     package subscript(_ environment: PushEnvironment) -> Value {
         get { environment == .production ? production : sandbox }
         _modify {

@@ -1,6 +1,6 @@
 package import HTTP2
 
-/// What a client sent on one stream: the header fields, of which APNs reads nine, and the payload.
+/// A client's request on one stream: its header fields, nine of which APNs reads, and the payload.
 package struct PushRequest: Sendable {
     /// A header field that APNs reads.
     package enum Field: Int, CaseIterable, Sendable {
@@ -21,7 +21,7 @@ package struct PushRequest: Sendable {
             }
         }
 
-        /// The field with this name; the length alone nearly decides.
+        /// The field with this name; the length alone almost identifies it.
         @inline(__always)
         fileprivate static func named(_ name: UnsafeBufferPointer<UInt8>) -> Field? {
             func check(_ field: Field) -> Field? {
@@ -44,22 +44,22 @@ package struct PushRequest: Sendable {
         }
     }
 
-    /// Where a value is.
+    /// The position of a value.
     private struct Slot: Sendable {
         var start: Int32 = -1
         var end: Int32 = 0
     }
 
-    /// The largest payload that is kept whole for `GET /pushes`, in bytes.
+    /// The largest payload that is kept in full for `GET /pushes`, in bytes.
     package static let keptPayloadBytesMax = 8_192
 
-    /// What HTTP/2 delivered.
+    /// The request as HTTP/2 delivered it.
     package private(set) var request: ServerRequest
     private var slots = InlineArray<9, Slot>(repeating: Slot())
-    /// A field that APNs reads and that came more than once.
+    /// The first field APNs reads that was sent more than once.
     package private(set) var repeatedField: Field?
 
-    /// A push as it came in.
+    /// Creates a push from a request.
     package init(_ request: ServerRequest) {
         self.request = request
         var slots = InlineArray<9, Slot>(repeating: Slot())
@@ -84,10 +84,10 @@ package struct PushRequest: Sendable {
         self[field].map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The payload; its beginning, where it was too long to be kept.
+    /// The payload; truncated if it was too long to keep.
     package var payload: [UInt8] { request.body }
 
-    /// The push as it is kept: of a payload that is far too large only the beginning.
+    /// A copy for the log, with an oversized payload truncated.
     package var kept: PushRequest {
         guard request.body.count > Self.keptPayloadBytesMax else { return self }
         var kept = self

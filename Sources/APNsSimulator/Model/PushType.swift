@@ -1,4 +1,4 @@
-/// What `apns-push-type` may say, and the suffix that each type adds to the bundle identifier in `apns-topic`.
+/// The values of `apns-push-type`, with the topic suffix and payload limit of each.
 ///
 /// Source: Apple, "Sending notification requests to APNs".
 package enum PushType: String, CaseIterable, Hashable, Sendable {
@@ -6,7 +6,7 @@ package enum PushType: String, CaseIterable, Hashable, Sendable {
         voip,
         widgets
 
-    /// What follows the bundle identifier in the topic; empty for the types whose topic has none.
+    /// The suffix after the bundle identifier in the topic; empty for types without one.
     package var topicSuffix: StaticString {
         switch self {
         case .alert, .background, .mdm: ""
@@ -21,7 +21,7 @@ package enum PushType: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Whether the payload must hold an `aps` dictionary: not for those that never reach the notification system.
+    /// Whether the payload must have an `aps` dictionary; pushes that never reach the notification system need none.
     package var needsAps: Bool {
         switch self {
         case .alert, .background, .liveactivity: true
@@ -32,9 +32,9 @@ package enum PushType: String, CaseIterable, Hashable, Sendable {
     /// The largest payload in bytes.
     package var payloadBytesMax: Int { self == .voip ? 5_120 : 4_096 }
 
-    /// The type with this name in a header.
+    /// Parses the header's value.
     package init?(_ text: ArraySlice<UInt8>) {
-        // The two that nearly every push has come first.
+        // The two types of nearly all pushes come first.
         if text.equals("alert") {
             self = .alert
         } else if text.equals("background") {

@@ -1,6 +1,6 @@
-/// Why APNs refuses a push: the reasons of the device API, each with the status that Apple documents for it.
+/// The reasons for which the device API refuses a push, with the status that Apple documents for each.
 ///
-/// Source: Apple, "Handling notification responses from APNs". The raw value is what is sent.
+/// Source: Apple, "Handling notification responses from APNs". The raw value is the text on the wire.
 package enum Reason: String, CaseIterable, Hashable, Sendable {
     case badCollapseID = "BadCollapseId"
     case badDeviceToken = "BadDeviceToken"
@@ -16,13 +16,13 @@ package enum Reason: String, CaseIterable, Hashable, Sendable {
     case missingTopic = "MissingTopic"
     case payloadEmpty = "PayloadEmpty"
     case topicDisallowed = "TopicDisallowed"
-    /// What this simulator answers to a payload that is not the JSON Apple describes. Apple documents the name for
-    /// its broadcast API only and none for this one.
+    /// The simulator's answer to a payload that is not the JSON Apple describes. Apple documents this reason for its
+    /// broadcast API only.
     case badRequestPayload = "BadRequestPayload"
 
     case badCertificate = "BadCertificate"
     case badCertificateEnvironment = "BadCertificateEnvironment"
-    /// Apple's page spells it `BadEnvironmentKeyIdInToken`; this is what the service is reported to send.
+    /// Apple's page spells it `BadEnvironmentKeyIdInToken`; the service reportedly sends this spelling.
     case badEnvironmentKeyInToken = "BadEnvironmentKeyInToken"
     case expiredProviderToken = "ExpiredProviderToken"
     case forbidden = "Forbidden"
@@ -41,7 +41,7 @@ package enum Reason: String, CaseIterable, Hashable, Sendable {
     case serviceUnavailable = "ServiceUnavailable"
     case shutdown = "Shutdown"
 
-    /// The HTTP status that goes with the reason.
+    /// The HTTP status of the reason.
     package var status: Int {
         switch self {
         case .badCollapseID, .badDeviceToken, .badExpirationDate, .badMessageID, .badPriority, .badTopic,
@@ -62,17 +62,17 @@ package enum Reason: String, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// A push that is refused: the reason and, for a device token that is gone, since when.
+/// A refusal: the reason and, for an inactive device token, the time since when.
 package struct Refusal: Error, Hashable, Sendable {
     package let reason: Reason
-    /// What exactly was wrong, for the person who writes the client.
+    /// What exactly was wrong, for the developer of the client.
     ///
     /// Never sent to the client.
     package let detail: String
-    /// When APNs found the device token to be no longer valid, in milliseconds since 1970; with status 410 only.
+    /// When APNs found the device token invalid, in milliseconds since 1970; only with status 410.
     package let timestamp: Int64?
 
-    /// A refusal.
+    /// Creates a refusal.
     package init(_ reason: Reason, _ detail: String, timestamp: Int64? = nil) {
         self.reason = reason
         self.detail = detail

@@ -1,9 +1,9 @@
-/// The form of `apns-topic`: a bundle identifier and, for most push types, a suffix.
+/// Parses `apns-topic`: a bundle identifier and, for most push types, a suffix.
 package enum Topic {
-    /// The longest topic in bytes: the longest bundle identifier that the App Store takes, and a suffix.
+    /// The longest topic in bytes: the App Store's longest bundle identifier plus a suffix.
     package static let bytesMax = 200
 
-    /// Whether the text could be a topic: letters, digits, hyphens, underscores and points, no empty part.
+    /// Whether the text is well-formed: letters, digits, hyphens, underscores and dots, no empty component.
     package static func isWellFormed(_ text: ArraySlice<UInt8>) -> Bool {
         guard (1...bytesMax).contains(text.count), text.isAll(.topic) else { return false }
         var previous = UInt8(ascii: ".")
@@ -14,7 +14,7 @@ package enum Topic {
         return previous != UInt8(ascii: ".")
     }
 
-    /// The push type whose suffix the topic has; `nil` for a bare bundle identifier.
+    /// The push type of the topic's suffix; `nil` for a bare bundle identifier.
     package static func suffixedType(of text: ArraySlice<UInt8>) -> PushType? {
         suffixedTypes.first {
             text.ends(with: $0.topicSuffix) && text.count > $0.topicSuffix.utf8CodeUnitCount

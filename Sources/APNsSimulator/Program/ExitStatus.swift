@@ -1,18 +1,17 @@
-/// How the program ends, in the numbers of sysexits.h.
+/// The program's exit statuses, from sysexits.h.
 enum ExitStatus: Int32 {
-    /// All went well.
     case success = 0
-    /// `EX_USAGE`: the command line makes no sense.
+    /// `EX_USAGE`: the command line is invalid.
     case usage = 64
-    /// `EX_NOINPUT`: a file that was named can't be read or holds something else.
+    /// `EX_NOINPUT`: an input file can't be read or has the wrong content.
     case noInput = 66
-    /// `EX_UNAVAILABLE`: a port is taken.
+    /// `EX_UNAVAILABLE`: a port is in use.
     case unavailable = 69
-    /// `EX_CANTCREAT`: a file can't be written.
+    /// `EX_CANTCREAT`: an output file can't be written.
     case cantCreate = 73
 }
 
-/// Why the program can't do what it was asked to: a sentence, and the status to end with.
+/// An error that ends the program: the message to print and the exit status.
 struct ProgramFailure: Error {
     let status: ExitStatus
     let sentence: String

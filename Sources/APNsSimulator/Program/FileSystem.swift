@@ -1,22 +1,22 @@
 import Glibc
 
-/// The few things that the program does with files.
+/// Reads, writes and removes files.
 enum FileSystem {
-    /// The largest file that is read, in bytes.
+    /// The largest file that ``read(_:)`` accepts, in bytes.
     private static let bytesMax = 1 << 20
 
-    /// A directory of this process alone, for the certificate's key.
+    /// Creates a private temporary directory for the certificate's key.
     static func makeTemporaryDirectory() throws(ProgramFailure) -> String {
         let base = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
-        // mkdtemp puts six characters of its own in place of these.
+        // mkdtemp replaces the X's.
         var template = Array((base + "/apns-simulator-" + String(repeating: "X", count: 6)).utf8CString)
         guard unsafe mkdtemp(&template) != nil else {
-            throw failure(.cantCreate, "make a directory in", base)
+            throw failure(.cantCreate, "create a directory in", base)
         }
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Writes a file that is there whole or not at all.
+    /// Writes a file atomically.
     static func write(_ bytes: [UInt8], to path: String, mode: mode_t = 0o644) throws(ProgramFailure) {
         let part = path + ".part-\(getpid())"
         let descriptor = unsafe open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
@@ -29,7 +29,7 @@ enum FileSystem {
         }
     }
 
-    /// The whole content of a file.
+    /// Reads a file of at most 1 MiB.
     static func read(_ path: String) throws(ProgramFailure) -> [UInt8] {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure(.noInput, "read", path) }
@@ -48,10 +48,10 @@ enum FileSystem {
         }
     }
 
-    /// Removes a file, if it is there.
+    /// Removes a file if it exists.
     static func remove(_ path: String) { unsafe unlink(path) }
 
-    /// Removes an empty directory, if it is there.
+    /// Removes an empty directory if it exists.
     static func removeDirectory(_ path: String) { unsafe rmdir(path) }
 
     private static func failure(_ status: ExitStatus, _ action: String, _ path: String) -> ProgramFailure {

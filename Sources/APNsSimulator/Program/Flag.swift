@@ -1,4 +1,4 @@
-/// The flags of the program's main command: one table for the reader, the help and the tests of the documentation.
+/// The flags of `apns-simulator serve`, shared by the parser, the help and the documentation tests.
 package enum Flag: String, CaseIterable, Sendable {
     case productionPort = "production-port"
     case sandboxPort = "sandbox-port"
@@ -25,16 +25,17 @@ package enum Flag: String, CaseIterable, Sendable {
     case loops
     case print
     case printJSON = "print-json"
+    case pairingFile = "pairing-file"
 
-    /// The flag as it is written on the command line.
+    /// The flag as written on the command line.
     package var text: String { "--" + rawValue }
 
-    /// What stands behind the flag; `nil` when nothing does.
+    /// The placeholder for the flag's value in the help; `nil` for a flag without a value.
     package var argument: String? {
         switch self {
         case .productionPort, .sandboxPort, .controlPort: "PORT"
         case .host, .controlHost: "ADDRESS"
-        case .certificateFile, .readyFile, .publicKey: "FILE"
+        case .certificateFile, .readyFile, .publicKey, .pairingFile: "FILE"
         case .certificateName: "NAME"
         case .keyID, .teamID: "ID"
         case .keyEnvironment: "ENVIRONMENT"
@@ -53,32 +54,33 @@ package enum Flag: String, CaseIterable, Sendable {
         case .productionPort: "Port of the production environment, 0 for a free one. Default: 8443."
         case .sandboxPort: "Port of the sandbox environment, 0 for a free one. Default: 8444."
         case .controlPort: "Port of the control API, 0 for a free one. Default: 8480."
-        case .host: "IP address that both environments are served at. Default: 127.0.0.1."
-        case .controlHost: "IP address of the control API, which knows no passwords. Default: 127.0.0.1."
+        case .host: "IP address both environments listen on. Default: 127.0.0.1."
+        case .controlHost: "IP address of the control API, which has no authentication. Default: 127.0.0.1."
         case .certificateFile:
-            "Write the certificate here; clients have to trust it. Default: a temporary file."
-        case .certificateName: "A name or IP address for the certificate beside localhost. Repeatable."
-        case .readyFile: "Write the ports as JSON here once everything is served."
-        case .anyKey: "Take provider tokens whoever signed them, if their form is right. The default."
+            "Write the TLS certificate, which clients must trust, to FILE. Default: a temporary file."
+        case .certificateName: "Additional DNS name or IP address in the certificate. Repeatable."
+        case .readyFile: "Write the ports and URLs as JSON to FILE once the simulator is ready."
+        case .anyKey: "Accept any well-formed provider token without checking its signature. The default."
         case .publicKey:
-            "Take provider tokens of this key (PEM) only. Repeatable; the next flags say whose it is."
-        case .keyID: "The key's identifier, 10 characters."
-        case .teamID: "The key's team, 10 characters."
+            "Accept only provider tokens signed with this PEM key. Repeatable; the next three flags describe it."
+        case .keyID: "Key ID of the preceding --public-key: 10 characters. Required."
+        case .teamID: "Team ID of the preceding --public-key: 10 characters. Required."
         case .keyEnvironment:
-            "The only environment the key is good for: production or sandbox. Default: both."
-        case .topic: "A bundle identifier or topic that may be sent to. Repeatable. Default: any."
-        case .token: "A device token, as PUT /tokens takes it. Repeatable."
-        case .unknownTokens: "What to do with device tokens that nobody registered. Default: accept."
-        case .rule: "Scripted behaviour, as PUT /rules takes it. Repeatable."
-        case .latency: "How long answers wait: \(Latency.syntax)."
+            "Restrict the preceding --public-key to production or sandbox. Default: both."
+        case .topic: "Allowed bundle identifier or topic. Repeatable. Default: any."
+        case .token: "Register a device token, as in PUT /tokens. Repeatable."
+        case .unknownTokens: "Accept or reject pushes to unregistered device tokens. Default: accept."
+        case .rule: "Add a rule, as in PUT /rules. Repeatable."
+        case .latency: "Delay before each response: \(Latency.syntax)."
         case .initialStreams:
-            "Streams a client may open before its first success on a connection. Default: 1."
-        case .streams: "Streams a client may open afterwards. Default: 1000."
-        case .seed: "Where random numbers begin; the same seed makes the same choices. Default: 1."
-        case .keep: "How many pushes are kept for GET /pushes. Default: \(PushLog.keptDefault)."
+            "Concurrent streams per connection until its first successful push. Default: 1."
+        case .streams: "Concurrent streams per connection after that. Default: 1000."
+        case .seed: "Random seed; the same seed makes the same choices. Default: 1."
+        case .keep: "Number of pushes kept for GET /pushes. Default: \(PushLog.keptDefault)."
         case .loops: "Threads that serve pushes. Default: 1."
-        case .print: "Print each push as a person would want to see it."
-        case .printJSON: "Print each push as a line of JSON."
+        case .print: "Print each push in a human-readable form."
+        case .printJSON: "Print each push as one line of JSON."
+        case .pairingFile: "Open sealed pushes with the pairing link or JSON in FILE. Repeatable."
         }
     }
 }

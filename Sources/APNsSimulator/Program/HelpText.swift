@@ -1,17 +1,17 @@
-/// What `--help` prints.
+/// The output of `--help`.
 package enum HelpText {
-    /// The whole text.
+    /// The complete help text.
     package static var text: String {
         head + Flag.allCases.map(entry).joined() + control
     }
 
     private static let head = """
-        apns-simulator: a strict stand-in for Apple's push service, for trying out and testing push code.
+        apns-simulator: a strict local simulator of Apple's push service (APNs), for developing and testing push code.
 
-        Usage: apns-simulator [FLAG]...          Serve both environments until SIGINT or SIGTERM.
-               apns-simulator key --out FILE     Make a key pair: FILE as Apple's .p8, FILE.pub for --public-key.
+        Usage: apns-simulator [FLAG]...          Serve production and sandbox until SIGINT or SIGTERM.
+               apns-simulator key --out FILE     Create a key pair: FILE (like a .p8) and FILE.pub.
                apns-simulator token [--key FILE] [--key-id ID] [--team-id ID]
-                                                 Print a provider token made now, signed with the key or a new one.
+                                                 Print a new provider token, signed with the key or a throwaway key.
                apns-simulator --help | --version
 
         Flags:
@@ -20,19 +20,20 @@ package enum HelpText {
 
     private static let control = """
 
-        The control API (JSON over HTTP/1.1; docs/SIMULATOR.md has the fields and examples):
-          GET /health                       Whether it is served.
+        Control API (JSON over HTTP/1.1; see docs/SIMULATOR.md for fields and examples):
+          GET /health                       Check that the simulator is running.
           GET, PUT, DELETE /tokens          Device tokens: valid, unregistered or expired, per topic and environment.
-          GET, PUT, DELETE /rules           Scripted behaviour: answers, latency, resets, stalls, cut connections.
-          GET, PUT, DELETE /limits          Stream limits, latency, topics, ages of provider tokens.
-          GET /pushes                       What was received: ?since=N&token=HEX&limit=N&wait=SECONDS&format=text
-          GET /stats, GET /connections      Counts; the open connections.
-          POST /goaway, /close              GOAWAY with a reason; cut connections.
-          POST /stall, /resume              Read and answer nothing any more; go on.
-          POST /reset                       Back to the start.
+          GET, PUT, DELETE /rules           Rules: responses, latency, stream resets, stalls, closed connections.
+          GET, PUT, DELETE /limits          Stream limits, latency, topics, provider token ages.
+          GET /pushes                       Received pushes: ?since=N&token=HEX&limit=N&wait=SECONDS&format=text
+          GET /stats, GET /connections      Counters; open connections.
+          POST /goaway, /close              Send GOAWAY with a reason; close connections.
+          POST /stall, /resume              Stop reading and answering; resume.
+          POST /streams                     Change the stream limit of open connections.
+          POST /reset                       Restore the initial state.
 
-        Exit statuses: 0 stopped by a signal, 64 wrong usage, 66 a file can't be read, 69 a port is in use,
-        73 a file can't be written.
+        Exit status: 0 stopped by a signal, 64 usage error, 66 cannot read a file, 69 port in use,
+        73 cannot write a file.
 
         """
 

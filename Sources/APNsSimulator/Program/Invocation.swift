@@ -1,4 +1,4 @@
-/// What the command line asks for.
+/// A parsed command line.
 package enum Invocation: Sendable {
     case serve(ServeOptions)
     case makeKey(out: String)
@@ -6,9 +6,9 @@ package enum Invocation: Sendable {
     case help
     case version
 
-    /// Reads the arguments, without the program's name.
+    /// Parses the arguments, without the program's name.
     ///
-    /// - Throws: Every problem at once.
+    /// - Throws: All problems at once.
     package static func parse(_ arguments: [String]) throws(UsageProblems) -> Invocation {
         if arguments.contains("--help") || arguments.contains("-h") || arguments.first == "help" {
             return .help
@@ -24,28 +24,28 @@ package enum Invocation: Sendable {
 
     private static func parseKey(_ arguments: [String]) throws(UsageProblems) -> Invocation {
         guard arguments.count == 2, arguments[0] == "--out", !arguments[1].isEmpty else {
-            throw UsageProblems(["the command key needs --out FILE"])
+            throw UsageProblems(["key: --out FILE is required and no other argument is accepted"])
         }
         return .makeKey(out: arguments[1])
     }
 }
 
-/// Everything that is wrong with a command line.
+/// All problems with a command line.
 package struct UsageProblems: Error, Hashable, Sendable {
     package let sentences: [String]
 
-    /// Problems, at least one.
+    /// - Parameter sentences: At least one problem.
     package init(_ sentences: [String]) { self.sentences = sentences }
 }
 
-/// What `apns-simulator token` makes a token from.
+/// The options of `apns-simulator token`.
 package struct TokenOptions: Hashable, Sendable {
-    /// The private key's file; `nil`: a key that is thrown away.
+    /// The private key's file; `nil` for a throwaway key.
     package var keyFile: String?
     package var keyID = "KEY1234567"
     package var teamID = "TEAM123456"
 
-    /// A token of a key that is thrown away.
+    /// Options for a token signed with a throwaway key.
     package init() {}
 
     init(_ arguments: [String]) throws(UsageProblems) {
@@ -53,7 +53,7 @@ package struct TokenOptions: Hashable, Sendable {
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             guard ["--key", "--key-id", "--team-id"].contains(argument) else {
-                problems.append("the command token has no \(argument)")
+                problems.append("token: unknown flag or argument \(argument)")
                 continue
             }
             guard let value = rest.popFirst() else {
@@ -67,7 +67,7 @@ package struct TokenOptions: Hashable, Sendable {
             }
         }
         for (name, id) in [("--key-id", keyID), ("--team-id", teamID)] where !ProviderToken.isIdentifier(id) {
-            problems.append("\(name) must be 10 capital letters and digits")
+            problems.append("\(name) must be 10 uppercase letters and digits")
         }
         guard problems.isEmpty else { throw UsageProblems(problems) }
     }

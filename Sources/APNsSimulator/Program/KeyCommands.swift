@@ -1,20 +1,20 @@
-/// `apns-simulator key` and `apns-simulator token`: keys and tokens for trying out.
+/// Implements `apns-simulator key` and `apns-simulator token`.
 enum KeyCommands {
-    /// Writes a new private key and, beside it, its public half.
+    /// Writes a new private key to `out` and its public key to `out.pub`.
     static func makeKey(out: String) throws(ProgramFailure) {
         let pems: (privateKey: [UInt8], publicKey: [UInt8])
         do throws(SigningKey.Failure) {
             let key = try SigningKey()
             pems = (try key.privatePEM(), try key.publicPEM())
         } catch {
-            throw ProgramFailure(.unavailable, "OpenSSL could not make a key")
+            throw ProgramFailure(.unavailable, "OpenSSL failed to generate a key")
         }
         try FileSystem.write(pems.privateKey, to: out, mode: 0o600)
         try FileSystem.write(pems.publicKey, to: out + ".pub")
-        say("\(out) holds the private key, \(out).pub the public one.\n")
+        say("Private key: \(out)\nPublic key:  \(out).pub\n")
     }
 
-    /// Prints a provider token made now.
+    /// Prints a provider token issued now.
     static func makeToken(_ options: TokenOptions) throws(ProgramFailure) {
         let now = WallClock.milliseconds / 1_000
         let pem = try options.keyFile.map { path throws(ProgramFailure) in try FileSystem.read(path) }
@@ -23,7 +23,7 @@ enum KeyCommands {
             say(try key.token(keyID: options.keyID, teamID: options.teamID, issuedAt: now) + "\n")
         } catch {
             throw ProgramFailure(
-                .noInput, "\(options.keyFile ?? "the key") holds no private key in PEM that can sign")
+                .noInput, "\(options.keyFile ?? "the key") is not a PEM private key usable for ES256")
         }
     }
 

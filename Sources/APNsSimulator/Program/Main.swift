@@ -1,7 +1,8 @@
 import Glibc
 import Network
+import Programs
 
-/// The program.
+/// The entry point of `apns-simulator`.
 @main
 enum Main {
     static func main() {
@@ -13,7 +14,7 @@ enum Main {
             return run(try Invocation.parse(arguments))
         } catch {
             for sentence in error.sentences { complain(sentence) }
-            complain("apns-simulator --help lists the flags.")
+            complain("see apns-simulator --help for usage")
             return .usage
         }
     }
@@ -34,7 +35,7 @@ enum Main {
         }
     }
 
-    /// Serves on other threads, while this one waits for signals.
+    /// Serves on other threads while the main thread waits for signals.
     private static func serve(_ options: ServeOptions) -> ExitStatus {
         Signals.block()
         let stop = StopRequest()
@@ -59,10 +60,4 @@ enum Main {
     private static func complain(_ sentence: String) {
         StandardOutput.write(Array("apns-simulator: \(sentence)\n".utf8), to: STDERR_FILENO)
     }
-}
-
-/// The program's version.
-enum Version {
-    /// Semantic versioning; the same as the relay's.
-    static let current = "0.1.0"
 }

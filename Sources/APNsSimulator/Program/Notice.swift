@@ -1,7 +1,7 @@
 import JSON
 import Network
 
-/// What the simulator says when it is ready: to a person, and in the ready file.
+/// The start-up message and the contents of the ready file.
 struct Notice {
     private let productionPort: UInt16
     private let sandboxPort: UInt16
@@ -9,7 +9,7 @@ struct Notice {
     private let host: String
     private let certificateFile: String
     private let keys: String
-    /// What makes a provider token that is taken.
+    /// Flags of `apns-simulator token` that make a token the simulator accepts.
     private let tokenFlags: String
 
     init(_ options: ServeOptions, _ simulator: Simulator, control: SocketAddress, certificateFile: String) {
@@ -21,8 +21,8 @@ struct Notice {
         self.certificateFile = certificateFile
         keys =
             options.keys.isEmpty
-            ? "any, if their form is right (--public-key FILE checks signatures)"
-            : "signed by " + options.keys.compactMap(\.keyID).joined(separator: ", ")
+            ? "any well-formed token (to check signatures, use --public-key FILE)"
+            : "signed with " + options.keys.compactMap(\.keyID).joined(separator: ", ")
         tokenFlags =
             options.keys.first.map {
                 " --key KEY.p8 --key-id \($0.keyID ?? "") --team-id \($0.teamID ?? "")"
@@ -45,7 +45,7 @@ struct Notice {
     var text: String {
         let program = CommandLine.arguments.first ?? "apns-simulator"
         return """
-            A simulated APNs. Nothing goes to Apple.
+            Simulated APNs is ready. Nothing is sent to Apple.
 
               production       \(url(productionPort))
               sandbox          \(url(sandboxPort))
@@ -58,10 +58,10 @@ struct Notice {
                 \(url(productionPort))/3/device/00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0 \\
                 -H "authorization: bearer $(\(program) token\(tokenFlags))" \\
                 -H 'apns-topic: com.example.app' -H 'apns-push-type: alert' -d '{"aps":{"alert":"Hello"}}'
-            See what arrived:
+            Show received pushes:
               curl '\(controlURL)/pushes?format=text'
 
-            Ctrl-C stops it.
+            Press Ctrl-C to stop.
 
             """
     }

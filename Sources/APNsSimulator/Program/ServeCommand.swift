@@ -1,10 +1,11 @@
 import HTTPServer
 import JSON
 import Network
+import PushSealing
 
-/// The main command: serves the simulated APNs and its control API until a signal comes.
+/// The main command: serves the simulated APNs and its control API until a signal arrives.
 enum ServeCommand {
-    /// How long control requests under way may take when the simulator stops.
+    /// How long pending control requests may take when the simulator stops.
     private static let stopDeadline = Duration.seconds(1)
 
     static func run(_ options: ServeOptions, until stop: StopRequest) async throws(ProgramFailure) {
@@ -41,15 +42,30 @@ enum ServeCommand {
                         keyID: key.keyID ?? "", teamID: key.teamID ?? "", environment: key.environment,
                         publicKey: try PublicKey(pem: pem)))
             } catch {
-                throw ProgramFailure(.noInput, "\(key.file) holds no P-256 key in PEM")
+                throw ProgramFailure(.noInput, "\(key.file) is not a PEM P-256 public key")
             }
         }
         return .keys(keys)
     }
 
-    /// Makes the certificate.
+    private static func notificationKeys(_ options: ServeOptions) throws(ProgramFailure) -> [NotificationKey]
+    {
+        var keys: [NotificationKey] = []
+        for file in options.pairingFiles {
+            let text = String(decoding: try FileSystem.read(file), as: UTF8.self)
+            do throws(PairingFailure) {
+                guard let secret = try Pairing(parsing: text).key else { throw .missing("key") }
+                keys.append(secret.notificationKey)
+            } catch {
+                throw ProgramFailure(.noInput, "\(file) is not a pairing with a key: \(error)")
+            }
+        }
+        return keys
+    }
+
+    /// Creates the certificate.
     ///
-    /// Its key is in a file only as long as it takes to read it.
+    /// Its key is removed from disk as soon as it is loaded.
     private static func makeTLS(
         _ options: ServeOptions, certificateFile: String, keyFile: String
     ) throws(ProgramFailure) -> TLSServerContext {
@@ -85,6 +101,7 @@ enum ServeCommand {
         simulated.productionPort = options.productionPort
         simulated.sandboxPort = options.sandboxPort
         simulated.print = options.print
+        simulated.notificationKeys = try notificationKeys(options)
         do throws(NetworkError) {
             return try await Simulator.start(simulated, tls: tls)
         } catch {

@@ -1,10 +1,10 @@
 import JSON
 
-/// What the flags of the main command say.
+/// The parsed flags of the main command.
 ///
-/// Files are named, not read.
+/// Holds paths; the files are not read yet.
 package struct ServeOptions: Sendable {
-    /// A `--public-key` with the flags that go with it.
+    /// A `--public-key` with the flags that describe it.
     package struct Key: Hashable, Sendable {
         package let file: String
         package var keyID: String?
@@ -20,21 +20,22 @@ package struct ServeOptions: Sendable {
     package var certificateFile: String?
     package var certificateNames: [String] = []
     package var readyFile: String?
+    package var pairingFiles: [String] = []
     package var acceptsAnyKey = false
     package var keys: [Key] = []
     package var start = SimulatorState.Start()
     package var loops = 1
     package var print: PushPrinter.Form?
 
-    /// The largest number of threads.
+    /// The maximum for `--loops`.
     package static let loopsMax = 64
 
     private var tokens: [JSON.Value] = []
     private var rules: [JSON.Value] = []
 
-    /// Reads the flags.
+    /// Parses the flags.
     ///
-    /// - Throws: Every problem at once.
+    /// - Throws: All problems at once.
     package init(_ arguments: [String]) throws(UsageProblems) {
         var problems: [String] = []
         var rest = arguments[...]
@@ -46,9 +47,9 @@ package struct ServeOptions: Sendable {
             }
         }
         for key in keys where key.keyID == nil || key.teamID == nil {
-            problems.append("--public-key \(key.file) needs --key-id and --team-id behind it")
+            problems.append("--public-key \(key.file) must be followed by --key-id and --team-id")
         }
-        if acceptsAnyKey, !keys.isEmpty { problems.append("--any-key and --public-key exclude each other") }
+        if acceptsAnyKey, !keys.isEmpty { problems.append("--any-key cannot be combined with --public-key") }
         do throws(ControlProblem) {
             try takeScript()
         } catch {
@@ -61,10 +62,10 @@ package struct ServeOptions: Sendable {
         let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(
             String.init)
         guard argument.hasPrefix("--"), let flag = Flag(rawValue: String(parts[0].dropFirst(2))) else {
-            throw ControlProblem("there is no \(argument)")
+            throw ControlProblem("unknown flag or argument \(argument)")
         }
         guard flag.argument != nil else {
-            guard parts.count == 1 else { throw ControlProblem("\(flag.text) takes no value") }
+            guard parts.count == 1 else { throw ControlProblem("\(flag.text) does not take a value") }
             return try apply(flag, "")
         }
         guard let value = parts.count == 2 ? parts[1] : rest.popFirst(), !value.isEmpty else {
@@ -98,11 +99,12 @@ package struct ServeOptions: Sendable {
         case .loops: loops = try number(flag, value, 1...Self.loopsMax)
         case .print: print = .card
         case .printJSON: print = .json
+        case .pairingFile: pairingFiles.append(value)
         }
     }
 
     private mutating func applyToKey(_ flag: Flag, _ value: String) throws(ControlProblem) {
-        guard !keys.isEmpty else { throw ControlProblem("\(flag.text) must stand behind --public-key") }
+        guard !keys.isEmpty else { throw ControlProblem("\(flag.text) must follow --public-key") }
         let last = keys.count - 1
         guard flag != .keyEnvironment else {
             guard let environment = PushEnvironment(rawValue: value) else {
@@ -112,12 +114,12 @@ package struct ServeOptions: Sendable {
             return
         }
         guard ProviderToken.isIdentifier(value) else {
-            throw ControlProblem("\(flag.text) must be 10 capital letters and digits")
+            throw ControlProblem("\(flag.text) must be 10 uppercase letters and digits")
         }
         if flag == .keyID { keys[last].keyID = value } else { keys[last].teamID = value }
     }
 
-    /// Tokens and rules come last, because they need the seed.
+    /// Parses tokens and rules, which need the seed.
     private mutating func takeScript() throws(ControlProblem) {
         let now = WallClock.milliseconds
         start.rules = try Rule.list(rules, seed: start.seed, now: now)

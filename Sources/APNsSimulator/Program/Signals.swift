@@ -1,11 +1,11 @@
 import Glibc
 
-/// Signals, taken by the main thread instead of killing the process.
+/// Receives signals on the main thread instead of letting them kill the process.
 ///
-/// The main thread must wait here and nowhere else: Swift's own way to run an asynchronous `main` parks it with all
-/// signals open, whatever was blocked before.
+/// The main thread must wait here: Swift's asynchronous `main` parks it with all signals unblocked, even those
+/// blocked before.
 enum Signals {
-    /// What a wait came to.
+    /// Why ``wait()`` returned.
     enum Wait {
         /// SIGINT or SIGTERM.
         case stop
@@ -15,20 +15,20 @@ enum Signals {
 
     private static let wake = SIGUSR1
 
-    /// Holds the signals back in this thread and those it starts.
+    /// Blocks the signals in this thread and in the threads it starts.
     ///
-    /// To be called before there are others.
+    /// Call it before starting any thread.
     static func block() {
         var set = waitedFor
         unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
-        // A client that has left is seen by the write that fails.
+        // Writes to a closed connection fail with EPIPE instead.
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Makes ``wait()`` return without a signal from outside.
+    /// Makes ``wait()`` return without an external signal.
     static func wakeMainThread() { kill(getpid(), wake) }
 
-    /// Blocks until a signal comes.
+    /// Blocks until a signal arrives.
     static func wait() -> Wait {
         var set = waitedFor
         while true {

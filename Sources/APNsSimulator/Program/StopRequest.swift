@@ -1,6 +1,6 @@
 import Network
 
-/// The wish that the program end: made by a signal, waited for by what serves.
+/// A request to stop, made by the signal handler and awaited by the server.
 final class StopRequest: Sendable {
     private struct State {
         var isMade = false
@@ -9,7 +9,7 @@ final class StopRequest: Sendable {
 
     private let state = Lock(State())
 
-    /// Ends the waiting, now or when it begins.
+    /// Makes the request; a current or later ``wait()`` returns.
     func make() {
         let waiting = state.withLock { state in
             state.isMade = true
@@ -19,9 +19,9 @@ final class StopRequest: Sendable {
         waiting?.resume()
     }
 
-    /// Returns once the wish has been made.
+    /// Returns once the request has been made.
     ///
-    /// One at a time may wait.
+    /// Only one task may wait at a time.
     func wait() async {
         await withCheckedContinuation { continuation in
             let isMade = state.withLock { state in

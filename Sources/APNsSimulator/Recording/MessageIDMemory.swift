@@ -1,11 +1,11 @@
-/// The `apns-id`s that clients sent, to find pushes that were sent twice.
+/// Remembers the `apns-id`s that clients sent, to detect pushes sent twice.
 ///
-/// Bounded: the oldest are forgotten.
+/// Bounded: forgets the oldest first.
 package struct MessageIDMemory: Sendable {
-    /// How many identifiers are remembered at least, once so many have come.
+    /// The most recent identifiers that are always remembered; older ones may be forgotten.
     package static let rememberedMin = 500_000
 
-    /// What an identifier has been seen with before.
+    /// Earlier pushes with the same identifier.
     package enum Earlier: Hashable, Sendable {
         case nothing
         case notAccepted
@@ -13,16 +13,16 @@ package struct MessageIDMemory: Sendable {
     }
 
     private let generationSize: Int
-    /// Each identifier with whether a push with it was accepted.
+    /// Each identifier, with whether a push with it was accepted.
     ///
-    /// When it is full it becomes the older generation.
+    /// A full generation becomes the older one.
     private var recent: [MessageID: Bool] = [:]
     private var older: [MessageID: Bool] = [:]
 
-    /// Remembers nothing yet.
+    /// An empty memory.
     package init(generationSize: Int = rememberedMin) { self.generationSize = generationSize }
 
-    /// Notes a push and returns what was known about its identifier.
+    /// Records a push and returns what was known about its identifier.
     package mutating func note(_ id: MessageID, isAccepted: Bool) -> Earlier {
         let known = recent[id] ?? older[id]
         if recent.count >= generationSize {

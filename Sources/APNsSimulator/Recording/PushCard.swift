@@ -1,16 +1,21 @@
 import JSON
+package import PushSealing
 
-/// A push as a person would want to see it: like the notification on the phone, with what the app gets besides.
+/// Formats a push for a human reader: the visible notification, then the app's data.
 package enum PushCard {
-    /// The longest text of a value that is shown whole, in characters.
+    /// The longest value shown in full, in characters.
     private static let valueLengthMax = 200
 
-    /// The card's lines, each with its line feed.
+    /// The card's lines, each ending with a line feed.
     ///
-    /// - Parameter utcOffset: The local time's distance from UTC in seconds.
-    package static func text(_ record: PushRecord, utcOffset: Int) -> String {
+    /// - Parameters:
+    ///   - utcOffset: The offset of local time from UTC in seconds.
+    ///   - keys: The keys that open sealed notifications.
+    package static func text(
+        _ record: PushRecord, utcOffset: Int, keys: [NotificationKey] = []
+    ) -> String {
         var lines = ["┌ " + heading(record, utcOffset)]
-        lines += content(record).map { $0.isEmpty ? "│" : "│ " + $0 }
+        lines += content(record, keys).map { $0.isEmpty ? "│" : "│ " + $0 }
         lines.append("└ " + footing(record))
         return lines.joined(separator: "\n") + "\n"
     }
@@ -32,20 +37,22 @@ package enum PushCard {
         case .stalled: text = "not answered"
         case .reset(let code): text = "stream reset: \(code)"
         case .closed: text = "connection cut"
-        case .abandoned: text = "gone before the answer was due"
+        case .abandoned: text = "abandoned before the answer was due"
         }
         if let detail = record.detail { text += ": " + detail }
         if let rule = record.rule { text += " (rule \(clean(rule)))" }
         return text
     }
 
-    private static func content(_ record: PushRecord) -> [String] {
+    private static func content(_ record: PushRecord, _ keys: [NotificationKey]) -> [String] {
         guard let payload = try? JSON.parse(record.request.payload, maxBytes: record.request.payload.count),
             let object = payload.object
-        else { return ["(\(record.request.payload.count) bytes that are no JSON object)"] }
+        else { return ["(\(record.request.payload.count) bytes, not a JSON object)"] }
         var lines = alert(object["aps"]?["alert"])
         lines += facts(object["aps"]?.object, except: ["alert"]).map { "aps: " + $0 }
-        lines += facts(object, except: ["aps"])
+        let sealed = SealedText(object, keys: keys)
+        lines += facts(object, except: sealed == nil ? ["aps"] : ["aps", "sealed"])
+        lines += (sealed?.lines ?? []).map(clean)
         return lines
     }
 
@@ -58,7 +65,7 @@ package enum PushCard {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { clean(String($0)) }
     }
 
-    /// The members on one line.
+    /// The members, on one line.
     private static func facts(_ object: JSON.Object?, except hidden: Set<String>) -> [String] {
         let members = (object?.members ?? []).filter { !hidden.contains($0.name) }
         guard !members.isEmpty else { return [] }
@@ -70,7 +77,7 @@ package enum PushCard {
         return clean(text.count > valueLengthMax ? text.prefix(valueLengthMax) + "…" : text)
     }
 
-    /// Without anything that would do something to a terminal.
+    /// Replaces characters that would control the terminal.
     private static func clean(_ text: String) -> String {
         var clean = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
@@ -80,7 +87,7 @@ package enum PushCard {
         return String(clean)
     }
 
-    /// Characters that turn the direction of what follows.
+    /// Characters that change the text direction.
     private static func isDirectional(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x202A...0x202E, 0x2066...0x2069: true

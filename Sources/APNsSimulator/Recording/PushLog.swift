@@ -1,24 +1,24 @@
-/// The last pushes, in order; older ones give way.
+/// A ring buffer of the most recent pushes.
 package struct PushLog: Sendable {
-    /// How many are kept unless the caller says otherwise.
+    /// The default number of pushes kept.
     package static let keptDefault = 10_000
-    /// How many can be kept.
+    /// The largest number of pushes kept.
     package static let keptMax = 10_000_000
 
-    /// How many pushes are kept.
+    /// The number of pushes kept.
     package let kept: Int
     private var records: [PushRecord] = []
-    /// Where the next record goes once the array is full.
+    /// The index for the next record once the array is full.
     private var next = 0
-    /// The number of the last record.
+    /// The number of the latest record.
     package private(set) var last: UInt64 = 0
-    /// How many pushes have given way to newer ones.
+    /// The number of pushes overwritten.
     package private(set) var dropped: UInt64 = 0
 
-    /// An empty log that keeps the last `kept` pushes.
+    /// An empty log that keeps the latest `kept` pushes.
     package init(kept: Int = keptDefault) { self.kept = kept }
 
-    /// Adds a record, which gets the next number.
+    /// Appends a record and assigns it the next number.
     package mutating func append(_ record: PushRecord) {
         last += 1
         guard records.count == kept else {
@@ -33,22 +33,22 @@ package struct PushLog: Sendable {
         next = next + 1 == kept ? 0 : next + 1
     }
 
-    /// A part of the log.
+    /// One page of the log.
     package struct Page: Sendable {
         package let records: [PushRecord]
-        /// Pushes after the cursor that had already given way.
+        /// The number of pushes after the cursor that were already overwritten.
         package let missed: UInt64
         /// The cursor for the next page.
         package let next: UInt64
-        /// Whether there are more pushes behind this page now.
+        /// Whether more pushes follow this page.
         package let hasMore: Bool
     }
 
-    /// The records with numbers above `cursor`, the oldest first.
+    /// The records numbered above `cursor`, oldest first.
     ///
     /// - Parameters:
-    ///   - limit: How many are returned at most.
-    ///   - isWanted: Others are passed over.
+    ///   - limit: The maximum number of records.
+    ///   - isWanted: Selects the records to return.
     package func page(after cursor: UInt64, limit: Int, where isWanted: (PushRecord) -> Bool) -> Page {
         let first = last - UInt64(records.count) + 1
         let wanted = min(cursor, last) + 1
@@ -63,7 +63,7 @@ package struct PushLog: Sendable {
         return Page(records: found, missed: missed, next: sequence - 1, hasMore: sequence <= last)
     }
 
-    /// Forgets the records; numbers go on.
+    /// Removes all records; numbering continues.
     package mutating func removeAll() {
         records = []
         next = 0

@@ -1,9 +1,15 @@
 import HTTP2
 package import JSON
+package import PushSealing
 
 extension PushRecord {
-    /// The push as the control API and `--print-json` show it: everything but the provider token.
-    package var json: JSON.Value {
+    /// The push in `GET /pushes` and `--print-json`: everything except the provider token.
+    package var json: JSON.Value { json(keys: []) }
+
+    /// The same, with what a sealed notification says.
+    ///
+    /// - Parameter keys: The keys that open it; without keys there is no such member.
+    package func json(keys: [NotificationKey]) -> JSON.Value {
         var object = JSON.Object()
         object["sequence"] = .int(sequence)
         object["receivedAt"] = .int(receivedAt)
@@ -21,19 +27,22 @@ extension PushRecord {
         object["headers"] = headers
         if let payload = try? JSON.parse(request.payload, maxBytes: request.payload.count) {
             object["payload"] = payload
+            if !keys.isEmpty, let members = payload.object {
+                object["opened"] = SealedText(members, keys: keys)?.json
+            }
         } else {
             object["payloadText"] = .string(String(decoding: request.payload, as: UTF8.self))
         }
         return .object(object)
     }
 
-    /// The device token in the path, in lower case; `nil` where there is none of the right form.
+    /// The device token in the path, in lower case; `nil` if it is missing or malformed.
     package var deviceToken: String? {
         guard let path = request[.path], let token = try? DeviceToken.inPath(path) else { return nil }
         return String(decoding: token, as: UTF8.self)
     }
 
-    /// The header fields as they were sent, one of each name; `authorization` is a secret.
+    /// The header fields, the last value of each name; omits `authorization`, which is a secret.
     private var headers: JSON.Value {
         var object = JSON.Object()
         for (name, value) in request.request.fields.strings where name != "authorization" {

@@ -1,32 +1,32 @@
 package import HTTP2
 
-/// What became of a push.
+/// The outcome of a push.
 package enum PushOutcome: Hashable, Sendable {
-    /// It was answered: with 200, or with a reason.
+    /// Answered with 200 or with a reason.
     case answered(status: Int, reason: String?)
-    /// It is never answered.
+    /// Never answered.
     case stalled
-    /// Its stream was reset.
+    /// The stream was reset.
     case reset(ErrorCode)
-    /// Its connection was cut in answer to it.
+    /// The connection was closed in response.
     case closed
-    /// The client gave up, the connection ended, or a GOAWAY excluded it, before the answer was due: not processed.
+    /// Not processed: cancelled, cut off or excluded by a GOAWAY before its answer was due.
     case abandoned
 
-    /// Whether APNs took the push.
+    /// Whether APNs accepted the push.
     package var isAccepted: Bool {
         if case .answered(200, _) = self { true } else { false }
     }
 }
 
-/// A push as it came, and what became of it.
+/// A recorded push and its outcome.
 package struct PushRecord: Sendable {
-    /// Counts from 1; pushes are numbered in the order in which their fate was sealed.
+    /// The push's number, from 1, in the order in which outcomes were decided.
     package internal(set) var sequence: UInt64 = 0
-    /// When it came, in milliseconds since 1970.
+    /// When the push was received, in milliseconds since 1970.
     package let receivedAt: Int64
     package let environment: PushEnvironment
-    /// The number of the connection.
+    /// The connection's number.
     package let connection: UInt64
     package let stream: StreamID
     package let request: PushRequest
@@ -34,13 +34,13 @@ package struct PushRecord: Sendable {
     package let id: MessageID
     /// The `apns-unique-id` in the answer; in the sandbox only.
     package let uniqueID: MessageID?
-    /// What exactly was wrong with a push that was refused.
+    /// What exactly was wrong with a refused push.
     package let detail: String?
-    /// The rule that decided.
+    /// The rule that decided the outcome.
     package let rule: String?
     package var outcome: PushOutcome
 
-    /// A push that has no number yet.
+    /// Creates a record without a number.
     package init(
         receivedAt: Int64, environment: PushEnvironment, connection: UInt64, stream: StreamID,
         request: PushRequest,

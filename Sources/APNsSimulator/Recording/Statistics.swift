@@ -1,12 +1,12 @@
-/// Counts of what happened in one environment since the start or the last reset.
+/// Counters of one environment since the start or the last reset.
 package struct Statistics: Sendable {
-    /// Connections whose TLS handshake is done.
+    /// Connections that completed the TLS handshake.
     package var connectionsOpened = 0
-    /// Connections that are open now.
+    /// Connections open now.
     package var connectionsOpen = 0
-    /// Connections that ended before their handshake was done.
+    /// Connections that ended before completing the handshake.
     package var handshakesFailed = 0
-    /// Connections that were refused because the simulator was told so.
+    /// Connections refused because `acceptsConnections` was off.
     package var connectionsRefused = 0
     package private(set) var accepted = 0
     /// Answers other than 200, by status.
@@ -17,27 +17,27 @@ package struct Statistics: Sendable {
     package private(set) var reset = 0
     package private(set) var closed = 0
     package private(set) var abandoned = 0
-    /// Pushes with an `apns-id` that had come before.
+    /// Pushes whose `apns-id` was already seen.
     package private(set) var repeatedIDs = 0
-    /// Pushes that were accepted although one with the same `apns-id` had been: delivered twice.
+    /// Accepted pushes whose `apns-id` was already accepted: duplicate deliveries.
     package private(set) var acceptedTwice = 0
 
-    /// Nothing has happened.
+    /// Zero counters.
     package init() {}
 
-    /// What is left after a reset: the connections that are open.
+    /// The counters after a reset: only the open connections remain.
     package var afterReset: Statistics {
         var left = Statistics()
         left.connectionsOpen = connectionsOpen
         return left
     }
 
-    /// Pushes whose fate is sealed, in all.
+    /// All pushes with a decided outcome.
     package var pushes: Int {
         accepted + stalled + reset + closed + abandoned + statuses.values.reduce(0, +)
     }
 
-    /// Counts what became of a push, and whether its identifier had come before.
+    /// Counts an outcome and whether the push's identifier was already seen.
     package mutating func count(
         _ outcome: PushOutcome, isRepeated earlier: MessageIDMemory.Earlier = .nothing
     ) {

@@ -1,4 +1,4 @@
-/// Things that are due at a time, handed out in the order of their times and, at one time, in the order they came.
+/// A priority queue of elements ordered by due time, first in, first out for equal times.
 package struct DelayQueue<Element> {
     private struct Entry {
         let due: UInt64
@@ -10,20 +10,20 @@ package struct DelayQueue<Element> {
         }
     }
 
-    /// A binary heap: no entry is due before its parent at half its index.
+    /// A binary heap: each entry's parent is at half its index and due no later.
     private var entries: [Entry] = []
     private var nextOrder: UInt64 = 0
 
     /// An empty queue.
     package init() {}
 
-    /// How many things wait.
+    /// The number of waiting elements.
     package var count: Int { entries.count }
 
-    /// When the first is due; `nil` when none waits.
+    /// When the first element is due; `nil` when the queue is empty.
     package var firstDue: UInt64? { entries.first?.due }
 
-    /// Puts something in.
+    /// Inserts an element.
     ///
     /// Cheap when it is due after everything else.
     package mutating func insert(_ element: Element, due: UInt64) {
@@ -38,7 +38,7 @@ package struct DelayQueue<Element> {
         }
     }
 
-    /// Takes out the first that is due by `now`; `nil` when none is.
+    /// Removes and returns the first element due by `now`; `nil` if there is none.
     package mutating func removeFirst(dueBy now: UInt64) -> Element? {
         guard let first = entries.first, first.due <= now else { return nil }
         let last = entries.removeLast()

@@ -1,42 +1,42 @@
 import Glibc
 
-/// How long an answer waits.
+/// The delay before an answer.
 ///
-/// Times in milliseconds.
+/// Times are in milliseconds.
 package enum Latency: Hashable, Sendable {
     case fixed(Double)
     case uniform(Double, Double)
-    /// The normal distribution, cut off at zero.
+    /// The normal distribution, truncated at zero.
     case normal(mean: Double, deviation: Double)
-    /// The delay below which so many percent of the answers come, with straight lines between the points.
+    /// Delays by percentile, interpolated linearly.
     case percentiles([Percentile])
 
-    /// A point of a percentile table.
+    /// One point of a percentile table.
     package struct Percentile: Hashable, Sendable {
         package let percent: Double
         package let milliseconds: Double
 
-        /// A point.
+        /// Creates a point.
         package init(percent: Double, milliseconds: Double) {
             self.percent = percent
             self.milliseconds = milliseconds
         }
     }
 
-    /// No answer waits longer, whatever the distribution: ten minutes, in milliseconds.
+    /// The longest delay of any distribution: ten minutes, in milliseconds.
     package static let millisecondsMax = 600_000.0
 
-    /// No delay at all.
+    /// No delay.
     package static let none = Latency.fixed(0)
 
-    /// The delay of one answer.
+    /// Draws the delay of one answer.
     package func sample(using generator: inout SeededGenerator) -> Duration {
         let milliseconds: Double
         switch self {
         case .fixed(let value): milliseconds = value
         case .uniform(let low, let high): milliseconds = low + (high - low) * generator.nextUnit()
         case .normal(let mean, let deviation):
-            // Box-Muller; 1 minus the number keeps zero out of the logarithm.
+            // Box-Muller; subtracting from 1 keeps zero out of the logarithm.
             let radius = sqrt(-2 * log(1 - generator.nextUnit()))
             milliseconds = mean + deviation * radius * cos(2 * Double.pi * generator.nextUnit())
         case .percentiles(let table): milliseconds = Self.interpolate(table, at: 100 * generator.nextUnit())
@@ -59,11 +59,11 @@ package enum Latency: Hashable, Sendable {
 }
 
 extension Latency {
-    /// How a latency is written.
+    /// The text syntax of a latency.
     package static let syntax =
         "50ms, 10ms-50ms, normal:50ms,10ms or percentiles:50=20ms,99=100ms,100=500ms (units: us, ms, s)"
 
-    /// Reads the text of ``syntax``; `nil` for any other.
+    /// Parses ``syntax``; `nil` for anything else.
     package init?(_ text: String) {
         let latency: Latency? =
             if let rest = text.dropPrefix("normal:") {
@@ -122,7 +122,7 @@ extension Latency {
 }
 
 extension Latency: CustomStringConvertible {
-    /// The text that reads back the same.
+    /// The text that parses to the same latency.
     package var description: String {
         switch self {
         case .fixed(let time): return Self.text(time) + "ms"

@@ -1,36 +1,36 @@
 package import HTTP2
 
-/// What the simulator does to certain pushes instead of what it would do by itself.
+/// Replaces the simulator's default answer to matching pushes.
 ///
-/// Rules look at pushes whose headers and payload are right; the state of the device token comes after them.
+/// Rules apply to pushes with valid headers and payload, before the check of the device token.
 package struct Rule: Sendable {
-    /// Which pushes a rule is for; what is `nil` does not matter.
+    /// Which pushes a rule matches; `nil` matches any value.
     package struct Match: Hashable, Sendable {
         /// In lower case.
         package var token: String?
-        /// A bundle identifier or a whole topic.
+        /// A bundle identifier or a full topic.
         package var topic: String?
         package var environment: PushEnvironment?
         package var type: PushType?
 
-        /// Every push.
+        /// Matches every push.
         package init() {}
     }
 
-    /// What happens to a push that the rule takes.
+    /// What happens to a push that the rule applies to.
     package enum Action: Hashable, Sendable {
-        /// What would happen without the rule, perhaps later.
+        /// The default behaviour, perhaps with another latency.
         case pass
         case answer(ScriptedAnswer)
-        /// Nothing: the client waits in vain.
+        /// No answer: the client waits until it gives up.
         case stall
-        /// RST_STREAM with this code; REFUSED_STREAM says that the push was not processed.
+        /// RST_STREAM with this code; REFUSED_STREAM means that the push was not processed.
         case reset(ErrorCode)
-        /// The connection is cut, with everything that is on it.
+        /// The connection is closed with all its streams.
         case close
     }
 
-    /// The rules that are kept at most.
+    /// The maximum number of rules.
     package static let rulesMax = 1_000
     /// The longest name in bytes.
     package static let idBytesMax = 64
@@ -38,23 +38,23 @@ package struct Rule: Sendable {
     package var id: String
     package var match: Match
     package var action: Action
-    /// How long the answer waits; `nil`: as long as others.
+    /// The delay before the answer; `nil`: the default latency.
     package var latency: Latency?
-    /// The part of the matching pushes that the rule takes, from 0 to 1.
+    /// The fraction of matching pushes that the rule applies to, from 0 to 1.
     package var share: Double
-    /// How many matching pushes the rule leaves alone at first.
+    /// The number of matching pushes skipped first.
     package var after: Int
-    /// How many pushes the rule takes at most; `nil`: any number.
+    /// The maximum number of pushes the rule applies to; `nil`: unlimited.
     package var count: Int?
     package let seed: UInt64
 
-    /// How many pushes matched while the rule was not used up.
+    /// Pushes that matched before the rule was used up.
     package private(set) var matched = 0
-    /// How many pushes the rule took.
+    /// Pushes that the rule applied to.
     package private(set) var hits = 0
     package var generator: SeededGenerator
 
-    /// A rule that has seen no push yet.
+    /// A rule that has not matched a push yet.
     package init(
         id: String, match: Match = Match(), action: Action, latency: Latency? = nil, share: Double = 1,
         after: Int = 0, count: Int? = nil, seed: UInt64 = 1
@@ -70,7 +70,7 @@ package struct Rule: Sendable {
         generator = SeededGenerator(seed: seed)
     }
 
-    /// Whether the rule takes this push; counts it.
+    /// Counts the push and returns whether the rule applies to it.
     package mutating func takes(_ push: CheckedPush, in environment: PushEnvironment) -> Bool {
         guard hits < count ?? .max, match.includes(push, in: environment) else { return false }
         matched += 1
@@ -82,7 +82,7 @@ package struct Rule: Sendable {
 }
 
 extension Rule.Match {
-    /// Whether a push is meant.
+    /// Whether the push matches.
     package func includes(_ push: CheckedPush, in environment: PushEnvironment) -> Bool {
         if let own = self.environment, own != environment { return false }
         if let type, type != push.type { return false }

@@ -1,6 +1,6 @@
-/// An answer that a rule gives.
+/// An answer given by a rule.
 package struct ScriptedAnswer: Hashable, Sendable {
-    /// What the answer's body is.
+    /// The body of the answer.
     package enum Body: Hashable, Sendable {
         /// `{"reason": …}`, as APNs sends it.
         case reason
@@ -17,7 +17,7 @@ package struct ScriptedAnswer: Hashable, Sendable {
     package var retryAfter: Int?
     package var body: Body
 
-    /// An answer.
+    /// Creates an answer.
     package init(
         status: Int, reason: String?, timestamp: Int64? = nil, retryAfter: Int? = nil, body: Body = .reason
     ) {
@@ -28,12 +28,12 @@ package struct ScriptedAnswer: Hashable, Sendable {
         self.body = body
     }
 
-    /// The answer that APNs gives to a push it refuses.
+    /// APNs' answer to a refused push.
     package init(_ refusal: Refusal) {
         self.init(
             status: refusal.reason.status, reason: refusal.reason.rawValue, timestamp: refusal.timestamp)
     }
 
-    /// The answer that APNs gives to a push it takes.
+    /// APNs' answer to an accepted push.
     package static let accepted = ScriptedAnswer(status: 200, reason: nil)
 }

@@ -1,8 +1,8 @@
-/// Random numbers that are the same in every run with the same seed (SplitMix64, by Sebastiano Vigna).
+/// A deterministic random number generator (SplitMix64, by Sebastiano Vigna).
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// A generator that begins with a seed.
+    /// Creates a generator with a seed.
     package init(seed: UInt64) { state = seed }
 
     /// The next 64 bits.
@@ -14,6 +14,6 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 up to, not including, 1.
+    /// A number in 0 ..< 1.
     package mutating func nextUnit() -> Double { Double(next() >> 11) * 0x1p-53 }
 }

@@ -1,24 +1,24 @@
 package import HTTP2
 import JSON
 
-/// Answers as APNs words them on the wire: status, `apns-id`, in the sandbox `apns-unique-id`, and a body unless it is 200.
+/// Encodes answers as APNs does: status, `apns-id`, `apns-unique-id` in the sandbox, and a body unless it is 200.
 package struct AnswerWriter {
     private var accepted = HeaderFields(status: 200)
     private let statusOnly: HeaderFields.Mark
 
-    /// A writer that has written nothing.
+    /// Creates a writer.
     package init() { statusOnly = accepted.mark }
 
-    /// Hands an answer's header fields and body to `send`.
+    /// Passes an answer's header fields and body to `send`.
     ///
     /// - Parameters:
-    ///   - sentID: The text of `id` where the client sent it.
-    ///   - date: A `date` header's text; `nil` sends none.
+    ///   - sentID: The text of `id` if the client sent it.
+    ///   - date: The value of the `date` header; `nil` omits it.
     package mutating func write<Result>(
         _ answer: ScriptedAnswer, id: MessageID, sentID: ArraySlice<UInt8>?, uniqueID: MessageID?,
         date: String? = nil, send: (_ fields: HeaderFields, _ body: [UInt8]) -> Result
     ) -> Result {
-        // Nearly every answer is this one, so its fields keep their memory.
+        // The most common answer reuses its fields' memory.
         if answer == .accepted, date == nil {
             accepted.rewind(to: statusOnly)
             Self.append(id, sentID, uniqueID, to: &accepted)
@@ -31,7 +31,7 @@ package struct AnswerWriter {
         return send(fields, Self.body(of: answer))
     }
 
-    /// The identifiers differ from push to push, so HPACK's table would gain nothing from them.
+    /// Marks the identifiers as not to be indexed: they differ in every push, so HPACK's table gains nothing.
     private static func append(
         _ id: MessageID, _ sentID: ArraySlice<UInt8>?, _ uniqueID: MessageID?, to fields: inout HeaderFields
     ) {

@@ -1,53 +1,53 @@
 package import HTTP2
 
-/// Something that is done to connections from outside.
+/// An action on connections, requested through the control API.
 package enum ConnectionCommand: Hashable, Sendable {
-    /// GOAWAY with a code and an explanation, up to a stream.
+    /// GOAWAY with a code, debug data and a last stream.
     case goAway(ErrorCode, debugData: [UInt8], upTo: LastStream)
-    /// Cut off at once.
+    /// Closes the connection immediately.
     case close
-    /// Nothing is read and nothing is written any more.
+    /// Stops reading and writing.
     case stall
-    /// Reading and writing go on.
+    /// Resumes reading and writing.
     case resume
-    /// SETTINGS_MAX_CONCURRENT_STREAMS of its own, until the limits of all connections change.
+    /// Sets the connection's SETTINGS_MAX_CONCURRENT_STREAMS until the limit for all connections changes.
     case limitStreams(UInt32)
 
-    /// The stream above which a GOAWAY excludes all others.
+    /// The last stream of a GOAWAY; later streams are not processed.
     package enum LastStream: Hashable, Sendable {
-        /// The newest one that was received: all that came are still answered.
+        /// The newest received stream: every received push is still answered.
         case received
-        /// The newest one that was answered: what waits for its answer is excluded and was not processed.
+        /// The newest answered stream: unanswered pushes are excluded and not processed.
         case answered
         case number(StreamID)
     }
 }
 
-/// Which connections a command is for; what is `nil` does not matter.
+/// Which connections a command is for; `nil` matches any.
 package struct ConnectionTarget: Hashable, Sendable {
     package var environment: PushEnvironment?
     /// The number of one connection.
     package var connection: UInt64?
-    /// Whether it holds for connections that are opened later, too; for stalling only.
+    /// Whether the command also applies to new connections; only for stalling.
     package var includesNew = false
 
-    /// Every connection that is open.
+    /// All open connections.
     package init() {}
 }
 
-/// What is known about an open connection.
+/// The state of an open connection.
 package struct ConnectionInfo: Sendable {
     package let id: UInt64
     package let environment: PushEnvironment
     /// The client's address and port.
     package let remote: String
-    /// When its handshake was done, in milliseconds since 1970.
+    /// When the handshake completed, in milliseconds since 1970.
     package let openedAt: Int64
-    /// Pushes that came.
+    /// The number of pushes received.
     package let pushes: Int
-    /// Streams that are open.
+    /// The number of open streams.
     package let openStreams: Int
-    /// Whether a push has succeeded, so that the full number of streams is allowed.
+    /// Whether a push has succeeded, which raises the stream limit.
     package let isPrimed: Bool
     package let isStalled: Bool
     /// The provider token that the connection is bound to.

@@ -2,7 +2,7 @@ import HTTP2
 import HTTPServer
 import Network
 
-/// One client's connection: judges its pushes and answers them at once or later.
+/// One client's connection: validates its pushes and answers them now or after a delay.
 ///
 /// Confined to its loop.
 final class PushConnection: ServerConnectionHandler {
@@ -21,7 +21,7 @@ final class PushConnection: ServerConnectionHandler {
     private var pending: [StreamID: Pending] = [:]
     private var isPrimed = false
     private var isStalled = false
-    /// SETTINGS_MAX_CONCURRENT_STREAMS by command instead of by the settings.
+    /// The stream limit set by a command, which overrides the settings.
     private var ownStreamLimit: UInt32?
     private var highestAnswered = StreamID(rawValue: 0)
     private var pushes = 0
@@ -50,7 +50,7 @@ final class PushConnection: ServerConnectionHandler {
         }
     }
 
-    /// Tells the client how many streams it may open, now that the settings are others.
+    /// Sends the client the stream limit after the settings changed.
     func applyStreamLimit() {
         ownStreamLimit = nil
         tellStreamLimit()
@@ -132,7 +132,7 @@ final class PushConnection: ServerConnectionHandler {
         }
     }
 
-    /// The time has come to answer on a stream, unless it is gone.
+    /// Answers on a stream whose delay has passed, unless the stream is closed.
     func due(_ stream: StreamID) {
         guard let push = pending.removeValue(forKey: stream) else { return }
         carryOut(push)
@@ -166,7 +166,7 @@ final class PushConnection: ServerConnectionHandler {
         }
     }
 
-    /// After the first success the client may open all the streams that APNs allows.
+    /// Raises the stream limit after the first success.
     private func prime() {
         guard !isPrimed else { return }
         isPrimed = true

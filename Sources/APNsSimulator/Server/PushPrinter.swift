@@ -1,37 +1,44 @@
 import Glibc
 import JSON
 import Network
+package import PushSealing
 
-/// Prints pushes on standard output, once a turn of a loop.
+/// Prints pushes to standard output, once per turn of a loop.
 package final class PushPrinter: Sendable {
-    /// How a push is printed.
+    /// The output format.
     package enum Form: Hashable, Sendable {
-        /// For a person.
+        /// Human-readable.
         case card
-        /// A JSON object on a line.
+        /// One JSON object per line.
         case json
     }
 
     private struct Waiting {
         var text: [UInt8] = []
         var isFlushPut = false
-        /// Whether nobody reads standard output any more.
+        /// Whether standard output was closed by its reader.
         var isOver = false
     }
 
     private let form: Form
+    private let keys: [NotificationKey]
     private let waiting = Lock(Waiting())
     private let output = Lock(())
 
-    /// A printer.
-    package init(_ form: Form) { self.form = form }
+    /// Creates a printer.
+    ///
+    /// - Parameter keys: The keys that open sealed notifications.
+    package init(_ form: Form, keys: [NotificationKey] = []) {
+        self.form = form
+        self.keys = keys
+    }
 
     /// Prints a push at the end of the loop's turn.
     func print(_ record: PushRecord, on loop: EventLoop) {
         let text: [UInt8]
         switch form {
-        case .card: text = Array(PushCard.text(record, utcOffset: Self.utcOffset).utf8)
-        case .json: text = record.json.encoded() + [UInt8(ascii: "\n")]
+        case .card: text = Array(PushCard.text(record, utcOffset: Self.utcOffset, keys: keys).utf8)
+        case .json: text = record.json(keys: keys).encoded() + [UInt8(ascii: "\n")]
         }
         let isFirst = waiting.withLock { waiting in
             guard !waiting.isOver else { return false }
@@ -55,7 +62,7 @@ package final class PushPrinter: Sendable {
         }
     }
 
-    /// The local time's distance from UTC in seconds, now.
+    /// The current offset of local time from UTC in seconds.
     package static var utcOffset: Int {
         var now = time(nil)
         var local = unsafe tm()
@@ -66,7 +73,7 @@ package final class PushPrinter: Sendable {
 
 /// The process's standard output.
 enum StandardOutput {
-    /// Writes everything and returns whether that was possible.
+    /// Writes all bytes and returns whether that succeeded.
     @discardableResult
     static func write(_ bytes: [UInt8], to descriptor: Int32 = STDOUT_FILENO) -> Bool {
         var offset = 0

@@ -1,21 +1,21 @@
 import HTTP2
 import Network
 
-/// The simulated APNs on one event loop: its listeners and its clients' connections.
+/// The simulated APNs on one event loop: listeners and client connections.
 ///
 /// Confined to the loop.
 package final class PushServer {
-    /// How long a client may take for its TLS handshake.
+    /// The time limit for a client's TLS handshake.
     static let handshakeTimeout = Duration.seconds(10)
-    /// How long the last frames may take to leave when the simulator stops.
+    /// The time limit for sending the last frames when the simulator stops.
     static let stopDeadline = Duration.seconds(1)
 
-    /// What a client may do on one connection; the stream limit is set for each.
+    /// The limits of one connection; the stream limit is set per connection.
     private static let limits: ServerLimits = {
         var limits = ServerLimits()
-        // An answer that comes before the end of a payload that is far too large would be lost on many clients.
+        // Answering before the end of an oversized payload loses the answer on many clients.
         limits.bodyBytes = 256 * 1024
-        // Clients under test give up thousands of stalled pushes at once; that is no attack here.
+        // Clients under test cancel thousands of stalled pushes at once, which is not an attack here.
         limits.resetBurst = 100_000
         limits.resetsPerSecond = 10_000
         return limits
@@ -40,7 +40,7 @@ package final class PushServer {
     private var delayed = DelayQueue<Delayed>()
     private var timer: Timer?
 
-    /// A server that listens nowhere yet.
+    /// Creates a server without listeners.
     ///
     /// Only on `loop`.
     init(on loop: EventLoop, shared: Lock<Shared>, keys: KeyPolicy, printer: PushPrinter?) {
@@ -54,7 +54,7 @@ package final class PushServer {
         timer = Timer(on: loop) { [weak self] in self?.answerDue() }
     }
 
-    /// Serves an environment and returns where.
+    /// Listens for an environment and returns the address.
     func listen(
         _ environment: PushEnvironment, at address: SocketAddress, isShared: Bool, tls: TLSServerContext
     ) throws(NetworkError) -> SocketAddress {
@@ -80,7 +80,7 @@ package final class PushServer {
             limits: limits, handler: PushConnection(environment: environment, server: self))
     }
 
-    /// Stops listening and tells every client to leave.
+    /// Stops listening and closes all connections.
     func stop() {
         for listener in listeners { listener.close() }
         listeners = []
@@ -100,7 +100,7 @@ package final class PushServer {
         for connection in connections.values { connection.applyStreamLimit() }
     }
 
-    /// Does something to connections and returns how many.
+    /// Applies a command and returns the number of connections it applied to.
     func apply(_ command: ConnectionCommand, to target: ConnectionTarget) -> Int {
         let environments = target.environment.map { [$0] } ?? PushEnvironment.allCases
         if command == .stall, target.includesNew { stallsNew.formUnion(environments) }
@@ -140,7 +140,7 @@ package final class PushServer {
         printer?.print(record, on: loop)
     }
 
-    /// Calls the connection's `due` with the stream when the delay is over.
+    /// Calls the connection's `due` for the stream after the delay.
     func delay(_ stream: StreamID, of connection: PushConnection, for delay: Duration) {
         let due = (loop.now + delay).nanoseconds
         let isFirst = due < delayed.firstDue ?? .max

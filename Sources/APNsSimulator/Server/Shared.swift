@@ -1,22 +1,22 @@
 import Network
 
-/// What all event loops of the simulator share, behind one lock that is held for less than a microsecond a push.
+/// State shared by all event loops, behind one lock that is held for less than a microsecond per push.
 package struct Shared: Sendable {
     package var state: SimulatorState
-    /// Those who wait for a push to be recorded.
+    /// The requests waiting for a push to be recorded.
     var waiters: [PushWaiter] = []
     private var lastConnection: UInt64 = 0
 
-    /// What is shared at the start.
+    /// Wraps the initial state.
     package init(_ state: SimulatorState) { self.state = state }
 
-    /// The number of a new connection.
+    /// Assigns a number to a new connection.
     mutating func nextConnection() -> UInt64 {
         lastConnection += 1
         return lastConnection
     }
 
-    /// Keeps a push and wakes those who wait for one.
+    /// Records a push with its outcome and wakes the waiting requests.
     mutating func seal(_ record: PushRecord, hasClientID: Bool) {
         state.seal(record, hasClientID: hasClientID)
         guard !waiters.isEmpty else { return }
@@ -25,7 +25,7 @@ package struct Shared: Sendable {
     }
 }
 
-/// Somebody who waits for a push, until one comes or time is up.
+/// A request that waits for the next push or a timeout.
 package final class PushWaiter: Sendable {
     private let continuation: Lock<CheckedContinuation<Void, Never>?>
 
@@ -33,7 +33,7 @@ package final class PushWaiter: Sendable {
         self.continuation = Lock(continuation)
     }
 
-    /// Ends the waiting; a second call does nothing.
+    /// Ends the wait; further calls do nothing.
     func wake() {
         let waiting = continuation.withLock { continuation in
             defer { continuation = nil }

@@ -1,28 +1,32 @@
 package import Network
+package import PushSealing
 
-/// The simulated APNs: both environments on several event loops, behind what they share.
+/// The simulated APNs: both environments on several event loops with shared state.
 package final class Simulator: Sendable {
-    /// What the simulator is started with.
+    /// The options for starting the simulator.
     package struct Options: Sendable {
         package var start = SimulatorState.Start()
         package var keys = KeyPolicy.anyKey
-        /// How many event loops serve pushes.
+        /// The number of event loops that serve pushes.
         package var loops = 1
-        /// The address that both environments are served at.
+        /// The IP address for both environments.
         package var host = "127.0.0.1"
-        /// 0: the system chooses.
+        /// 0: a free port chosen by the system.
         package var productionPort: UInt16 = 0
         package var sandboxPort: UInt16 = 0
-        /// How pushes are printed on standard output; `nil`: not at all.
+        /// How pushes are printed to standard output; `nil`: not at all.
         package var print: PushPrinter.Form?
+        /// The keys that open sealed notifications when pushes are shown.
+        package var notificationKeys: [NotificationKey] = []
 
-        /// One loop on loopback, with any key.
+        /// One loop on loopback, accepting any key.
         package init() {}
     }
 
     let shared: Lock<Shared>
     private let servers: [LoopBound<PushServer>]
-    /// Where each environment is served.
+    let notificationKeys: [NotificationKey]
+    /// The address of each environment.
     package let addresses: [PushEnvironment: SocketAddress]
 
     /// Starts serving.
@@ -30,7 +34,7 @@ package final class Simulator: Sendable {
         _ options: Options, tls: TLSServerContext
     ) async throws(NetworkError) -> Simulator {
         let shared = Lock(Shared(SimulatorState(options.start)))
-        let printer = options.print.map { PushPrinter($0) }
+        let printer = options.print.map { PushPrinter($0, keys: options.notificationKeys) }
         var addresses: [PushEnvironment: SocketAddress] = [:]
         for (environment, port) in [
             (PushEnvironment.production, options.productionPort), (.sandbox, options.sandboxPort),
@@ -58,18 +62,22 @@ package final class Simulator: Sendable {
             servers.append(server)
             addresses = bound
         }
-        return Simulator(shared: shared, servers: servers, addresses: addresses)
+        return Simulator(
+            shared: shared, servers: servers, addresses: addresses, notificationKeys: options.notificationKeys
+        )
     }
 
     private init(
-        shared: Lock<Shared>, servers: [LoopBound<PushServer>], addresses: [PushEnvironment: SocketAddress]
+        shared: Lock<Shared>, servers: [LoopBound<PushServer>], addresses: [PushEnvironment: SocketAddress],
+        notificationKeys: [NotificationKey]
     ) {
+        self.notificationKeys = notificationKeys
         self.shared = shared
         self.servers = servers
         self.addresses = addresses
     }
 
-    /// Stops serving: every connection is cut.
+    /// Stops serving and closes all connections.
     package func stop() async {
         for server in servers {
             await server.loop.run { _ in server.value.stop() }
@@ -77,7 +85,7 @@ package final class Simulator: Sendable {
         }
     }
 
-    /// Does something to connections and returns how many they were, when it is done.
+    /// Applies a command to connections and returns their number when it is done.
     package func apply(_ command: ConnectionCommand, to target: ConnectionTarget) async -> Int {
         var count = 0
         for server in servers {
@@ -86,22 +94,22 @@ package final class Simulator: Sendable {
         return count
     }
 
-    /// Makes the shared settings hold on every loop.
+    /// Applies changed settings on every loop.
     package func applySettings() async {
         let settings = shared.withLock { $0.state.settings }
         for server in servers { await server.loop.run { _ in server.value.apply(settings) } }
     }
 
-    /// The open connections, the oldest first.
+    /// The open connections, oldest first.
     package func connections() async -> [ConnectionInfo] {
         var infos: [ConnectionInfo] = []
         for server in servers { infos += await server.loop.run { _ in server.value.infos } }
         return infos.sorted { $0.id < $1.id }
     }
 
-    /// Waits until there is a push behind `cursor`, for `wait` at most.
+    /// Waits at most `wait` for a push numbered above `cursor`.
     ///
-    /// Called on `loop`, whose timer is used.
+    /// Call it on `loop`, whose timer it uses.
     func waitForPush(after cursor: UInt64, wait: Duration, on loop: isolated EventLoop) async {
         var timer: Timer?
         var waiting: PushWaiter?

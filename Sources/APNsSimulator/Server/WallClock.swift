@@ -1,6 +1,6 @@
 import Glibc
 
-/// The time of day.
+/// The system's wall clock.
 enum WallClock {
     /// Milliseconds since 1970.
     static var milliseconds: Int64 {

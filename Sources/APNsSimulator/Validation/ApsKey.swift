@@ -1,9 +1,9 @@
-/// The keys of the `aps` dictionary that Apple documents, with the kind of value each must have.
+/// The documented keys of the `aps` dictionary, with the type of value each requires.
 ///
 /// Sources: Apple, "Generating a remote notification" and "Starting and updating Live Activities with ActivityKit
 /// push notifications".
 package struct ApsKey: Sendable {
-    /// What the value must be.
+    /// The required type of value.
     package enum Shape: Sendable {
         case alert
         case sound
@@ -14,9 +14,9 @@ package struct ApsKey: Sendable {
         case bool
         case object
         case strings
-        /// One of the words of ``interruptionLevels``.
+        /// One of ``interruptionLevels``.
         case interruptionLevel
-        /// One of the words of ``events``.
+        /// One of ``events``.
         case event
         /// A number from 0 to 1; any number in a Live Activity.
         case score
@@ -24,10 +24,10 @@ package struct ApsKey: Sendable {
 
     package let name: StaticString
     package let shape: Shape
-    /// A bit that tells the keys apart in a set; keys that no rule asks for have none.
+    /// The key's bit in a set of keys; empty for keys that no rule checks.
     package let mark: Mark
 
-    /// The keys whose presence matters to the push type.
+    /// The keys whose presence depends on the push type.
     package struct Mark: OptionSet, Sendable {
         package let rawValue: UInt16
         package init(rawValue: UInt16) { self.rawValue = rawValue }
@@ -81,7 +81,7 @@ package struct ApsKey: Sendable {
         return (0...longest).map { length in all.filter { $0.name.utf8CodeUnitCount == length } }
     }()
 
-    /// The documented key with this name; `nil` for one that Apple doesn't document.
+    /// The documented key with this name; `nil` for an undocumented one.
     package static func named(_ name: Range<Int>, in json: ValidatedJSON) -> ApsKey? {
         let candidates = name.count < byLength.count ? byLength[name.count] : []
         if let key = candidates.first(where: { json.string(in: name, equals: $0.name) }) { return key }
@@ -89,14 +89,14 @@ package struct ApsKey: Sendable {
         return all.first { json.string(in: name, equals: $0.name) }
     }
 
-    /// What `interruption-level` may be.
+    /// The values of `interruption-level`.
     package static let interruptionLevels: [StaticString] = [
         "passive", "active", "time-sensitive", "critical",
     ]
-    /// What `event` of a Live Activity may be.
+    /// The values of `event` in a Live Activity.
     package static let events: [StaticString] = ["start", "update", "end"]
 
-    /// The keys of an `alert` dictionary, which are strings, or lists of strings where they end in `-args`.
+    /// The string members of an `alert` dictionary; ``alertLists`` has the lists.
     package static let alertStrings: [StaticString] = [
         "title", "subtitle", "body", "launch-image", "title-loc-key", "subtitle-loc-key", "loc-key",
         "action-loc-key", "sound",

@@ -1,8 +1,8 @@
 import JSON
 
-/// Whether a value in `aps` has the shape that its key needs.
+/// Checks that a value in `aps` has the type that its key requires.
 enum ApsValue {
-    /// What the value should be; `nil` where it is.
+    /// The expected type if the value is wrong; `nil` if it is right.
     static func problem(
         _ json: ValidatedJSON, _ value: Int, _ shape: ApsKey.Shape, _ type: PushType?
     ) -> String? {
@@ -63,7 +63,7 @@ enum ApsValue {
             } else if let name = ApsKey.alertStrings.first(where: { json.string(in: member.name, equals: $0) }
             ) {
                 let kind = json.kind(at: member.value)
-                // A Live Activity's alert has its localised texts as objects.
+                // A Live Activity's alert has localised texts as objects.
                 guard kind == .string || (kind == .object && type == .liveactivity) else {
                     return "an alert with a string as `\(name)`"
                 }

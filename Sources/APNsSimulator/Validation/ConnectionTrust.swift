@@ -1,37 +1,37 @@
-/// What APNs remembers about the provider tokens of one connection.
+/// The provider token that a connection is bound to.
 ///
-/// The first accepted token binds the connection to its team and key; a newer token of that key may replace it, but
-/// not sooner than 20 minutes after it.
+/// The first accepted token binds the connection to its team and key. A newer token of the same key may replace it,
+/// at the earliest after 20 minutes.
 package struct ConnectionTrust: Sendable {
-    /// The ages and intervals that Apple documents for provider tokens.
+    /// Apple's documented ages and intervals of provider tokens.
     package struct Limits: Hashable, Sendable {
-        /// A token older than this many seconds is expired.
+        /// The maximum age of a token in seconds.
         package var ageMax: Int64 = 3_600
-        /// Seconds that lie at least between two tokens on one connection.
+        /// The minimum interval between two tokens on one connection, in seconds.
         package var updateInterval: Int64 = 1_200
-        /// How many seconds `iat` may lie in the future: the difference that two computers' clocks may have.
+        /// How far in the future `iat` may be, in seconds, to allow for clock skew.
         package var clockSkewMax: Int64 = 5
 
-        /// Apple's figures.
+        /// Apple's values.
         package init() {}
     }
 
-    /// The whole header field that the current token came in.
+    /// The full `authorization` value that carried the current token.
     private var currentAuthorization: ArraySlice<UInt8> = []
     private var current: ProviderTokenVerifier.VerifiedToken?
-    /// When the current token was first used on the connection, in seconds since 1970.
+    /// When the connection first used the current token, in seconds since 1970.
     private var adoptedAt: Int64 = 0
 
-    /// A connection on which nothing was sent yet.
+    /// A connection without a push yet.
     package init() {}
 
-    /// The token that the connection is bound to; `nil` before the first push with a valid one.
+    /// The token that the connection is bound to; `nil` before the first push with a valid token.
     package var token: ProviderToken? { current?.token }
 
-    /// Judges the `authorization` of a push.
+    /// Checks the `authorization` of a push.
     ///
     /// - Parameters:
-    ///   - authorization: The header field's value, `nil` when it was not sent.
+    ///   - authorization: The header's value; `nil` if it was not sent.
     ///   - now: Seconds since 1970.
     /// - Throws: A refusal with status 403, or `TooManyProviderTokenUpdates`.
     package mutating func admit(
@@ -45,7 +45,7 @@ package struct ConnectionTrust: Sendable {
         let candidate = try verifier.verify(text).get()
         try Self.checkAge(of: candidate.token, now: now, limits: limits)
         if let required = candidate.environment, required != environment {
-            throw Refusal(.badEnvironmentKeyInToken, "the key is for \(required.rawValue) only")
+            throw Refusal(.badEnvironmentKeyInToken, "the key is only for \(required.rawValue)")
         }
         if let current {
             try Self.checkUpdate(from: current.token, at: adoptedAt, to: candidate.token, now, limits)
@@ -61,14 +61,14 @@ package struct ConnectionTrust: Sendable {
         let scheme = "bearer".utf8
         guard authorization.count >= scheme.count, zip(authorization, scheme).allSatisfy({ $0 | 0x20 == $1 })
         else {
-            throw Refusal(.invalidProviderToken, "`authorization` must be `bearer` and a token")
+            throw Refusal(.invalidProviderToken, "`authorization` must be `bearer` followed by a token")
         }
         let rest = authorization.dropFirst(scheme.count)
         guard let first = rest.first else {
             throw Refusal(.missingProviderToken, "`authorization` has no token")
         }
         guard first == UInt8(ascii: " ") else {
-            throw Refusal(.invalidProviderToken, "`authorization` must be `bearer` and a token")
+            throw Refusal(.invalidProviderToken, "`authorization` must be `bearer` followed by a token")
         }
         let token = rest.drop { $0 == UInt8(ascii: " ") }
         guard !token.isEmpty else { throw Refusal(.missingProviderToken, "`authorization` has no token") }
@@ -77,9 +77,9 @@ package struct ConnectionTrust: Sendable {
 
     private static func checkAge(of token: ProviderToken, now: Int64, limits: Limits) throws(Refusal) {
         guard token.issuedAt <= now + limits.clockSkewMax else {
-            throw Refusal(.invalidProviderToken, "claim `iat` lies in the future")
+            throw Refusal(.invalidProviderToken, "claim `iat` is in the future")
         }
-        // Written so that no `iat` a client thinks up can overflow.
+        // Written so that no `iat` can overflow.
         guard token.issuedAt >= now - limits.ageMax else {
             throw Refusal(.expiredProviderToken, "the token is older than \(limits.ageMax) seconds")
         }
@@ -89,17 +89,17 @@ package struct ConnectionTrust: Sendable {
         from old: ProviderToken, at adopted: Int64, to new: ProviderToken, _ now: Int64, _ limits: Limits
     ) throws(Refusal) {
         guard new.teamID == old.teamID else {
-            throw Refusal(.invalidProviderToken, "the connection is bound to another team by its first push")
+            throw Refusal(.invalidProviderToken, "the connection's first push bound it to another team")
         }
         guard new.keyID == old.keyID else {
-            throw Refusal(.unrelatedKeyIDInToken, "the connection is bound to another key by its first push")
+            throw Refusal(.unrelatedKeyIDInToken, "the connection's first push bound it to another key")
         }
-        // A client that opens a connection with a token near its end may renew it soon after: then `iat` tells.
+        // A client may open a connection with a nearly expired token and renew it soon after, so `iat` counts too.
         guard new.issuedAt - old.issuedAt >= limits.updateInterval || now - adopted >= limits.updateInterval
         else {
             throw Refusal(
                 .tooManyProviderTokenUpdates,
-                "a new token less than \(limits.updateInterval) seconds after the one before")
+                "a new token less than \(limits.updateInterval) seconds after the previous one")
         }
     }
 }

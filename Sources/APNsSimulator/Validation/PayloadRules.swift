@@ -1,18 +1,18 @@
 import JSON
 
-/// Whether a payload is what Apple describes for the push's type.
+/// Checks that a payload matches Apple's description of the push type.
 ///
-/// Apple documents no reason for a payload that is not JSON, lacks `aps` or has a value of the wrong kind in it (the
-/// service takes such a push and the device drops it). Here that is `BadRequestPayload`, because a test that passes with a
-/// push nobody will ever see is worth nothing; a payload that contradicts the push type is `InvalidPushType`.
+/// Apple documents no reason for a payload that isn't JSON, lacks `aps` or has a value of the wrong type in it: the
+/// service accepts such a push and the device drops it. The simulator answers `BadRequestPayload`, so that a test can't
+/// pass with a push that no device shows. A payload that contradicts the push type is `InvalidPushType`.
 package enum PayloadRules {
     /// Checks the payload of a push.
     ///
     /// - Parameters:
-    ///   - type: The push type; `nil` when the header was not sent, then only the values in `aps` are checked.
+    ///   - type: The push type; `nil`, without the header, limits the check to the values in `aps`.
     ///   - limit: The largest payload in bytes.
     package static func check(_ payload: [UInt8], type: PushType?, limit: Int) throws(Refusal) {
-        guard !payload.isEmpty else { throw Refusal(.payloadEmpty, "no payload") }
+        guard !payload.isEmpty else { throw Refusal(.payloadEmpty, "the payload is empty") }
         guard payload.count <= limit else {
             throw Refusal(.payloadTooLarge, "the payload is larger than \(limit) bytes")
         }
@@ -43,7 +43,7 @@ package enum PayloadRules {
         return nil
     }
 
-    /// Checks each documented key's value and returns which keys were there.
+    /// Checks each documented key's value and returns the keys present.
     private static func checkAps(
         _ json: ValidatedJSON, at start: Int, type: PushType?
     ) throws(Refusal) -> ApsKey.Mark {
@@ -87,10 +87,11 @@ package enum PayloadRules {
         }
         let event = value("event", json, aps)?.string
         guard event == "end" || marks.contains(.contentState) else {
-            throw mismatch("a Live Activity push needs `content-state` in `aps`, except to end the activity")
+            throw mismatch("a Live Activity push needs `content-state` in `aps` unless it ends the activity")
         }
         guard event != "start" || marks.isSuperset(of: [.alert, .attributesType, .attributes]) else {
-            throw mismatch("to start a Live Activity `aps` needs `alert`, `attributes-type` and `attributes`")
+            throw mismatch(
+                "starting a Live Activity needs `alert`, `attributes-type` and `attributes` in `aps`")
         }
     }
 

@@ -1,32 +1,32 @@
 import Glibc
 
-/// Which provider tokens are believed.
+/// Which provider tokens are accepted.
 package enum KeyPolicy: Sendable {
-    /// Every token of the right form, whoever signed it.
+    /// Any well-formed token, whatever its signature.
     case anyKey
-    /// Only tokens that one of these keys signed.
+    /// Only tokens signed with one of these keys.
     case keys([VerificationKey])
 }
 
-/// Checks provider tokens and remembers what came out, so that a token is parsed and verified once, not per push.
+/// Verifies provider tokens and caches the results, so that each token is verified once instead of once per push.
 package struct ProviderTokenVerifier: Sendable {
-    /// Tokens that are remembered; a client has one per key, and hostile input must not fill the memory.
+    /// The number of cached tokens; bounds the memory under hostile input.
     package static let rememberedMax = 1_024
 
     private let policy: KeyPolicy
     private var remembered: [[UInt8]: Result<VerifiedToken, Refusal>] = [:]
 
-    /// A token with a right signature (or any, as the policy wants), whatever its age.
+    /// A token whose signature is valid (or unchecked under ``KeyPolicy/anyKey``), whatever its age.
     package struct VerifiedToken: Hashable, Sendable {
         package let token: ProviderToken
-        /// The only environment that the key may be used in; `nil`: both.
+        /// The only environment that the key is valid for; `nil`: both.
         package let environment: PushEnvironment?
     }
 
-    /// A verifier that has not seen any token.
+    /// Creates a verifier with an empty cache.
     package init(_ policy: KeyPolicy) { self.policy = policy }
 
-    /// The token in this text, if its form and its signature are right.
+    /// Parses and verifies a token.
     package mutating func verify(_ text: ArraySlice<UInt8>) -> Result<VerifiedToken, Refusal> {
         let key = Array(text)
         if let known = remembered[key] { return known }
@@ -45,10 +45,10 @@ package struct ProviderTokenVerifier: Sendable {
             throw Refusal(.invalidProviderToken, "no key with the token's `kid` is configured")
         }
         guard key.teamID == parsed.token.teamID else {
-            throw Refusal(.invalidProviderToken, "the key `kid` belongs to another team than `iss`")
+            throw Refusal(.invalidProviderToken, "the key `kid` does not belong to the team `iss`")
         }
         guard key.publicKey.verifies(parsed.signature, over: parsed.signedPart) else {
-            throw Refusal(.invalidProviderToken, "the signature is not the key's")
+            throw Refusal(.invalidProviderToken, "the signature does not match the key")
         }
         return VerifiedToken(token: parsed.token, environment: key.environment)
     }

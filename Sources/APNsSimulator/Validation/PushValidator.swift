@@ -1,27 +1,27 @@
-/// A push that APNs would take, as far as its headers and its payload tell.
+/// A push with valid headers and payload.
 package struct CheckedPush: Sendable {
     /// In lower case.
     package let deviceToken: ArraySlice<UInt8>
     package let topic: ArraySlice<UInt8>
     package let type: PushType?
-    /// The client's `apns-id`; `nil` when it sent none.
+    /// The client's `apns-id`; `nil` if it sent none.
     package let id: MessageID?
 }
 
-/// Checks pushes against what Apple documents for the provider API.
+/// Validates pushes against Apple's documentation of the provider API.
 ///
 /// A pure value: no sockets, no clock.
 ///
-/// A push with several faults is refused for the first one in this order: method, path, repeated headers, provider
-/// token, device token, topic, push type, the other headers, payload. Apple documents no order.
+/// A push with several errors is refused for the first one in this order: method, path, repeated headers, provider
+/// token, device token, topic, push type, other headers, payload. Apple documents no order.
 package struct PushValidator: Sendable {
-    /// The bundle identifiers or whole topics that the provider may send to; `nil`: any.
+    /// The allowed bundle identifiers or full topics; `nil`: any.
     package var topics: Set<ArraySlice<UInt8>>?
     package var tokenLimits = ConnectionTrust.Limits()
 
     /// The latest `apns-expiration`, in seconds since 1970: the year 2106.
     ///
-    /// More are milliseconds, sent by mistake.
+    /// A larger value is milliseconds sent by mistake.
     package static let expirationMax = UInt64(UInt32.max)
     /// The longest `apns-collapse-id` in bytes.
     package static let collapseIDBytesMax = 64
@@ -29,10 +29,10 @@ package struct PushValidator: Sendable {
     /// A validator that allows every topic.
     package init() {}
 
-    /// Checks one push.
+    /// Validates one push.
     ///
     /// - Parameters:
-    ///   - trust: What the connection's earlier pushes decided about provider tokens.
+    ///   - trust: The connection's provider token state.
     ///   - now: Seconds since 1970.
     package func check(
         _ request: PushRequest, to environment: PushEnvironment, now: Int64, trust: inout ConnectionTrust,
@@ -40,7 +40,9 @@ package struct PushValidator: Sendable {
     ) throws(Refusal) -> CheckedPush {
         let path = request[.path] ?? []
         guard let method = request[.method], method.equals("POST") else {
-            guard path.begins(with: DeviceToken.prefix) else { throw Refusal(.badPath, "no such path") }
+            guard path.begins(with: DeviceToken.prefix) else {
+                throw Refusal(.badPath, "the path must begin with /3/device")
+            }
             throw Refusal(.methodNotAllowed, "the method must be POST")
         }
         let token = Result { () throws(Refusal) in try DeviceToken.inPath(path) }
@@ -72,7 +74,7 @@ package struct PushValidator: Sendable {
         }
         guard let topics else { return topic }
         guard topics.contains(topic) || topics.contains(Topic.bundle(of: topic)) else {
-            throw Refusal(.topicDisallowed, "`apns-topic` is not among the configured topics")
+            throw Refusal(.topicDisallowed, "`apns-topic` is not one of the configured topics")
         }
         return topic
     }
@@ -82,7 +84,7 @@ package struct PushValidator: Sendable {
     ) throws(Refusal) -> PushType? {
         guard let header else { return nil }
         guard let type = PushType(header) else {
-            throw Refusal(.invalidPushType, "`apns-push-type` is none that Apple documents")
+            throw Refusal(.invalidPushType, "`apns-push-type` is not a type that Apple documents")
         }
         guard type != .mdm else { return type }
         let suffix = type.topicSuffix
@@ -91,8 +93,8 @@ package struct PushValidator: Sendable {
             throw Refusal(
                 .badTopic,
                 suffix.utf8CodeUnitCount == 0
-                    ? "the topic of a push of type \(type.rawValue) is the bundle identifier alone"
-                    : "the topic of a push of type \(type.rawValue) ends in \(suffix)")
+                    ? "the topic of a push of type \(type.rawValue) must be the bundle identifier alone"
+                    : "the topic of a push of type \(type.rawValue) must end in \(suffix)")
         }
         return type
     }
@@ -111,7 +113,8 @@ package struct PushValidator: Sendable {
             header.isAll(.digits),
             header.reduce(0 as UInt64, { $0 * 10 + UInt64($1 - UInt8(ascii: "0")) }) <= Self.expirationMax
         else {
-            throw Refusal(.badExpirationDate, "`apns-expiration` is not a time in whole seconds since 1970")
+            throw Refusal(
+                .badExpirationDate, "`apns-expiration` must be a whole number of seconds since 1970")
         }
     }
 
@@ -127,9 +130,9 @@ package struct PushValidator: Sendable {
         switch type {
         case .background where priority != 5:
             throw Refusal(
-                .badPriority, "a background push needs `apns-priority` 5 (without the header it is 10)")
+                .badPriority, "a background push needs `apns-priority` 5 (the default is 10)")
         case .liveactivity where priority == 1:
-            throw Refusal(.badPriority, "a Live Activity push has `apns-priority` 10 or 5")
+            throw Refusal(.badPriority, "a Live Activity push needs `apns-priority` 10 or 5")
         default: break
         }
     }

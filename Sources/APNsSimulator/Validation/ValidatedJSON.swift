@@ -1,13 +1,13 @@
 import Glibc
 package import JSON
 
-/// Walks through JSON text that is known to be valid, without building values.
+/// Navigates JSON text that is known to be valid, without building values.
 ///
-/// A push's payload is looked at once and thrown away: this is several times cheaper than parsing it.
+/// Several times cheaper than parsing a payload that is read only once.
 package struct ValidatedJSON {
     private let bytes: [UInt8]
 
-    /// A kind of value, told by its first byte.
+    /// The type of a value, known from its first byte.
     package enum Kind: String, Sendable {
         case object = "an object"
         case array = "an array"
@@ -17,29 +17,29 @@ package struct ValidatedJSON {
         case null = "null"
     }
 
-    /// Where a member's name (without quotes) stands, and where its value begins.
+    /// The range of a member's name, without quotes, and the start of its value.
     package struct Member: Sendable {
         package let name: Range<Int>
         package let value: Int
     }
 
-    /// A place in an object or an array: before its first element, or at one.
+    /// A position in an object or array: before the first element, or at an element.
     package struct Cursor: Sendable {
         fileprivate var offset: Int
-        /// Whether an element begins at `offset`, and not the object or array itself.
+        /// Whether `offset` is the start of an element instead of the object or array.
         fileprivate var isAtElement = false
 
-        /// The place before the first element of the object or array that begins at an offset.
+        /// The position before the first element of the object or array at an offset.
         package init(before start: Int) { offset = start }
     }
 
     /// Wraps valid JSON text.
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Where the outermost value begins.
+    /// The start of the outermost value.
     package var start: Int { skipSpace(from: 0) }
 
-    /// What kind of value begins at an offset.
+    /// The type of the value at an offset.
     package func kind(at offset: Int) -> Kind {
         switch bytes[offset] {
         case UInt8(ascii: "{"): .object
@@ -51,7 +51,7 @@ package struct ValidatedJSON {
         }
     }
 
-    /// The member that follows in an object; `nil` behind the last.
+    /// Advances to the next member of an object; `nil` after the last.
     package func nextMember(_ cursor: inout Cursor) -> Member? {
         guard let nameStart = nextElement(&cursor) else { return nil }
         let nameEnd = end(ofStringAt: nameStart)
@@ -60,10 +60,10 @@ package struct ValidatedJSON {
         return Member(name: (nameStart + 1)..<(nameEnd - 1), value: value)
     }
 
-    /// Where the item that follows in an array begins; `nil` behind the last.
+    /// Advances to the next item of an array and returns its start; `nil` after the last.
     package func nextItem(_ cursor: inout Cursor) -> Int? { nextElement(&cursor) }
 
-    /// Whether the string content in a range, escapes resolved, is this text.
+    /// Whether the string content in a range, unescaped, equals the text.
     package func string(in range: Range<Int>, equals text: StaticString) -> Bool {
         let count = text.utf8CodeUnitCount
         guard range.count >= count else { return false }
@@ -74,17 +74,17 @@ package struct ValidatedJSON {
         }
     }
 
-    /// Whether the value at an offset is this string.
+    /// Whether the value at an offset equals this string.
     package func isString(_ text: StaticString, at offset: Int) -> Bool {
         kind(at: offset) == .string && string(in: (offset + 1)..<(end(ofStringAt: offset) - 1), equals: text)
     }
 
-    /// The value that begins at an offset, read whole.
+    /// Parses the value at an offset.
     package func value(at offset: Int) -> JSON.Value? {
         try? JSON.parse(Array(bytes[offset..<end(ofValueAt: offset)]), maxBytes: bytes.count)
     }
 
-    /// Whether the string content in a range holds escapes.
+    /// Whether the string content in a range has escapes.
     package func isEscaped(_ range: Range<Int>) -> Bool {
         unsafe bytes.withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress else { return false }
@@ -96,7 +96,7 @@ package struct ValidatedJSON {
         isEscaped(range) ? value(at: range.lowerBound - 1)?.string : nil
     }
 
-    /// Steps over what is at the cursor and the bracket or comma there; `nil` at the closing bracket.
+    /// Moves the cursor past the current element and its comma or bracket; `nil` at the closing bracket.
     private func nextElement(_ cursor: inout Cursor) -> Int? {
         let separator = cursor.isAtElement ? skipSpace(from: end(ofValueAt: cursor.offset)) : cursor.offset
         guard !Self.closes(bytes[separator]) else { return nil }
@@ -113,7 +113,7 @@ package struct ValidatedJSON {
         return offset
     }
 
-    /// Strings are most of a payload, so the C library looks for their end.
+    /// Finds the end with memchr, because payloads are mostly strings.
     private func end(ofStringAt start: Int) -> Int {
         unsafe bytes.withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress else { return bytes.count }

@@ -1,20 +1,20 @@
-/// What a byte may be part of, by the grammar of RFC 9110, RFC 9112 and RFC 3986.
+/// Character classes of RFC 9110, RFC 9112 and RFC 3986.
 ///
-/// The ASCII sets are bitmaps of 64 bytes each, so that a look-up touches no memory. A test spells them out.
+/// The ASCII sets are bitmaps in constants, so a lookup accesses no memory. A test spells out the sets.
 enum ByteClass {
     /// A `tchar` of a token (RFC 9110, section 5.6.2): methods, field names, chunk extensions.
     static func isToken(_ byte: UInt8) -> Bool {
         contains(byte, 0x03FF_6CFA_0000_0000, 0x57FF_FFFF_C7FF_FFFE)
     }
 
-    /// A byte of a path or query (RFC 3986, sections 3.3 and 3.4), the percent sign and question mark included.
+    /// A byte of a path or query (RFC 3986, sections 3.3 and 3.4), including percent signs and question marks.
     static func isTarget(_ byte: UInt8) -> Bool {
         contains(byte, 0xAFFF_FFF2_0000_0000, 0x47FF_FFFE_87FF_FFFF)
     }
 
     /// A byte of a host name or IPv4 address (RFC 3986, section 3.2.2).
     ///
-    /// Commas and percent-encoding, which no host in use has, are left out.
+    /// Excludes commas and percent-encoding, which no host name in use has.
     static func isHostName(_ byte: UInt8) -> Bool {
         contains(byte, 0x2BFF_6FD2_0000_0000, 0x47FF_FFFE_87FF_FFFE)
     }
@@ -24,7 +24,7 @@ enum ByteClass {
         hexValue(byte) != nil || byte == UInt8(ascii: ":") || byte == UInt8(ascii: ".")
     }
 
-    /// A byte of a field value (RFC 9110, section 5.5): visible, space, tab or above ASCII.
+    /// A byte of a field value (RFC 9110, section 5.5): visible ASCII, space, tab or non-ASCII.
     static func isFieldValue(_ byte: UInt8) -> Bool {
         byte >= 0x20 && byte != 0x7F || byte == 0x09
     }
@@ -42,7 +42,7 @@ enum ByteClass {
         }
     }
 
-    /// The byte with ASCII capitals folded.
+    /// The byte with an ASCII capital converted to lower case.
     static func lowercased(_ byte: UInt8) -> UInt8 {
         byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
     }

@@ -1,15 +1,15 @@
-/// The header fields of a message, in their order, as bytes and ranges: a `String` is made only of what is asked for.
+/// The header fields of a message in order, stored as bytes; a `String` is created only on access.
 ///
-/// Names are compared without regard to ASCII case. A parsed request's fields lie in the bytes of its head as they
-/// came; a response's are appended one by one.
+/// Names are compared ignoring ASCII case. A parsed request's fields are ranges of the received head; a response's
+/// are appended one by one.
 package struct Headers: Sendable {
-    /// Where one field lies in `bytes`; the value is without the white space around it.
+    /// The position of one field in `bytes`; the value excludes surrounding white space.
     struct Field: Sendable {
         var name: Range<UInt32>
         var value: Range<UInt32>
     }
 
-    /// What most responses need, so that they allocate once.
+    /// Enough for most responses, so that they allocate once.
     private static let expectedBytes = 96
     private static let expectedFields = 4
 
@@ -22,7 +22,7 @@ package struct Headers: Sendable {
         fields = []
     }
 
-    /// The given fields, in that order; see `append(_:_:)`.
+    /// Creates fields in the given order; see `append(_:_:)`.
     package init(_ pairs: [(name: String, value: String)]) {
         self.init()
         for pair in pairs { append(pair.name, pair.value) }
@@ -33,15 +33,15 @@ package struct Headers: Sendable {
         self.fields = fields
     }
 
-    /// How many fields there are; a name that comes twice counts twice.
+    /// The number of fields, counting repeated names.
     package var count: Int { fields.count }
 
-    /// The value of the first field of that name, invalid UTF-8 repaired; nil when there is none.
+    /// The first value of a field, with invalid UTF-8 repaired; nil if absent.
     package subscript(_ name: String) -> String? {
         bytes(of: name).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The bytes of the value of the first field of that name; nil when there is none.
+    /// The bytes of the first value of a field; nil if absent.
     package func bytes(of name: String) -> ArraySlice<UInt8>? {
         for field in fields where matches(field, name) {
             return slice(field.value)
@@ -49,12 +49,12 @@ package struct Headers: Sendable {
         return nil
     }
 
-    /// The values of all fields of that name, in their order.
+    /// All values of a field, in order.
     package func values(of name: String) -> [String] {
         fields.filter { matches($0, name) }.map { String(decoding: slice($0.value), as: UTF8.self) }
     }
 
-    /// Every field as a pair of strings, the name as it was written; for tests and diagnostics.
+    /// All fields as strings, names as written; for tests and diagnostics.
     package var pairs: [(name: String, value: String)] {
         fields.map {
             (
@@ -66,7 +66,7 @@ package struct Headers: Sendable {
 
     /// Appends a field.
     ///
-    /// `name` is a constant of the program and must be a token (RFC 9110, section 5.6.2). `value` may come from anywhere:
+    /// `name` must be a token (RFC 9110, section 5.6.2) and a constant of the program. `value` may be untrusted:
     /// control characters in it become spaces (RFC 9110, section 5.5), so no value can end its line.
     package mutating func append(_ name: String, _ value: String) {
         if fields.isEmpty {
@@ -86,7 +86,7 @@ package struct Headers: Sendable {
         fields.append(Field(name: nameStart..<valueStart, value: valueStart..<end))
     }
 
-    /// Removes every field of that name.
+    /// Removes all fields of a name.
     package mutating func remove(_ name: String) {
         let gone = fields.filter { matches($0, name) }
         guard !gone.isEmpty else { return }

@@ -1,7 +1,6 @@
-/// A request method (RFC 9110, section 9), compared case-sensitively.
+/// A request method (RFC 9110, section 9), case-sensitive.
 ///
-/// Methods without a case of their own are `other`: whether a path has them is the router's business, so that an
-/// unknown method is answered like any other that the path lacks.
+/// Unknown methods are `other`; the router answers them like any method that a path doesn't support.
 package enum Method: Hashable, Sendable, CustomStringConvertible {
     case get
     case head
@@ -14,12 +13,12 @@ package enum Method: Hashable, Sendable, CustomStringConvertible {
     case connect
     case other(String)
 
-    /// The method of that name; any token is one.
+    /// Creates a method from any token.
     package init(_ name: String) {
         self = Method.known.first { $0.description == name } ?? .other(name)
     }
 
-    /// The name as it stands on the wire.
+    /// The name on the wire.
     package var description: String {
         switch self {
         case .get: "GET"

@@ -1,26 +1,26 @@
-/// Why the server answers a request itself, without a handler: a closed set.
+/// Why the server answers a request itself, without a handler.
 ///
-/// What the caller reads is made by an `ErrorResponder` from this value; `status` is the server's in any case.
+/// An `ErrorResponder` turns it into the answer; the server sets `status`.
 package enum Refusal: Hashable, Sendable {
     /// 400: the request line isn't `method SP target SP version CRLF`.
     case malformedRequestLine
-    /// 400: the target has a byte or a form that RFC 9112, section 3.2, doesn't allow here.
+    /// 400: the target has a byte or form that RFC 9112, section 3.2, doesn't allow.
     case malformedTarget
     /// 400: a field line isn't `name ":" value CRLF`, or is folded.
     case malformedHeader
-    /// 400: `Host` is absent, there twice, not a host, or another than the target's.
+    /// 400: `Host` is missing, repeated, invalid, or differs from the target's.
     case invalidHost
-    /// 400: `Content-Length` and `Transfer-Encoding` don't say, without doubt, how long the body is.
+    /// 400: `Content-Length` and `Transfer-Encoding` don't determine the length of the body.
     case invalidFraming
-    /// 400: the chunked coding is broken.
+    /// 400: the chunked coding is malformed.
     case malformedChunk
     /// 404: no route has the path.
     case notFound
-    /// 405: the path has other methods, listed here.
+    /// 405: the path supports only the methods listed here.
     case methodNotAllowed(allowed: [Method])
-    /// 408: the head wasn't there in `Limits.headDeadline`.
+    /// 408: the head was not received within `Limits.headDeadline`.
     case headTimeout
-    /// 408: the body wasn't there in `Limits.bodyDeadline`.
+    /// 408: the body was not received within `Limits.bodyDeadline`.
     case bodyTimeout
     /// 413: the body, or the overhead of its chunks, is over its limit.
     case bodyTooLarge
@@ -28,13 +28,13 @@ package enum Refusal: Hashable, Sendable {
     case requestLineTooLong
     /// 417: an expectation other than `100-continue`.
     case unsupportedExpectation
-    /// 431: too many fields, or too many bytes of them, in the head or in the trailer.
+    /// 431: the head or trailer has too many fields or bytes.
     case headersTooLarge
-    /// 501: a transfer coding beside `chunked`.
+    /// 501: a transfer coding other than `chunked`.
     case unsupportedTransferCoding
-    /// 501: `CONNECT`, which asks for a tunnel.
+    /// 501: `CONNECT`, which requests a tunnel.
     case tunnelNotSupported
-    /// 503: as many connections as are allowed, in all or from this address, are open.
+    /// 503: too many connections are open, in total or from this address.
     case tooManyConnections
     /// 505: a version other than HTTP/1.1 and HTTP/1.0.
     case unsupportedVersion
@@ -58,9 +58,9 @@ package enum Refusal: Hashable, Sendable {
         }
     }
 
-    /// True when nobody can say where the next request would begin: the connection closes after the answer.
+    /// Whether the start of the next request is unknown, so that the connection closes after the answer.
     ///
-    /// That is so for all but a router's refusals, since a refused request isn't read to its end.
+    /// True for all but the router's refusals, because a refused request isn't read to its end.
     package var leavesFramingInDoubt: Bool {
         switch self {
         case .notFound, .methodNotAllowed: false
@@ -68,33 +68,33 @@ package enum Refusal: Hashable, Sendable {
         }
     }
 
-    /// One sentence for a person; it holds nothing the client sent.
+    /// A message for the client; contains nothing that the client sent.
     package var sentence: String {
         switch self {
         case .malformedRequestLine: "The request line is malformed."
         case .malformedTarget: "The request target is malformed."
         case .malformedHeader: "A header field is malformed."
         case .invalidHost: "The Host header is missing or invalid."
-        case .invalidFraming: "The length of the body is not clear."
+        case .invalidFraming: "The length of the body is ambiguous."
         case .malformedChunk: "The chunked body is malformed."
         case .notFound: "There is nothing at this path."
-        case .methodNotAllowed: "This path does not have this method."
-        case .headTimeout: "The request's head took too long."
-        case .bodyTimeout: "The request's body took too long."
+        case .methodNotAllowed: "This path does not support this method."
+        case .headTimeout: "The request head was not received in time."
+        case .bodyTimeout: "The request body was not received in time."
         case .bodyTooLarge: "The body is too large."
         case .requestLineTooLong: "The request line is too long."
         case .unsupportedExpectation: "The expectation is not supported."
         case .headersTooLarge: "The header fields are too large."
         case .unsupportedTransferCoding: "The transfer coding is not supported."
-        case .tunnelNotSupported: "This server makes no tunnels."
+        case .tunnelNotSupported: "Tunnels (CONNECT) are not supported."
         case .tooManyConnections: "Too many connections are open."
         case .unsupportedVersion: "The HTTP version is not supported."
         }
     }
 }
 
-/// Makes the answer to a refused request.
+/// Creates the answer to a refused request.
 ///
-/// The request is there when its head was read: always for a router's refusals, sometimes for 408, 413 and 417. The server sets
-/// the status and `Allow` afterwards, so a responder can't change either.
+/// The request is given if its head was read: always for a router's refusals, sometimes for 408, 413 and 417. The
+/// server sets the status and `Allow` afterwards, so a responder can't change either.
 package typealias ErrorResponder = @Sendable (Refusal, Request?) -> Response

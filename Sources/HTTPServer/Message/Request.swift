@@ -1,22 +1,22 @@
 package import Network
 
-/// A whole request: head and body are there.
+/// A complete request, head and body.
 ///
-/// The target has been checked against RFC 3986's characters but not decoded: `path` is compared byte for byte.
+/// The target's characters are validated (RFC 3986) but not decoded: `path` is compared byte by byte.
 package struct Request: Sendable {
     /// The method as sent.
     package var method: Method
-    /// The fields, in the order they came.
+    /// The fields in the order received.
     package let headers: Headers
     /// The body without its framing; empty when there was none.
     package var body: [UInt8]
-    /// Who sent it: the socket's other end, which may be a proxy; nil in a request that came over no socket.
+    /// The socket's peer, which may be a proxy; nil for a request without a socket.
     package var remoteAddress: SocketAddress?
-    /// Names the request in logs and answers; empty until somebody sets it, and never read by the server.
+    /// Identifies the request in logs and answers; empty by default and never read by the server.
     package var id = ""
     /// The minor version: 1 for HTTP/1.1, 0 for HTTP/1.0.
     package let minorVersion: UInt8
-    /// Whether the client would send another request on this connection (RFC 9112, section 9.3).
+    /// Whether the client wants to keep the connection open (RFC 9112, section 9.3).
     package let keepsAlive: Bool
 
     private let place: RequestTarget
@@ -33,7 +33,7 @@ package struct Request: Sendable {
         self.place = place
     }
 
-    /// A request made by hand, for calling a handler without a connection; `target` is a path with an optional query.
+    /// Creates a request for calling a handler without a connection; `target` is a path with an optional query.
     package init(
         method: Method = .get, target: String, headers: [(name: String, value: String)] = [],
         body: [UInt8] = []
@@ -54,12 +54,12 @@ package struct Request: Sendable {
         place.path.isEmpty ? "/" : String(decoding: headers.bytes[place.path], as: UTF8.self)
     }
 
-    /// What follows the first question mark, still percent-encoded; empty when there is none.
+    /// The text after the first question mark, still percent-encoded; empty if there is none.
     package var query: String { String(decoding: headers.bytes[place.query], as: UTF8.self) }
 
-    /// The first value of that name in a query of `name=value` pairs joined by `&`, percent-decoded.
+    /// The first value of a name in a query of `name=value` pairs joined by `&`, percent-decoded.
     ///
-    /// A name without `=` has the empty value. Nil when the name is absent or its value isn't UTF-8.
+    /// A name without `=` has an empty value. Nil if the name is absent or its value isn't UTF-8.
     package func queryValue(_ name: String) -> String? {
         for pair in headers.bytes[place.query].split(separator: UInt8(ascii: "&")) {
             let parts = pair.split(
@@ -70,10 +70,10 @@ package struct Request: Sendable {
         return nil
     }
 
-    /// Allocated bytes of head and body.
+    /// The allocated size of head and body in bytes.
     var memoryBytes: Int { headers.bytes.capacity + body.capacity }
 
-    /// Whether the path is exactly these bytes; makes no string.
+    /// Whether the path equals these bytes; creates no string.
     func hasPath(_ path: [UInt8]) -> Bool {
         guard !place.path.isEmpty else { return path == [UInt8(ascii: "/")] }
         guard path.count == place.path.count else { return false }

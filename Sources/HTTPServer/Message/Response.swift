@@ -1,25 +1,25 @@
-/// What a handler answers.
+/// A handler's answer.
 ///
-/// Framing belongs to the server: it writes `Content-Length`, `Connection`, `Date` and `Transfer-Encoding` itself and
-/// leaves out fields of these names that a handler set.
+/// The server does the framing: it writes `Content-Length`, `Connection`, `Date` and `Transfer-Encoding` itself and
+/// drops fields of these names.
 package struct Response: Sendable {
     /// The status code.
     package var status: Status
     /// The fields beyond framing, such as `Content-Type`.
     package var headers: Headers
-    /// The whole body; it is measured but not sent for `HEAD`, and left out where the status has none.
+    /// The complete body; for `HEAD` only its length is sent, and statuses without a body omit it.
     package var body: [UInt8]
-    /// Asks for the connection to be closed once this response is written.
+    /// Whether to close the connection after this response.
     package var closesConnection = false
 
-    /// A response; a literal of header pairs can be given through `Headers(_:)`.
+    /// Creates a response; `Headers(_:)` takes a literal of header pairs.
     package init(status: Status = .ok, headers: Headers = Headers(), body: [UInt8] = []) {
         self.status = status
         self.headers = headers
         self.body = body
     }
 
-    /// A response with one `Content-Type`.
+    /// Creates a response with a `Content-Type`.
     package init(status: Status = .ok, contentType: String, body: [UInt8]) {
         self.init(status: status, headers: Headers([("Content-Type", contentType)]), body: body)
     }

@@ -3,7 +3,7 @@ package struct Status: RawRepresentable, Hashable, Sendable, ExpressibleByIntege
     /// The three digits.
     package let rawValue: Int
 
-    /// Any code from 100 to 999; what lies outside becomes 500, because it could not be written on the wire.
+    /// Accepts codes from 100 to 999; others become 500, because they can't be sent.
     package init(rawValue: Int) {
         self.rawValue = (100...999).contains(rawValue) ? rawValue : 500
     }
@@ -13,12 +13,12 @@ package struct Status: RawRepresentable, Hashable, Sendable, ExpressibleByIntege
         self.init(rawValue: value)
     }
 
-    /// True for statuses whose responses end with their head (RFC 9112, section 6.3): 1xx, 204 and 304.
+    /// Whether responses with this status have no body (RFC 9112, section 6.3): 1xx, 204 and 304.
     package var hasNoBody: Bool {
         rawValue < 200 || rawValue == 204 || rawValue == 304
     }
 
-    /// The reason phrase, which no client reads and people like to see.
+    /// The reason phrase, for human readers; clients ignore it.
     package var reason: String {
         switch rawValue {
         case 100: "Continue"

@@ -1,8 +1,8 @@
-/// Decodes the chunked coding (RFC 9112, section 7.1), byte for byte, and checks every byte of its framing.
+/// Decodes the chunked coding (RFC 9112, section 7.1) and validates every byte of its framing.
 ///
-/// Extensions must follow the grammar, without the white space that its recipients may tolerate, and are dropped. Trailer
-/// fields are checked like header fields and dropped; those that would change the framing may not be there (RFC 9110,
-/// section 6.5.1). Both are bounded; so is the number of digits of a size.
+/// Extensions must follow the grammar, without optional white space, and are dropped. Trailer fields are validated like
+/// header fields and dropped; framing fields are not allowed (RFC 9110, section 6.5.1). Both are bounded, and so is the
+/// number of digits of a size.
 struct ChunkedDecoder {
     private enum State {
         /// Before or in the hexadecimal size.
@@ -19,10 +19,10 @@ struct ChunkedDecoder {
         case trailer
     }
 
-    /// Digits of a chunk size, leading zeros included; 2^64 has as many.
+    /// The maximum number of digits of a chunk size, including leading zeros; enough for 64 bits.
     private static let sizeDigitsMax = 16
 
-    /// Whether any byte was taken.
+    /// Whether any byte was consumed.
     private(set) var hasBegun = false
     private var state = State.size(digits: 0, value: 0)
     /// The size of the chunk whose line is being read.
@@ -32,12 +32,12 @@ struct ChunkedDecoder {
     private var trailerCount = 0
     private var trailerLine: [UInt8] = []
 
-    /// Allocated bytes.
+    /// The allocated memory in bytes.
     var memoryBytes: Int { trailerLine.capacity }
 
-    /// Takes bytes from `offset` on and appends the data in them to `body`.
+    /// Consumes bytes from `offset` and appends the decoded data to `body`.
     ///
-    /// Returns true when the body is complete, with `offset` behind its last byte; false when the input ran out.
+    /// Returns true when the body is complete, with `offset` after its last byte; false when the input ran out.
     mutating func decode(
         _ input: Span<UInt8>, _ offset: inout Int, into body: inout [UInt8], limits: RequestLimits
     ) throws(RefusalError) -> Bool {
@@ -60,7 +60,7 @@ struct ChunkedDecoder {
         return false
     }
 
-    /// Takes a byte of the framing around the data.
+    /// Consumes a framing byte.
     private mutating func frame(_ byte: UInt8, bodyBytes: Int, limits: RequestLimits) throws(RefusalError) {
         switch state {
         case .size(let digits, let value):
@@ -70,7 +70,7 @@ struct ChunkedDecoder {
                 return try afterSize(byte, limits: limits)
             }
             guard digits < Self.sizeDigitsMax else { throw RefusalError(.malformedChunk) }
-            // No overflow: the value so far is within the body's limit.
+            // Can't overflow: the value so far is within the body's limit.
             let next = value << 4 | Int(digit)
             guard next <= limits.bodyBytesMax - bodyBytes else { throw RefusalError(.bodyTooLarge) }
             state = .size(digits: digits + 1, value: next)
@@ -90,7 +90,7 @@ struct ChunkedDecoder {
         }
     }
 
-    /// Takes the byte behind a size or an extension: another extension or the end of the line.
+    /// Consumes the byte after a size or an extension: another extension or the end of the line.
     private mutating func afterSize(_ byte: UInt8, limits: RequestLimits) throws(RefusalError) {
         switch byte {
         case UInt8(ascii: "\r"):
@@ -132,7 +132,7 @@ struct ChunkedDecoder {
         guard extensionBytes <= limits.chunkExtensionBytesMax else { throw RefusalError(.bodyTooLarge) }
     }
 
-    /// Takes bytes up to the end of a trailer line; true when that line was the empty one, which ends the body.
+    /// Consumes bytes up to the end of a trailer line; true if the line was empty, which ends the body.
     private mutating func trailer(
         _ input: Span<UInt8>, _ offset: inout Int, limits: RequestLimits
     ) throws(RefusalError) -> Bool {
@@ -158,7 +158,7 @@ struct ChunkedDecoder {
     }
 }
 
-/// Carries a refusal out of the parser's parts.
+/// Throws a refusal from the parts of the parser.
 struct RefusalError: Error {
     let refusal: Refusal
 

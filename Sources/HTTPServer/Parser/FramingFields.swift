@@ -1,19 +1,19 @@
-/// What a head's fields say about framing and connection: the few that the server itself obeys.
+/// The fields of a head that the server itself obeys: framing, connection, host and expectations.
 struct FramingFields {
-    /// What `Expect` said (RFC 9110, section 10.1.1).
+    /// The value of `Expect` (RFC 9110, section 10.1.1).
     enum Expectation {
         case none, `continue`, other
     }
 
     private(set) var host: Range<Int>?
-    /// Over every limit (`Int.max`) when no `Int` holds it.
+    /// `Int.max`, which exceeds every limit, if the value doesn't fit an `Int`.
     private(set) var contentLength: Int?
     private(set) var isChunked = false
     private(set) var expectation = Expectation.none
     private(set) var asksToClose = false
     private(set) var asksToKeepAlive = false
 
-    /// Takes a field in; refuses what makes the host or the body's length doubtful.
+    /// Records a field; refuses fields that make the host or the body's length ambiguous.
     mutating func note(_ bytes: Span<UInt8>, _ name: Range<Int>, _ value: Range<Int>) throws(RefusalError) {
         switch name.count {
         case 4 where bytes.isEqual(name, lowercase: "host"):
@@ -40,7 +40,7 @@ struct FramingFields {
         }
     }
 
-    /// Whether a field of that name is one of these.
+    /// Whether a field has one of these names.
     static func isOne(_ bytes: Span<UInt8>, _ name: Range<Int>) -> Bool {
         switch name.count {
         case 4: bytes.isEqual(name, lowercase: "host")
@@ -52,7 +52,7 @@ struct FramingFields {
         }
     }
 
-    /// 1*DIGIT and nothing else.
+    /// Parses 1*DIGIT.
     private static func length(_ bytes: Span<UInt8>, _ value: Range<Int>) -> Int? {
         guard !value.isEmpty else { return nil }
         var length = 0
@@ -65,10 +65,10 @@ struct FramingFields {
         return length
     }
 
-    /// Why codings other than a single `chunked` are refused.
+    /// The refusal for codings other than a single `chunked`.
     ///
-    /// With `chunked` last, and nowhere else, the body's end is known but its coding isn't (501); otherwise its end
-    /// isn't either (400; RFC 9112, sections 6.1 and 7.1).
+    /// If `chunked` is last, and only last, the body's end is known but its coding isn't supported (501); otherwise the
+    /// end is unknown too (400; RFC 9112, sections 6.1 and 7.1).
     private static func refusal(ofCodings value: Range<Int>, _ bytes: Span<UInt8>) -> Refusal {
         var codings: [Range<Int>] = []
         var start = value.lowerBound

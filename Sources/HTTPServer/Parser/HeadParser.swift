@@ -1,11 +1,11 @@
-/// Reads the lines of one head, one whole line at a time, and remembers what they said.
+/// Parses the lines of one head, one complete line at a time.
 ///
-/// It holds no bytes: a line is given as the place of its line feed in a span that begins with the head, and what is
-/// remembered are ranges of that span. It may be another span for each line, as long as it begins with the same bytes.
+/// It holds no bytes: a line is identified by its line feed in a span that begins with the head, and results are ranges
+/// of that span. The span may differ from line to line if it begins with the same bytes.
 struct HeadParser {
-    /// What a line was.
+    /// The kind of a line.
     enum Line {
-        /// An empty one before the request line; the head begins behind it.
+        /// An empty line before the request line; the head begins after it.
         case blank
         /// The request line or a field line.
         case part
@@ -13,12 +13,12 @@ struct HeadParser {
         case end
     }
 
-    /// Empty lines ignored before a request line: some old clients end a body with one (RFC 9112, section 2.2).
+    /// Empty lines allowed before a request line: some old clients end a body with one (RFC 9112, section 2.2).
     private static let blankLinesMax = 1
-    /// Room for the fields of a usual request.
+    /// The reserved capacity, enough for a typical request.
     private static let fieldsReserved = 12
 
-    /// Where the line at hand begins.
+    /// The start of the current line.
     private(set) var lineStart = 0
     /// Whether the whole head has been read.
     private(set) var isComplete = false
@@ -33,17 +33,17 @@ struct HeadParser {
     /// Whether the request line has been read.
     private var hasRequestLine: Bool { target != nil }
 
-    /// Refuses a line that has no line feed yet, and whose first `count` bytes are already too many.
+    /// Refuses an incomplete line whose first `count` bytes already exceed the limit.
     func checkPartialLine(_ count: Int, limits: RequestLimits) throws(RefusalError) {
         if hasRequestLine {
             guard headerBytes + count <= limits.headerBytesMax else { throw RefusalError(.headersTooLarge) }
         } else {
-            // The one byte more may be the CR.
+            // The extra byte may be the CR.
             guard count <= limits.requestLineBytesMax + 1 else { throw RefusalError(.requestLineTooLong) }
         }
     }
 
-    /// Reads the line that ends with the line feed at `lineFeed`.
+    /// Parses the line that ends at `lineFeed`.
     mutating func line(
         _ bytes: Span<UInt8>, _ lineFeed: Int, limits: RequestLimits
     ) throws(RefusalError) -> Line {
@@ -75,7 +75,7 @@ struct HeadParser {
         return .part
     }
 
-    /// Judges the complete head as a whole.
+    /// Validates the complete head.
     func check(_ bytes: Span<UInt8>, limits: RequestLimits) throws(RefusalError) {
         guard let host = framing.host else {
             guard minorVersion == 0 else { throw RefusalError(.invalidHost) }
@@ -88,7 +88,7 @@ struct HeadParser {
     }
 
     private func checkFraming(_ limits: RequestLimits) throws(RefusalError) {
-        // A coding in HTTP/1.0 is faulty framing (RFC 9112, section 6.1).
+        // A transfer coding in HTTP/1.0 is faulty framing (RFC 9112, section 6.1).
         guard !framing.isChunked || framing.contentLength == nil && minorVersion == 1 else {
             throw RefusalError(.invalidFraming)
         }
@@ -125,7 +125,7 @@ struct HeadParser {
         fields.reserveCapacity(Self.fieldsReserved)
     }
 
-    /// Reads ` HTTP/1.1` or ` HTTP/1.0`.
+    /// Parses ` HTTP/1.1` or ` HTTP/1.0`.
     private static func minorVersion(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(RefusalError) -> UInt8
     {
         let start = range.lowerBound
@@ -157,9 +157,10 @@ struct HeadParser {
         try framing.note(bytes, name, value)
     }
 
-    /// Checks a field line and says where name and value lie in `bytes`.
+    /// Parses a field line and returns the ranges of name and value in `bytes`.
     ///
-    /// Nil for anything but `token ":" OWS value OWS`: so for a folded line, a space before the colon, a control character.
+    /// Nil unless it is `token ":" OWS value OWS`; folding, a space before the colon and control characters are
+    /// invalid.
     static func field(_ bytes: Span<UInt8>, _ line: Range<Int>) -> (name: Range<Int>, value: Range<Int>)? {
         let colon = bytes.end(of: ByteClass.isToken, in: line)
         guard colon > line.lowerBound, colon < line.upperBound, bytes[colon] == UInt8(ascii: ":") else {

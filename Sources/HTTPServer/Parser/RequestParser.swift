@@ -1,26 +1,26 @@
-/// Reads requests from the bytes of one connection: a strict subset of RFC 9112.
+/// Parses the requests of one connection: a strict subset of RFC 9112.
 ///
-/// A pure value: bytes in, requests or a refusal out, no socket and no time. How the bytes are cut into pieces makes no difference
-/// to what comes out. Lines end with CRLF; a body has one `Content-Length` or the single coding `chunked`, never both;
-/// `docs/decisions/0001-http-parser.md` has the whole list of what is refused and why.
+/// A pure value: bytes in, requests or a refusal out, however the input is split. Lines end with CRLF; a body has one
+/// `Content-Length` or the single coding `chunked`, never both. `docs/decisions/0001-http-parser.md` lists what is
+/// refused and why.
 package struct RequestParser: Sendable {
-    /// What a piece of input came to.
+    /// The result of parsing a piece of input.
     package enum Step: Sendable {
-        /// All of it was taken, and no request is complete.
+        /// All input was consumed and no request is complete.
         case needsMore
         /// A request is complete; the rest of the input belongs to the next one.
         case request(Request)
-        /// The request can't be answered by a handler, and nothing behind this point can be trusted to be a request.
+        /// The request is invalid, and no later request can be parsed.
         case refused(Refusal)
     }
 
-    /// How far the request at hand has come; deadlines depend on it.
+    /// The progress of the current request, which selects its deadline.
     package enum Phase: Hashable, Sendable {
-        /// Not a byte of it is there.
+        /// No byte was received.
         case idle
-        /// Its head has begun.
+        /// The head has begun.
         case head
-        /// Its head is complete.
+        /// The head is complete.
         case body
     }
 
@@ -34,7 +34,7 @@ package struct RequestParser: Sendable {
     private let limits: RequestLimits
     private var state = State.head
     private var head = HeadParser()
-    /// The head so far, when it came in pieces; all of it in the body's states.
+    /// The head so far, if it arrived in pieces; the complete head in the body's states.
     private var bytes: [UInt8] = []
     private var chunks = ChunkedDecoder()
     private var body: [UInt8] = []
@@ -44,7 +44,7 @@ package struct RequestParser: Sendable {
         self.limits = RequestLimits(limits)
     }
 
-    /// How far the request at hand has come.
+    /// The progress of the current request.
     package var phase: Phase {
         switch state {
         case .head: bytes.isEmpty ? .idle : .head
@@ -53,10 +53,10 @@ package struct RequestParser: Sendable {
         }
     }
 
-    /// Allocated bytes of the unfinished request.
+    /// The allocated memory of the incomplete request in bytes.
     package var memoryBytes: Int { bytes.capacity + body.capacity + chunks.memoryBytes }
 
-    /// Whether the client waits for `100 Continue`: it asked for it, and nothing of the body is there.
+    /// Whether the client waits for `100 Continue`: it asked, and no byte of the body was received.
     package var awaitsContinue: Bool {
         switch state {
         case .length(let left): left > 0 && body.isEmpty && head.expectsContinue
@@ -65,18 +65,18 @@ package struct RequestParser: Sendable {
         }
     }
 
-    /// Whether the request at hand is `HEAD`, as far as its request line has been read: an answer to it has no body.
+    /// Whether the current request is `HEAD`, as far as it was read; its answer has no body.
     package var isHead: Bool { head.method == .head }
 
-    /// The request that is not complete, or was refused, without its body; nil before its head is complete.
+    /// The incomplete or refused request without its body; nil before its head is complete.
     package var unfinished: Request? {
         guard head.isComplete, let target = head.target else { return nil }
         return makeRequest(target, body: [])
     }
 
-    /// Takes bytes of `input` from `offset` on and moves `offset` behind what was taken, up to the end of a request.
+    /// Parses `input` from `offset` up to the end of a request and advances `offset`.
     ///
-    /// After a refusal the parser takes nothing and says the same again.
+    /// After a refusal the parser consumes nothing and returns the same refusal again.
     package mutating func parse(_ input: Span<UInt8>, _ offset: inout Int) -> Step {
         do {
             switch state {
@@ -95,7 +95,7 @@ package struct RequestParser: Sendable {
         }
     }
 
-    /// Takes bytes up to the end of the head; true when it is there.
+    /// Consumes bytes up to the end of the head; true when it is complete.
     private mutating func readHead(_ input: Span<UInt8>, _ offset: inout Int) throws(RefusalError) -> Bool {
         while true {
             guard let line = try bytes.isEmpty ? readLineInPlace(input, &offset) : readLine(input, &offset)
@@ -112,9 +112,9 @@ package struct RequestParser: Sendable {
         }
     }
 
-    /// Reads lines where they lie in the input, and copies them once: when the head is complete or the input ends.
+    /// Parses lines directly in the input and copies them once, when the head is complete or the input ends.
     ///
-    /// Returns what the last line was; nil when the input ended within the head.
+    /// Returns the kind of the last line; nil if the input ended within the head.
     private mutating func readLineInPlace(
         _ input: Span<UInt8>, _ offset: inout Int
     ) throws(RefusalError) -> HeadParser.Line? {
@@ -127,7 +127,7 @@ package struct RequestParser: Sendable {
                 offset += lineFeed + 1
                 return .blank
             case .end:
-                // Before the check: a head that is refused as a whole is still shown by `unfinished`.
+                // Before the check, so that `unfinished` has the head of a refused request.
                 bytes = rest.copy(0..<lineFeed + 1)
                 offset += lineFeed + 1
                 try head.check(rest, limits: limits)
@@ -140,7 +140,7 @@ package struct RequestParser: Sendable {
         return nil
     }
 
-    /// Adds the input up to its first line feed to what is kept of the head, and reads the line that ends there.
+    /// Appends the input up to its first line feed to the partial head and parses the line that ends there.
     private mutating func readLine(
         _ input: Span<UInt8>, _ offset: inout Int
     ) throws(RefusalError) -> HeadParser.Line? {
@@ -154,14 +154,14 @@ package struct RequestParser: Sendable {
         try head.checkPartialLine(kept + lineFeed - offset, limits: limits)
         bytes.append(input, offset..<lineFeed + 1)
         offset = lineFeed + 1
-        // A second name for the array: a span of `self.bytes` would lock all of `self`.
+        // A local copy of the reference: a span of `self.bytes` would keep all of `self` borrowed.
         let bytes = bytes
         let line = try head.line(bytes.span, bytes.count - 1, limits: limits)
         if line == .end { try head.check(bytes.span, limits: limits) }
         return line
     }
 
-    /// Takes bytes up to the end of the body; true when it is there.
+    /// Consumes bytes up to the end of the body; true when it is complete.
     private mutating func readBody(_ input: Span<UInt8>, _ offset: inout Int) throws(RefusalError) -> Bool {
         guard case .length(let left) = state else {
             return try chunks.decode(input, &offset, into: &body, limits: limits)

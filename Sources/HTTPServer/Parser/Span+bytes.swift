@@ -11,7 +11,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// The index of the first byte of the range that is not of the class; its end when all are.
+    /// The index of the first byte of the range outside the class; the range's end if there is none.
     @inline(__always)
     func end(of isInClass: (UInt8) -> Bool, in range: Range<Int>) -> Int {
         extracting(range).withUnsafeBufferPointer { bytes in
@@ -21,22 +21,22 @@ extension Span<UInt8> {
         }
     }
 
-    /// A copy of these bytes.
+    /// Copies a range.
     func copy(_ range: Range<Int>) -> [UInt8] {
         extracting(range).withUnsafeBufferPointer { Array($0) }
     }
 
-    /// Whether all these bytes may stand in a field value.
+    /// Whether all bytes of a range are allowed in a field value.
     func isFieldValue(_ range: Range<Int>) -> Bool {
         extracting(range).withUnsafeBufferPointer { bytes in
-            // Without branches and without an early end, so that the compiler makes the loop wide.
+            // Without branches or early exit, so that the compiler vectorises the loop.
             var forbidden: UInt8 = 0
             for byte in bytes { forbidden |= ByteClass.isFieldValue(byte) ? 0 : 1 }
             return forbidden == 0
         }
     }
 
-    /// Whether these bytes are `text`.
+    /// Whether a range equals `text`.
     func isEqual(_ range: Range<Int>, exactly text: StaticString) -> Bool {
         guard range.count == text.utf8CodeUnitCount else { return false }
         let own = extracting(range)
@@ -46,7 +46,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// Whether these bytes, ASCII case aside, are `text`, which is in small letters.
+    /// Whether a range equals the lower-case `text`, ignoring ASCII case.
     func isEqual(_ range: Range<Int>, lowercase text: StaticString) -> Bool {
         guard range.count == text.utf8CodeUnitCount else { return false }
         let own = extracting(range)
@@ -56,7 +56,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// Whether two ranges hold the same bytes, ASCII case aside.
+    /// Whether two ranges are equal, ignoring ASCII case.
     func isEqualIgnoringCase(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
         guard left.count == right.count else { return false }
         let (left, right) = (extracting(left), extracting(right))
@@ -65,7 +65,7 @@ extension Span<UInt8> {
         return true
     }
 
-    /// The range without the spaces and tabs at its ends.
+    /// The range without leading and trailing spaces and tabs.
     func trimmed(_ range: Range<Int>) -> Range<Int> {
         var (start, end) = (range.lowerBound, range.upperBound)
         while start < end, self[start] == 0x20 || self[start] == 0x09 { start += 1 }
@@ -75,7 +75,7 @@ extension Span<UInt8> {
 }
 
 extension [UInt8] {
-    /// Appends a part of a span.
+    /// Appends a range of a span.
     mutating func append(_ span: Span<UInt8>, _ range: Range<Int>) {
         span.extracting(range).withUnsafeBufferPointer { append(contentsOf: $0) }
     }

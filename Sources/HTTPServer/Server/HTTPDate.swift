@@ -5,14 +5,14 @@ package enum HTTPDate {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// The date as text; `unixTime` is in seconds, 1970 or later.
+    /// Formats a date; `unixTime` is in seconds, 1970 or later.
     package static func text(unixTime: Int) -> String {
         String(decoding: line(unixTime: unixTime).dropFirst("Date: ".utf8.count).dropLast(2), as: UTF8.self)
     }
 
-    /// Seconds since 1970 of a date in the one form that senders may use; `nil` for anything else.
+    /// Parses a date in the preferred format into seconds since 1970; `nil` for anything else.
     ///
-    /// The weekday isn't looked at.
+    /// Ignores the weekday.
     package static func unixTime(of text: String) -> Int? {
         let parts = text.split(separator: " ")
         guard parts.count == 6, parts[5] == "GMT", let day = Int(parts[1]), let year = Int(parts[3]),
@@ -36,7 +36,7 @@ package enum HTTPDate {
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
-    /// The date as a whole header line with its CRLF; `unixTime` is in seconds, 1970 or later.
+    /// A `Date` header line with its CRLF; `unixTime` is in seconds, 1970 or later.
     static func line(unixTime: Int) -> [UInt8] {
         let days = unixTime / 86_400
         let (year, month, day) = civil(days)
@@ -60,7 +60,7 @@ package enum HTTPDate {
         return line
     }
 
-    /// The Gregorian date of a day counted from 1970-01-01, by counting years from March, whose leap day comes last.
+    /// The Gregorian date of a day since 1970-01-01; counts years from March, so that the leap day comes last.
     private static func civil(_ days: Int) -> (year: Int, month: Int, day: Int) {
         let sinceMarch0 = days + 719_468  // from 0000-03-01
         let era = sinceMarch0 / 146_097

@@ -1,20 +1,22 @@
 package import Network
 
-/// An HTTP/1.1 server on one event loop: its own listening socket, its own connections.
+/// An HTTP/1.1 server on one event loop, with its own listening socket.
 ///
-/// A process starts one for each loop, with one `Service` and one `ConnectionLedger` for all, on the same shared address.
+/// A process starts one per loop, all with the same address, `Service` and `ConnectionLedger`.
 package struct HTTPServer: Sendable {
-    /// Where and how to serve.
+    /// The options of a server.
     package struct Options: Sendable {
-        /// Where to listen; port 0 lets the system choose.
+        /// The address to listen on; port 0 lets the system choose.
         package var address: SocketAddress
-        /// Other servers of this process listen there too (`SO_REUSEPORT`).
+        /// The path of a Unix socket to listen on instead of the address.
+        package var unixPath: String?
+        /// Whether other servers of this process share the address (`SO_REUSEPORT`).
         package var isShared = false
-        /// The certificate; nil for plain TCP.
+        /// The TLS certificate; nil for plain TCP.
         package var tls: TLSServerContext?
-        /// Bounds and deadlines.
+        /// Limits and timeouts.
         package var limits = Limits()
-        /// Told the error number when connections can't be accepted for want of descriptors or memory.
+        /// Called with the error number when connections can't be accepted for lack of descriptors or memory.
         package var onExhausted: (@Sendable (Int32) -> Void)?
 
         /// Serves plain TCP with the default limits.
@@ -23,29 +25,29 @@ package struct HTTPServer: Sendable {
         }
     }
 
-    /// Where it listens, with the port that the system chose.
+    /// The address, with the port that the system chose.
     package let address: SocketAddress
     private let core: LoopBound<ServerCore>
 
     /// Starts serving on `loop`.
     ///
-    /// - Parameter ledger: counts connections; to be shared by all servers of the process.
+    /// - Parameter ledger: Counts connections; shared by all servers of the process.
     package static func start(
         _ service: Service, _ options: Options, ledger: ConnectionLedger, on loop: EventLoop
     ) async throws(NetworkError) -> HTTPServer {
         try await loop.run { loop throws(NetworkError) in
             let core = ServerCore(on: loop, service: service, limits: options.limits, ledger: ledger)
             let address = try core.listen(
-                options.address, isShared: options.isShared, tls: options.tls,
+                options.address, unixPath: options.unixPath, isShared: options.isShared, tls: options.tls,
                 onExhausted: options.onExhausted)
             return HTTPServer(address: address, core: LoopBound(core, on: loop))
         }
     }
 
-    /// Stops: accepts no more, answers what is in flight with `Connection: close`, and closes idle connections.
+    /// Stops accepting, answers requests in progress with `Connection: close`, and closes idle connections.
     ///
-    /// Returns when every connection has closed and every handler has returned. At the deadline what is left is cancelled and closed;
-    /// handlers that don't obey are waited for `Limits.cancelledHandlersDeadline` more.
+    /// Returns when all connections are closed and all handlers have returned. At the deadline the rest are cancelled
+    /// and closed, with `Limits.cancelledHandlersDeadline` more for handlers to return.
     package func stop(within deadline: Duration) async {
         await core.loop.run { loop in
             await core.value.stop(within: deadline, isolation: loop)

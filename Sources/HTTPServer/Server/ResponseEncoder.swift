@@ -1,19 +1,19 @@
-/// Writes responses as bytes (RFC 9112, section 4), behind one another into one buffer.
+/// Encodes responses (RFC 9112, section 4) into one buffer.
 enum ResponseEncoder {
-    /// What the connection adds to a response.
+    /// The framing that depends on the connection.
     struct Framing {
-        /// The request was `HEAD`: the body is measured and left out.
+        /// The request was `HEAD`: the body is measured but omitted.
         var isHead = false
-        /// The connection ends with this response.
+        /// The connection closes after this response.
         var closes = false
-        /// The client speaks HTTP/1.0 and wants to go on, which has to be granted in words.
+        /// The client uses HTTP/1.0 and asked for keep-alive, which the response must confirm.
         var grantsKeepAlive = false
     }
 
-    /// The interim answer that makes a waiting client send its body (RFC 9110, section 15.2.1).
+    /// The interim response that tells a waiting client to send its body (RFC 9110, section 15.2.1).
     static let continueLine: StaticString = "HTTP/1.1 100 Continue\r\n\r\n"
 
-    /// Appends `response`; `date` is a whole `Date` line with its CRLF.
+    /// Appends `response`; `date` is a complete `Date` line with its CRLF.
     static func append(_ response: Response, _ framing: Framing, date: [UInt8], to buffer: inout [UInt8]) {
         statusLine(response.status, to: &buffer)
         buffer.append(contentsOf: date)
@@ -48,7 +48,7 @@ enum ResponseEncoder {
         buffer.append(static: "\r\n")
     }
 
-    /// Whether only the server may write a field of that name; decided by length first, since few names share theirs.
+    /// Whether the field is reserved for the server; compares the length first, which rules out most names.
     private static func isServers(_ headers: Headers, _ field: Headers.Field) -> Bool {
         let name = Int(field.name.lowerBound)..<Int(field.name.upperBound)
         let bytes = headers.bytes.span
@@ -68,7 +68,7 @@ extension [UInt8] {
         text.withUTF8Buffer { append(contentsOf: $0) }
     }
 
-    /// Appends a number that isn't negative, in decimal.
+    /// Appends a non-negative number in decimal.
     mutating func append(decimal number: Int) {
         var divisor = 1
         while number / divisor >= 10 { divisor *= 10 }

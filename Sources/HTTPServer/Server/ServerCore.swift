@@ -1,13 +1,13 @@
 import Glibc
 import Network
 
-/// What the connections of one loop share: service, listener, output buffer, counts.
+/// State shared by the connections of one loop: service, listener, output buffer, counts.
 ///
 /// Confined to its loop.
 final class ServerCore {
-    /// Connections closed at most to admit one, or at the end of one turn to free memory.
-    private static let evictionsMax = 8
-    /// The output buffer's storage above this is given back after use.
+    /// The maximum number of connections closed to admit one, or per turn to free memory.
+    private static let evictionsMax = 64
+    /// The output buffer's storage above this size is freed after use.
     private static let keptCapacityBytes = 256 * 1024
 
     let loop: EventLoop
@@ -17,21 +17,21 @@ final class ServerCore {
     private var listener: Listener?
     private var connections: [UInt64: HTTPConnection] = [:]
     private var lastConnectionID: UInt64 = 0
-    /// All connections, the longest idle first.
+    /// All connections, longest idle first.
     private var idle = EvictionQueue()
-    /// Connections that hold buffers, the one that has done so longest first.
+    /// Connections that hold buffers, the longest-holding first.
     private var holding = EvictionQueue()
-    /// Whether freeing memory is scheduled for the end of this turn.
+    /// Whether freeing memory is scheduled for the end of this turn or for the next one.
     private var isRelieving = false
-    /// Connections that wait for their 503 to be read.
+    /// The refused connections that wait for their 503 to be read.
     var refusedCount = 0
-    /// Handlers that run.
+    /// The number of running handlers.
     var taskCount = 0
-    /// No request follows those that are there.
+    /// Whether the server is stopping and accepts no further requests.
     private(set) var isStopping = false
     private var stopTimers: [Timer] = []
     private var stopWaiters: [CheckedContinuation<Void, Never>] = []
-    /// Answers of this turn, on their way to one channel.
+    /// The answers of this turn for one channel.
     private var output: [UInt8] = []
     private var dateLine: [UInt8] = []
     private var dateDue = MonotonicTime(nanoseconds: 0)
@@ -43,11 +43,13 @@ final class ServerCore {
         self.ledger = ledger
     }
 
-    /// Listens, and returns where.
+    /// Listens and returns the address.
     func listen(
-        _ address: SocketAddress, isShared: Bool, tls: TLSServerContext?, onExhausted: ((Int32) -> Void)?
+        _ address: SocketAddress, unixPath: String?, isShared: Bool, tls: TLSServerContext?,
+        onExhausted: ((Int32) -> Void)?
     ) throws(NetworkError) -> SocketAddress {
         var options = Listener.Options()
+        options.unixPath = unixPath
         options.isShared = isShared
         options.tls = tls
         options.handshakeTimeout = limits.handshakeDeadline
@@ -107,12 +109,18 @@ final class ServerCore {
         guard ledger.addBytes(difference), difference > 0, !isRelieving else { return }
         // Deferred, because the calling connection may be the one to close.
         isRelieving = true
-        loop.atTurnEnd { [self] in
-            isRelieving = false
-            for _ in 0..<Self.evictionsMax {
-                guard ledger.isMemoryFull, makeRoom(forMemory: true) else { return }
+        loop.atTurnEnd { [self] in relieve() }
+    }
+
+    /// Frees memory, and goes on in the next turn if that isn't enough: there may be no further input to call for it.
+    private func relieve() {
+        for _ in 0..<Self.evictionsMax {
+            guard ledger.isMemoryFull, makeRoom(forMemory: true) else {
+                isRelieving = false
+                return
             }
         }
+        loop.atNextTurn { [self] in relieve() }
     }
 
     /// Adds a connection that has begun to hold buffers.
@@ -154,14 +162,14 @@ final class ServerCore {
         output.append(static: ResponseEncoder.continueLine)
     }
 
-    /// Encodes the answer to somebody who has asked nothing yet.
+    /// Encodes the answer to a client that has sent no request.
     func encodeRefusal(_ refusal: Refusal) {
         var response = service.response(to: refusal, nil)
         service.finish?(nil, &response, .zero)
         encode(response, ResponseEncoder.Framing(closes: true), now: .current)
     }
 
-    /// Hands what was encoded to `channel` and returns how many bytes that were.
+    /// Passes the encoded bytes to `channel` and returns their number.
     func writeOutput(to channel: Channel) -> Int {
         let count = output.count
         guard count > 0 else { return 0 }
@@ -170,7 +178,7 @@ final class ServerCore {
         return count
     }
 
-    /// Bytes of answers that no channel has yet.
+    /// The number of encoded bytes not yet passed to a channel.
     var outputCount: Int { output.count }
 
     func dropOutput() {
@@ -186,7 +194,7 @@ final class ServerCore {
 
     // MARK: Stopping
 
-    /// Stops accepting, lets what is in flight be answered, and returns when all is over or the deadline has passed.
+    /// Stops accepting, finishes requests in progress, and returns when all are done or at the deadline.
     func stop(within deadline: Duration, isolation: isolated EventLoop) async {
         if !isStopping {
             isStopping = true
@@ -199,7 +207,7 @@ final class ServerCore {
             ]
         }
         await withCheckedContinuation { continuation in
-            // Looked at here: before, the wait may give other work of the loop its turn, which may be the end.
+            // Checked here, because waiting may let other work of the loop finish the last connection.
             stopWaiters.append(continuation)
             if isStopped { endStop() }
         }

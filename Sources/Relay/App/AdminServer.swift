@@ -1,9 +1,9 @@
 import HTTPServer
 import Network
 
-/// The admin listener: `/metrics` for Prometheus, the probes, and what `relay revoke` asks, on an address and a thread of their own.
+/// The admin listener: `/metrics`, health probes, and requests of `relay revoke`, `block` and `unblock`.
 ///
-/// Never on the public listener: what it tells is for whoever runs the relay.
+/// It has its own address and thread, because its information is only for the relay's operator.
 struct AdminServer: Sendable {
     /// The listener's paths.
     enum Path: String, CaseIterable {
@@ -11,61 +11,64 @@ struct AdminServer: Sendable {
         case health = "/health"
         case ready = "/ready"
         case revoke = "/v1/secret/revoke"
+        case block = "/v1/secret/block"
+        case unblock = "/v1/secret/unblock"
+        case logLevel = "/v1/log-level"
     }
 
-    /// Where it listens; port 0 has become the one that the system chose.
-    let address: SocketAddress
+    /// The listening address, as a URL or as configured; port 0 is replaced by the chosen port.
+    let place: String
     private let loop: EventLoop
     private let server: HTTPServer
 
-    /// The address to listen on, checked before anything expensive is opened.
+    /// The address to listen on.
     ///
-    /// A default address that another program has becomes ``ListenAddress/off``, with a warning: the relay's work
-    /// doesn't depend on it.
-    static func available(_ listen: ListenAddress, log: Log) throws(StartFailure) -> ListenAddress {
-        guard let address = listen.address, address.port != 0 else { return listen }
+    /// If another program uses the default address, this is ``ListenAddress/off``: the relay works without it.
+    static func available(_ listen: ListenAddress) throws(StartFailure) -> ListenAddress {
         do throws(NetworkError) {
-            try Listener.checkFree(address)
+            if let path = listen.unixPath { try Listener.checkFree(unixPath: path) }
+            if let address = listen.address, address.port != 0 { try Listener.checkFree(address) }
             return listen
         } catch {
             guard listen.isDefault, case .addressInUse = error else { throw failure(error) }
-            log(
-                .warning, "admin.off",
-                [.note("error", error.description), .note("setting", "RELAY_ADMIN_LISTEN")])
             return .off
         }
     }
 
-    /// Serves what `metrics` says; `nil` when that is switched off.
+    /// Starts the listener; `nil` if it is off.
     static func start(
-        _ listen: ListenAddress, access: AdminGuard, metrics: MetricsSource, revocation: Revocation, log: Log
+        _ listen: ListenAddress, access: AdminGuard, metrics: MetricsSource, revocation: Revocation,
+        blocking: Blocking, log: Log
     ) async throws(StartFailure) -> AdminServer? {
-        guard let address = listen.address else { return nil }
-        var options = HTTPServer.Options(address: address)
+        guard !listen.isOff, let anyPort = SocketAddress(ip: "127.0.0.1", port: 0) else { return nil }
+        var options = HTTPServer.Options(address: listen.address ?? anyPort)
+        options.unixPath = listen.unixPath
         options.limits.bodyBytesMax = Bounds.requestBodyBytesMax
         options.limits.connectionsMax = Bounds.adminConnectionsMax
         options.limits.connectionsPerAddressMax = Bounds.adminConnectionsMax
         let loop = EventLoop(label: "relay.admin")
         do throws(NetworkError) {
             let server = try await HTTPServer.start(
-                service(access, metrics, revocation, log), options,
+                service(access, metrics, revocation, blocking, log), options,
                 ledger: ConnectionLedger(limits: options.limits),
                 on: loop)
-            return AdminServer(address: server.address, loop: loop, server: server)
+            let place = listen.unixPath == nil ? "http://\(server.address)" : listen.text
+            return AdminServer(place: place, loop: loop, server: server)
         } catch {
             await loop.stop()
             throw failure(error)
         }
     }
 
-    /// Answers what it is asked now, and ends.
+    /// Answers pending requests, then ends.
     func stop() async {
         await server.stop(within: Bounds.adminClosingDeadline)
         await loop.stop()
     }
 
     private static func service(
-        _ access: AdminGuard, _ metrics: MetricsSource, _ revocation: Revocation, _ log: Log
+        _ access: AdminGuard, _ metrics: MetricsSource, _ revocation: Revocation, _ blocking: Blocking,
+        _ log: Log
     ) -> Service {
         var router = Router()
         router.on(.get, Path.metrics.rawValue) { request, _ in
@@ -73,10 +76,10 @@ struct AdminServer: Sendable {
                 return refusal.response
             }
             guard let snapshot = await metrics.snapshot() else {
-                log(.warning, "metrics.failed", [.reason("an event loop does not answer")])
+                log(.warning, "metrics.failed", [.reason("an event loop does not respond")])
                 return Response(
                     status: .serviceUnavailable, contentType: "text/plain; charset=utf-8",
-                    body: Array("an event loop does not answer\n".utf8))
+                    body: Array("an event loop does not respond\n".utf8))
             }
             return Response(
                 contentType: Exposition.contentType, body: Exposition.text(Metrics.table, of: snapshot))
@@ -88,26 +91,28 @@ struct AdminServer: Sendable {
             }
             return await metrics.readiness().reply.response(requestID: nil)
         }
-        let bucket = TokenBucket(perMinute: Bounds.adminChangesPerMinute)
-        let fullAt = Lock(MonotonicTime(nanoseconds: 0))
-        router.on(.post, Path.revoke.rawValue) { request, _ in
-            if let refusal = access.refusal(of: request, isOpen: false, changesData: true) {
-                log(.warning, "secret.not_revoked", [.reason("\(refusal)")])
-                return refusal.response
+        let changes = AdminChanges(access)
+        let answers: [(Path, @Sendable (Request) async -> Response)] = [
+            (.revoke, { await revocation.answer($0) }), (.block, { await blocking.block($0) }),
+            (.unblock, { await blocking.unblock($0) }),
+        ]
+        for (path, answer) in answers {
+            router.on(.post, path.rawValue) { request, _ in
+                if let refusal = changes.refusal(of: request) {
+                    log(
+                        .warning, path == .revoke ? "secret.not_revoked" : "secret.not_changed",
+                        [.reason(refusal.name)])
+                    return refusal.response
+                }
+                return await answer(request)
             }
-            let taking = fullAt.withLock { moment in
-                let taking = bucket.take(fullAt: moment, at: .current)
-                if case .taken(let next) = taking { moment = next }
-                return taking
-            }
-            if case .refused(let wait) = taking { return AdminGuard.Refusal.rate(wait: wait).response }
-            return await revocation.answer(request)
         }
+        LogLevelRoute(log: log, access: access, changes: changes).add(to: &router)
         return Service(router: router)
     }
 
     private static func failure(_ error: NetworkError) -> StartFailure {
         let hint = if case .addressInUse = error { ", or off" } else { "" }
-        return StartFailure(.unavailable, "RELAY_ADMIN_LISTEN: \(error.description)\(hint)")
+        return StartFailure(.adminAddress, "RELAY_ADMIN_LISTEN: \(error.description)\(hint)")
     }
 }

@@ -1,16 +1,17 @@
 import APNs
 import HTTPServer
 import Network
+import Programs
 import Storage
 
-/// Puts the program together, runs it, and takes it apart again in the right order.
+/// Assembles the program, runs it, and shuts it down in the right order.
 ///
 /// The only place that knows every part.
 struct Application {
     private let configuration: ServeConfiguration
     private let log: Log
 
-    /// Serves until a request to stop, and says how the process shall end.
+    /// Serves until asked to stop, and returns the exit status.
     static func run(
         _ configuration: ServeConfiguration, requests: AsyncStream<SignalRequest>,
         isStopping: @escaping @Sendable () -> Bool
@@ -33,15 +34,17 @@ struct Application {
         return status
     }
 
-    // MARK: Life
+    // MARK: Lifecycle
 
     private func serve(
         _ requests: AsyncStream<SignalRequest>, _ isStopping: @escaping @Sendable () -> Bool
     ) async throws(StartFailure) {
+        var subject = PreconditionSubject(configuration)
+        try await Precondition.require(Precondition.beforeOpening, of: subject, log: log)
         let tls = try loadTLS()
-        let apns = try APNsSide(configuration.apns, log: log)
-        let adminListen = try AdminServer.available(configuration.server.adminListen, log: log)
-        var serving = try Serving(configuration.server, loops: loopCount)
+        let apns = try APNsBackend(configuration.apns, log: log)
+        let adminListen = try AdminServer.available(configuration.server.adminListen)
+        var serving = try ServerGroup(configuration.server, loops: loopCount)
         let storage: any Storage
         do throws(StartFailure) {
             storage = try await openStorage(isStopping)
@@ -49,9 +52,25 @@ struct Application {
             await serving.stop(within: .zero)
             throw error
         }
-        let deliveryLog = DeliveryLog(storage: storage, log: log)
-        let queue = PushQueue(storage: storage, log: log, options: queueOptions)
-        let services = makeServices(storage, deliveryLog, queue, apns)
+        let writes = WriteWatch(storage: storage, log: log)
+        let deliveryLog = DeliveryLog(storage: storage, log: log, writes: writes)
+        let queue = PushQueue(
+            storage: storage, deliveryLog: deliveryLog, log: log, options: queueOptions)
+        let history = configuration.delivery.history.map {
+            History(storage: storage, log: log, options: $0)
+        }
+        let blocked = BlockList(storage: storage, log: log)
+        do throws(StorageError) {
+            // Before the first request, because a relay that doesn't know the blocked secrets must not serve.
+            try await blocked.read()
+        } catch {
+            await serving.stop(within: .zero)
+            await storage.close()
+            let place = OpenStorage.description(of: configuration.database)
+            throw StartFailure(
+                .database, "\(place): cannot read the blocked secrets: \(error.logDetail)")
+        }
+        let services = makeServices(storage, writes, deliveryLog, history, queue, blocked, apns)
         var server = configuration.server
         server.connectionsMax = connectionsMax(of: server)
         server.adminListen = adminListen
@@ -64,13 +83,27 @@ struct Application {
             await storage.close()
             throw error
         }
-        logStart(serving.address, admin?.address)
-        let upkeep = Upkeep(
-            storage: storage, log: log, clock: services.clock, retention: configuration.delivery.logRetention)
-        let upkeeping = Task { await upkeep.run() }
+        logStart(serving.address, admin?.place)
+        let maintenance = Maintenance(
+            storage: storage, log: log, clock: services.clock, retention: configuration.delivery.logRetention,
+            history: history)
+        let upkeeping = Task { await maintenance.run() }
+        subject.database = .opened(writes)
+        let opened = subject
+        // Optional parts don't delay startup.
+        let watching = Task {
+            try? await Precondition.require([.databaseWrites], of: opened, log: log)
+            await writes.run()
+        }
+        let blockReading = Task { await blocked.run() }
         await withTaskGroup { group in
             group.addTask { await deliveryLog.run() }
-            group.addTask { await queue.run() }
+            if let history { group.addTask { await history.run() } }
+            group.addTask {
+                await queue.run()
+                // The queue appends rows until it returns.
+                deliveryLog.finish()
+            }
             await untilStop(requests, tls, apns, serving, services)
             log(
                 .info, "stopping",
@@ -78,19 +111,23 @@ struct Application {
             await serving.stop(within: configuration.server.shutdownDeadline)
             await admin?.stop()
             upkeeping.cancel()
-            // Not cancelled: what they still have is written, and tried again for a while.
+            watching.cancel()
+            blockReading.cancel()
+            // Not cancelled: they write what is left, with some retries.
             queue.finish()
-            deliveryLog.finish()
+            history?.finish()
         }
         await upkeeping.value
+        await watching.value
+        await blockReading.value
         await storage.close()
         log(.info, "stopped")
     }
 
-    /// Waits for the request to stop, and obeys the others on the way.
+    /// Waits for the stop request and handles the others in the meantime.
     private func untilStop(
-        _ requests: AsyncStream<SignalRequest>, _ tls: TLSServerContext?, _ apns: APNsSide,
-        _ serving: Serving, _ services: Services
+        _ requests: AsyncStream<SignalRequest>, _ tls: TLSServerContext?, _ apns: APNsBackend,
+        _ serving: ServerGroup, _ services: Services
     ) async {
         for await request in requests {
             switch request {
@@ -102,8 +139,8 @@ struct Application {
         }
     }
 
-    /// Reads the apps file again; one that has a problem changes nothing.
-    private func reloadApps(_ apns: APNsSide, _ serving: Serving, _ services: Services) async {
+    /// Reloads the apps file; one with problems changes nothing.
+    private func reloadApps(_ apns: APNsBackend, _ serving: ServerGroup, _ services: Services) async {
         guard let path = configuration.apns.appsFile else { return }
         switch AppsFile.read(path, keeping: apns.apps.keys) {
         case .success(let apps):
@@ -127,7 +164,7 @@ struct Application {
         }
         do throws(NetworkError) {
             try tls.reload()
-            log(.info, "reload", [.note("certificate", "read again")])
+            log(.info, "reload", [.note("certificate", "reloaded")])
         } catch {
             log(.error, "reload.failed", [.note("error", error.description)])
         }
@@ -145,13 +182,12 @@ struct Application {
             return try TLSServerContext(
                 certificateFile: files.certificateFile, keyFile: files.keyFile, alpn: ["http/1.1"])
         } catch {
-            throw StartFailure(
-                .configuration, "RELAY_TLS_CERT_FILE, RELAY_TLS_KEY_FILE: \(error.description)")
+            throw StartFailure(.certificate, error.description)
         }
     }
 
     private func startAdmin(
-        _ serving: Serving, _ server: ServerConfiguration, _ tls: TLSServerContext?, _ services: Services
+        _ serving: ServerGroup, _ server: ServerConfiguration, _ tls: TLSServerContext?, _ services: Services
     ) async throws(StartFailure) -> AdminServer? {
         let database = configuration.database.engine.rawValue
         guard
@@ -159,7 +195,10 @@ struct Application {
         else { return nil }
         return try await AdminServer.start(
             server.adminListen, access: server.adminAccess, metrics: metrics,
-            revocation: Revocation(storage: services.storage, hasher: services.hasher, log: log), log: log)
+            revocation: Revocation(storage: services.storage, hasher: services.hasher, log: log),
+            blocking: Blocking(
+                storage: services.storage, list: services.blocked, clock: services.clock, log: log),
+            log: log)
     }
 
     private func openStorage(
@@ -168,8 +207,8 @@ struct Application {
         let database = configuration.database
         let server = configuration.databaseServer
         let start = DatabaseStart(
-            place: OpenStorage.description(of: database),
-            // Nobody starts a file.
+            place: OpenStorage.description(of: database), engine: database.engine,
+            // A file has no server to wait for.
             deadline: database.engine == .sqlite ? .zero : server.startDeadline,
             log: log, isStopping: isStopping)
         let (storage, steps) = try await start.open { () async throws(StorageError) in
@@ -182,9 +221,11 @@ struct Application {
     }
 
     private func makeServices(
-        _ storage: any Storage, _ deliveryLog: DeliveryLog, _ queue: PushQueue, _ apns: APNsSide
+        _ storage: any Storage, _ writes: WriteWatch, _ deliveryLog: DeliveryLog,
+        _ history: History?, _ queue: PushQueue, _ blocked: BlockList, _ apns: APNsBackend
     ) -> Services {
         let delivery = configuration.delivery
+        let challenges = delivery.registration.challengeCodes != nil
         return Services(
             storage: storage,
             hasher: delivery.hasher,
@@ -200,14 +241,23 @@ struct Application {
                     eventsPerMinute: delivery.eventsPerMinute,
                     registrationsPerMinute: delivery.registrationsPerMinute,
                     unknownSecretsPerMinute: delivery.unknownSecretsPerMinute,
+                    devicePushesPerMinute: delivery.devicePushesPerMinute,
+                    deviceSecretsPerDay: delivery.deviceSecretsPerDay,
+                    challengesPerDevicePerHour: challenges ? Bounds.challengesPerDevicePerHour : 0,
+                    challengesPerAddressPerMinute: challenges ? Bounds.challengesPerAddressPerMinute : 0,
                     trustedProxies: configuration.server.trustedProxies)),
+            blocked: blocked,
             clock: .system,
             log: log,
             deliveryLog: deliveryLog,
+            history: history,
             queue: queue,
             apnsHealth: APNsHealth(configuration.apns.apps),
+            registration: delivery.registration,
+            deviceTotal: DeviceTotal(max: delivery.devicesMax, storage: storage),
             queueAgeMax: delivery.readyQueueAge,
-            checkCredentials: apns.checkCredentials)
+            checkCredentials: apns.checkCredentials,
+            writes: writes)
     }
 
     private var queueOptions: PushQueue.Options {
@@ -216,14 +266,15 @@ struct Application {
         options.perSecretMax = delivery.queuePerSecretMax
         options.totalMax = delivery.queueMax
         options.schedule = RetrySchedule(delayMax: delivery.retryDelayMax)
+        options.confirmTime = configuration.databaseServer.options.callTimeout
         options.workMax =
             configuration.apns.servers.pushTimeout * OutcomePolicy.attemptsAtOnceMax + Bounds.retryWorkMargin
         return options
     }
 
-    // MARK: What the first lines say
+    // MARK: First log lines
 
-    private func logStart(_ address: SocketAddress?, _ admin: SocketAddress?) {
+    private func logStart(_ address: SocketAddress?, _ admin: String?) {
         let apns = configuration.apns
         let scheme = configuration.server.tls == nil ? "http" : "https"
         let bundle = apns.apps.defaultBundleID?.text ?? "named by each registration"
@@ -234,7 +285,7 @@ struct Application {
             [
                 .note("version", Version.current),
                 .note("listening", "\(scheme)://\(address?.description ?? "-")"),
-                .note("admin", admin.map { "http://\($0)" } ?? "off"),
+                .note("admin", admin ?? "off"),
                 .count("loops", loopCount),
                 .note("database", OpenStorage.description(of: configuration.database)),
                 .note("production", apns.servers.production.description),
@@ -242,30 +293,20 @@ struct Application {
                 .note("team", teams), .note("key", keys),
                 .note("bundle", bundle),
             ])
+        for origin in [apns.servers.production, apns.servers.sandbox] {
+            guard let proxy = apns.servers.proxy(for: origin) else { continue }
+            log(.info, "apns.proxy", [.note("server", origin.description), .note("proxy", "\(proxy)")])
+        }
         for origin in [apns.servers.production, apns.servers.sandbox] where !origin.isApple {
             log(.warning, "apns.not_apple", [.note("server", origin.description)])
         }
     }
 
-    /// As many connections as are wanted and leave descriptors for the database and for APNs.
+    /// The configured number of connections, lowered if needed to leave descriptors for the database and APNs.
     private func connectionsMax(of server: ServerConfiguration) -> Int {
         let needed = server.connectionsMax + Bounds.fileDescriptorsReserved
         let limit = FileDescriptors.raiseLimit()
         guard limit < needed else { return server.connectionsMax }
-        log(.warning, "files.limit", [.count("limit", limit), .count("needed", needed)])
         return max(1, limit - Bounds.fileDescriptorsReserved)
-    }
-}
-
-/// Why the relay could not start: one message for a person, and how the process ends.
-struct StartFailure: Error, Sendable {
-    let status: ExitStatus
-    /// One sentence, without secrets.
-    let message: String
-
-    /// A failure.
-    init(_ status: ExitStatus, _ message: String) {
-        self.status = status
-        self.message = message
     }
 }

@@ -1,13 +1,14 @@
 import Storage
 
-/// Opens the database when the relay starts, and waits for a server that is down.
+/// Opens the database at startup; waits for a server that is down or for another relay to release the file.
 struct DatabaseStart: Sendable {
-    /// Where the database is, for a person.
+    /// The database's location, for messages.
     let place: String
-    /// How long the server may be down; zero waits for nothing.
+    let engine: DatabaseEngine
+    /// How long to wait for the server; zero waits only for another relay to release a file.
     let deadline: Duration
     let log: Log
-    /// Whether the process was asked to stop meanwhile.
+    /// Whether the process was asked to stop in the meantime.
     let isStopping: @Sendable () -> Bool
     /// The time since some origin.
     var now: @Sendable () -> Duration = {
@@ -16,22 +17,24 @@ struct DatabaseStart: Sendable {
     }()
     var pause: @Sendable (Duration) async -> Void = { duration in try? await Task.sleep(for: duration) }
 
-    /// Tries until it succeeds, until nothing but a person can help, or until the deadline.
+    /// Retries until it succeeds, hits a permanent error, or reaches the deadline.
     func open<Opened>(
         _ attempt: () async throws(StorageError) -> Opened
     ) async throws(StartFailure) -> Opened {
-        let end = now() + deadline
+        let began = now()
         var delay = Bounds.databaseStartDelayMin
         while true {
             do throws(StorageError) {
                 return try await attempt()
             } catch {
-                let left = end - now()
-                guard error.isTransient, left > .zero else {
-                    throw StartFailure(.unavailable, "\(place): \(error.logDetail)")
+                let isInUse = if case .inUse = error { true } else { false }
+                let left = began + (isInUse ? Bounds.databaseFileDeadline : deadline) - now()
+                guard isInUse || error.isTransient, left > .zero else {
+                    throw StartFailure(
+                        DatabaseCheck.finding(error, place: place, engine), of: Precondition(.database))
                 }
                 guard !isStopping() else {
-                    throw StartFailure(.success, "stopped while waiting for \(place)")
+                    throw StartFailure(stopped: "stopped while waiting for \(place)")
                 }
                 delay = min(delay, left)
                 log(
@@ -49,7 +52,7 @@ struct DatabaseStart: Sendable {
 }
 
 extension Duration {
-    /// As many milliseconds, at least one.
+    /// Rounded to whole milliseconds, at least one.
     fileprivate var wholeMilliseconds: Duration {
         .milliseconds(max(1, Int64(self / .milliseconds(1))))
     }

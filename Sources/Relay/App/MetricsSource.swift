@@ -2,9 +2,9 @@ import HTTPServer
 import Network
 import Storage
 
-/// Where metrics come from: asks every loop and every part of the program what it has counted.
+/// Collects metrics from every loop and every part of the program.
 struct MetricsSource: Sendable {
-    /// A loop's parts that are asked.
+    /// The parts of a loop that are queried.
     struct Loop: Sendable {
         let services: LoopBound<LoopServices>
         let clients: LoopBound<LoopClients>
@@ -21,7 +21,7 @@ struct MetricsSource: Sendable {
     var reportDeadline = Bounds.loopReportDeadline
     var readinessDeadline = Bounds.scrapeReadinessDeadline
 
-    /// How everything stands; `nil` when a loop doesn't answer, because a sum without it would go back.
+    /// Collects everything; `nil` if a loop doesn't respond, because totals without it would decrease.
     func snapshot() async -> MetricsSnapshot? {
         async let readiness = readiness()
         guard let reports = await Deadline.within(reportDeadline, reports) else { return nil }
@@ -34,9 +34,12 @@ struct MetricsSource: Sendable {
         snapshot.connectionsEvicted = ledger.evictedCount
         snapshot.connectionMemoryBytes = ledger.memoryBytes
         snapshot.connectionMemoryBytesMax = ledger.memoryBytesMax
+        snapshot.devices = shared.deviceTotal?.count
+        snapshot.devicesMax = shared.deviceTotal?.max
         snapshot.queue = shared.queue.figures
         snapshot.queueMax = shared.queue.options.totalMax
         snapshot.deliveryLog = shared.deliveryLog.figures
+        snapshot.history = shared.history?.figures
         snapshot.logLinesDropped = shared.log.droppedLines
         snapshot.storage = shared.storage.load
         snapshot.process = ProcessFigures.read()
@@ -48,15 +51,16 @@ struct MetricsSource: Sendable {
         return snapshot
     }
 
-    /// What `/ready` says; a database that takes too long for a scrape counts as unavailable.
+    /// The state of `/ready`; a database that is too slow for a scrape counts as unavailable.
     func readiness() async -> Readiness {
         let found = await Deadline.within(readinessDeadline) {
             let services = loops[0].services
-            return await services.loop.run { _ in await services.value.checkReadiness() }
+            return await services.loop.run { _ in await services.value.shared.checkReadiness() }
         }
         if let found { return found }
         return Readiness(
-            storage: Readiness.unavailable, apns: shared.checkCredentials(), queue: Readiness.unknown)
+            storage: Readiness.unavailable, write: Readiness.unknown, apns: shared.checkCredentials(),
+            queue: Readiness.unknown)
     }
 
     private func reports() async -> [LoopReport] {
@@ -76,9 +80,9 @@ struct MetricsSource: Sendable {
     }
 }
 
-/// A wait for what can't be cancelled.
+/// Limits the wait for work that can't be cancelled.
 enum Deadline {
-    /// What `work` returns, or `nil` when it takes longer; then it goes on, and nobody hears of it.
+    /// The result of `work`, or `nil` at the deadline; `work` then continues and its result is dropped.
     static func within<Value: Sendable>(
         _ duration: Duration, _ work: @escaping @Sendable () async -> Value
     ) async -> Value? {

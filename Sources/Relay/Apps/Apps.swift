@@ -1,21 +1,21 @@
 import APNs
 import Storage
 
-/// The apps that the relay pushes to: made whole from the configuration, then only replaced as a whole.
+/// The apps that the relay pushes to: immutable, and replaced as a whole.
 struct Apps: Sendable {
     private let byBundleID: [String: PushApp]
-    /// The app of every other bundle identifier.
+    /// The app for all other bundle IDs.
     private let other: PushApp?
-    /// The app of registrations that name none.
+    /// The app for registrations that don't name one.
     let defaultBundleID: Topic?
-    /// The bundle identifiers that may be registered; `nil` is any.
+    /// The bundle IDs that may register; `nil` for any.
     let bundleIDs: Set<Topic>?
-    /// The bundle identifiers that the operator named: the default, and those that may be registered.
+    /// The bundle IDs in the configuration: the default and those that may register.
     let configuredBundleIDs: Set<String>
-    /// The keys of all apps, each once.
+    /// The keys of all apps, without duplicates.
     let keys: [AppKey]
 
-    /// One app under any of its team's bundle identifiers, of which only some may be registered.
+    /// One app with any bundle ID of its team; `bundleIDs` limits which may register.
     init(single app: PushApp, defaultBundleID: Topic? = nil, bundleIDs: Set<Topic>? = nil) {
         byBundleID = [:]
         other = app
@@ -25,7 +25,7 @@ struct Apps: Sendable {
         keys = [app.key]
     }
 
-    /// Several apps by their bundle identifiers, and none beside them.
+    /// Several apps by bundle ID, and no others.
     init(_ apps: [Topic: PushApp], defaultBundleID: Topic? = nil) {
         byBundleID = Dictionary(uniqueKeysWithValues: apps.map { ($0.key.text, $0.value) })
         other = nil
@@ -41,24 +41,24 @@ struct Apps: Sendable {
         Set((bundleIDs ?? []).map(\.text) + [defaultBundleID?.text].compactMap(\.self))
     }
 
-    /// The app of a bundle identifier; `nil` where it isn't pushed to.
+    /// The app of a bundle ID; `nil` if the relay doesn't push to it.
     subscript(bundleID: String) -> PushApp? { byBundleID[bundleID] ?? other }
 
-    /// The key of a bundle identifier's app; `nil` where it isn't pushed to.
+    /// The key of a bundle ID's app; `nil` if the relay doesn't push to it.
     func key(of bundleID: String) -> AppKey? { byBundleID[bundleID]?.key ?? other?.key }
 
-    /// Where some app of a key is pushed to.
+    /// The environments of a key's apps.
     func environments(of key: AppKey) -> Set<Environment> {
         apps(of: key).reduce(into: []) { $0.formUnion($1.environments) }
     }
 
-    /// The configured bundle identifiers that are pushed to with a key in an environment, in alphabetical order.
+    /// The configured bundle IDs of a key in an environment, in alphabetical order.
     func topics(of key: AppKey, in environment: Environment) -> [Topic] {
         bundleIDs(of: key).filter { self[$0]?.environments.contains(environment) == true }
             .compactMap(Topic.init)
     }
 
-    /// The configured bundle identifiers that are pushed to with a key, in alphabetical order.
+    /// The configured bundle IDs of a key, in alphabetical order.
     func bundleIDs(of key: AppKey) -> [String] {
         configuredBundleIDs.filter { self.key(of: $0) === key }.sorted()
     }
@@ -67,6 +67,11 @@ struct Apps: Sendable {
         (Array(byBundleID.values) + [other].compactMap(\.self)).filter { $0.key === key }
     }
 
-    /// How many apps there are; `nil` where any bundle identifier is one.
+    /// The sounds of all apps.
+    var sounds: Set<String> {
+        Set((Array(byBundleID.values) + [other].compactMap(\.self)).compactMap(\.push.sound))
+    }
+
+    /// The number of apps; `nil` if any bundle ID is accepted.
     var count: Int? { other == nil ? byBundleID.count : nil }
 }

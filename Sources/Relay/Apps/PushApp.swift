@@ -1,15 +1,15 @@
 import APNs
 import Storage
 
-/// A signing key of APNs and its team: connections and provider tokens are grouped by it.
+/// An APNs signing key and its team, the unit of connections and provider tokens.
 ///
-/// One object for each key of the process, so that apps of one key share both.
+/// There is one object per key in the process, so that its apps share both.
 final class AppKey: Sendable {
     /// The key's provider tokens.
     let tokens: ProviderTokenSource
     private let text: KeyText
 
-    /// A key that has signed nothing yet.
+    /// A key that hasn't signed yet.
     init(teamID: String, keyID: String, text: KeyText) throws(ProviderCredentialProblems) {
         tokens = ProviderTokenSource(try ProviderCredentials(teamID: teamID, keyID: keyID, key: text))
         self.text = text
@@ -28,18 +28,18 @@ final class AppKey: Sendable {
     func isSame(as other: AppKey) -> Bool { hasSameName(as: other) && text == other.text }
 }
 
-/// What is the same in every push of an app.
+/// What all pushes of an app have in common.
 ///
-/// An object, which each push looks up without copying its parts.
+/// A class, so that each push can look it up without copying.
 final class PushApp: Sendable {
-    /// What its pushes are signed with.
+    /// The key that signs its pushes.
     let key: AppKey
-    /// Where its devices may be.
+    /// The environments of its devices.
     let environments: Set<Environment>
     /// Sound and time to live.
     let push: PushSettings
 
-    /// An app of its parts; without a word on environments it is in both.
+    /// An app from its parts; in both environments unless specified.
     init(
         key: AppKey, environments: Set<Environment> = Set(Environment.allCases),
         push: PushSettings = PushSettings()
@@ -50,10 +50,10 @@ final class PushApp: Sendable {
     }
 }
 
-/// What is the same in every push of the app.
+/// What all pushes of the app have in common.
 struct PushSettings: Sendable, Equatable {
-    /// The payload's `sound`; `nil` leaves it out.
+    /// The payload's `sound`; `nil` omits it.
     var sound: String? = "default"
-    /// How long APNs keeps a push; zero is one attempt.
+    /// How long APNs stores a push; zero means one attempt.
     var timeToLive: Duration = .seconds(86_400)
 }

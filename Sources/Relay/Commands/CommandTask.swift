@@ -1,8 +1,8 @@
 import Network
 
-/// A command that works in a task and can be stopped while it does.
+/// Runs a command in a task that signals can cancel.
 enum CommandTask {
-    /// Runs `body` while the main thread waits for signals, and says how the process shall end.
+    /// Runs `body` while the main thread waits for signals, and returns the exit status.
     static func run(_ body: @escaping @Sendable () async -> ExitStatus) -> ExitStatus {
         Signals.prepare()
         let end = Lock<ExitStatus?>(nil)

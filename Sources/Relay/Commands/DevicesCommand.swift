@@ -1,8 +1,8 @@
 import Storage
 
-/// `relay devices`: shows a secret's devices and how the last push to each ended.
+/// `relay devices`: lists a secret's devices and the result of the last push to each.
 enum DevicesCommand {
-    /// Asks for the secret if it must, and prints.
+    /// Asks for the secret if necessary, and prints.
     static func run(
         _ configuration: InspectionConfiguration, _ options: CommandOptions, _ style: OutputStyle
     ) -> ExitStatus {
@@ -17,7 +17,7 @@ enum DevicesCommand {
         }
     }
 
-    /// The list for a person.
+    /// The list as text.
     static func text(_ list: DeviceList, of key: SecretKey, _ style: OutputStyle) -> String {
         let count = list.devices.count
         let head = "Secret \(key): \(count == 0 ? "no" : String(count)) device\(count == 1 ? "" : "s")"
@@ -25,7 +25,8 @@ enum DevicesCommand {
         var table = TextTable([
             .init(heading: "DEVICE"), .init(heading: "APP"), .init(heading: "ENVIRONMENT"),
             .init(heading: "NAME", widthMax: 24), .init(heading: "MODEL", widthMax: 24),
-            .init(heading: "REGISTERED"), .init(heading: "UPDATED"), .init(heading: "LAST PUSH"),
+            .init(heading: "SEALED"), .init(heading: "REGISTERED"), .init(heading: "UPDATED"),
+            .init(heading: "LAST PUSH"),
             .init(heading: "OUTCOME"),
         ])
         let last = list.lastByDevice
@@ -34,6 +35,7 @@ enum DevicesCommand {
             table.add([
                 .init(device.maskedToken), .init(device.bundleID), .init(device.environment.rawValue),
                 .init(device.details.deviceName ?? ""), .init(device.details.deviceModel ?? ""),
+                .init(device.details.sealedVersions ?? ""),
                 .init(Timestamp(device.createdAt).toTheSecond),
                 .init(Timestamp(device.updatedAt).toTheSecond),
                 .init(push.map { Timestamp($0.createdAt).toTheSecond } ?? ""), .outcome(of: push),
@@ -44,7 +46,7 @@ enum DevicesCommand {
 }
 
 extension TextTable.Cell {
-    /// How a push ended: `sent`, or why it failed.
+    /// The result of a push: `sent`, or why it failed.
     static func outcome(of delivery: Delivery?) -> TextTable.Cell {
         switch delivery?.status {
         case nil: TextTable.Cell("")

@@ -1,10 +1,10 @@
 import WebClient
 
-/// `relay health`: asks the relay on this machine whether it serves, where no HTTP client is at hand.
+/// `relay health`: checks whether the relay on this machine serves, without an HTTP client.
 ///
-/// A container's health check is run by it.
+/// Meant for a container's health check.
 enum HealthCommand {
-    /// Asks once and says what came of it, in one line when it is bad.
+    /// Sends one request and prints one line if it fails.
     static func run(_ configuration: HealthConfiguration) -> ExitStatus {
         CommandTask.run {
             var request = WebRequest(url: configuration.url("/health"), timeout: Bounds.healthDeadline)
@@ -14,7 +14,7 @@ enum HealthCommand {
             do throws(WebFailure) {
                 let answer = try await WebClient.send(request)
                 guard answer.status != 200 else { return .success }
-                StandardError.message("\(place) does not serve: GET /health is answered \(answer.status)")
+                StandardError.message("\(place) does not serve: GET /health returned \(answer.status)")
             } catch {
                 StandardError.message("\(place) does not serve: \(error)")
             }

@@ -1,24 +1,46 @@
-/// What `--help` prints; pure functions of the table of settings.
+import Programs
+import Storage
+
+/// The text that `--help` prints: pure functions of the settings table.
 enum HelpText {
-    /// Help about the program, or about one command with its settings.
-    static func text(about user: SettingUser?) -> String {
+    /// Help for the program, or for one command and its settings.
+    static func text(about user: Command?) -> String {
+        user.map { command($0, head(of: $0)) } ?? program
+    }
+
+    /// A command's usage and description.
+    static func head(of user: Command) -> String {
         switch user {
-        case nil: program
-        case .serve: command(.serve, serve)
-        case .migrate: command(.migrate, migrate)
-        case .copy: command(.copy, copy)
-        case .devices: command(.devices, devices)
-        case .deliveries: command(.deliveries, deliveries)
-        case .stats: command(.stats, stats)
-        case .revoke: command(.revoke, revoke)
-        case .check: command(.check, check)
-        case .send: command(.send, send)
-        case .health: command(.health, health)
+        case .serve: serve
+        case .migrate: migrate
+        case .copy: copy
+        case .devices: devices
+        case .deliveries: deliveries
+        case .stats: stats
+        case .tenants: tenants
+        case .queue: queue
+        case .revoke: revoke
+        case .block: block
+        case .unblock: unblock
+        case .check: check
+        case .send: send
+        case .pair: pair
+        case .seal: seal
+        case .open: open
+        case .health: health
         }
     }
 
-    /// What a wrong command line is answered with, after its problem.
-    static func hint(_ user: SettingUser?) -> String {
+    /// Rules that apply to every setting.
+    static let settingsIntroduction = """
+        Every environment variable has a flag of the same name, which takes precedence. An empty variable
+        counts as not set. A secret can also come from a file: NAME_FILE or --name-file. A secret passed as
+        a flag is visible in the process list. Settings that neither provides come from --env-file; every
+        command except serve reads /etc/relay/relay.env by default, if it exists.
+        """
+
+    /// Points to the help; follows the message about an invalid command line.
+    static func hint(_ user: Command?) -> String {
         user.map { "See relay \($0.rawValue) --help." } ?? "See relay --help."
     }
 
@@ -31,57 +53,77 @@ enum HelpText {
                relay devices [--json] [--SETTING VALUE]...
                relay deliveries [--limit N] [--follow] [--json] [--SETTING VALUE]...
                relay stats [--days N] [--json] [--SETTING VALUE]...
-               relay revoke [--yes] [--json] [--SETTING VALUE]...
+               relay tenants [--sort devices|waiting|last-used] [--limit N] [--after CURSOR] [--json]
+               relay queue [--secret-hash PREFIX] [--limit N] [--after CURSOR] [--json]
+               relay revoke [--secret-hash PREFIX] [--yes] [--json] [--SETTING VALUE]...
+               relay block HASH [--note TEXT] [--json]
+               relay block --list [--json]
+               relay unblock HASH [--json]
                relay check [--json] [--devices] [--send] [--SETTING VALUE]...
                relay send [--url URL] [--title TEXT] [--body TEXT] [--event-type TYPE] [--json]
+               relay pair --relay-url URL [--host URL]... [--name NAME] [--png PATH] [--json]
+               relay seal [--title TEXT] [--body TEXT] [--event-type TYPE] [--kind KIND]
+               relay open [SEALED] [--event-type TYPE] [--kind KIND] [--json]
                relay health [--SETTING VALUE]...
+               relay completion bash|zsh|fish
+               relay man
                relay COMMAND --help
                relay --version
 
         serve     Serve the HTTP API until SIGTERM or SIGINT. The default command.
-        migrate   Bring the database's tables up to date and exit. serve does it too when it starts.
-        copy      Copy everything from one database to another, of the same engine or not.
-        devices   Show a secret's devices, and how the last push to each ended.
+        migrate   Upgrade the database schema and exit. serve does this at startup, too.
+        copy      Copy everything from one database to another; the engines may differ.
+        devices   List a secret's devices and the result of the last push to each.
         deliveries
-                  Show a secret's delivery log: how each push to its devices ended.
-        stats     Count events and pushes by day, and what is there now.
-        revoke    Remove a secret's devices, the pushes that wait for them and its receipts.
-        check     Find out why nothing arrives: settings, key, clock, APNs, database, certificate.
-        send      Send a notification through a relay that runs.
-        health    Ask the relay on this machine for GET /health: exit status 0 when it serves, 1 when not.
+                  Show a secret's delivery log: the result of each push to its devices.
+        stats     Show events and pushes by day, and current totals.
+        tenants   List the secrets in the database: devices, queued pushes, last use.
+        queue     List the pushes that wait for a retry.
+        revoke    Remove a secret's devices, queued pushes, receipts and history.
+        block     Refuse a secret's events and registrations on every relay that uses the database.
+        unblock   Serve a blocked secret again.
+        check     Find out why no pushes arrive: settings, key, clock, APNs, database, certificate.
+        send      Send a notification through a running relay.
+        pair      Make a pairing secret and show it as a QR code.
+        seal      Encrypt a notification for the phones of a pairing.
+        open      Decrypt a sealed notification.
+        health    Request GET /health from the relay on this machine; exit 0 if it serves, 1 if not.
+        completion
+                  Print a shell completion script.
+        man       Print the manual page: relay man | man -l -
 
-        Settings come from environment variables and, before them, from flags of the same name:
-        PORT is --port. relay serve --help lists them.
+        Settings come from environment variables and from flags of the same name, which take precedence:
+        PORT is --port. relay serve --help lists them. Commands also read /etc/relay/relay.env, or the
+        file named by --env-file.
 
-        Exit statuses: 0 success, 1 unhealthy, a check failed or nothing was sent, 64 wrong usage,
-        65 data in the way of a copy, 69 database, port or relay unavailable, 70 a defect,
-        74 output that can't be written, 78 wrong configuration,
-        130 interrupted (serve: by a second SIGTERM or SIGINT).
+        Exit statuses: 0 success, 1 unhealthy, failed check or nothing sent, 64 usage error,
+        65 conflicting data in the target of a copy, no such secret or a sealed text that can't be
+        opened, 69 database, port or relay unavailable, 70 internal error, 74 cannot write the output,
+        78 invalid configuration, 130 interrupted (serve: by a second SIGTERM or SIGINT).
 
         """
 
     private static let serve = """
         Usage: relay serve [--SETTING VALUE]...
 
-        Serves the HTTP API until SIGTERM or SIGINT; SIGHUP reads the TLS certificate
-        and the apps file again.
+        Serves the HTTP API until SIGTERM or SIGINT. SIGHUP reloads the TLS certificate and the apps file.
         """
 
     private static let migrate = """
         Usage: relay migrate [--dry-run] [--SETTING VALUE]...
 
-        Brings the database's tables up to date and exits. No row is lost; a second run changes nothing.
+        Upgrades the database schema and exits. It deletes no rows, and a second run changes nothing.
         With --dry-run it prints the SQL that it would run, and changes nothing.
         """
 
     private static let copy = """
         Usage: relay copy --from URL --to URL [--merge]
 
-        Copies all registrations, deliveries, receipts and waiting pushes from one database to
-        another, then reads both again and compares them. The source is only read, and its relay may
-        run. To move, stop that relay and run the same command again: it copies what has changed and
-        deletes what the source deleted. An interrupted copy continues in the same way, and so does
-        one that ends with differences. A target that has rows of its own is refused without --merge.
+        Copies registrations, deliveries, receipts, queued pushes, histories and blocked secrets to another
+        database, then reads and compares both. The source is only read, and its relay may keep running.
+        To move, stop that relay and run the same command again: it copies what has changed and deletes
+        what was deleted in the source. Also run it again after an interruption or a reported difference.
+        A target that has rows of its own is refused without --merge.
 
         Exit statuses: 0 both are equal, 65 the target has other data or differs from the source,
         69 a database is unavailable, 130 interrupted.
@@ -90,72 +132,109 @@ enum HelpText {
     private static let devices = """
         Usage: relay devices [--json] [--SETTING VALUE]...
 
-        Shows the devices of a secret and how the last push to each ended, also beside a relay that runs.
-        Of a token only the end is shown. With --json it prints what POST /v1/device/list answers.
+        Lists a secret's devices and the result of the last push to each. It works alongside a running
+        relay. Device tokens are masked. With --json it prints the response of POST /v1/device/list.
         """
 
     private static let deliveries = """
         Usage: relay deliveries [--limit N] [--follow] [--json] [--SETTING VALUE]...
 
-        Shows how the pushes to a secret's devices ended, newest first, also beside a relay that runs.
-        Rows are kept for RELAY_LOG_RETENTION. A push that waits comes here when it has ended.
-        With --follow and --json each delivery is a JSON object on a line of its own.
+        Shows the result of each push to a secret's devices, newest first. It works alongside a running
+        relay. Rows are kept for RELAY_LOG_RETENTION. A queued push appears here once it is sent or has
+        failed. With --follow and --json each delivery is a JSON object on its own line.
         """
 
     private static let stats = """
         Usage: relay stats [--days N] [--json] [--SETTING VALUE]...
 
-        Counts events and pushes by day in UTC and by how they ended, and what is there now: of the
-        whole database, or of the one secret that RELAY_SECRET or --secret-file gives. It reads
-        the days' part of the delivery log, some thousand rows at a time, also beside a relay that runs.
+        Counts events and pushes by UTC day and by result, and shows current totals: for the whole
+        database, or for the secret in RELAY_SECRET or --secret-file. It reads the delivery log of those
+        days a few thousand rows at a time, and works alongside a running relay.
+        """
+
+    private static let tenants = """
+        Usage: relay tenants [--sort devices|waiting|last-used] [--limit N] [--after CURSOR] [--json]
+
+        Lists the secrets that have devices or queued pushes, by hash prefix, with the number of each and
+        the time of last use: the last registration or completed push. It reads all of them through an
+        index, a thousand at a time, and works alongside a running relay. With --json hashes are complete.
+        """
+
+    private static let queue = """
+        Usage: relay queue [--secret-hash PREFIX] [--limit N] [--after CURSOR] [--json]
+
+        Lists the pushes that wait for a retry, next due first: secret, age, attempts, due time and expiry.
+        It works alongside a running relay. The database doesn't store the cause of a retry; the relay's log
+        and metrics show it.
+        """
+
+    private static let block = """
+        Usage: relay block HASH [--note TEXT] [--json]
+               relay block --list [--json]
+
+        Makes every relay that uses the database refuse a secret's events and registrations with
+        403 blocked, within a few seconds. HASH is the secret's hash or at least its first 8 digits, as
+        shown in log lines; it must match one secret. Queued pushes fail with the reason Blocked when they
+        become due. Devices stay registered; relay revoke removes them. If a running relay holds the SQLite
+        file, the command sends the request to its RELAY_ADMIN_LISTEN. At most
+        \(StorageLimits.blockedSecretsMax) secrets can be blocked.
+
+        Exit statuses: 0 blocked, even if it already was, 64 usage error, 65 no secret or more than one
+        matches the hash, or too many are blocked, 69 the database or the relay is unavailable.
+        """
+
+    private static let unblock = """
+        Usage: relay unblock HASH [--json]
+
+        Makes the relays serve a blocked secret again. HASH is the secret's hash or at least its first 8
+        digits, as shown by relay block --list.
+
+        Exit statuses: 0 no longer blocked, 64 usage error, 65 no blocked secret or more than one matches,
+        69 the database or the relay is unavailable.
         """
 
     private static let revoke = """
-        Usage: relay revoke [--yes] [--json] [--SETTING VALUE]...
+        Usage: relay revoke [--secret-hash PREFIX] [--yes] [--json] [--SETTING VALUE]...
 
-        Removes a secret's devices, the pushes that wait for them and its receipts, after it has shown
-        how many there are and asked. The delivery log stays. Beside a relay that runs on a SQLite file
-        that relay is asked to do it, at its RELAY_ADMIN_LISTEN. A second run finds nothing to do.
+        Removes a secret's devices, queued pushes, receipts and history, after showing how many there are
+        and asking for confirmation. The delivery log stays. If a running relay holds the SQLite file, the
+        command sends the request to its RELAY_ADMIN_LISTEN. A second run finds nothing to remove.
+        With --secret-hash it removes the rows of the one hash that begins with these digits.
 
-        Whoever knows the secret can register a device again, but only its own: give the phone and the
-        OpenCode server a new one.
+        Anyone who knows the secret can still register a device of their own: give the phone and the
+        OpenCode server a new secret.
         """
 
     private static let check = """
         Usage: relay check [--json] [--devices] [--send] [--SETTING VALUE]...
 
-        Finds out why nothing arrives, and changes nothing. It has the settings of relay serve (see there)
-        and is best run as the user that the relay runs as. It looks at settings, keys, clock, the way to
-        APNs, whether APNs takes keys and bundle IDs (by a push to a device token that can't exist),
-        database, disk, certificate, open files and the relay that runs here; with a secret also at its
-        devices and how the last push to each ended. It ends within a minute.
+        Finds out why no pushes arrive, and changes nothing. It takes the settings of relay serve (see its
+        --help); run it as the relay's user. It checks settings, keys, clock, the connection to
+        APNs, whether APNs accepts keys and bundle IDs (by a push to a device token that can't exist),
+        database, disk, certificate, open files and the running relay. Given a secret, it also checks its
+        devices and the last push to each. It finishes within a minute.
 
-        Exit status 0 when nothing failed, warnings included; 1 when something did; 130 when it was
-        interrupted. docs/DIAGNOSIS.md tells what to do.
+        Exit status 0 if nothing failed (warnings are allowed), 1 if something did, 130 if interrupted.
+        docs/DIAGNOSIS.md explains how to fix each fault.
         """
 
     private static let send = """
         Usage: relay send [--url URL] [--title TEXT] [--body TEXT] [--event-type TYPE] [--json]
 
-        Sends a notification, or an event, to a secret's devices through a relay that runs, and shows what
-        became of each push. Exit status 0 when something was sent, 1 when nothing was, 69 when the relay
-        can't be had.
+        Sends a notification or an event to a secret's devices through a running relay, and shows the
+        result of each push. Exit status 0 if something was sent, 1 if nothing was, 69 if the relay is
+        unavailable.
         """
 
     private static let health = """
         Usage: relay health [--SETTING VALUE]...
 
-        Asks the relay on this machine for GET /health. Exit status 0 when it serves, 1 when not. It has
-        the settings of the relay that it asks: for a container's health check its environment.
+        Requests GET /health from the relay on this machine. Exit status 0 if it serves, 1 if not. It reads
+        the settings of that relay: in a container health check, the container's environment.
         """
 
-    private static func command(_ user: SettingUser, _ head: String) -> String {
-        var text = head
-        text +=
-            "\n\nAn environment variable and a flag have the same name; the flag goes before. An empty variable\n"
-        text +=
-            "counts as not set. A secret can also come from a file: NAME_FILE, --name-file. A secret that is\n"
-        text += "given as a flag shows in the list of processes.\n"
+    private static func command(_ user: Command, _ head: String) -> String {
+        var text = head + "\n\n" + settingsIntroduction + "\n"
         let options = CommandOption.allCases.filter { $0.users.contains(user) }
         if !options.isEmpty { text += "\nOptions\n" }
         for option in options { text += "  \(option.usage)\n      \(option.summary)\n" }
@@ -179,7 +258,7 @@ enum HelpText {
         return text
     }
 
-    /// Breaks a text into lines at blanks.
+    /// Wraps text at spaces.
     static func wrap(_ text: String, width: Int) -> [String] {
         var lines: [String] = []
         for word in text.split(separator: " ") {

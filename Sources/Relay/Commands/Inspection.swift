@@ -1,8 +1,8 @@
 import Storage
 
-/// What the commands have in common that look into the database for a person.
+/// What the commands that read the database have in common.
 enum Inspection {
-    /// The same for one secret, which is asked for where it was not given.
+    /// Like `run`, for one secret, which is asked for if it wasn't given.
     static func ofSecret(
         _ configuration: InspectionConfiguration,
         _ body: @escaping @Sendable (any Storage, SecretKey) async throws(StorageError) -> ExitStatus
@@ -16,7 +16,7 @@ enum Inspection {
         return run(configuration) { storage throws(StorageError) in try await body(storage, key) }
     }
 
-    /// Opens the database to be read, lets `body` look into it and closes it; a storage error ends the command.
+    /// Opens the database for reading, runs `body` and closes it; a storage error ends the command.
     static func run(
         _ configuration: InspectionConfiguration,
         _ body: @escaping @Sendable (any Storage) async throws(StorageError) -> ExitStatus
@@ -35,7 +35,8 @@ enum Inspection {
                 }
             } catch {
                 let place = OpenStorage.description(of: configuration.database)
-                StandardError.message("\(place): \(error.logDetail)")
+                let advice = configuration.advice.map { ". " + $0 } ?? ""
+                StandardError.message("\(place): \(error.logDetail)\(advice)")
                 return .unavailable
             }
         }

@@ -1,30 +1,31 @@
+import Spelling
 import Storage
 
-/// What the command line asks for.
+/// A parsed command line.
 enum Invocation: Equatable, Sendable {
-    /// Run a command with what its flags say, by setting name, and with its options.
-    case run(SettingUser, flags: [String: String], options: CommandOptions = CommandOptions())
-    /// Print help: about the program, or about one command.
-    case help(SettingUser?)
+    /// Run a command with its flags, by setting name, and its options.
+    case run(Command, flags: [String: String], options: CommandOptions = CommandOptions())
+    /// Print help for the program or for one command.
+    case help(Command?)
     /// Print the version.
     case version
-}
-
-/// A command line that makes no sense, as one sentence.
-struct UsageProblem: Error, Equatable, CustomStringConvertible {
-    let description: String
+    /// Print a completion script.
+    case completion(CompletionShell)
+    /// Print the manual page.
+    case manual
 }
 
 extension Invocation {
-    /// Reads the arguments after the program's name.
+    /// Parses the arguments after the program's name.
     ///
-    /// Flags are `--name value` or `--name=value`; each has the name of its environment variable. Whether a value
-    /// is any good is the configuration's business, so that all problems come in one message.
+    /// Flags are `--name value` or `--name=value`, named after their environment variables. Values are
+    /// validated with the configuration, so that all problems appear in one message.
     static func parse(_ arguments: [String]) throws(UsageProblem) -> Invocation {
         var rest = arguments[...]
-        var command: SettingUser?
+        var command: Command?
         if let first = rest.first, !first.hasPrefix("-") {
             rest.removeFirst()
+            if let text = try text(first, rest) { return text }
             if first == "help" { return .help(try rest.first.map(Self.command)) }
             command = try Self.command(first)
         }
@@ -43,35 +44,56 @@ extension Invocation {
                     try flags.take(String(parts[0]), value, &rest)
                 }
             case _ where argument.hasPrefix("-"):
-                throw UsageProblem(description: "there is no flag \(Quoted.value(argument))")
+                throw UsageProblem(description: "unknown flag \(Quoted.value(argument))")
             default:
-                throw UsageProblem(description: "\(Quoted.value(argument)) is one argument too many")
+                guard let option = CommandOption.unnamed(of: command ?? .serve), !options.has(option) else {
+                    throw UsageProblem(description: "\(Quoted.value(argument)) is an unexpected argument")
+                }
+                try options.add(option, argument)
             }
         }
         return .run(command ?? .serve, flags: flags.values, options: options)
     }
 
-    private static func command(_ name: String) throws(UsageProblem) -> SettingUser {
-        if let command = SettingUser(rawValue: name) { return command }
-        let names = SettingUser.allCases.map(\.rawValue)
-        let near = EditDistance.nearest(to: name, among: names).map { "; did you mean \($0)?" }
-        let list = "; there are " + names.dropLast().joined(separator: ", ") + " and " + (names.last ?? "")
-        throw UsageProblem(description: "there is no command \(Quoted.value(name))" + (near ?? list))
+    /// Commands that print a text generated from the tables of commands and settings.
+    private static func text(_ name: String, _ rest: ArraySlice<String>) throws(UsageProblem) -> Invocation? {
+        switch (name, rest.first, rest.count) {
+        case ("completion", let word?, 1):
+            if let shell = CompletionShell(rawValue: word) { return .completion(shell) }
+        case ("man", nil, _): return .manual
+        case ("man", "--help", 1), ("completion", "--help", 1): return .help(nil)
+        case ("man", let word?, _):
+            throw UsageProblem(description: "\(Quoted.value(word)) is an unexpected argument")
+        case ("completion", _, _): break
+        default: return nil
+        }
+        let shells = CompletionShell.allCases.map(\.rawValue).joined(separator: ", ")
+        throw UsageProblem(description: "relay completion needs one of \(shells)")
+    }
+
+    private static func command(_ name: String) throws(UsageProblem) -> Command {
+        if let command = Command(rawValue: name) { return command }
+        let names = Command.allCases.map(\.rawValue)
+        let all = names + CommandSyntax.others.map(\.name)
+        let near = EditDistance.nearest(to: name, among: all).map { "; did you mean \($0)?" }
+        let list =
+            "; the commands are " + names.dropLast().joined(separator: ", ") + " and " + (names.last ?? "")
+        throw UsageProblem(description: "unknown command \(Quoted.value(name))" + (near ?? list))
     }
 }
 
 /// The flags read so far.
 private struct Flags {
     private(set) var values: [String: String] = [:]
-    private let user: SettingUser
-    /// Setting names by flag, for the command and for others.
-    private let known: [String: (name: String, users: [SettingUser])]
-    /// What to say to a flag that shows what nobody may see.
+    private let user: Command
+    /// Setting names by flag, for this and other commands.
+    private let known: [String: (name: String, users: [Command])]
+    /// The message for flags that would expose a secret.
     private let refused: [String: String]
 
-    init(user: SettingUser) {
+    init(user: Command) {
         self.user = user
-        var known: [String: (name: String, users: [SettingUser])] = [:]
+        var known: [String: (name: String, users: [Command])] = [:]
         var refused: [String: String] = [:]
         for row in Settings.table {
             if row.isSecret { known[row.fileFlag] = (row.fileName, row.flagUsers) }
@@ -85,7 +107,7 @@ private struct Flags {
         self.refused = refused
     }
 
-    /// Takes one flag and its value: the one given with it, or the next of the arguments.
+    /// Takes one flag and its value, which is inline or the next argument.
     mutating func take(
         _ flag: String, _ given: String?, _ rest: inout ArraySlice<String>
     ) throws(UsageProblem) {
@@ -94,7 +116,7 @@ private struct Flags {
             let options = CommandOption.allCases.filter { $0.users.contains(user) }.map(\.rawValue)
             let near = EditDistance.nearest(to: flag, among: (known.keys + options).sorted())
             let hint = near.map { "; did you mean \($0)?" } ?? ""
-            throw UsageProblem(description: "there is no flag \(Quoted.name(flag))\(hint)")
+            throw UsageProblem(description: "unknown flag \(Quoted.name(flag))\(hint)")
         }
         guard setting.users.contains(user) else {
             throw UsageProblem(description: "relay \(user.rawValue) has no flag \(flag)")
@@ -104,7 +126,7 @@ private struct Flags {
             value = next
             rest.removeFirst()
         }
-        // The one flag that says enough by being there.
+        // The only flag whose value is optional.
         if value == nil, flag == Settings.copyMerge.row.flag { value = Switch.yes.rawValue }
         guard let value, !value.isEmpty else { throw UsageProblem(description: "\(flag) needs a value") }
         guard values.updateValue(value, forKey: setting.name) == nil else {

@@ -1,10 +1,10 @@
 import Storage
 
-/// `relay migrate`: brings the database's tables up to date and tells what it did.
+/// `relay migrate`: upgrades the database schema and prints what it did.
 enum MigrateCommand {
-    /// Migrates; a second run finds nothing to do.
+    /// Migrates; a second run has nothing to do.
     ///
-    /// A dry run prints the SQL instead, and changes nothing.
+    /// A dry run prints the SQL and changes nothing.
     static func run(_ configuration: MigrateConfiguration, isDryRun: Bool) -> ExitStatus {
         let database = configuration.database
         return CommandTask.run { isDryRun ? await show(database) : await migrate(database) }
@@ -13,7 +13,7 @@ enum MigrateCommand {
     private static func migrate(_ database: DatabaseURL) async -> ExitStatus {
         let place = OpenStorage.description(of: database)
         do throws(StorageError) {
-            // A relay that runs is its file's one writer; where nothing is to be done it need not stop.
+            // A running relay is its file's only writer; if nothing is pending, it need not stop.
             var steps = try await OpenStorage.pendingSteps(of: database).map(\.step)
             if !steps.isEmpty {
                 let opened = try await OpenStorage.open(database)
@@ -42,10 +42,10 @@ enum MigrateCommand {
         }
     }
 
-    /// What a dry run prints: SQL, and as comments what it is for.
+    /// The output of a dry run: SQL with explanatory comments.
     static func sql(of steps: [PendingStep], place: String) -> String {
         guard !steps.isEmpty else { return "-- \(place) is up to date (version \(SchemaStep.current))\n" }
-        var text = "-- \(place): what relay migrate would run\n"
+        var text = "-- \(place): SQL that relay migrate would run\n"
         for pending in steps {
             text += "\n-- \(pending.step.rawValue)  \(pending.step.summary)\n"
             for statement in pending.statements { text += statement + ";\n" }

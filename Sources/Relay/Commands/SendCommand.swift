@@ -2,9 +2,9 @@ import JSON
 import Storage
 import WebClient
 
-/// `relay send`: sends a notification or an event through a relay that runs, over its public API.
+/// `relay send`: sends a notification or an event through a running relay's public API.
 enum SendCommand {
-    /// Sends once, and says what became of each device's push.
+    /// Sends one request and prints the result of each device's push.
     static func run(_ configuration: SendConfiguration, _ options: CommandOptions, _ style: OutputStyle)
         -> ExitStatus
     {
@@ -15,7 +15,7 @@ enum SendCommand {
             return error
         }
         guard let text = String(validating: secret.bytes, as: UTF8.self) else {
-            StandardError.message("the secret isn't UTF-8, and requests are JSON")
+            StandardError.message("the secret isn't UTF-8, which JSON requests require")
             return .usage
         }
         var request = WebRequest(url: configuration.url, timeout: Bounds.sendDeadline)
@@ -38,13 +38,13 @@ enum SendCommand {
     {
         let body = try? JSON.parse(answer.body, maxBytes: Bounds.commandAnswerBytesMax)
         guard let body, body.object != nil else {
-            StandardError.message("\(url): answered \(answer.status), and not as a relay does")
+            StandardError.message("\(url): returned \(answer.status), which is not a relay's response")
             return .unavailable
         }
         if isJSON { StandardOutput.write(String(decoding: body.encoded(), as: UTF8.self) + "\n") }
         guard answer.status == 200 else {
             let sentence = TerminalText.safe(body["error"]?.string ?? "no reason given")
-            StandardError.message("\(url): answered \(answer.status): \(sentence)")
+            StandardError.message("\(url): returned \(answer.status): \(sentence)")
             return answer.status == 503 ? .unavailable : .unhealthy
         }
         if !isJSON { StandardOutput.write(SendResult(body).text(style)) }
@@ -56,15 +56,15 @@ enum SendCommand {
 struct SendContent: Sendable, Equatable {
     var title: String?
     var body: String?
-    /// An event's type; without one it is a notification.
+    /// The event type; without one it is a notification.
     var event: EventType?
-    /// The session that an event is about.
+    /// The event's session.
     var sessionID: String
 
-    /// The route that takes it.
+    /// The route to call.
     var route: RouteName { event == nil ? .notify : .event }
 
-    /// The request's body.
+    /// The request body.
     func body(secret: String) -> [UInt8] {
         var writer = JSON.Writer()
         writer.beginObject()
@@ -88,11 +88,11 @@ struct SendContent: Sendable, Equatable {
     }
 }
 
-/// What `relay send` runs with.
+/// The configuration of `relay send`.
 struct SendConfiguration: Sendable {
-    /// The whole URL of the route.
+    /// The route's complete URL.
     var url: String
-    /// Whether it is the relay of this machine, by its settings.
+    /// Whether it is this machine's relay, from its settings.
     var isLocal: Bool
     var trust: WebRequest.Trust
     var content: SendContent
@@ -122,7 +122,7 @@ struct SendConfiguration: Sendable {
     }
 }
 
-/// A relay's answer to an event or a notification.
+/// A relay's response to an event or a notification.
 struct SendResult {
     private let body: JSON.Value
 
@@ -130,7 +130,7 @@ struct SendResult {
         self.body = body
     }
 
-    /// The counts, and a line for each device.
+    /// The counts, and a line per device.
     func text(_ style: OutputStyle) -> String {
         let counts = ["sent", "failed", "queued", "muted"].map { "\(body[$0]?.int ?? 0) \($0)" }
         let deliveries = body["deliveries"]?.array ?? []

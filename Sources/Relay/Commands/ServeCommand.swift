@@ -2,9 +2,10 @@ import Network
 
 /// `relay serve`: the main thread waits for signals while tasks and event loops do the work.
 enum ServeCommand {
-    /// Serves until a signal or a failure ends it.
+    /// Serves until a signal or an error ends it.
     static func run(_ configuration: ServeConfiguration) -> ExitStatus {
         Signals.prepare()
+        if configuration.log.allowsCoreDumps { CoreDumps.allow() }
         let (requests, continuation) = AsyncStream.makeStream(of: SignalRequest.self)
         let end = Lock<ExitStatus?>(nil)
         let stopWasAsked = Lock(false)
@@ -20,7 +21,7 @@ enum ServeCommand {
         while true {
             switch Signals.wait(atMost: isStopping ? endDeadline : nil) {
             case .request(.stop) where isStopping:
-                StandardError.message("stopped at once, as asked a second time")
+                StandardError.message("stopped immediately: second signal received")
                 return .interrupted
             case .request(let request):
                 if case .stop = request {
@@ -31,7 +32,7 @@ enum ServeCommand {
             case .woken:
                 if let status = end.withLock({ $0 }) { return status }
             case .timeout:
-                StandardError.message("the shutdown took too long; what was left is cut off")
+                StandardError.message("the shutdown timed out; open connections were cut off")
                 return .software
             }
         }

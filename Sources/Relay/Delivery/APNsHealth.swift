@@ -1,12 +1,12 @@
 import APNs
 import Network
 
-/// Whether APNs accepts the configured apps' pushes, as its last answers say: what `/ready` and the metrics show.
+/// Whether APNs accepts the configured apps' pushes, judged by its latest responses; shown in `/ready` and the metrics.
 ///
-/// Each app is judged by itself in each environment. Only the apps that the operator named count: where any bundle
-/// identifier may be registered, APNs refuses what a stranger made up, and that says nothing about this relay.
+/// Each app is judged separately in each environment. Only apps that the operator named count: where any bundle
+/// ID may register, APNs rejects IDs that strangers invent, which says nothing about this relay.
 final class APNsHealth: Sendable {
-    /// A key in an environment: what has connections of its own.
+    /// A key in an environment, with its own connections.
     struct Place: Hashable, Sendable {
         let key: AppKey
         let environment: Environment
@@ -21,21 +21,21 @@ final class APNsHealth: Sendable {
         }
     }
 
-    /// An app in an environment: what APNs accepts or refuses.
+    /// An app in an environment, as judged by APNs.
     struct Target: Hashable, Sendable {
         let bundleID: String
         let place: Place
     }
 
-    /// How a configured app stands in one of its environments.
+    /// The state of a configured app in one of its environments.
     struct Standing: Sendable, Equatable {
         let bundleID: String
         let environment: Environment
-        /// APNs' reason for refusing its pushes; `nil` where none is known.
+        /// APNs' reason for rejecting its pushes; `nil` if none is known.
         let fault: String?
     }
 
-    /// What APNs said last.
+    /// APNs' latest answer.
     fileprivate enum Answer {
         case accepted
         case fault(reason: String, at: MonotonicTime)
@@ -43,28 +43,28 @@ final class APNsHealth: Sendable {
 
     fileprivate struct State: Sendable {
         var apps: Apps
-        /// Of configured apps only.
+        /// Answers for configured apps only.
         var answers: [Target: Answer] = [:]
     }
 
     private let state: Lock<State>
 
-    /// Nothing is known of these apps yet.
+    /// Starts with nothing known about these apps.
     init(_ apps: Apps) {
         state = Lock(State(apps: apps))
     }
 
-    /// APNs refused a push for a reason that only the operator can fix.
+    /// Records that APNs rejected a push for a reason that only the operator can fix.
     func fault(_ reason: String, of target: Target, at now: MonotonicTime = .current) {
         state.withLock { $0.note(.fault(reason: reason, at: now), of: target) }
     }
 
-    /// APNs accepted a push.
+    /// Records that APNs accepted a push.
     func accepted(by target: Target) {
         state.withLock { $0.note(.accepted, of: target) }
     }
 
-    /// Goes on with other apps; what is known of those that stay is kept.
+    /// Replaces the apps; keeps what is known about those that remain.
     func use(_ apps: Apps) {
         state.withLock { state in
             state.apps = apps
@@ -72,11 +72,12 @@ final class APNsHealth: Sendable {
         }
     }
 
-    /// The reason of the fault that keeps the relay from pushing to any of its apps; `nil` when one of them may work.
+    /// The fault that keeps the relay from pushing to any of its apps; `nil` if at least one of them may work.
     ///
-    /// One app's bad key must not take the others' relay out of service, nor the sandbox a relay that delivers. So a key is
-    /// at fault when one of its apps is and APNs accepts none of them, and an app is what production says of it; the
-    /// sandbox counts while production has said nothing. A key of which nothing is known may work.
+    /// One app's bad key must not take the relay out of service for the others, and sandbox errors must not take
+    /// out one that delivers in production. A key is therefore at fault only if one of its apps is and APNs
+    /// accepts none of them. An app's state is its production answer, or the sandbox answer while there is none
+    /// from production. A key without answers counts as working.
     func fault(at now: MonotonicTime = .current) -> String? {
         state.withLock { state in
             var first: String?
@@ -106,7 +107,7 @@ final class APNsHealth: Sendable {
         }
     }
 
-    /// The one that most devices are in first.
+    /// Production first, because most devices use it.
     fileprivate static let environments: [Environment] = [.production, .sandbox]
 }
 
@@ -116,10 +117,9 @@ extension APNsHealth.State {
         answers[target] = answer
     }
 
-    /// What APNs said last, unless that was a refusal too long ago.
+    /// APNs' latest answer, unless it is a rejection that has expired.
     ///
-    /// Without traffic nothing would ever say that a fault has been fixed, so it counts for ``Bounds/apnsFaultMemory``
-    /// only.
+    /// Without traffic nothing would clear a fault, so it counts only for ``Bounds/apnsFaultMemory``.
     fileprivate func answer(to target: APNsHealth.Target, at now: MonotonicTime) -> APNsHealth.Answer? {
         let answer = answers[target]
         if case .fault(_, let time)? = answer, now.since(time) >= Bounds.apnsFaultMemory { return nil }
@@ -144,7 +144,7 @@ extension APNsHealth.State {
 }
 
 extension Apps {
-    /// Whether the operator named an app, and it is pushed to there with that key.
+    /// Whether the operator named the app and this key is used for it in this environment.
     fileprivate func has(_ target: APNsHealth.Target) -> Bool {
         guard configuredBundleIDs.contains(target.bundleID), let app = self[target.bundleID] else {
             return false

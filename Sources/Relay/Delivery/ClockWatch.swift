@@ -1,13 +1,13 @@
 import Network
 import Storage
 
-/// Notices when the wall clock is set, by the monotonic clock beside it: a pure value, told both.
+/// Detects steps of the wall clock by comparing it with the monotonic clock: a pure value, given both readings.
 struct ClockWatch: Sendable {
     private var last: (wall: EpochMilliseconds, monotonic: MonotonicTime)?
 
-    /// How far the wall clock has been set since the last look: above zero forward, below back.
+    /// How far the wall clock was set since the last call: positive if forward, negative if back.
     ///
-    /// What clocks drift and are slewed by between two looks is a few milliseconds.
+    /// Drift and slewing between two calls only amount to a few milliseconds.
     mutating func step(to wall: EpochMilliseconds, at monotonic: MonotonicTime) -> Duration {
         defer { last = (wall, monotonic) }
         guard let last else { return .zero }

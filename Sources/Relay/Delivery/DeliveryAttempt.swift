@@ -1,30 +1,29 @@
 import APNs
 import Storage
 
-/// One attempt to deliver one push: what the policy must know of the registration and of earlier attempts.
+/// One attempt to deliver one push: what the policy needs to know about the registration and earlier attempts.
 ///
-/// The policy makes the next attempt from the one before, so that no environment and no renewal is tried twice.
+/// The policy derives each attempt from the previous one, so no environment and no token renewal is tried
+/// twice.
 struct DeliveryAttempt: Hashable, Sendable {
-    /// The environment that the registration names.
+    /// The environment in the registration.
     let registeredEnvironment: Environment
-    /// Whether the push may go to the other environment: the app is configured for both.
+    /// Whether the push may go to the other environment because the app is configured for both.
     let mayChangeEnvironment: Bool
-    /// Whether the topic may be the operator's default and not the device's own word.
+    /// Whether the topic may be the operator's default instead of one that the device sent.
     let isTopicDefault: Bool
-    /// Whether the operator named the topic, as its default or among the bundle identifiers that may be registered.
+    /// Whether the operator configured the topic, as the default or in the list of allowed bundle IDs.
     let isTopicConfigured: Bool
-    /// When the first attempt of this push was made, milliseconds since 1970.
-    ///
-    /// The registration was read before.
+    /// When the first attempt was sent, in milliseconds since 1970; the registration was read before that.
     let firstSentAt: EpochMilliseconds
-    /// The environment that this attempt goes to.
+    /// The environment of this attempt.
     private(set) var environment: Environment
-    /// The reason with which the registered environment refused the push before this one was tried.
+    /// The registered environment's rejection reason, if this attempt goes to the other one.
     private(set) var reasonElsewhere: Reason.Documented?
-    /// Whether a provider token was already refused.
+    /// Whether APNs already rejected a provider token.
     private(set) var hasRenewedToken = false
 
-    /// The first attempt of a push: to the environment that the registration names.
+    /// The first attempt, to the environment in the registration.
     init(
         registeredEnvironment: Environment, mayChangeEnvironment: Bool, isTopicDefault: Bool,
         isTopicConfigured: Bool, firstSentAt: EpochMilliseconds
@@ -37,7 +36,7 @@ struct DeliveryAttempt: Hashable, Sendable {
         environment = registeredEnvironment
     }
 
-    /// The same push to the other environment; `nil` where that was tried or isn't allowed.
+    /// The same push to the other environment; `nil` if it was tried already or isn't allowed.
     func inOtherEnvironment(after reason: Reason.Documented) -> DeliveryAttempt? {
         guard mayChangeEnvironment, reasonElsewhere == nil else { return nil }
         var next = self
@@ -46,7 +45,7 @@ struct DeliveryAttempt: Hashable, Sendable {
         return next
     }
 
-    /// The same push with a new provider token; `nil` where that was tried.
+    /// The same push with a new provider token; `nil` if it was tried already.
     func withNewToken() -> DeliveryAttempt? {
         guard !hasRenewedToken else { return nil }
         var next = self

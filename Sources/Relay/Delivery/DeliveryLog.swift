@@ -1,29 +1,32 @@
 import Network
 import Storage
 
-/// Writes the delivery log in batches, off the way of the answers.
+/// Writes the delivery log in batches, so that responses don't wait for it.
 ///
-/// What waits is bounded; rows beyond are dropped and counted, because a push must not wait for its log.
+/// The buffer is bounded: rows that don't fit are dropped and counted, because a push must not wait for its log
+/// row. While the database can't be written, rows stay buffered as long as they fit.
 final class DeliveryLog: Sendable {
-    /// How rows wait and go.
+    /// Limits and delays.
     struct Options: Sendable {
-        /// Rows that may wait.
+        /// Maximum buffered rows.
         var waitingMax = Bounds.deliveriesWaitingMax
-        /// Rows in one transaction.
+        /// Maximum rows per transaction.
         var batchMax = Bounds.deliveriesPerBatchMax
         /// Waits before rows are written, so that they share transactions, and after a failure.
         var pause: @Sendable (Duration) async -> Void = { duration in try? await Task.sleep(for: duration) }
     }
 
     private struct Waiting {
-        /// What is written together, all but the last full: a row stays where it was put until it is written.
+        /// Batches to write, all but the last full; a row stays where it was appended until it is written.
         var batches: [[Delivery]] = []
         var count = 0
-        /// Rows that were taken out to be written and are not yet.
+        /// Rows taken out for writing but not written yet.
         var inHand = 0
         var dropped = 0
-        /// Rows that never came into the database, in all.
+        /// Rows that were never written, in total.
         var lost: UInt64 = 0
+        /// Consecutive refusals.
+        var refusals = 0
         var isFinished = false
 
         mutating func add(_ row: consuming Delivery, batchMax: Int) {
@@ -32,47 +35,52 @@ final class DeliveryLog: Sendable {
             count += 1
         }
 
-        /// Hands over what waits, and how many rows were dropped before.
+        /// Takes the buffered rows and the number of rows dropped before them.
         mutating func takeOut() -> (batches: [[Delivery]], dropped: Int) {
             defer { (batches, inHand, count, dropped) = ([], count, 0, 0) }
             return (batches, dropped)
         }
     }
 
-    private let storage: any Storage
+    private let storage: any DeliveryLogStorage & DatabaseStatus
     private let log: Log
+    private let writes: WriteWatch
     private let options: Options
     private let waiting = Lock(Waiting())
     private let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
-    /// A log without rows; nothing is written before ``run()``.
-    init(storage: any Storage, log: Log, options: Options = Options()) {
+    /// An empty log; nothing is written before ``run()``.
+    init(
+        storage: any DeliveryLogStorage & DatabaseStatus, log: Log, writes: WriteWatch? = nil,
+        options: Options = Options()
+    ) {
         self.storage = storage
         self.log = log
+        self.writes = writes ?? WriteWatch(storage: storage, log: log)
         self.options = options
         (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// How the log stands.
+    /// The log's counters.
     struct Figures: Sendable, Equatable {
-        /// Rows that are not in the database yet.
+        /// Rows not in the database yet.
         var waiting = 0
         var waitingMax = 0
-        /// Rows that never came there.
+        /// Rows that were never written.
         var dropped: UInt64 = 0
     }
 
-    /// How the log stands.
+    /// The log's counters.
     var figures: Figures {
         waiting.withLock {
             Figures(waiting: $0.count + $0.inHand, waitingMax: options.waitingMax, dropped: $0.lost)
         }
     }
 
-    /// Takes rows to be written; never waits.
+    /// Buffers rows; never waits.
     ///
-    /// Each row is made where it stays, with the lock held: `rows` must not wait for anything.
+    /// The rows are created in place while the lock is held, so iterating `rows` must not wait.
     func append(_ rows: some Sequence<Delivery>) {
         let isFirst = waiting.withLock { waiting in
             let wasEmpty = waiting.count == 0
@@ -90,7 +98,7 @@ final class DeliveryLog: Sendable {
         if isFirst { wake.yield() }
     }
 
-    /// Writes rows as they come, until ``finish()``; then what is left, and returns.
+    /// Writes rows as they arrive until ``finish()``, then writes the rest and returns.
     func run() async {
         for await _ in wakeUps {
             await options.pause(Bounds.deliveriesGatherTime)
@@ -99,13 +107,13 @@ final class DeliveryLog: Sendable {
         await writeAll()
     }
 
-    /// Ends ``run()``; rows that come later are dropped.
+    /// Ends ``run()``; later rows are dropped.
     func finish() {
         waiting.withLock { $0.isFinished = true }
         wake.finish()
     }
 
-    /// Writes batch after batch until nothing waits.
+    /// Writes batches until the buffer is empty.
     private func writeAll() async {
         while true {
             let (batches, dropped) = waiting.withLock { $0.takeOut() }
@@ -120,25 +128,71 @@ final class DeliveryLog: Sendable {
 
     /// Writes one batch.
     ///
-    /// A failure that may pass is tried again while there is time; meanwhile further rows wait within their bound.
+    /// If the database refuses it, halves the batch until the refused rows are found and writes the others.
+    /// After too many consecutive refusals the rows aren't the cause: each batch is then tried once and dropped
+    /// as a whole.
     private func write(_ batch: [Delivery]) async {
+        var lost = (rows: 0, error: StorageError?.none)
+        var mayBeThere = false
+        // A stack: the next rows to write are on top.
+        var left = [batch[...]]
+        while let rows = left.popLast() {
+            guard let error = await failure(writing: rows, &mayBeThere) else {
+                waiting.withLock { $0.refusals = 0 }
+                continue
+            }
+            let refusals = waiting.withLock { waiting in
+                if !error.isTransient { waiting.refusals += 1 }
+                return waiting.refusals
+            }
+            if !error.isTransient, rows.count > 1, refusals < Bounds.deliveriesRefusedInRowMax {
+                let middle = rows.startIndex + rows.count / 2
+                left += [rows[middle...], rows[..<middle]]
+            } else {
+                lost = (lost.rows + rows.count, error)
+            }
+            guard refusals < Bounds.deliveriesRefusedInRowMax else {
+                lost.rows += left.reduce(0) { $0 + $1.count }
+                break
+            }
+        }
+        guard let error = lost.error else { return }
+        waiting.withLock { $0.lost += UInt64(lost.rows) }
+        log(.error, "delivery.lost", [.count("rows", lost.rows), .storageError(error)])
+    }
+
+    /// Writes rows and returns the error if the database refused them.
+    ///
+    /// While no row can be written, it retries until ``finish()``; new rows are buffered within their limit.
+    ///
+    /// - Parameter mayBeThere: Whether an earlier attempt was unconfirmed, so the rows may already be stored.
+    private func failure(
+        writing rows: ArraySlice<Delivery>, _ mayBeThere: inout Bool
+    ) async -> StorageError? {
         var delay = Bounds.deliveriesRetryDelayMin
-        for attempt in 1...Bounds.deliveriesAttemptsMax {
+        var isDelayed = false
+        while true {
             do throws(StorageError) {
-                return try await storage.append(batch)
+                try await storage.append(Array(rows), isRepeated: mayBeThere)
+                if isDelayed { log(.info, "delivery.resumed") }
+                return nil
             } catch {
-                let isFinished = waiting.withLock(\.isFinished)
-                let goesOn = error.isTransient && !isFinished && attempt < Bounds.deliveriesAttemptsMax
-                log(
-                    goesOn ? .warning : .error, goesOn ? "delivery.delayed" : "delivery.lost",
-                    [.count("rows", batch.count), .storageError(error)])
-                guard goesOn else {
-                    waiting.withLock { $0.lost += UInt64(batch.count) }
-                    return
+                if case .unconfirmed = error { mayBeThere = true }
+                guard await mayPass(error), !waiting.withLock(\.isFinished) else { return error }
+                if !isDelayed {
+                    log(.warning, "delivery.delayed", [.count("rows", rows.count), .storageError(error)])
                 }
+                isDelayed = true
             }
             await options.pause(delay)
             delay = min(delay * 2, Bounds.deliveriesRetryDelayMax)
         }
+    }
+
+    /// Whether the same rows may succeed later because they aren't the cause of the error.
+    private func mayPass(_ error: StorageError) async -> Bool {
+        guard !error.isTransient else { return true }
+        guard error.canBeCured else { return false }
+        return await writes.faultNow() != nil
     }
 }

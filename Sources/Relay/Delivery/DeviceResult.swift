@@ -2,17 +2,17 @@ import APNs
 import JSON
 import Storage
 
-/// What one device's push came to, as the answer to the event says it.
+/// The result of one device's push, as shown in the response to the event.
 struct DeviceResult: Sendable, Equatable {
-    /// How it ended.
+    /// How the push ended.
     enum Status: Sendable, Equatable {
-        /// APNs took the push under this identifier.
+        /// APNs accepted the push with this identifier.
         case sent(apnsID: String)
-        /// It is stored and will be sent later, because of a reason as that of a failure.
+        /// It is stored and will be sent later; `reason` says why.
         case queued(reason: String)
-        /// It was given up: APNs' reason or one of ours, at most ``Bounds/reasonBytesMax`` bytes.
+        /// It failed: APNs' reason or one of the relay's, at most ``Bounds/reasonBytesMax`` bytes.
         case failed(reason: String)
-        /// Its device doesn't want it.
+        /// The device's preferences suppress it.
         case muted
     }
 
@@ -20,17 +20,17 @@ struct DeviceResult: Sendable, Equatable {
     let deviceID: String
     /// The token, masked.
     let maskedToken: String
-    /// The push's `apns-id`, which is the delivery log's row too; `nil` where there was none to be made.
+    /// The push's `apns-id`, also the id of its delivery log row; `nil` if no push could be created.
     var pushID: String?
     let status: Status
-    /// The registration is gone because of this push.
+    /// Whether this push caused the registration's removal.
     var removed = false
 }
 
 extension Device {
     /// An ellipsis and the token's last eight characters.
     ///
-    /// Of a stored text that is no token at most half is shown, and nothing but printable ASCII.
+    /// If the stored text isn't a valid token, at most half of it is shown, as printable ASCII.
     var maskedToken: String {
         if let token = DeviceToken(token) { return token.description }
         let scalars = token.unicodeScalars
@@ -39,19 +39,19 @@ extension Device {
     }
 }
 
-/// The answer to an event: how its pushes ended.
+/// The response to an event: the results of its pushes.
 struct EventAnswer: Sendable, Equatable {
     let results: [DeviceResult]
-    /// Pushes that APNs took.
+    /// Pushes accepted by APNs.
     private(set) var sent = 0
-    /// Pushes that are stored to be sent later.
+    /// Pushes stored for a retry.
     private(set) var queued = 0
-    /// Pushes that were given up.
+    /// Pushes that failed.
     private(set) var failed = 0
-    /// Pushes that their devices don't want.
+    /// Pushes suppressed by their devices' preferences.
     private(set) var muted = 0
 
-    /// The answer that says these results.
+    /// The response for these results.
     init(results: [DeviceResult]) {
         self.results = results
         for index in results.indices {
@@ -64,10 +64,10 @@ struct EventAnswer: Sendable, Equatable {
         }
     }
 
-    /// The answer's body.
+    /// The response body.
     ///
-    /// The counts are of all devices; `deliveries` lists at most ``Bounds/deliveriesListedMax``, so that the
-    /// answer can be kept for the same `eventID`.
+    /// The counts cover all devices; `deliveries` lists at most ``Bounds/deliveriesListedMax``, so that the
+    /// response can be stored for the same `eventID`.
     var body: [UInt8] {
         var writer = JSON.Writer(capacity: 64 + 112 * min(results.count, Bounds.deliveriesListedMax))
         writer.beginObject()
@@ -86,7 +86,7 @@ struct EventAnswer: Sendable, Equatable {
         return writer.finish()
     }
 
-    /// By index, so that no result is copied.
+    /// Takes an index so that no result is copied.
     private func append(_ index: Int, to writer: inout JSON.Writer) {
         writer.beginObject()
         writer.member("device", results[index].maskedToken)

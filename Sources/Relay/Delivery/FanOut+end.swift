@@ -1,9 +1,9 @@
 import APNs
 import Storage
 
-/// What becomes of the pushes without an outcome when the event's time is over, and of the outcomes that come after.
+/// Handles pushes without an outcome when the event's deadline passes, and outcomes that arrive later.
 extension FanOut {
-    /// Stores what APNs could not take and what has no outcome; from then on each device has a result.
+    /// Stores pushes that APNs couldn't accept or that have no outcome; afterwards every device has a result.
     func storeUnsent() async {
         let now = services.shared.clock.now
         let queue = services.shared.queue
@@ -11,19 +11,20 @@ extension FanOut {
         var held: [(index: Int, push: PendingPush)] = []
         var unsent: [(index: Int, push: PendingPush, reason: String)] = []
         for index in items.indices {
-            // Most have ended, and nothing of them is copied.
+            // Most have ended; avoid copying them.
             if case .ended = items[index].phase { continue }
             guard let push = items[index].push else { continue }
             switch items[index].phase {
-            case .ended, .storing, .held:
+            case .ended, .storing, .held, .unconfirmed:
                 break
             case .notBegun where push.mayWait:
-                unsent.append((index, row(push, index, attempts: 0, dueAt: now), Self.deadlineExceeded))
+                unsent.append(
+                    (index, row(push, index, attempts: 0, dueAt: now), FailureReason.deadlineExceeded))
             case .inFlight where push.mayWait:
                 items[index].phase = .storing(step: nil)
                 held.append((index, row(push, index, attempts: 0, dueAt: now)))
             case .notBegun, .inFlight:
-                items[index].phase = .ended(.failed(reason: Self.deadlineExceeded))
+                items[index].phase = .ended(.failed(reason: FailureReason.deadlineExceeded))
             case .later(let retry):
                 let random = Double.random(in: 0..<1, using: &services.generator)
                 let due = queue.options.schedule.due(
@@ -31,13 +32,15 @@ extension FanOut {
                 unsent.append((index, row(push, index, attempts: 1, dueAt: due), retry.reason))
             }
         }
-        // Both at once: the caller has waited for its event's time already.
-        let (heldRows, unsentRows) = (held.map(\.push), unsent.map(\.push))
-        async let storedHeld = queue.store(heldRows, lease: lease)
-        async let storedUnsent = queue.store(unsentRows, lease: nil)
-        for (held, result) in zip(held, await storedHeld) { stored(held.push, held.index, result, lease) }
-        for (unsent, result) in zip(unsent, await storedUnsent) {
-            items[unsent.index].phase = .ended(DeviceResult.Status(result, reason: unsent.reason))
+        // Both run at once, because the caller has already waited for the whole deadline.
+        let heldRows = held.map { PushQueue.Addressed(push: $0.push, device: devices[$0.index]) }
+        let unsentRows = unsent.map { PushQueue.Addressed(push: $0.push, device: devices[$0.index]) }
+        let key = key
+        async let storedHeld = queue.store(heldRows, of: key, lease: lease)
+        async let storedUnsent = queue.store(unsentRows, of: key, lease: nil)
+        for (held, stored) in zip(held, await storedHeld) { self.stored(stored, held.index, lease) }
+        for (unsent, stored) in zip(unsent, await storedUnsent) {
+            items[unsent.index].phase = .ended(DeviceResult.Status(stored.result, reason: unsent.reason))
         }
     }
 
@@ -48,22 +51,22 @@ extension FanOut {
             dueAt: dueAt, createdAt: begunAt)
     }
 
-    /// A push that was in flight is in the queue, or could not be stored.
-    private func stored(
-        _ push: PendingPush, _ index: Int, _ result: PushQueue.Result, _ lease: PushLease
-    ) {
+    /// Records whether a push in flight was stored.
+    private func stored(_ stored: PushQueue.Stored, _ index: Int, _ lease: PushLease) {
         guard case .storing(let step) = items[index].phase else { return }
-        if case .refused(let reason) = result {
+        let held = LeasedPush(stored.row.push, to: stored.row.device, owner: lease.owner)
+        switch stored.result {
+        case .refused(let reason):
             items[index].phase = .ended(.failed(reason: reason))
             if let step { applyAlone(step, index) }
             return
+        case .queued: items[index].phase = .held(held)
+        case .unconfirmed: items[index].phase = .unconfirmed(held)
         }
-        let held = HeldPush(push, to: devices[index], owner: lease.owner)
-        items[index].phase = .held(held)
         if let step { end(held, step) }
     }
 
-    // MARK: Outcomes after the event's time
+    // MARK: Outcomes after the deadline
 
     func decideLate(_ step: OutcomePolicy.Step, _ index: Int) {
         inFlight -= 1
@@ -71,10 +74,10 @@ extension FanOut {
         switch items[index].phase {
         case .storing:
             items[index].phase = .storing(step: step)
-        case .held(let held):
+        case .held(let held), .unconfirmed(let held):
             end(held, step)
         case .inFlight:
-            // The time is over this very moment, and the results are looked at next.
+            // The deadline has just passed; the results are read next.
             items[index].phase = Self.phase(after: step, of: items[index].push)
             applyAlone(step, index)
         case .notBegun, .ended, .later:
@@ -93,8 +96,8 @@ extension FanOut {
         }
     }
 
-    /// Settles the row of a push that had its outcome.
-    private func end(_ held: HeldPush, _ step: OutcomePolicy.Step) {
+    /// Settles the row of a push that got its outcome.
+    private func end(_ held: LeasedPush, _ step: OutcomePolicy.Step) {
         if case .sent(let environment?) = step { services.store(environment, of: held.device) }
         let queue = services.shared.queue
         let random = Double.random(in: 0..<1, using: &services.generator)
@@ -103,7 +106,7 @@ extension FanOut {
                 after: step, queue.options.schedule, at: services.shared.clock.now, random: random))
     }
 
-    /// Does what an outcome says of the registration, where the push has no row.
+    /// Applies an outcome to the registration of a push without a row.
     private func applyAlone(_ step: OutcomePolicy.Step, _ index: Int) {
         switch step {
         case .sent(let environment?): services.store(environment, of: devices[index])
@@ -115,23 +118,25 @@ extension FanOut {
 }
 
 extension FanOut.Phase {
-    /// What the answer says; by then every device has a result.
+    /// The result for the response; by now every device has one.
     var result: DeviceResult.Status {
         switch self {
         case .ended(let status): status
-        case .held: .queued(reason: FanOut.deadlineExceeded)
-        case .notBegun, .inFlight, .later, .storing: .failed(reason: FanOut.deadlineExceeded)
+        case .held: .queued(reason: FailureReason.deadlineExceeded)
+        case .unconfirmed: .failed(reason: FailureReason.queueUnconfirmed)
+        case .notBegun, .inFlight, .later, .storing: .failed(reason: FailureReason.deadlineExceeded)
         }
     }
 }
 
 extension DeviceResult.Status {
-    /// The result of a push that was to be stored because of a reason.
+    /// The result of a push that was to be stored for this reason.
     fileprivate init(_ result: PushQueue.Result, reason: String) {
         self =
             switch result {
             case .queued: .queued(reason: reason)
             case .refused(let refusal): .failed(reason: refusal)
+            case .unconfirmed: .failed(reason: FailureReason.queueUnconfirmed)
             }
     }
 }

@@ -2,16 +2,16 @@ import APNs
 import Network
 import Storage
 
-/// The pushes of one event: sends them to every device at once, within bounds, and gathers what they come to.
+/// The pushes of one event: sends them to all devices concurrently, within limits, and collects the results.
 ///
-/// Confined to its loop, and without a task of its own: outcomes come as calls on the loop. What APNs can't take now,
-/// and what has no outcome when the event's time is over, is stored in the queue. A push that is in flight then is
-/// stored under a lease of this process: when its outcome comes, that settles the row; if the process dies, the row
-/// is sent when the lease has run out.
+/// Confined to its loop, without a task of its own: outcomes arrive as calls on the loop. Pushes that APNs
+/// can't accept now, or that have no outcome at the deadline, are stored in the queue. A push that is still in
+/// flight is stored under a lease of this process: its outcome settles the row, and if the process dies, the
+/// row is sent after the lease expires.
 final class FanOut {
-    /// One device's push on its way.
+    /// One device's push.
     struct Item {
-        /// `nil` where there can be none; then ``phase`` says why.
+        /// `nil` if no push could be created; ``phase`` says why.
         var push: Push?
         /// Its first attempt.
         var attempt: DeliveryAttempt?
@@ -19,57 +19,67 @@ final class FanOut {
         var removed = false
     }
 
-    /// Rare cases are indirect: what is large in them would be copied with every step of every push.
+    /// Rare cases are indirect, because large payloads would be copied with every step of every push.
     enum Phase {
         case notBegun
         case inFlight
         /// It has its result.
         case ended(DeviceResult.Status)
-        /// APNs could not take it.
+        /// APNs couldn't accept it.
         indirect case later(OutcomePolicy.RetryLater)
-        /// It was in flight at the end of the event's time and is being stored; `step` if it had an outcome since.
+        /// It was in flight at the deadline and is being stored; `step` is set if its outcome arrived since.
         indirect case storing(step: OutcomePolicy.Step?)
         /// It is in flight and in the queue, leased by this process.
-        indirect case held(HeldPush)
+        indirect case held(LeasedPush)
+        /// It is in flight; whether it is in the queue is unknown.
+        indirect case unconfirmed(LeasedPush)
     }
 
     let services: LoopServices
+    /// The devices' secret.
+    let key: SecretKey
     let content: any PushContent
-    /// Whom the event goes to.
+    /// The event's recipients.
     let devices: [Device]
-    /// What becomes of each device's push, in their order.
+    /// The state of each device's push, in the order of `devices`.
     var items: [Item]
-    /// The first device whose push has not been begun.
+    /// The first device whose push has not started.
     private var next = 0
     var inFlight = 0
     /// Devices without an outcome.
     private var open: Int
-    /// Changes of registrations that are being stored.
+    /// Registration changes in progress.
     private var changes = 0
     private var isStarting = false
-    /// The time is over or all have an outcome: nothing is begun any more.
+    /// Whether the deadline passed or all devices have an outcome; no push starts any more.
     private var isClosed = false
     private var timer: Timer?
     private var continuation: CheckedContinuation<Void, Never>?
     private var report = FanOutReport()
-    /// The devices were read before, the pushes are sent after: what registers from now on is fresh.
+    /// The devices were read before and pushes are sent after this time: later registrations are new.
     let begunAt: EpochMilliseconds
 
     /// Prepares a push to each device; the caller has taken a slot for each.
-    init(_ devices: [Device], _ content: any PushContent, on services: LoopServices) {
+    ///
+    /// - Parameter unread: The secret's unread items, if a badge needs them.
+    init(
+        _ devices: [Device], _ content: any PushContent, of key: SecretKey, on services: LoopServices,
+        unread: Int? = nil
+    ) {
         self.services = services
+        self.key = key
         self.content = content
         self.devices = devices
         let now = services.shared.clock.now
         begunAt = now
         open = devices.count
-        var maker = PushMaker(devices, content, services, at: now)
+        var maker = PushMaker(devices, content, services, at: now, unread: unread)
         items = devices.indices.map { maker.item($0) }
     }
 
-    /// Sends, and returns a result for each device, in their order, when all have one or the deadline has passed.
+    /// Sends the pushes and returns a result for each device, in order, once all have one or the deadline has passed.
     ///
-    /// A little of the time is kept for storing what has no outcome.
+    /// A small part of the time is reserved for storing pushes without an outcome.
     func run(deadline: Duration) async -> [DeviceResult] {
         let reserve = min(Bounds.enqueueReserve, deadline / 10)
         await withCheckedContinuation { continuation in
@@ -82,7 +92,7 @@ final class FanOut {
         return items.indices.map { takeResult($0) }
     }
 
-    /// Called once for each device, at the end: nothing asks for its push any more, which is moved out and not copied.
+    /// Called once per device at the end, so the push is moved out instead of copied.
     private func takeResult(_ index: Int) -> DeviceResult {
         let push = items[index].push.take()
         let status = items[index].phase.result
@@ -95,9 +105,9 @@ final class FanOut {
 
     // MARK: Sending
 
-    /// Begins pushes as far as the bound of one event allows.
+    /// Starts as many pushes as the limit of one event allows.
     private func start() {
-        // An outcome may come within `send`: then the loop below goes on, rather than one call inside the other.
+        // An outcome may arrive within `send`; the loop below then continues instead of recursing.
         guard !isStarting, !isClosed else { return }
         isStarting = true
         while next < items.count, inFlight < services.shared.limits.pushesPerEventMax {
@@ -118,11 +128,11 @@ final class FanOut {
     private func send(_ push: Push, _ index: Int, _ attempt: DeliveryAttempt) {
         let isSent = services.send(push, attempt, for: index) { [self] in decide($0, $1) }
         guard !isSent else { return }
-        settle(index, .ended(.failed(reason: Self.unknownBundle)))
+        settle(index, .ended(.failed(reason: FailureReason.unknownBundle)))
         start()
     }
 
-    private func decide(_ outcome: Outcome, _ made: LoopServices.AttemptMade<Int>) {
+    private func decide(_ outcome: Outcome, _ made: LoopServices.AttemptContext<Int>) {
         let index = made.subject
         let step = OutcomePolicy.step(after: outcome, of: made.attempt)
         report.note(outcome, step, made.attempt.environment, made.key, devices[index].bundleID)
@@ -149,7 +159,7 @@ final class FanOut {
         start()
     }
 
-    /// An outcome has come: the push's slot is free, and so is its place among the event's pushes.
+    /// Handles an outcome: releases the push's slot and its place among the event's pushes.
     private func settle(_ index: Int, _ phase: consuming Phase) {
         inFlight -= 1
         services.slots.giveBack()
@@ -167,17 +177,17 @@ final class FanOut {
         }
     }
 
-    /// What an outcome can say about a registration.
+    /// What an outcome can change about a registration.
     private enum Change {
         case environment, removal
     }
 
-    /// Stores what an outcome says about a registration; `store` says whether that changed it.
+    /// Stores an outcome's change of a registration; `store` returns whether it changed anything.
     ///
-    /// Such outcomes are rare, so that a task for each is no burden.
+    /// Such outcomes are rare enough for a task each.
     private func change(
         _ index: Int, _ change: Change,
-        _ store: @escaping @Sendable (any Storage) async throws(StorageError) -> Bool
+        _ store: @escaping @Sendable (any RegistrationStorage) async throws(StorageError) -> Bool
     ) {
         changes += 1
         let shared = services.shared
@@ -205,13 +215,13 @@ final class FanOut {
         closeIfDone()
     }
 
-    // MARK: The end of the event's time
+    // MARK: The event's deadline
 
     private func closeIfDone() {
         if open == 0, changes == 0 { close() }
     }
 
-    /// Ends the wait; pushes that were not begun are not going to be.
+    /// Ends the wait; pushes that have not started never will.
     private func close() {
         guard !isClosed else { return }
         isClosed = true
@@ -229,18 +239,10 @@ final class FanOut {
         report = FanOutReport()
     }
 
-    /// The reason of a device that had no outcome by the event's deadline.
-    static let deadlineExceeded = "DeadlineExceeded"
-    /// The reason of a device whose stored token or bundle can't be one of APNs'.
-    static let invalidRegistration = "InvalidRegistration"
-    /// The reason of a device whose app the relay doesn't push to any more.
-    static let unknownBundle = "UnknownBundle"
-    /// The reason of a device in an environment that its app isn't in any more.
-    static let environmentNotAllowed = "EnvironmentNotAllowed"
 }
 
 extension Outcome {
-    /// The identifier under which APNs took the push.
+    /// The identifier of the push that APNs accepted.
     fileprivate var apnsID: String? {
         if case .accepted(let id, _) = self { id } else { nil }
     }

@@ -1,22 +1,23 @@
 import APNs
 
-/// What the log and `/ready` hear of an event's pushes: a line for each kind of trouble, however many pushes it struck.
+/// Reports an event's outcomes to the log and `/ready`: one line per kind of failure, regardless of the number
+/// of pushes.
 struct FanOutReport {
-    fileprivate struct Trouble: Hashable {
+    fileprivate struct Failure: Hashable {
         let reason: String
         let place: APNsHealth.Place
-        /// The configured app that it concerns; `nil` where it isn't an app's own.
+        /// The configured app at fault; `nil` if the failure isn't specific to an app.
         var bundleID: String?
     }
 
-    /// Refusals that go on until a person does something.
-    private var faults: [Trouble: (count: Int, whose: OutcomePolicy.Fault)] = [:]
-    private var unreachable: [Trouble: (count: Int, detail: String)] = [:]
+    /// Rejections that persist until someone fixes their cause.
+    private var faults: [Failure: (count: Int, whose: OutcomePolicy.Fault)] = [:]
+    private var unreachable: [Failure: (count: Int, detail: String)] = [:]
     private var accepted: Set<APNsHealth.Target> = []
-    /// Where the last one was accepted; most are where the one before was.
+    /// The target of the latest accepted push; usually the same as the previous one's.
     private var lastAccepted: APNsHealth.Target?
 
-    /// Notes an outcome and what follows from it.
+    /// Records an outcome and the step that follows.
     mutating func note(
         _ outcome: Outcome, _ step: OutcomePolicy.Step, _ environment: Environment, _ key: AppKey,
         _ bundleID: String
@@ -33,8 +34,8 @@ struct FanOutReport {
             accepted.insert(target)
             lastAccepted = target
         case (.unreachable(let lack), _):
-            let trouble = Trouble(reason: lack.cause.rawValue, place: place)
-            unreachable[trouble, default: (0, lack.detail)].count += 1
+            let failure = Failure(reason: lack.cause.rawValue, place: place)
+            unreachable[failure, default: (0, lack.detail)].count += 1
         case (.rejected, .failed(let failure)):
             note(failure.fault, failure.reason, in: place, of: bundleID)
         case (.rejected, .retryLater(let retry)):
@@ -48,35 +49,35 @@ struct FanOutReport {
         _ fault: OutcomePolicy.Fault?, _ reason: String, in place: APNsHealth.Place, of bundleID: String
     ) {
         guard let fault else { return }
-        var trouble = Trouble(reason: reason, place: place)
-        if fault == .configuration { trouble.bundleID = bundleID }
-        faults[trouble, default: (0, fault)].count += 1
+        var failure = Failure(reason: reason, place: place)
+        if fault == .configuration { failure.bundleID = bundleID }
+        faults[failure, default: (0, fault)].count += 1
     }
 
-    /// Writes the lines, and tells `/ready` of faults and of their end.
+    /// Writes the log lines and reports new and resolved faults to `/ready`.
     func log(to services: Services) {
         for target in accepted { services.apnsHealth.accepted(by: target) }
-        for (trouble, fault) in faults {
-            if let bundleID = trouble.bundleID {
-                let target = APNsHealth.Target(bundleID: bundleID, place: trouble.place)
-                services.apnsHealth.fault(trouble.reason, of: target)
+        for (failure, fault) in faults {
+            if let bundleID = failure.bundleID {
+                let target = APNsHealth.Target(bundleID: bundleID, place: failure.place)
+                services.apnsHealth.fault(failure.reason, of: target)
             }
-            let fields = trouble.fields + [.count("pushes", fault.count)]
+            let fields = failure.fields + [.count("pushes", fault.count)]
             switch fault.whose {
             case .configuration: services.log(.error, "apns.configuration", fields)
             case .unconfiguredApp: services.log(.warning, "apns.refused", fields)
             case .program: services.log(.error, "apns.defect", fields)
             }
         }
-        for (trouble, lack) in unreachable {
-            var fields = trouble.fields + [.count("pushes", lack.count)]
+        for (failure, lack) in unreachable {
+            var fields = failure.fields + [.count("pushes", lack.count)]
             if !lack.detail.isEmpty { fields.append(.note("detail", lack.detail)) }
             services.log(.warning, "apns.unreachable", fields)
         }
     }
 }
 
-extension FanOutReport.Trouble {
+extension FanOutReport.Failure {
     fileprivate var fields: [LogField] {
         let fields: [LogField] = [
             .reason(reason), .note("environment", place.environment.rawValue), .note("key", place.key.keyID),

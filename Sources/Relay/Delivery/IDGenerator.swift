@@ -1,16 +1,16 @@
-/// Random numbers for identifiers that need to be unique, not secret: a few nanoseconds each, without a system call.
+/// Random numbers for identifiers that must be unique but not secret: a few nanoseconds each, without a system call.
 ///
 /// SplitMix64 (Steele, Lea and Flood, 2014), seeded once from the system. Confined to its loop.
 struct IDGenerator: RandomNumberGenerator {
     private var state: UInt64
 
-    /// A generator with a seed of the system's randomness.
+    /// A generator seeded from the system's randomness.
     init() {
         var system = SystemRandomNumberGenerator()
         self.init(seed: system.next())
     }
 
-    /// A generator with a given seed, for tests.
+    /// A generator with a fixed seed, for tests.
     init(seed: UInt64) {
         state = seed
     }

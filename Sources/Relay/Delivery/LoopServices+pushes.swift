@@ -2,38 +2,45 @@ import APNs
 import Network
 import Storage
 
-/// What sending a push takes, for new events and for the queue alike.
+/// Sends pushes, for new events and for the queue.
 extension LoopServices {
-    /// Where the pushes of an app's devices in one environment go.
+    /// Where the pushes to an app's devices in one environment go.
     enum Destination {
         case app(PushApp, Topic)
-        /// They can't be pushed to; why, in a word for the answer and the log.
+        /// They can't be sent; `reason` is for the response and the log.
         case none(reason: String)
     }
 
-    /// Where the pushes to devices of a bundle identifier go, by the apps as they are now.
+    /// The destination for a bundle ID's devices, based on the current apps.
     func destination(of bundleID: String, in environment: DeviceEnvironment) -> Destination {
-        guard let topic = Topic(bundleID) else { return .none(reason: FanOut.invalidRegistration) }
-        guard let app = apps[bundleID] else { return .none(reason: FanOut.unknownBundle) }
+        guard let topic = Topic(bundleID) else { return .none(reason: FailureReason.invalidRegistration) }
+        guard let app = apps[bundleID] else { return .none(reason: FailureReason.unknownBundle) }
         guard app.environments.contains(Environment(environment)) else {
-            return .none(reason: FanOut.environmentNotAllowed)
+            return .none(reason: FailureReason.environmentNotAllowed)
         }
         return .app(app, topic)
     }
 
-    /// The first attempt of a push to a device of an app, which was read at or after a time.
+    /// The first attempt of a push to an app's device that was read at or after this time.
     func firstAttempt(
         to device: Device, of app: PushApp, at time: EpochMilliseconds
     ) -> DeliveryAttempt {
-        DeliveryAttempt(
-            registeredEnvironment: Environment(device.environment),
-            mayChangeEnvironment: app.environments.count == 2,
-            isTopicDefault: device.bundleID == rules.defaultBundleID?.text,
-            isTopicConfigured: apps.configuredBundleIDs.contains(device.bundleID), firstSentAt: time)
+        firstAttempt(to: device.bundleID, in: device.environment, of: app, at: time)
     }
 
-    /// What an outcome is told with.
-    struct AttemptMade<Subject> {
+    /// The first attempt of a push to a device with a bundle ID that belongs to an app.
+    func firstAttempt(
+        to bundleID: String, in environment: DeviceEnvironment, of app: PushApp, at time: EpochMilliseconds
+    ) -> DeliveryAttempt {
+        DeliveryAttempt(
+            registeredEnvironment: Environment(environment),
+            mayChangeEnvironment: app.environments.count == 2,
+            isTopicDefault: bundleID == rules.defaultBundleID?.text,
+            isTopicConfigured: apps.configuredBundleIDs.contains(bundleID), firstSentAt: time)
+    }
+
+    /// The context passed along with an outcome.
+    struct AttemptContext<Subject> {
         /// What the push was sent for.
         let subject: Subject
         let attempt: DeliveryAttempt
@@ -41,13 +48,13 @@ extension LoopServices {
         let key: AppKey
     }
 
-    /// Sends a push with the key of its app; false when the relay doesn't push to the app.
+    /// Sends a push with its app's key; returns false if the relay doesn't push to the app.
     ///
-    /// The app is looked up for each attempt: the apps may have been replaced since the last. `subject` comes back
-    /// with the outcome, so that `completion` need capture nothing but its object, which takes no memory for each push.
+    /// Looks up the app for each attempt, because a reload may have replaced the apps. `subject` is returned
+    /// with the outcome, so that `completion` captures only its object and needs no allocation per push.
     func send<Subject>(
         _ push: Push, _ attempt: DeliveryAttempt, for subject: Subject,
-        completion: @escaping (Outcome, AttemptMade<Subject>) -> Void
+        completion: @escaping (Outcome, AttemptContext<Subject>) -> Void
     ) -> Bool {
         let bundleID = push.notification.topic.text
         guard let key = apps.key(of: bundleID) else { return false }
@@ -56,12 +63,12 @@ extension LoopServices {
         senders.sender(of: key, to: attempt.environment).send(push) { [self] outcome in
             let took = loop.now.nanoseconds &- began
             counts.attempt(outcome, app: number, attempt.environment, took: took)
-            completion(outcome, AttemptMade(subject: subject, attempt: attempt, key: key))
+            completion(outcome, AttemptContext(subject: subject, attempt: attempt, key: key))
         }
         return true
     }
 
-    /// Stores which environment accepted a device's token, without waiting for it.
+    /// Stores which environment accepted a device's token, without waiting.
     func store(_ environment: Environment, of device: Device) {
         let shared = shared
         nonisolated(unsafe) let services = self  // why: confined to the loop that runs the task
@@ -78,13 +85,14 @@ extension LoopServices {
 }
 
 extension Device {
-    /// Until when a registration counts as the one that was read and pushed to: what came later is fresh, whatever
-    /// the clocks of APNs, this relay and another say.
+    /// The latest `updated_at` of the registration that was pushed to.
+    ///
+    /// Later registrations are new, whatever the clocks of APNs, this relay and others say.
     func removalBound(_ time: EpochMilliseconds) -> EpochMilliseconds { min(time, updatedAt) }
 }
 
 extension PendingPush {
-    /// The row of a push that is to be sent later.
+    /// The queue row of a push to send later.
     init(
         _ push: Push, to device: Device, eventType: String, sessionID: String, attempts: Int,
         dueAt: EpochMilliseconds, createdAt: EpochMilliseconds
@@ -97,7 +105,7 @@ extension PendingPush {
             createdAt: createdAt, expiresAt: push.expiresAt)
     }
 
-    /// The push to a device; `nil` when this program didn't write the row.
+    /// The push to a device; `nil` if this program didn't write the row.
     func push(to token: DeviceToken, _ topic: Topic) -> Push? {
         guard let pushType = PushType(rawValue: pushType), let priority = Priority(rawValue: priority) else {
             return nil
@@ -112,7 +120,7 @@ extension PendingPush {
 }
 
 extension Push {
-    /// When it is given up, in milliseconds since 1970.
+    /// When it expires, in milliseconds since 1970.
     var expiresAt: EpochMilliseconds { EpochMilliseconds(clamping: notification.expiration) * 1000 }
 
     /// Whether it may be sent later if it can't be sent now.

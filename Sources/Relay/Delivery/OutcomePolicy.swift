@@ -1,66 +1,66 @@
 import APNs
 import Storage
 
-/// What happens after a push came to an outcome: the table of docs/decisions/0006-outcomes.md as one pure function.
+/// Decides what happens after a push's outcome: the table in docs/decisions/0006-outcomes.md as one pure function.
 enum OutcomePolicy {
     /// The next step.
     enum Step: Hashable, Sendable {
-        /// It was delivered. Where the other environment took it, that one is to be stored with the registration.
+        /// It was delivered; `storeEnvironment` is set if the other environment accepted it.
         case sent(storeEnvironment: Environment?)
-        /// Send it once more, at once.
+        /// Send it again immediately.
         case sendAgain(DeliveryAttempt)
-        /// APNs can't take it now: send it again after a back-off, no sooner than it asked for.
+        /// APNs can't accept it now: retry after a back-off, no sooner than APNs asked.
         case retryLater(RetryLater)
-        /// It came to nothing.
+        /// It failed.
         case failed(Failure)
     }
 
-    /// A push for which there may be a better time.
+    /// A push worth retrying later.
     struct RetryLater: Hashable, Sendable {
-        /// Why, for the answer and the log.
+        /// The reason, for the response and the log.
         var reason: String
-        /// What kind of trouble it is: how soon it may be over.
-        var trouble: Trouble
-        /// The shortest wait that APNs asked for, in seconds.
+        /// The kind of cause, which determines the back-off.
+        var cause: Cause
+        /// The minimum delay that APNs asked for, in seconds.
         var after: Int?
-        /// Whose fault it is, where somebody has to put it right.
+        /// Who must fix it, if someone must.
         var fault: Fault?
 
-        /// What kept APNs from taking the push.
-        enum Trouble: Hashable, Sendable {
-            /// There was no answer.
+        /// Why APNs didn't accept the push.
+        enum Cause: Hashable, Sendable {
+            /// There was no response.
             case unreachable
-            /// 5xx: APNs' own.
+            /// 5xx: an APNs error.
             case server
-            /// 429: it had too much.
+            /// 429: too many requests.
             case tooMany
-            /// It refuses the provider token, which says nothing of the push.
+            /// APNs rejected the provider token, which says nothing about the push.
             case token
         }
     }
 
-    /// A push that came to nothing.
+    /// A push that failed permanently.
     struct Failure: Hashable, Sendable {
-        /// Why, for the answer and the log.
+        /// The reason, for the response and the log.
         var reason: String
-        /// Remove the registration unless its `updated_at` is later than this (`Storage.remove`); `nil` keeps it.
+        /// Removes the registration unless its `updated_at` is later than this (`Storage.remove`); `nil` keeps it.
         var removeIfNotUpdatedAfter: EpochMilliseconds?
-        /// Whose fault it is where it isn't the device's.
+        /// Who must fix it, unless the device is the cause.
         var fault: Fault?
     }
 
-    /// A failure that will hit other pushes too until a person does something; to be logged at error.
+    /// A failure that affects other pushes too until someone fixes it; logged at error level.
     enum Fault: Hashable, Sendable {
-        /// The operator's key, team, topic or environment; to be shown in `/ready` as well.
+        /// The operator's key, team, topic or environment is wrong; also shown in `/ready`.
         case configuration
-        /// Either the same, or whoever registered the device named an app that the key isn't for: the operator named
-        /// neither.
+        /// Either the same, or the device's registration named an app that the key isn't for; the operator
+        /// configured neither.
         case unconfiguredApp
-        /// This program's: it sent what it should never send.
+        /// A bug: the program sent something it should never send.
         case program
     }
 
-    /// How often a push is sent at once: to each environment, and once more with a new provider token.
+    /// Maximum immediate attempts: one per environment, and one with a new provider token.
     static let attemptsAtOnceMax = 3
 
     /// The step after an outcome.
@@ -70,24 +70,24 @@ enum OutcomePolicy {
             let isRegistered = attempt.environment == attempt.registeredEnvironment
             return .sent(storeEnvironment: isRegistered ? nil : attempt.environment)
         case .unreachable(let unreachable):
-            return .retryLater(RetryLater(reason: unreachable.cause.rawValue, trouble: .unreachable))
+            return .retryLater(RetryLater(reason: unreachable.cause.rawValue, cause: .unreachable))
         case .rejected(let rejection):
             return step(after: rejection, of: attempt)
         }
     }
 
     private static func step(after rejection: Rejection, of attempt: DeliveryAttempt) -> Step {
-        // The status alone is enough here: whatever answers 429 or 5xx may take the push later.
+        // The status suffices here: a 429 or 5xx may be accepted later.
         if rejection.status == 429 || 500...599 ~= rejection.status {
             return .retryLater(
                 RetryLater(
-                    reason: rejection.name, trouble: rejection.status == 429 ? .tooMany : .server,
+                    reason: rejection.name, cause: rejection.status == 429 ? .tooMany : .server,
                     after: rejection.retryAfter))
         }
         var failure = Failure(reason: rejection.name)
         switch rejection.reason?.documented {
         case .unregistered?, .expiredToken?:
-            // Both are needed to remove something: a lone 410 could be a proxy's.
+            // Removal requires both status and reason: a 410 alone could come from a proxy.
             if rejection.status == 410 { failure.removeIfNotUpdatedAfter = goneSince(rejection, attempt) }
         case .badDeviceToken?:
             return wrongEnvironment(.badDeviceToken, attempt)
@@ -99,15 +99,15 @@ enum OutcomePolicy {
             // With the operator's default topic, a wrong default would remove every device.
             if !attempt.isTopicDefault { failure.removeIfNotUpdatedAfter = beforeSending(attempt) }
         case .invalidProviderToken? where !attempt.isTopicConfigured:
-            // Apple's word for an app of another team, too: no new token would change that.
+            // Apple also uses this reason for another team's app, which a new token wouldn't fix.
             failure.fault = .unconfiguredApp
         case .expiredProviderToken?, .invalidProviderToken?, .missingProviderToken?, .unrelatedKeyIdInToken?:
             if let next = attempt.withNewToken() { return .sendAgain(next) }
-            // The key or the clock is wrong: the push is good once somebody has put that right.
+            // The key or the clock is wrong; the push itself can be sent once that is fixed.
             return .retryLater(
-                RetryLater(reason: rejection.name, trouble: .token, fault: configurationFault(attempt)))
+                RetryLater(reason: rejection.name, cause: .token, fault: configurationFault(attempt)))
         case .topicDisallowed?, .badTopic?:
-            // Where any bundle may be registered, a topic is whatever a stranger wrote there.
+            // Where any bundle ID may register, a stranger may have chosen the topic.
             if attempt.isTopicConfigured { failure.fault = configurationFault(attempt) }
         case .payloadTooLarge?, .badCollapseId?, .badExpirationDate?, .badMessageId?, .badPriority?,
             .badPath?,
@@ -123,9 +123,9 @@ enum OutcomePolicy {
         return .failed(failure)
     }
 
-    /// After an answer that a registration with the wrong environment gets, among others.
+    /// The step after a rejection that can mean a wrong environment.
     ///
-    /// The reason that counts is the registered environment's: the other one was only a guess.
+    /// The registered environment's reason counts, because the other environment was only a guess.
     private static func wrongEnvironment(_ reason: Reason.Documented, _ attempt: DeliveryAttempt) -> Step {
         if let next = attempt.inOtherEnvironment(after: reason) { return .sendAgain(next) }
         var failure = Failure(reason: (attempt.reasonElsewhere ?? reason).name)
@@ -133,31 +133,33 @@ enum OutcomePolicy {
         case (.badDeviceToken?, .badDeviceToken):
             failure.removeIfNotUpdatedAfter = beforeSending(attempt)
         case (.badDeviceToken?, _), (_, .badDeviceToken):
-            // One environment doesn't know the token and the other could not be asked, so it may be good there. To
-            // remove it would remove every device of an operator whose key is for the wrong environment.
+            // One environment doesn't know the token and the other couldn't be tried, so the token may be valid
+            // there. Removing it would remove every device of an operator whose key is for the wrong
+            // environment.
             break
         default:
-            // The key is good for neither environment, or not for the only one that is allowed.
+            // The key is valid in neither environment, or not in the only allowed one.
             failure.fault = fault(attempt)
         }
         return .failed(failure)
     }
 
-    /// The operator's fault, unless it shows only in an environment that no registration named.
+    /// The operator's fault, unless it only shows in an environment that no registration named.
     private static func configurationFault(_ attempt: DeliveryAttempt) -> Fault? {
         attempt.environment == attempt.registeredEnvironment ? fault(attempt) : nil
     }
 
-    /// Apple refuses a good key with `InvalidProviderToken`, too, for an app of another team, and where any bundle may be
-    /// registered that is whatever a stranger wrote there.
+    /// Classifies `InvalidProviderToken`, which Apple also returns to a valid key for another team's app.
+    ///
+    /// Where any bundle ID may register, a stranger may have chosen that app.
     private static func fault(_ attempt: DeliveryAttempt) -> Fault {
         attempt.isTopicConfigured ? .configuration : .unconfiguredApp
     }
 
-    /// Until when a registration counts as older than APNs' word that its token is gone.
+    /// The latest `updated_at` of a registration that APNs' report of an invalid token covers.
     ///
-    /// APNs says since when; what was registered after this push was sent is fresh whatever it says. Without a
-    /// timestamp only what is older than the push goes.
+    /// APNs says since when the token is invalid; registrations after this push was sent are new regardless.
+    /// Without a timestamp only registrations older than the push are removed.
     private static func goneSince(_ rejection: Rejection, _ attempt: DeliveryAttempt) -> EpochMilliseconds {
         min(rejection.timestamp ?? .max, beforeSending(attempt))
     }

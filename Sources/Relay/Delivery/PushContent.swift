@@ -1,6 +1,6 @@
 import APNs
 
-/// What is to be pushed to the devices of a secret: the parts of a push that are not the device's.
+/// The content to push to a secret's devices: the parts of a push that don't depend on the device.
 protocol PushContent: Sendable {
     /// `apns-push-type`.
     var pushType: PushType { get }
@@ -8,25 +8,42 @@ protocol PushContent: Sendable {
     var priority: Priority { get }
     /// `apns-collapse-id`.
     var collapseID: CollapseID? { get }
-    /// How long APNs keeps the pushes; `nil` is as long as the app's setting says.
+    /// How long APNs stores the pushes; `nil` for the app's setting.
     var timeToLive: Duration? { get }
-    /// The event's type, which devices may not want; `nil` for what is no event.
-    var eventType: EventType? { get }
-    /// Whether nothing would be left of it without its sound.
+    /// The event type or the notification's kind, which devices can opt out of; `nil` if it has none.
+    var kind: String? { get }
+    /// Whether it consists only of a sound.
     var isSoundAlone: Bool { get }
-    /// What the delivery log calls it.
+    /// Its type in the delivery log.
     var logType: String { get }
-    /// The session that it is about, for the delivery log.
+    /// Its session, for the delivery log.
     var sessionID: String { get }
+    /// What the secret's history keeps of it; `nil` if it shows nothing to read.
+    var history: HistoryContent? { get }
+    /// Whether its badge is the number of unread items.
+    var hasUnreadBadge: Bool { get }
 
-    /// The body of the pushes of a style, at most ``Notification/payloadBytesMax`` bytes.
+    /// The payload in this style, at most ``Notification/payloadBytesMax`` bytes.
     func payload(_ style: PushStyle) -> [UInt8]
 }
 
-/// What of a payload depends on the app and on the device's wishes; the same for most devices of an event.
+/// The parts of a push that only the history keeps.
+struct HistoryContent: Sendable {
+    var serverID: String?
+    /// The readable title, as sent.
+    var title: String?
+    /// The readable text, as sent.
+    var body: String?
+    /// The encrypted content, as sent.
+    var sealed: String?
+}
+
+/// The parts of a payload that depend on the app and the device's preferences; equal for most devices of an event.
 struct PushStyle: Hashable, Sendable {
     /// The app's sound.
     var sound: String?
-    /// Delivered without lighting up the screen.
+    /// Deliver without lighting up the screen.
     var isQuiet = false
+    /// The number of unread items, where the device or the content wants it as the badge.
+    var unreadBadge: Int?
 }

@@ -1,24 +1,27 @@
 import APNs
+import Network
 import Storage
 
-/// Makes the pushes of one fan-out.
+/// Creates the pushes of one fan-out.
 ///
-/// Most devices of a secret have the same app and environment: what that decides is looked up once for all that follow
-/// one another.
+/// Most devices of a secret share app and environment, so what depends on them is looked up once per run of
+/// equal devices.
 struct PushMaker {
-    /// What becomes of the pushes to a bundle identifier's devices in one environment.
+    /// How to push to a bundle ID's devices in one environment.
     private enum Way {
         case app(Common)
         case none(reason: String)
     }
 
-    /// What such pushes have in common.
+    /// What these pushes have in common.
     private struct Common {
         let topic: Topic
+        /// For the per-device limits.
+        let limitKey: FoldedBundleID
         let attempt: DeliveryAttempt
         /// `apns-expiration`.
         let expiration: UInt64
-        /// The style of a push to a device without preferences.
+        /// The style for devices without preferences.
         let style: PushStyle
     }
 
@@ -26,27 +29,31 @@ struct PushMaker {
     private let content: any PushContent
     private let services: LoopServices
     private let now: EpochMilliseconds
-    /// That of the device before.
+    /// The secret's unread items, if they are known.
+    private let unread: Int?
+    /// The previous device's lookup.
     private var last: (bundleID: String, environment: DeviceEnvironment, way: Way)
-    /// That of the push before, unless the way is another one since.
+    /// The previous push's notification, unless the lookup changed since.
     private var notification: (style: PushStyle, made: Notification)?
     private var payloads: [(style: PushStyle, payload: [UInt8])] = []
 
-    /// A maker of pushes to devices that were read before a time.
+    /// Creates pushes to these devices; `now` is later than the time at which they were read.
     init(
-        _ devices: [Device], _ content: any PushContent, _ services: LoopServices, at now: EpochMilliseconds
+        _ devices: [Device], _ content: any PushContent, _ services: LoopServices, at now: EpochMilliseconds,
+        unread: Int? = nil
     ) {
+        self.unread = unread
         self.devices = devices
         self.content = content
         self.services = services
         self.now = now
-        last = ("", .production, .none(reason: FanOut.invalidRegistration))
+        last = ("", .production, .none(reason: FailureReason.invalidRegistration))
     }
 
-    /// The push to a device, named by its index so that it isn't copied, or why there is none.
+    /// The push to a device, or why there is none; takes an index so that the device isn't copied.
     mutating func item(_ index: Int) -> FanOut.Item {
         guard let token = DeviceToken(devices[index].token) else {
-            return Self.item(.failed(reason: FanOut.invalidRegistration))
+            return Self.item(.failed(reason: FailureReason.invalidRegistration))
         }
         if last.bundleID != devices[index].bundleID || last.environment != devices[index].environment {
             last = (devices[index].bundleID, devices[index].environment, way(to: devices[index]))
@@ -56,6 +63,11 @@ struct PushMaker {
         case .none(let reason): return Self.item(.failed(reason: reason))
         case .app(let common):
             guard let style = style(for: index, common.style) else { return Self.item(.muted) }
+            // Counted only here: a retry was counted when the push was created.
+            let device = DeviceKey(token, common.limitKey)
+            guard services.shared.rates.takePush(to: device, at: services.loop.now) else {
+                return Self.item(.failed(reason: FailureReason.deviceRateLimited))
+            }
             let push = Push(notification(style, common), to: token, id: services.makeID(at: now).text)
             return FanOut.Item(push: push, attempt: common.attempt)
         }
@@ -71,25 +83,32 @@ struct PushMaker {
         case .app(let app, let topic):
             .app(
                 Common(
-                    topic: topic, attempt: services.firstAttempt(to: device, of: app, at: now),
+                    topic: topic, limitKey: FoldedBundleID(device.bundleID),
+                    attempt: services.firstAttempt(to: device, of: app, at: now),
                     expiration: expiration(content.timeToLive ?? app.push.timeToLive),
-                    style: PushStyle(sound: app.push.sound)))
+                    style: PushStyle(
+                        sound: app.push.sound, unreadBadge: content.hasUnreadBadge ? unread : nil)))
         }
     }
 
-    /// The style in which a device wants it now; `nil` when it doesn't want it.
+    /// The style that a device wants now; `nil` if its preferences suppress the push.
     private func style(for index: Int, _ usual: PushStyle) -> PushStyle? {
         guard let preferences = devices[index].details.preferences else { return usual }
         let zones = services.rules.timeZones
-        switch DevicePreferences(stored: preferences).wish(for: content.eventType, at: now, zone: zones.zone)
-        {
-        case .normal: return usual
+        let wanted = DevicePreferences(stored: preferences)
+        var style = usual
+        if wanted.badge == .unread { style.unreadBadge = unread }
+        switch wanted.wish(for: content.kind, at: now, zone: zones.zone) {
+        case .normal: break
         case .muted: return nil
-        case .quiet: return content.isSoundAlone ? nil : PushStyle(sound: usual.sound, isQuiet: true)
+        case .quiet:
+            guard !content.isSoundAlone else { return nil }
+            style.isQuiet = true
         }
+        return style
     }
 
-    /// `apns-expiration` of a push that is made now: seconds since 1970; 0 is one attempt.
+    /// `apns-expiration` of a push created now, in seconds since 1970; 0 means one attempt.
     private func expiration(_ timeToLive: Duration) -> UInt64 {
         timeToLive == .zero ? 0 : UInt64(max(0, now + timeToLive.inMilliseconds) / 1000)
     }
@@ -103,7 +122,7 @@ struct PushMaker {
         return made
     }
 
-    /// The payload of a style; there are few of them.
+    /// The payload in a style; there are few styles.
     private mutating func payload(_ style: PushStyle) -> [UInt8] {
         if let found = payloads.first(where: { $0.style == style }) { return found.payload }
         let payload = content.payload(style)

@@ -2,22 +2,22 @@ import APNs
 import Network
 import Storage
 
-/// What the queue does about a clock that is set while pushes wait.
+/// Handles clock changes while pushes are queued.
 extension PushQueue {
-    /// Notes that the clock was set forward: what waits seems older than it is.
+    /// Records that the clock was set forward: queued pushes seem older than they are.
     func clockSetForward(at now: MonotonicTime) {
         state.withLock { $0.clockSetForwardAt = now }
     }
 
-    /// Whether something can have waited for so long, as the clock says it has.
+    /// Whether a push can really have waited as long as the clock says.
     func mayHaveWaited(_ time: Duration, at now: MonotonicTime) -> Bool {
         state.withLock { $0.clockSetForwardAt }.map { now.since($0) > time } ?? true
     }
 
-    /// Begins every lease anew.
+    /// Renews every lease.
     ///
-    /// After the clock was set forward leases seem to have run out whose pushes are still in flight. One whose holder is
-    /// dead lasts longer for it.
+    /// After the clock is set forward, leases of pushes in flight seem to have expired. Renewing also prolongs
+    /// the leases of dead processes.
     func renewLeases(at now: EpochMilliseconds) async throws(StorageError) {
         let end = now + options.leaseTime.inMilliseconds
         let leases = try await storage.pushes(
@@ -25,22 +25,23 @@ extension PushQueue {
         _ = try await storage.setDue(leases.filter { $0.dueAt < end }, to: end)
     }
 
-    /// Makes pushes due that are due later than any may be: a clock that was ahead has put them there.
+    /// Makes pushes due whose due time is beyond the maximum wait, because a fast clock set it.
     ///
-    /// - Returns: The leases that end later than any may, to be ended when they have been there for a whole lease's time.
+    /// - Returns: The leases that end beyond the maximum, to be ended once they were seen for a whole lease
+    ///   time.
     func endMisdatedWaits(at now: EpochMilliseconds) async throws(StorageError) -> [DuePush] {
         let horizon = now + options.waitMax.inMilliseconds
         let limit = Bounds.dueCheckRowsPerStep
         while true {
             let found = try await storage.pushes(dueAfter: horizon, leased: false, limit: limit)
             let count = try await makeDue(found, at: now)
-            // Where others were faster there is nothing left to do, or there is at the next look.
+            // If others were faster, nothing is left, or the next round handles it.
             guard found.count == limit, count > 0 else { break }
         }
         return try await storage.pushes(dueAfter: horizon, leased: true, limit: limit)
     }
 
-    /// Makes pushes due, whatever their rows said, and says how many had not changed since.
+    /// Makes pushes due now and returns how many of them hadn't changed since.
     @discardableResult
     func makeDue(_ pushes: [DuePush], at now: EpochMilliseconds) async throws(StorageError) -> Int {
         let count = try await storage.setDue(pushes, to: now)
@@ -50,7 +51,7 @@ extension PushQueue {
 }
 
 extension PushQueue.Options {
-    /// The longest that anything waits, for its next attempt or for the end of a lease, by clocks that may differ.
+    /// The longest possible wait, for the next attempt or the end of a lease, including clock skew.
     var waitMax: Duration {
         max(schedule.delayMax, .seconds(Answer.retryAfterMax), leaseTime) + Bounds.clockSkewMax
     }

@@ -2,20 +2,22 @@ import Network
 import Storage
 
 extension PushQueue {
-    /// How the queue stands, as far as this process has seen.
+    /// The queue's state as seen by this process.
     struct Figures: Sendable, Equatable {
-        /// About how many pushes wait in all.
+        /// Approximate number of queued pushes.
         var waiting = 0
-        /// When the first of those that nobody holds is due, as of the last look; `nil` when none waits.
+        /// When the oldest unleased push is due, as of the last look; `nil` if none is queued.
         var oldestDue: EpochMilliseconds?
-        /// Registrations that went with the end of a push.
+        /// Outcomes not written to the database yet.
+        var unwritten = 0
+        /// Registrations removed together with the end of a push.
         var devicesRemoved: UInt64 = 0
-        private var sent: UInt64 = 0
-        private var again: UInt64 = 0
-        /// By ``KnownReasons``.
-        private var failed = [UInt64](repeating: 0, count: KnownReasons.words.count)
+        private(set) var sent: UInt64 = 0
+        private(set) var again: UInt64 = 0
+        /// Failures, by ``KnownReasons``.
+        private(set) var failed = [UInt64](repeating: 0, count: KnownReasons.words.count)
 
-        /// Counts the end of a hold.
+        /// Counts the end of a lease.
         mutating func count(_ end: Settlement.End) {
             guard case .over(let delivery) = end else {
                 again += 1
@@ -27,19 +29,14 @@ extension PushQueue {
             case .failed: failed[KnownReasons.number(of: delivery.error ?? "")] += 1
             }
         }
-
-        /// Result and reason of what was settled.
-        var settledSamples: [Metric.Sample] {
-            [
-                Metric.Sample(["sent", LoopCounts.noReason], sent),
-                Metric.Sample(["again", LoopCounts.noReason], again),
-            ]
-                + zip(KnownReasons.words, failed).filter { $0.1 > 0 }.map {
-                    Metric.Sample(["failed", $0.0], $0.1)
-                }
-        }
     }
 
-    /// How the queue stands.
-    var figures: Figures { state.withLock(\.figures) }
+    /// The queue's state.
+    var figures: Figures {
+        state.withLock { state in
+            var figures = state.figures
+            figures.unwritten = state.unwritten.count
+            return figures
+        }
+    }
 }

@@ -1,43 +1,48 @@
 import Network
 import Storage
 
-/// The pushes that wait in the database, as the pushes of this process see them: stores them and writes their ends.
+/// The queue of stored pushes as used by this process: stores pushes and writes their ends.
 ///
-/// Ends are written in batches and tried again while the database is away: until an end is written the row is leased,
-/// and when the lease runs out another attempt is made, which a push that was delivered must not have.
+/// Ends are written in batches and retried until the database accepts them. Until its end is written, a push's
+/// row stays leased; once the lease expires, the row can be claimed again although the push may have been
+/// delivered.
 final class PushQueue: Sendable {
-    /// The queue's bounds and waits.
+    /// Limits and delays.
     struct Options: Sendable {
-        /// Pushes of one secret that may wait.
+        /// Maximum queued pushes per secret.
         var perSecretMax = 20_000
-        /// Pushes of all secrets that may wait; zero stores none.
+        /// Maximum queued pushes of all secrets; zero stores none.
         ///
-        /// It is held with a count that is some seconds old, each process with its own.
+        /// It is compared with a count that may be a few seconds old and is kept per process.
         var totalMax = 200_000
-        /// When a push is tried again.
+        /// The back-off schedule.
         var schedule = RetrySchedule()
         /// How long sending one push can take, with all its attempts.
         var workMax: Duration = .seconds(29)
+        /// How long storing unconfirmed pushes is retried before they are reported as unconfirmed.
+        var confirmTime: Duration = .seconds(5)
         /// Waits before ends are written, so that they share transactions, and after a failure.
         var pause: @Sendable (Duration) async -> Void = { duration in try? await Task.sleep(for: duration) }
 
-        /// How long a lease is: what sending can take and the wait for it, beyond how far clocks may differ.
+        /// The length of a lease: clock skew, sending time and waiting time.
         var leaseTime: Duration { Bounds.clockSkewMax + workMax + Bounds.retryWaitMax }
     }
 
-    /// What became of a push that was to be stored.
+    /// The result of storing a push.
     enum Result: Equatable {
         case queued
-        /// Why not, in a word for the answer and the log.
+        /// Not stored; `reason` is for the response and the log.
         case refused(reason: String)
+        /// The database didn't confirm in time whether it stored the push.
+        case unconfirmed
     }
 
-    /// The end of a hold, and what is to be done with the registration once it is written.
+    /// The end of a lease, and the registration to remove once it is written.
     struct End: Sendable {
         var settlement: Settlement
         /// A registration to remove unless it is newer.
         ///
-        /// After the end, because the device's rows go with it.
+        /// It is removed after the end is written, because the device's rows are removed with it.
         var removal: Removal?
 
         struct Removal: Sendable {
@@ -49,67 +54,81 @@ final class PushQueue: Sendable {
     }
 
     struct State {
-        var ends: [End] = []
-        /// Ends that were taken out to be written and are not yet.
-        var inHand = 0
-        /// How many are written at once.
-        var batchMax = Bounds.settlementsPerBatchMax
+        var unwritten = UnwrittenEnds()
+        /// Whether it is time to retry refused ends.
+        var triesRefused = false
         var isFinished = false
-        /// How it stands; of what waits in all, about how many.
+        /// The queue's state; the total is approximate.
         var figures = Figures()
-        /// When the worker will look next by itself, and how it is told to look earlier.
+        /// When the worker will look next, and how to wake it earlier.
         var nextLook: EpochMilliseconds = .max
         var wakeWorker: (@Sendable (EpochMilliseconds) -> Void)?
         var endsWritten: (@Sendable () -> Void)?
-        /// When the clock was set forward last.
+        /// When the clock was last set forward.
         var clockSetForwardAt: MonotonicTime?
     }
 
     let options: Options
-    let storage: any Storage
+    let storage: any QueueStorage & RegistrationStorage
+    /// Takes the log rows that can't be written together with their ends.
+    let deliveryLog: DeliveryLog
     let log: Log
     let state = Lock(State())
-    private let wakeUps: AsyncStream<Void>
-    private let wake: AsyncStream<Void>.Continuation
+    let wakeUps: AsyncStream<Void>
+    let wake: AsyncStream<Void>.Continuation
+    /// Fires when refused ends should be retried.
+    let refusals: AsyncStream<Void>
+    let refusal: AsyncStream<Void>.Continuation
 
-    /// A queue over a database; ends are not written before ``run()``.
-    init(storage: any Storage, log: Log, options: Options = Options()) {
+    /// A queue on a database; no ends are written before ``run()``.
+    init(
+        storage: any QueueStorage & RegistrationStorage, deliveryLog: DeliveryLog, log: Log,
+        options: Options = Options()
+    ) {
         self.storage = storage
+        self.deliveryLog = deliveryLog
         self.log = log
         self.options = options
         (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        (refusals, refusal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// A lease that begins now.
+    /// A lease that starts now.
     func lease(owner: UUIDv7, at now: EpochMilliseconds) -> PushLease {
         PushLease(owner: owner, until: now + options.leaseTime.inMilliseconds)
     }
 
     // MARK: Storing
 
-    /// Stores pushes; a result for each, in their order.
+    /// Stores pushes and returns a result for each, in order.
     func store(_ pushes: [PendingPush], lease: PushLease?) async -> [Result] {
         guard !pushes.isEmpty else { return [] }
         let hasRoom = state.withLock { $0.figures.waiting + pushes.count <= options.totalMax }
-        guard hasRoom else { return pushes.map { _ in .refused(reason: Self.queueFull) } }
-        do throws(StorageError) {
-            let results = try await storage.enqueue(
-                pushes, lease: lease, limitPerSecret: options.perSecretMax)
-            note(pushes, results, isLeased: lease != nil)
-            return results.map { result in
-                switch result {
-                case .queued: .queued
-                case .secretFull: .refused(reason: Self.queueFull)
-                case .deviceGone: .refused(reason: Self.deviceRemoved)
+        guard hasRoom else { return pushes.map { _ in .refused(reason: FailureReason.queueFull) } }
+        var isRepeated = false
+        let end = MonotonicTime.current + options.confirmTime
+        var delay = Bounds.enqueueRetryDelayMin
+        while true {
+            do throws(StorageError) {
+                let results = try await storage.enqueue(
+                    pushes, lease: lease, limitPerSecret: options.perSecretMax, isRepeated: isRepeated)
+                note(pushes, results, isLeased: lease != nil)
+                return results.map { Result($0) }
+            } catch {
+                if case .unconfirmed = error { isRepeated = true }
+                guard isRepeated, error.isTransient, MonotonicTime.current < end else {
+                    log(.error, "queue.failed", [.count("pushes", pushes.count), .storageError(error)])
+                    return pushes.map { _ in
+                        isRepeated ? .unconfirmed : .refused(reason: FailureReason.queueUnavailable)
+                    }
                 }
             }
-        } catch {
-            log(.error, "queue.failed", [.count("pushes", pushes.count), .storageError(error)])
-            return pushes.map { _ in .refused(reason: Self.queueUnavailable) }
+            await options.pause(delay)
+            delay = min(delay * 2, Bounds.enqueueRetryDelayMax)
         }
     }
 
-    /// Counts what was stored, and has the worker look when the first of it is due.
+    /// Counts stored pushes and wakes the worker when the first of them is due.
     private func note(_ pushes: [PendingPush], _ results: [EnqueueResult], isLeased: Bool) {
         let due = zip(pushes, results).filter { $0.1 == .queued }.map(\.0.dueAt).min()
         let wakeWorker = state.withLock { state -> (@Sendable (EpochMilliseconds) -> Void)? in
@@ -123,140 +142,54 @@ final class PushQueue: Sendable {
         if let due { wakeWorker?(due) }
     }
 
-    /// The reason of a push that can't wait because as many do as may.
-    static let queueFull = "QueueFull"
-    /// The reason of a push that can't wait because the database doesn't take it.
-    static let queueUnavailable = "QueueUnavailable"
-    /// The reason of a push whose device left before it could be sent.
-    static let deviceRemoved = Delivery.deviceRemoved
-    /// The reason of a push that APNs could not take until its time was over.
-    static let expired = "Expired"
-
     // MARK: The worker's side
 
-    /// Has the worker told when something is stored that is due before it looks.
+    /// Registers a callback for pushes that become due before the worker's next look.
     func onEarlierPush(_ wakeWorker: (@Sendable (EpochMilliseconds) -> Void)?) {
         state.withLock { $0.wakeWorker = wakeWorker }
     }
 
-    /// Has the worker told when ends were written.
+    /// Registers a callback for written ends.
     func onEndsWritten(_ endsWritten: (@Sendable () -> Void)?) {
         state.withLock { $0.endsWritten = endsWritten }
     }
 
-    /// How many ends are not written yet.
-    var unwrittenEnds: Int { state.withLock { $0.ends.count + $0.inHand } }
+    /// The number of unwritten ends.
+    var unwrittenEnds: Int { state.withLock(\.unwritten.count) }
 
-    /// Notes when the worker will look next.
+    /// Whether a claimed push has already ended.
+    ///
+    /// If so, its end is written under the new lease and the push must not be sent.
+    func isOver(_ push: PendingPush, owner: UUIDv7) -> Bool {
+        let isOver = state.withLock { $0.unwritten.reclaimed(push, owner: owner) }
+        if isOver { wake.yield() }
+        return isOver
+    }
+
+    /// Records when the worker will look next.
     func workerLooks(at time: EpochMilliseconds) {
         state.withLock { $0.nextLook = time }
     }
 
-    /// Notes how many pushes wait in all.
+    /// Records the total number of queued pushes.
     func noteWaiting(_ count: Int) {
         state.withLock { $0.figures.waiting = count }
     }
 
-    /// Notes when the next of those that nobody holds is due, which may be long ago.
+    /// Records when the oldest unleased push is due; the time may be in the past.
     func noteOldestDue(_ time: EpochMilliseconds?) {
         state.withLock { $0.figures.oldestDue = time }
     }
+}
 
-    // MARK: Ends
-
-    /// Takes the end of a hold to be written; never waits.
-    func end(_ end: End) {
-        let (isFirst, isDropped) = state.withLock { state in
-            guard state.ends.count + state.inHand < Bounds.settlementsWaitingMax, !state.isFinished else {
-                return (false, true)
+extension PushQueue.Result {
+    /// The result for the event's response.
+    fileprivate init(_ result: EnqueueResult) {
+        self =
+            switch result {
+            case .queued: .queued
+            case .secretFull: .refused(reason: FailureReason.queueFull)
+            case .deviceGone: .refused(reason: FailureReason.deviceRemoved)
             }
-            state.ends.append(end)
-            state.figures.count(end.settlement.end)
-            return (state.ends.count == 1, false)
-        }
-        if isDropped { log(.error, "queue.end_lost", [.secretHash(end.settlement.secretHash)]) }
-        if isFirst { wake.yield() }
-    }
-
-    /// Writes ends as they come, until ``finish()``; then what is left, and returns.
-    func run() async {
-        for await _ in wakeUps {
-            await options.pause(Bounds.settlementsGatherTime)
-            await writeAll()
-        }
-        await writeAll()
-    }
-
-    /// Ends ``run()``; ends that come later are lost, and their rows come back when the leases run out.
-    func finish() {
-        state.withLock { $0.isFinished = true }
-        wake.finish()
-    }
-
-    private func writeAll() async {
-        while true {
-            let batch = state.withLock { state in
-                let batch = Array(state.ends.prefix(state.batchMax))
-                state.ends.removeFirst(batch.count)
-                state.inHand = batch.count
-                return batch
-            }
-            guard !batch.isEmpty else { return }
-            await write(batch)
-            state.withLock { state in
-                state.inHand = 0
-                return state.endsWritten
-            }?()
-        }
-    }
-
-    /// Writes a batch; a failure that may pass is tried again for as long as the process runs.
-    ///
-    /// What took too long comes back as the first of the ends, and fewer are written at once.
-    private func write(_ batch: [End]) async {
-        var delay = Bounds.settlementsRetryDelayMin
-        var attemptsAfterFinish = 0
-        while true {
-            do throws(StorageError) {
-                let held = try await storage.settle(batch.map(\.settlement))
-                let lost = held.count { !$0 }
-                if lost > 0 { log(.debug, "queue.not_held", [.count("pushes", lost)]) }
-                state.withLock { $0.batchMax = min(2 * $0.batchMax, Bounds.settlementsPerBatchMax) }
-                break
-            } catch {
-                if state.withLock(\.isFinished) { attemptsAfterFinish += 1 }
-                let goesOn =
-                    error.isTransient && attemptsAfterFinish <= Bounds.settlementsAttemptsAtEnd
-                log(
-                    goesOn ? .warning : .error, goesOn ? "queue.end_delayed" : "queue.end_lost",
-                    [.count("pushes", batch.count), .storageError(error)])
-                guard goesOn else { break }
-                if case .timeout = error, batch.count > 1 { return splitNext(batch) }
-            }
-            await options.pause(delay)
-            delay = min(delay * 2, Bounds.settlementsRetryDelayMax)
-        }
-        await remove(batch.compactMap(\.removal))
-    }
-
-    private func splitNext(_ batch: [End]) {
-        state.withLock { state in
-            state.ends.insert(contentsOf: batch, at: 0)
-            state.inHand = 0
-            state.batchMax = batch.count / 2
-        }
-    }
-
-    private func remove(_ removals: [End.Removal]) async {
-        for removal in removals {
-            do throws(StorageError) {
-                let bound = removal.device.removalBound(removal.ifNotUpdatedAfter)
-                if try await storage.remove(removal.device, ifNotUpdatedAfter: bound, at: removal.at) {
-                    state.withLock { $0.figures.devicesRemoved += 1 }
-                }
-            } catch {
-                log(.warning, "registration.unchanged", [.storageError(error)])
-            }
-        }
     }
 }

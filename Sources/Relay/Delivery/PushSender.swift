@@ -7,20 +7,20 @@ import Storage
 protocol PushSender: AnyObject {
     /// Sends a push; `completion` is called exactly once, on the loop, possibly before this returns.
     ///
-    /// The sender bounds how long that takes.
+    /// The sender bounds the time until then.
     func send(_ push: Push, completion: @escaping (Outcome) -> Void)
 }
 
-/// A sender for each key and environment.
+/// Provides a sender for each key and environment.
 ///
 /// Confined to its loop.
 protocol PushSenders: AnyObject {
-    /// The sender of the pushes of a key's apps to an environment.
+    /// The sender for pushes with a key to an environment.
     func sender(of key: AppKey, to environment: Environment) -> any PushSender
 }
 
 extension Environment {
-    /// The environment that a registration names.
+    /// The environment in a registration.
     init(_ environment: DeviceEnvironment) {
         self =
             switch environment {
@@ -31,7 +31,7 @@ extension Environment {
 }
 
 extension DeviceEnvironment {
-    /// The environment as registrations name it.
+    /// The environment as registrations store it.
     init(_ environment: Environment) {
         self =
             switch environment {

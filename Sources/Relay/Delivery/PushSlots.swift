@@ -1,33 +1,34 @@
-/// How many pushes of one loop may wait for their outcome: the bound that keeps memory bounded.
+/// Bounds the pushes of one loop that are in flight, and so their memory.
 ///
-/// An event takes slots for all its devices before anything is sent and gives each back when its push has an
-/// outcome, which may be after the event was answered.
+/// An event takes slots for all its devices before anything is sent, and releases each when its push has an
+/// outcome, which may be after the event's response.
 struct PushSlots {
-    /// The bound.
+    /// Maximum slots.
     let capacity: Int
-    /// Slots that are taken.
+    /// Slots in use.
     private(set) var taken = 0
 
-    /// Slots of which none is taken.
+    /// All slots are free.
     init(capacity: Int) {
         self.capacity = capacity
     }
 
-    /// Whether an event with so many devices has to be refused now.
+    /// Whether an event with this many devices must be refused now.
     ///
-    /// One with more devices than there are slots goes when nothing else does, or it could never go.
+    /// An event with more devices than slots is accepted when no slot is in use; otherwise it could never be
+    /// sent.
     func refuses(_ count: Int) -> Bool {
         taken > 0 && taken + count > capacity
     }
 
-    /// Takes slots for an event, or none.
+    /// Takes slots for an event, all or none.
     mutating func take(_ count: Int) -> Bool {
         guard !refuses(count) else { return false }
         taken += count
         return true
     }
 
-    /// Gives slots back.
+    /// Releases slots.
     mutating func giveBack(_ count: Int = 1) {
         precondition(count <= taken, "more slots given back than taken")
         taken -= count

@@ -1,38 +1,56 @@
 import Network
 import Storage
 
-/// Keeps a clock that is set from holding pushes back, or from having them sent twice.
+/// Keeps clock changes from delaying pushes or from sending them twice.
 ///
-/// Confined to the loop of the worker whose it is.
+/// Confined to the loop of its worker.
 final class QueueClock {
     private let queue: PushQueue
     private var watch = ClockWatch()
     private var lateLeases = LateLeases()
-    /// The clock was set forward, and leases have not been renewed since.
+    /// Whether the clock was set forward and leases haven't been renewed since.
     private var hasShortLeases = false
     private var checkedAt: MonotonicTime?
+    /// The latest step forward, when it happened, and until when it is remembered.
+    private var skipped: (step: EpochMilliseconds, at: EpochMilliseconds, until: MonotonicTime)?
 
-    /// A clock that has not been looked at.
+    /// A clock that has not been read yet.
     init(_ queue: PushQueue) {
         self.queue = queue
     }
 
-    /// Looks at the clock; before each claim, whose time this is.
+    /// Checks for clock changes; call it before comparing times.
     ///
-    /// A lease is longer than its work by as much as clocks may differ: smaller steps do no harm.
+    /// A lease exceeds its work by the allowed clock skew, so smaller steps do no harm.
     func look(at wall: EpochMilliseconds, _ monotonic: MonotonicTime) {
         let step = watch.step(to: wall, at: monotonic)
         guard step >= Bounds.clockSkewMax || step <= .zero - Bounds.clockSkewMax else { return }
         queue.log(.warning, "clock.set", [.note("seconds", "\(step.components.seconds)")])
         guard step > .zero else {
             checkedAt = nil
+            skipped = nil
             return
         }
         hasShortLeases = true
+        skipped = (step.inMilliseconds, wall, monotonic + Bounds.clockStepMemory)
         queue.clockSetForward(at: monotonic)
     }
 
-    /// Puts right in the database what a clock that was set left behind there, before something is claimed.
+    /// When a push expires, by the current clock.
+    ///
+    /// Setting the clock forward takes no time from pushes stored before: whichever time was right, no push is
+    /// lost.
+    func end(of push: PendingPush, at wall: EpochMilliseconds, _ monotonic: MonotonicTime)
+        -> EpochMilliseconds
+    {
+        look(at: wall, monotonic)
+        guard let skipped, monotonic < skipped.until, push.createdAt < skipped.at else {
+            return push.expiresAt
+        }
+        return push.expiresAt + skipped.step
+    }
+
+    /// Before a claim, repairs what a changed clock left in the database.
     func prepareClaim(
         at now: EpochMilliseconds, _ monotonic: MonotonicTime
     ) async throws(StorageError) {
@@ -48,15 +66,15 @@ final class QueueClock {
     }
 }
 
-/// Leases that end later than any may, because the clock was ahead when they were taken.
+/// Leases that end beyond the maximum because the clock was fast when they were taken.
 ///
-/// Whoever holds one may be at work, and its end says nothing. So each is given a whole lease's time from when it was
-/// first seen, by the monotonic clock of the process that sees it: after that nobody can be at work any more, whatever
-/// the clocks of relays say.
+/// Their holders may still be working, and the end time doesn't tell. Each lease therefore gets a whole lease
+/// time from when it was first seen, by this process's monotonic clock; after that no holder can still be
+/// working.
 struct LateLeases {
     private var seen: [DuePush: MonotonicTime] = [:]
 
-    /// Those among the leases that are there now which have been there for a time; the others are remembered.
+    /// Returns the leases among the current ones that were seen for long enough; remembers the others.
     mutating func over(
         _ found: [DuePush], after time: Duration, at now: MonotonicTime
     ) -> [DuePush] {

@@ -1,46 +1,46 @@
 import Storage
 
-/// When a push that APNs could not take is sent again: exponential back-off with full jitter, up to a bound.
+/// When to retry a push that APNs couldn't accept: bounded exponential back-off with full jitter.
 ///
-/// Full jitter (a random part of the whole delay) spreads what failed together best: AWS Architecture Blog,
+/// Full jitter (a random part of the whole delay) spreads simultaneous failures best: AWS Architecture Blog,
 /// "Exponential Backoff and Jitter".
 struct RetrySchedule: Hashable, Sendable {
-    /// The longest delay that is chosen here; APNs may ask for a longer one.
+    /// The maximum delay; APNs may ask for a longer one.
     var delayMax: Duration = .seconds(600)
 
-    /// The delay that the first failure's jitter is taken from; each further one doubles it.
-    static func delayMin(after trouble: OutcomePolicy.RetryLater.Trouble) -> Duration {
-        switch trouble {
-        // It may be this relay's connection alone, and is often over in a moment.
+    /// The base delay after the first failure; it doubles with each further failure.
+    static func delayMin(after cause: OutcomePolicy.RetryLater.Cause) -> Duration {
+        switch cause {
+        // It may only be this relay's connection, and is often over in a moment.
         case .unreachable: .seconds(1)
         case .server: .seconds(2)
-        // APNs has had too much for this device or from this key; to ask soon makes it worse.
+        // APNs received too much for this device or from this key; retrying early makes it worse.
         case .tooMany: .seconds(5)
-        // A person has to do something, or has just done it.
+        // Someone must fix it, or has just done so.
         case .token: .seconds(5)
         }
     }
 
-    /// When to send again; never later than the push's end, when its end is to be written down.
+    /// When to retry; never later than the push's expiry, when its end must be recorded.
     ///
     /// - Parameters:
-    ///   - attempts: how often it was sent, this time included.
-    ///   - random: from 0 up to 1.
+    ///   - attempts: How often it was sent, including this time.
+    ///   - random: At least 0 and below 1.
     func due(
         after retry: OutcomePolicy.RetryLater, attempts: Int, at now: EpochMilliseconds,
         expiresAt: EpochMilliseconds, random: Double
     ) -> EpochMilliseconds {
-        let base = Double(Self.delayMin(after: retry.trouble).inMilliseconds)
+        let base = Double(Self.delayMin(after: retry.cause).inMilliseconds)
         let exponent = min(max(attempts, 1) - 1, Self.doublingsMax)
         let longest = min(base * Double(1 << exponent), Double(delayMax.inMilliseconds))
         var delay = EpochMilliseconds(random * longest)
         if let after = retry.after {
-            // Not all at once when the time that APNs asked for is over.
+            // Spreads the retries after the delay that APNs asked for.
             delay = max(delay, EpochMilliseconds(after) * 1000 + EpochMilliseconds(random * base))
         }
         return min(now + delay, expiresAt)
     }
 
-    /// More would be past any bound.
+    /// More would exceed any bound.
     private static let doublingsMax = 30
 }

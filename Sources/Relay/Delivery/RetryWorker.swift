@@ -2,78 +2,79 @@ import APNs
 import Network
 import Storage
 
-/// Sends the pushes that wait: claims those that are due, sends them beside new events, and has their ends written.
+/// Sends queued pushes: claims those that are due, sends them alongside new events, and ends their leases.
 ///
-/// Confined to its loop, and one for a process: several processes share the queue by claiming from it. New events
-/// go first (``RetryBudget``). What it holds when it is stopped is given back at once; what a dead process held comes
-/// back when the leases run out.
+/// Confined to its loop, one per process; several processes share the queue by claiming from it. New events go
+/// first (``RetryBudget``). When stopped, it returns unsent pushes immediately; pushes of a dead process become
+/// available when their leases expire.
 final class RetryWorker {
     /// A claimed push that has not been sent yet.
-    private struct Waiting {
+    struct Waiting {
         let claimed: ClaimedPush
         let lease: PushLease
-        /// Before its device was read.
+        /// A time before its device was read.
         let claimedAt: EpochMilliseconds
-        /// Since when it has been held.
+        /// When it was claimed.
         let heldSince: MonotonicTime
-        /// Where it goes; `nil` where it needs no place because it can't be sent.
+        /// Its destination; `nil` if it can't be sent and needs no slot.
         let place: APNsHealth.Place?
     }
 
     /// A push in flight.
-    private struct Sending {
+    struct Sending {
         let waiting: Waiting
         let push: Push
-        let held: HeldPush
-        /// The place that it took.
-        let place: APNsHealth.Place
+        let held: LeasedPush
+        /// The target whose slot it uses.
+        let target: APNsHealth.Target
     }
 
-    private let services: LoopServices
-    private let budget: RetryBudget
+    let services: LoopServices
+    let budget: RetryBudget
     private var timer: Timer?
-    private var waiting = RetryLines<APNsHealth.Place?, Waiting>()
-    private var places: RetryPlaces
-    /// How far claims look.
+    var waiting = FairQueue<APNsHealth.Place?, Waiting>()
+    var places: ConcurrencyLimiter
+    var refusedTokens = RefusedTokens()
+    /// The scope of claims.
     private(set) var pace: ClaimPace
-    private var isClaiming = false
-    private var isSending = false
-    /// When the timer fires; `.max` when it isn't set.
+    var isClaiming = false
+    var isSending = false
+    /// When the timer fires; `.max` if it isn't set.
     private var looksAt: EpochMilliseconds = .max
-    /// The last claim got all it asked for, or it was time to look while there was no room or a claim was under way.
-    private var mayHaveMore = false
+    /// Whether the last claim was full, or a look was due while there was no room or a claim was running.
+    var mayHaveMore = false
     private var countedAt: MonotonicTime?
-    private let clock: QueueClock
+    let clock: QueueClock
     private var failures = 0
-    private var report = FanOutReport()
-    private var reportedAt = MonotonicTime(nanoseconds: 0)
+    var report = FanOutReport()
+    var reportedAt = MonotonicTime(nanoseconds: 0)
     private var isStopping = false
     private var stopTimer: Timer?
     private var onStopped: CheckedContinuation<Void, Never>?
 
-    /// A worker on the loop of its services; it does nothing before ``start()``.
+    /// A worker on its services' loop; idle until ``start()``.
     init(on services: LoopServices, budget: RetryBudget = RetryBudget(), pace: ClaimPace = ClaimPace()) {
         self.services = services
         self.budget = budget
         self.pace = pace
-        places = RetryPlaces(budget)
+        places = ConcurrencyLimiter(budget)
         clock = QueueClock(services.shared.queue)
     }
 
-    private var queue: PushQueue { services.shared.queue }
-    private var now: EpochMilliseconds { services.shared.clock.now }
-    private var moment: MonotonicTime { services.shared.monotonic() }
-    private var room: Int {
+    var queue: PushQueue { services.shared.queue }
+    var now: EpochMilliseconds { services.shared.clock.now }
+    var moment: MonotonicTime { services.shared.monotonic() }
+    var room: Int {
         budget.room(
             places: claimWidth, held: waiting.count + places.inFlight, unwritten: queue.unwrittenEnds)
     }
 
-    /// For how many places it claims.
-    private var claimWidth: Int { max(places.width, min(Bounds.retriesClaimedMin, budget.inFlightMax)) }
+    /// How many slots it claims for.
+    var claimWidth: Int { max(places.width, min(Bounds.retriesClaimedMin, budget.inFlightMax)) }
 
-    // MARK: Life
+    // MARK: Lifecycle
 
-    /// Looks for due pushes now, and then as they become due.
+    /// Claims due pushes now, and others as they become due.
     func start() {
         timer = Timer(on: services.loop) { [unowned self] in look() }
         let loop = services.loop
@@ -83,7 +84,7 @@ final class RetryWorker {
         look()
     }
 
-    /// Claims no more, gives back what was not sent, and waits until the deadline for what is in flight.
+    /// Stops claiming, returns unsent pushes, and waits until the deadline for pushes in flight.
     func stop(within deadline: Duration) async {
         isStopping = true
         queue.onEarlierPush(nil)
@@ -94,7 +95,7 @@ final class RetryWorker {
             onStopped = continuation
             stopTimer = Timer(on: services.loop) { [unowned self] in stopped() }
             stopTimer?.schedule(after: deadline)
-            // Looked at here: before, the wait may give other work of the loop its turn, which may be the end.
+            // Checked here because other work on the loop may finish the last push before the wait starts.
             stoppedIfIdle()
         }
     }
@@ -105,13 +106,13 @@ final class RetryWorker {
         onStopped = nil
     }
 
-    private func stoppedIfIdle() {
+    func stoppedIfIdle() {
         if isStopping, places.inFlight == 0, !isClaiming { stopped() }
     }
 
     // MARK: Claiming
 
-    /// Looks at a time, if that is earlier than it would already.
+    /// Schedules a look, unless an earlier one is scheduled.
     private func look(at due: EpochMilliseconds) {
         guard !isStopping, due < looksAt else { return }
         looksAt = due
@@ -119,7 +120,8 @@ final class RetryWorker {
         timer?.schedule(after: max(.milliseconds(max(0, due - now)), Bounds.retryLookPause))
     }
 
-    private func look() {
+    /// Claims due pushes now and schedules the next look.
+    func look() {
         looksAt = .max
         queue.workerLooks(at: .max)
         guard !isStopping else { return }
@@ -129,7 +131,7 @@ final class RetryWorker {
         endWhatIsOver()
         let room = room
         guard !isClaiming, room > 0 else {
-            // Goes on when the claim or pushes have ended.
+            // Resumes when the claim or pushes have ended.
             mayHaveMore = true
             return watch()
         }
@@ -147,9 +149,9 @@ final class RetryWorker {
                     dueAt: claimedAt, lease: lease, limit: room, scope: scope)
                 worker.pace.claimed(scope, from: began, to: worker.services.loop.now)
                 let isAll = claimed.count < room
-                // They are held now, whatever the questions that follow come to.
+                // They are leased now, even if the following calls fail.
                 worker.took(claimed, lease, claimedAt, heldSince, isAll: isAll)
-                // Where there are more, those that were just claimed waited longest.
+                // If there are more, the ones just claimed waited longest.
                 let next =
                     isAll ? try await shared.storage.nextPushDue() : claimed.map(\.push.dueAt).min()
                 if worker.isTimeToCount(at: heldSince) {
@@ -168,7 +170,9 @@ final class RetryWorker {
         _ claimed: [ClaimedPush], _ lease: PushLease, _ claimedAt: EpochMilliseconds,
         _ heldSince: MonotonicTime, isAll: Bool
     ) {
-        let taken = claimed.map { push in
+        // A push whose end couldn't be written is claimed again after its lease expired.
+        let open = claimed.filter { !queue.isOver($0.push, owner: lease.owner) }
+        let taken = open.map { push in
             Waiting(
                 claimed: push, lease: lease, claimedAt: claimedAt, heldSince: heldSince,
                 place: place(of: push))
@@ -184,7 +188,7 @@ final class RetryWorker {
         isClaiming = false
         failures = 0
         queue.noteOldestDue(next)
-        // Several relays shall not look in step.
+        // Keeps relays from polling in step.
         let jitter = EpochMilliseconds.random(in: 0..<1000, using: &services.generator)
         let poll = now + Bounds.retryPollInterval.inMilliseconds + jitter
         if !mayHaveMore { look(at: min(next ?? poll, poll)) }
@@ -192,12 +196,12 @@ final class RetryWorker {
         send()
     }
 
-    /// Looks again soon where what waits has no place, so that those for a destination that is silent make room.
+    /// Looks again soon if waiting pushes have no slot, so that those for a silent destination make room.
     private func watch() {
         if !waiting.isEmpty { look(at: now + Bounds.retryStallTime.inMilliseconds) }
     }
 
-    /// Whether the count of all that wait is old.
+    /// Whether the total count is out of date.
     private func isTimeToCount(at now: MonotonicTime) -> Bool {
         if let countedAt, now.since(countedAt) < Bounds.retryPollInterval { return false }
         countedAt = now
@@ -214,7 +218,7 @@ final class RetryWorker {
         stoppedIfIdle()
     }
 
-    private func giveBack(_ pushes: [Waiting]) {
+    func giveBack(_ pushes: [Waiting]) {
         for push in pushes {
             let claimed = push.claimed.push
             queue.end(
@@ -225,141 +229,36 @@ final class RetryWorker {
         }
     }
 
-    /// Has those wait longer whose destination doesn't answer and has all the places it may have, or refuses the token.
+    /// Postpones pushes whose destination doesn't answer and uses all its slots.
     ///
-    /// As if they had been sent and not answered; what may be held is for others meanwhile.
+    /// They are treated as sent and unanswered, which frees the claim for others.
     private func postponeStalled() {
         guard !waiting.isEmpty else { return }
-        let stalled = places.stalled(besides: services.slots.taken, at: moment)
-        guard !stalled.isEmpty else { return }
+        let silent = places.silent(besides: services.slots.taken, at: moment)
+        guard !silent.isEmpty else { return }
         let now = now
-        for (place, trouble) in stalled {
-            for push in waiting.takeAll(where: { waitsFor, _ in waitsFor == place }) {
-                postpone(push, trouble, at: now)
-            }
-        }
+        let stalled = waiting.takeAll { place, _ in place.map { silent.contains($0) } ?? false }
+        for push in stalled { postpone(push, .unreachable, at: now) }
     }
 
-    /// Ends or gives back those that wait for a place and whose time, or whose lease, is over.
+    /// Ends or returns waiting pushes whose time or lease is over.
     private func endWhatIsOver() {
         for push in waiting.takeAll(where: { isOver($1) }) { begin(push) }
     }
 
-    /// Has a push that was not sent wait for its next attempt.
-    private func postpone(
-        _ waiting: Waiting, _ trouble: OutcomePolicy.RetryLater.Trouble, at now: EpochMilliseconds
+    /// Postpones an unsent push to its next attempt.
+    func postpone(
+        _ waiting: Waiting, _ cause: OutcomePolicy.RetryLater.Cause, at now: EpochMilliseconds
     ) {
         let push = waiting.claimed.push
         let due = queue.options.schedule.due(
-            after: OutcomePolicy.RetryLater(reason: "", trouble: trouble), attempts: push.attempts + 1,
-            at: now, expiresAt: push.expiresAt, random: .random(in: 0..<1, using: &services.generator))
+            after: OutcomePolicy.RetryLater(reason: "", cause: cause), attempts: push.attempts + 1,
+            at: now, expiresAt: clock.end(of: push, at: now, moment),
+            random: .random(in: 0..<1, using: &services.generator))
         queue.end(
             PushQueue.End(
                 settlement: Settlement(
                     id: push.id, secretHash: push.secretHash, owner: waiting.lease.owner,
                     end: .again(dueAt: due, attempts: push.attempts + 1))))
-    }
-
-    // MARK: Sending
-
-    /// Sends as many as there are places for beside new events.
-    private func send() {
-        // An outcome may come within `begin`: then the loop below goes on, rather than one call inside the other.
-        guard !isSending else { return }
-        isSending = true
-        while let push = waiting.takeFirst(whereFree: hasPlace) { begin(push) }
-        isSending = false
-        if mayHaveMore, !isClaiming, room >= budget.claimMin(places: claimWidth) { look() }
-        let moment = moment
-        if places.inFlight == 0 || moment.since(reportedAt) >= Bounds.retryPollInterval {
-            reportedAt = moment
-            report.log(to: services.shared)
-            report = FanOutReport()
-        }
-        stoppedIfIdle()
-    }
-
-    private func hasPlace(_ place: APNsHealth.Place?) -> Bool {
-        place.map { places.hasPlace(in: $0, besides: services.slots.taken, at: moment) } ?? true
-    }
-
-    /// Whether it isn't sent, whatever place there is.
-    private func isOver(_ waiting: Waiting) -> Bool {
-        now >= waiting.claimed.push.expiresAt || isHeldTooLong(waiting)
-    }
-
-    /// Held for too long to be sure that nobody else takes it while it is sent.
-    private func isHeldTooLong(_ waiting: Waiting) -> Bool {
-        moment.since(waiting.heldSince) > Bounds.retryWaitMax
-    }
-
-    /// Where a push goes, by its registration and the apps as they are now.
-    private func place(of push: ClaimedPush) -> APNsHealth.Place? {
-        guard let device = push.device,
-            case .app(let app, _) = services.destination(of: device.bundleID, in: device.environment)
-        else { return nil }
-        return APNsHealth.Place(key: app.key, environment: Environment(device.environment))
-    }
-
-    private func begin(_ waiting: Waiting) {
-        let now = now
-        let pending = waiting.claimed.push
-        guard !isHeldTooLong(waiting) else { return giveBack([waiting]) }
-        guard let device = waiting.claimed.device else {
-            return queue.end(Self.withoutDevice(waiting, at: now))
-        }
-        let held = HeldPush(pending, to: device, owner: waiting.lease.owner)
-        let isExpired = now >= pending.expiresAt
-        switch services.destination(of: device.bundleID, in: device.environment) {
-        case .none(let reason):
-            guard !isExpired, reason != FanOut.invalidRegistration else {
-                return queue.end(held.over(.failed, error: reason, at: now))
-            }
-            // Another relay, or this one in a moment, may know the app: each reads the apps file when it is told to.
-            postpone(waiting, .server, at: now)
-        case .app where isExpired:
-            queue.end(held.over(.failed, error: PushQueue.expired, at: now))
-        case .app(let app, let topic):
-            guard let token = DeviceToken(device.token), let push = pending.push(to: token, topic) else {
-                return queue.end(held.over(.failed, error: FanOut.invalidRegistration, at: now))
-            }
-            let place = APNsHealth.Place(key: app.key, environment: Environment(device.environment))
-            places.take(in: place, at: moment)
-            services.counts.retries += 1
-            let attempt = services.firstAttempt(to: device, of: app, at: waiting.claimedAt)
-            send(Sending(waiting: waiting, push: push, held: held, place: place), attempt)
-        }
-    }
-
-    private func send(_ sending: Sending, _ attempt: DeliveryAttempt) {
-        let isSent = services.send(sending.push, attempt, for: sending) { [self] in decide($0, $1) }
-        guard !isSent else { return }
-        postpone(sending.waiting, .server, at: now)
-        places.giveBack(sending.place, .ended, at: moment)
-        send()
-    }
-
-    private func decide(_ outcome: Outcome, _ made: LoopServices.AttemptMade<Sending>) {
-        let sending = made.subject
-        let step = OutcomePolicy.step(after: outcome, of: made.attempt)
-        report.note(
-            outcome, step, made.attempt.environment, made.key, sending.held.device.bundleID)
-        if case .sendAgain(let next) = step { return send(sending, next) }
-        if case .sent(let environment?) = step { services.store(environment, of: sending.held.device) }
-        let random = Double.random(in: 0..<1, using: &services.generator)
-        queue.end(sending.held.end(after: step, queue.options.schedule, at: now, random: random))
-        places.giveBack(sending.place, RetryPlaces.Answer(step), at: moment)
-        send()
-    }
-
-    /// The end of a push whose device is gone; the log row has what the push's row knows.
-    private static func withoutDevice(_ waiting: Waiting, at now: EpochMilliseconds) -> PushQueue.End {
-        let push = waiting.claimed.push
-        let delivery = Delivery(
-            id: push.id, secretHash: push.secretHash, eventType: push.eventType, sessionID: push.sessionID,
-            status: .failed, error: PushQueue.deviceRemoved, createdAt: now, deviceID: push.deviceID)
-        return PushQueue.End(
-            settlement: Settlement(
-                id: push.id, secretHash: push.secretHash, owner: waiting.lease.owner, end: .over(delivery)))
     }
 }

@@ -1,31 +1,39 @@
 import Network
 
-/// The buckets of one limit that are not full, in memory that never grows.
+/// The buckets of one limit that are not full, in fixed memory.
 ///
-/// A set of ``ways`` places for each group of keys: a key that finds no place takes that of the bucket which is nearest
-/// to being full, so what is forgotten under a flood of keys is whoever used the least, and who was refused stays
-/// refused. Keys are told apart by 64 bits of a hash whose seed nobody outside knows.
+/// Each set of keys has ``ways`` slots. A key without a slot replaces the bucket that is closest to full, so a
+/// flood of keys evicts those that used the least, and refused keys stay refused. Keys are distinguished by 64
+/// bits of a hash with a secret seed.
 struct BucketTable: Sendable {
     private struct Place {
         var tag: UInt64 = 0
-        /// Nanoseconds; 0 for a place that was never taken.
+        /// Nanoseconds; 0 for a slot that was never used.
         var fullAt: UInt64 = 0
     }
 
-    /// Places that a key may be in.
+    /// Slots that a key can use.
     static let ways = 8
 
     private var places: [Place]
     private let sets: UInt64
 
-    /// A table with so many places, a power of two and at least ``ways``.
+    /// A table with this many slots: a power of two, at least ``ways``.
     init(places count: Int) {
         precondition(count >= Self.ways && count.nonzeroBitCount == 1, "not a power of two")
         places = Array(repeating: Place(), count: count)
         sets = UInt64(count / Self.ways)
     }
 
-    /// Takes a token out of a key's bucket; `nil` when it was there, else how long to wait for one.
+    /// Whether a key's bucket is full, as far as it is remembered.
+    func isFull(_ tag: UInt64, at now: MonotonicTime) -> Bool {
+        let first = Int(tag % sets) * Self.ways
+        return !places[first..<(first + Self.ways)].contains {
+            $0.tag == tag && $0.fullAt > now.nanoseconds
+        }
+    }
+
+    /// Takes a token from a key's bucket; `nil` on success, otherwise the time until the next token.
     mutating func take(_ tag: UInt64, _ bucket: TokenBucket, at now: MonotonicTime) -> Duration? {
         let first = Int(tag % sets) * Self.ways
         var index = first

@@ -1,32 +1,49 @@
 import Network
 
-/// One limit for a whole process: a token bucket for each key, shared by all event loops.
+/// One rate limit of the process: a token bucket per key, shared by all event loops.
 ///
-/// The table is cut into shards with a lock each, so that loops seldom meet; the limit is the process's, not a loop's
-/// share of it. Several relay processes have a limit each.
+/// The table is split into shards with a lock each, so that loops rarely contend. Each relay process has its
+/// own limit.
 final class RateLimiter: Sendable {
-    /// Buckets that are remembered, in all shards: 16 bytes each.
+    /// Maximum buckets in all shards, 16 bytes each.
     static let placesDefault = 65_536
     private static let shardCount = 16
 
     private let bucket: TokenBucket
     private let shards: [Lock<BucketTable>]
 
-    /// A limiter; `nil` for a rate of 0, which is no limit.
-    init?(perMinute rate: Int, places: Int = placesDefault) {
+    /// A limiter; `nil` for a rate of 0, which means no limit.
+    convenience init?(perMinute rate: Int, places: Int = placesDefault) {
+        self.init(rate, per: .seconds(60), places: places)
+    }
+
+    /// A limiter of `rate` per period; `nil` for a rate of 0, which means no limit.
+    init?(_ rate: Int, per period: Duration, places: Int = placesDefault) {
         guard rate > 0 else { return nil }
-        bucket = TokenBucket(perMinute: rate)
+        bucket = TokenBucket(rate, per: period)
         shards = (0..<Self.shardCount).map { _ in
             Lock(BucketTable(places: max(BucketTable.ways, places / Self.shardCount)))
         }
     }
 
-    /// Takes a token out of a key's bucket; `nil` when it was there, else how long to wait for one.
+    /// Takes a token from a key's bucket; `nil` on success, otherwise the time until the next token.
     func take(_ key: some Hashable, at now: MonotonicTime) -> Duration? {
+        let hash = Self.hash(of: key)
+        return shard(of: hash).withLock { $0.take(hash, bucket, at: now) }
+    }
+
+    /// Whether a key's bucket is full: unused for a period, or evicted.
+    func isFull(_ key: some Hashable, at now: MonotonicTime) -> Bool {
+        let hash = Self.hash(of: key)
+        return shard(of: hash).withLock { $0.isFull(hash, at: now) }
+    }
+
+    private static func hash(of key: some Hashable) -> UInt64 {
         var hasher = Hasher()
         hasher.combine(key)
-        let hash = UInt64(bitPattern: Int64(hasher.finalize()))
-        // The high bits choose the shard, the low ones the place in it.
-        return shards[Int(hash >> 60)].withLock { $0.take(hash, bucket, at: now) }
+        return UInt64(bitPattern: Int64(hasher.finalize()))
     }
+
+    /// The high bits select the shard, the low bits the slot in it.
+    private func shard(of hash: UInt64) -> Lock<BucketTable> { shards[Int(hash >> 60)] }
 }

@@ -2,63 +2,139 @@ import HTTPServer
 import Network
 import Storage
 
-/// How often a tenant or a stranger may ask; 0 is no limit.
+/// Rate limits for tenants and unknown clients; 0 means no limit.
 struct RateLimitConfiguration: Sendable, Equatable {
     /// Events and notifications of one secret.
     var eventsPerMinute = 0
-    /// Registrations, unregistrations and lists of one secret.
+    /// Registrations, unregistrations and device lists of one secret.
     var registrationsPerMinute = 0
-    /// Requests of one client address that name a secret which has no devices.
+    /// Requests of one client address for secrets without devices, and its registrations of new devices.
     var unknownSecretsPerMinute = 0
-    /// Whose word on the client's address counts.
+    /// Pushes to one device of an app, from all secrets.
+    var devicePushesPerMinute = 0
+    /// New secrets that one device of an app is registered under.
+    var deviceSecretsPerDay = 0
+    /// Registration challenges sent to one device of an app.
+    var challengesPerDevicePerHour = 0
+    /// Registration challenges sent for one client address.
+    var challengesPerAddressPerMinute = 0
+    /// The proxies trusted to name the client's address.
     var trustedProxies = TrustedProxies()
 }
 
-/// The limits of the process, asked before anything is stored or sent.
+/// The process's limits, checked before anything is stored or sent.
 final class RateLimits: Sendable {
     private let events: RateLimiter?
     private let registrations: RateLimiter?
     private let unknownSecrets: RateLimiter?
+    private let devicePushes: RateLimiter?
+    private let deviceSecrets: RateLimiter?
+    /// The pairs of device and secret already counted by ``deviceSecrets``.
+    private let pairs: RateLimiter?
+    private let challengesToDevices: RateLimiter?
+    private let challengesForAddresses: RateLimiter?
     private let trustedProxies: TrustedProxies
 
-    /// Limits of which nothing has been used.
+    private static let day: Duration = .seconds(86_400)
+
+    /// Limits with full buckets.
     init(_ configuration: RateLimitConfiguration) {
         events = RateLimiter(perMinute: configuration.eventsPerMinute)
         registrations = RateLimiter(perMinute: configuration.registrationsPerMinute)
         unknownSecrets = RateLimiter(perMinute: configuration.unknownSecretsPerMinute)
+        devicePushes = RateLimiter(perMinute: configuration.devicePushesPerMinute)
+        deviceSecrets = RateLimiter(configuration.deviceSecretsPerDay, per: Self.day)
+        pairs = RateLimiter(min(1, configuration.deviceSecretsPerDay), per: Self.day)
+        challengesToDevices = RateLimiter(
+            configuration.challengesPerDevicePerHour, per: .seconds(3600))
+        challengesForAddresses = RateLimiter(perMinute: configuration.challengesPerAddressPerMinute)
         trustedProxies = configuration.trustedProxies
     }
 
+    // MARK: Secrets
+
     /// Counts an event of a secret.
     ///
-    /// - Throws: `rate_limited` when it is one too many.
+    /// - Throws: `rate_limited` if it exceeds the limit.
     func countEvent(_ key: SecretKey, at now: MonotonicTime) throws(APIError) {
         try check(
-            events?.take(key.primary, at: now), .events, hint: "This secret sends more than it may.")
+            events?.take(key.primary, at: now), .events, hint: "This secret sent too many events.")
     }
 
-    /// Counts a registration of a secret, or what costs as much.
+    /// Counts a registration of a secret, or a request that costs as much.
     ///
-    /// - Throws: `rate_limited` when it is one too many.
+    /// - Throws: `rate_limited` if it exceeds the limit.
     func countRegistration(_ key: SecretKey, at now: MonotonicTime) throws(APIError) {
         try check(
             registrations?.take(key.primary, at: now), .registrations,
-            hint: "This secret registers more than it may.")
+            hint: "This secret sent too many registrations.")
     }
 
-    /// Whether strangers are limited, so that it must be found out who is one.
-    var countsUnknownSecrets: Bool { unknownSecrets != nil }
+    // MARK: Addresses
 
-    /// Counts a request that names a secret without devices, for the address that it came from.
+    /// Counts a request against its client address.
     ///
-    /// - Throws: `rate_limited` when it is one too many.
+    /// Counted requests name a secret without devices, register a new device, or have a wrong key.
+    ///
+    /// - Throws: `rate_limited` if it exceeds the limit.
     func countUnknownSecret(_ request: Request, at now: MonotonicTime) throws(APIError) {
         guard let unknownSecrets else { return }
-        let client = trustedProxies.client(of: request)
         try check(
-            unknownSecrets.take(client?.clientKey ?? 0, at: now), .unknownSecrets,
-            hint: "This address names more secrets without devices than it may.")
+            unknownSecrets.take(address(of: request), at: now), .unknownSecrets,
+            hint:
+                "This address named too many secrets without devices, or registered too many new devices."
+        )
     }
+
+    private func address(of request: Request) -> UInt64 {
+        trustedProxies.client(of: request)?.clientKey ?? 0
+    }
+
+    // MARK: Devices
+
+    /// Whether devices that are new under their secret are counted, so that they must be identified.
+    var countsNewDevices: Bool { unknownSecrets != nil || deviceSecrets != nil }
+
+    /// Counts a push to a device; false if it exceeds the limit and must not be sent.
+    func takePush(to device: DeviceKey, at now: MonotonicTime) -> Bool {
+        devicePushes?.take(device, at: now) == nil
+    }
+
+    /// Counts a secret that a device isn't registered under yet.
+    ///
+    /// A secret counted for the device within the last day isn't counted again.
+    ///
+    /// - Throws: `rate_limited` if the device has too many new secrets.
+    func countNewSecret(_ key: SecretKey, of device: DeviceKey, at now: MonotonicTime) throws(APIError) {
+        guard let deviceSecrets, let pairs else { return }
+        let pair = Pair(device: device, secret: key.primary)
+        guard pairs.isFull(pair, at: now) else { return }
+        try check(
+            deviceSecrets.take(device, at: now), .deviceSecrets,
+            hint: "This device was registered under too many new secrets.")
+        _ = pairs.take(pair, at: now)
+    }
+
+    private struct Pair: Hashable {
+        let device: DeviceKey
+        let secret: SecretHash
+    }
+
+    /// Counts a registration challenge against its device and the requesting address.
+    ///
+    /// - Throws: `rate_limited` if it exceeds a limit.
+    func countChallenge(
+        to device: DeviceKey, _ request: Request, at now: MonotonicTime
+    ) throws(APIError) {
+        try check(
+            challengesForAddresses?.take(address(of: request), at: now), .challenges,
+            hint: "This address requested too many registration challenges.")
+        try check(
+            challengesToDevices?.take(device, at: now), .challenges,
+            hint: "This device was sent too many registration challenges.")
+    }
+
+    // MARK: Refusing
 
     private func check(_ wait: Duration?, _ limit: LimitKind, hint: String) throws(APIError) {
         guard let wait else { return }
@@ -67,7 +143,7 @@ final class RateLimits: Sendable {
         throw error
     }
 
-    /// The fewest whole seconds after which a wait is over.
+    /// The wait in seconds, rounded up.
     static func wholeSeconds(_ wait: Duration) -> Int {
         let (seconds, attoseconds) = wait.components
         return max(1, Int(seconds) + (attoseconds > 0 ? 1 : 0))

@@ -1,33 +1,36 @@
 import Network
 
-/// How a token bucket fills and how much it holds: a pure value, told the time.
+/// A token bucket's rate and capacity: a pure value, given the time.
 ///
-/// A bucket holds one minute's worth, gets a token every `interval` and is full at first: in any stretch of t
-/// minutes at most (t + 1) times its rate is taken from it, and never more than its rate at once. What a bucket must
-/// remember is one number, the moment at which it will be full again; one that is full needs no memory at all.
+/// A bucket holds one period's tokens, gains one every `interval` and starts full: any t periods allow at most
+/// (t + 1) times the rate, and a burst at most the rate. A bucket's only state is the time when it will be full
+/// again; a full bucket needs no memory.
 struct TokenBucket: Hashable, Sendable {
-    /// Tokens when it is full.
+    /// Tokens in a full bucket.
     let capacity: UInt64
-    /// Nanoseconds in which it gets one token.
+    /// Nanoseconds per token.
     let interval: UInt64
 
-    private static let nanosecondsPerMinute: UInt64 = 60_000_000_000
-
-    /// A bucket that gets so many tokens a minute, at least one, and holds as many.
+    /// A bucket that gains `rate` tokens a minute, at least one, and holds as many.
     init(perMinute rate: Int) {
-        capacity = UInt64(max(1, rate))
-        interval = (Self.nanosecondsPerMinute + capacity - 1) / capacity
+        self.init(rate, per: .seconds(60))
     }
 
-    /// What taking a token came to.
+    /// A bucket that gains `rate` tokens per period, at least one, and holds as many.
+    init(_ rate: Int, per period: Duration) {
+        capacity = UInt64(max(1, rate))
+        interval = (period.clampedNanoseconds + capacity - 1) / capacity
+    }
+
+    /// The result of taking a token.
     enum Taking: Hashable, Sendable {
-        /// It was there; the bucket will be full again at `fullAt`.
+        /// A token was taken; the bucket will be full again at `fullAt`.
         case taken(fullAt: MonotonicTime)
-        /// It was not; if nobody else takes it, the next one will be there after `wait`.
+        /// The bucket is empty; unless someone else takes it, the next token is available after `wait`.
         case refused(wait: Duration)
     }
 
-    /// Takes one token out of a bucket that will be full at `fullAt`; a moment that has passed is a full bucket.
+    /// Takes one token from a bucket that will be full at `fullAt`; a time in the past means a full bucket.
     func take(fullAt: MonotonicTime, at now: MonotonicTime) -> Taking {
         let begins = max(fullAt, now).nanoseconds
         let missing = begins - now.nanoseconds

@@ -1,21 +1,21 @@
 import HTTPServer
 import Network
 
-/// The proxies whose word on a client's address counts.
+/// The proxies trusted to name the client's address.
 struct TrustedProxies: Sendable, Equatable {
     private let ranges: [AddressRange]
 
-    /// Proxies in some ranges; without one nobody's word counts.
+    /// Proxies in these ranges; without ranges no proxy is trusted.
     init(_ ranges: [AddressRange] = []) {
         self.ranges = ranges
     }
 
-    /// Whether an address is a trusted proxy's.
+    /// Whether an address belongs to a trusted proxy.
     func contains(_ address: SocketAddress) -> Bool {
         ranges.contains { $0.contains(address) }
     }
 
-    /// Who sent a request: the socket's other end, or whom a trusted one names.
+    /// The client of a request: its peer, or the address that a trusted peer names.
     func client(of request: Request) -> SocketAddress? {
         guard let peer = request.remoteAddress, contains(peer) else { return request.remoteAddress }
         return client(
@@ -23,11 +23,11 @@ struct TrustedProxies: Sendable, Equatable {
             xForwardedFor: request.headers.values(of: "X-Forwarded-For"))
     }
 
-    /// The client behind a socket's other end, by the values of the two headers in their order.
+    /// The client behind a peer, from the values of both headers in order.
     ///
-    /// Each proxy appends whom it heard, so the headers are read from the right, and only as far as each word is a
-    /// trusted proxy's. A proxy writes one of the two and passes on what a client wrote into the other: where both
-    /// are there and disagree, neither is believed.
+    /// Each proxy appends its peer's address, so the headers are read from the right, as long as the address is
+    /// a trusted proxy's. A proxy writes one header and passes the client's other one through: if both are
+    /// present and disagree, neither is trusted.
     func client(of peer: SocketAddress, forwarded: [String], xForwardedFor: [String]) -> SocketAddress {
         guard contains(peer) else { return peer }
         let first = walk(from: peer, ForwardedAddresses.forwarded(forwarded))
@@ -40,7 +40,7 @@ struct TrustedProxies: Sendable, Equatable {
     private func walk(from peer: SocketAddress, _ named: [SocketAddress?]) -> SocketAddress {
         var client = peer
         for address in named.reversed() {
-            // What names no address hides who was heard: the proxy that wrote it is the last that is known.
+            // An entry without an address hides the peer; the proxy that wrote it is the last known address.
             guard contains(client), let address else { return client }
             client = address
         }
@@ -48,15 +48,16 @@ struct TrustedProxies: Sendable, Equatable {
     }
 }
 
-/// Reads the last `Bounds.forwardedAddressesMax` addresses out of the headers that proxies write, from left to right;
-/// `nil` for an entry without one.
+/// Parses the last `Bounds.forwardedAddressesMax` addresses from proxy headers, left to right.
+///
+/// Entries without an address are `nil`.
 enum ForwardedAddresses {
-    /// The entries of `X-Forwarded-For`: addresses, some with a port, separated by commas.
+    /// The entries of `X-Forwarded-For`: addresses, optionally with a port, separated by commas.
     static func xForwardedFor(_ values: [String]) -> [SocketAddress?] {
         var found: [SocketAddress?] = []
         for value in values.reversed() {
             var rest = value[...]
-            // From the right, because the left is as long as a client likes.
+            // From the right, because clients control the length of the left part.
             while found.count < Bounds.forwardedAddressesMax {
                 let comma = rest.lastIndex(of: ",")
                 found.append(address(trimmed(comma.map { rest[rest.index(after: $0)...] } ?? rest)))
@@ -69,7 +70,8 @@ enum ForwardedAddresses {
 
     /// The `for` of each element of `Forwarded` (RFC 7239, section 4).
     ///
-    /// A value with a quotation mark that isn't closed can't be cut into elements: it counts as one without address.
+    /// A value with an unclosed quotation mark can't be split into elements and counts as one without an
+    /// address.
     static func forwarded(_ values: [String]) -> [SocketAddress?] {
         values.suffix(Bounds.forwardedAddressesMax).flatMap { value -> [SocketAddress?] in
             guard let elements = elements(value) else { return [nil] }
@@ -99,7 +101,7 @@ enum ForwardedAddresses {
         var value: String
     }
 
-    /// Cuts at the commas and semicolons that stand in no quoted string.
+    /// Splits at commas and semicolons outside of quoted strings.
     private static func elements(_ text: String) -> [[Pair]]? {
         var elements: [[Pair]] = [[]]
         var name: String?

@@ -1,61 +1,72 @@
 import JSON
 import Storage
 
-/// What a device wants to be sent: a pure value, kept with its registration as JSON.
+/// A device's push preferences: a pure value, stored with its registration as JSON.
 struct DevicePreferences: Hashable, Sendable {
-    /// The types of events that it wants; `nil` is all.
-    var eventTypes: Set<EventType>?
-    /// When it wants to be left in peace; `nil` is never.
+    /// The event types and kinds of notifications that it wants; `nil` for all.
+    var kinds: Set<String>?
+    /// When it doesn't want to be disturbed; `nil` for never.
     var quietHours: QuietHours?
+    /// What the app's badge counts; `nil` if pushes leave it as it is.
+    var badge: Badge?
 
-    /// How a device wants a push.
+    /// What a badge counts.
+    enum Badge: String, Sendable {
+        /// The secret's unread items.
+        case unread
+    }
+
+    /// How to deliver a push to a device.
     enum Wish: Hashable, Sendable {
         case normal
-        /// Delivered without sound and without lighting up the screen.
+        /// Without sound and without lighting up the screen.
         case quiet
         /// Not at all.
         case muted
     }
 
-    /// Nothing is wished otherwise.
+    /// No preferences.
     static let none = DevicePreferences()
 
-    /// Preferences of their parts.
-    init(eventTypes: Set<EventType>? = nil, quietHours: QuietHours? = nil) {
-        self.eventTypes = eventTypes
+    /// Preferences from their parts.
+    init(kinds: Set<String>? = nil, quietHours: QuietHours? = nil, badge: Badge? = nil) {
+        self.kinds = kinds
         self.quietHours = quietHours
+        self.badge = badge
     }
 
-    /// How the device wants a push that is sent at a moment.
+    /// How to deliver a push sent at this time.
     ///
     /// - Parameters:
-    ///   - type: The event's type; `nil` for a notification that is no event, which no list of types leaves out.
-    ///   - zone: Finds a time zone; where it finds none any more, there are no quiet hours.
+    ///   - kind: The event type or the notification's kind; `nil` for a notification without one, which no list
+    ///     excludes.
+    ///   - zone: Finds a time zone; if it no longer exists, there are no quiet hours.
     func wish(
-        for type: EventType?, at now: EpochMilliseconds, zone: (String) -> TimeZoneRules?
+        for kind: String?, at now: EpochMilliseconds, zone: (String) -> TimeZoneRules?
     ) -> Wish {
-        if let type, let eventTypes, !eventTypes.contains(type) { return .muted }
-        guard let quietHours, type != .permission || !quietHours.allowPermission,
+        if let kind, let kinds, !kinds.contains(kind) { return .muted }
+        let isPermission = kind == EventType.permission.rawValue
+        guard let quietHours, !isPermission || !quietHours.allowPermission,
             let zone = zone(quietHours.timeZone), quietHours.contains(now, in: zone)
         else { return .normal }
         return .quiet
     }
 }
 
-/// A span of the day, every day, in a time zone.
+/// A daily time span in a time zone.
 struct QuietHours: Hashable, Sendable {
     /// The first minute, 0 to 1,439.
     var from: Int
-    /// The minute after the last one; one before ``from`` is on the next day.
+    /// The minute after the last one; if it is before ``from``, it is on the next day.
     var to: Int
     /// The IANA name of the time zone.
     var timeZone: String
-    /// Whether requests for permission come as at any other time.
+    /// Whether permission requests are delivered as usual.
     var allowPermission = true
 
-    /// Whether a moment, milliseconds since 1970, lies in them by the clock on the wall.
+    /// Whether a time in milliseconds since 1970 is within the span, in local time.
     ///
-    /// The hour that is skipped in spring is in no span; the one that comes twice in autumn is in its span twice.
+    /// The hour skipped in spring is in no span; the hour repeated in autumn is in its span twice.
     func contains(_ now: EpochMilliseconds, in zone: TimeZoneRules) -> Bool {
         let seconds = now.floorDivided(by: 1000)
         let local = seconds + Int64(zone.offset(at: seconds))
@@ -63,7 +74,7 @@ struct QuietHours: Hashable, Sendable {
         return from < to ? (from..<to).contains(minute) : minute >= from || minute < to
     }
 
-    /// The minute of `22:00`; `nil` for anything else than two digits, a colon, and two digits of a time of day.
+    /// Parses `22:00`; `nil` for anything but a time of day with two digits on each side of the colon.
     static func minute(_ text: String) -> Int? {
         let bytes = Array(text.utf8)
         guard bytes.count == 5, bytes[2] == UInt8(ascii: ":") else { return nil }
@@ -83,7 +94,7 @@ struct QuietHours: Hashable, Sendable {
 // MARK: As JSON
 
 extension DevicePreferences {
-    /// The text that is stored and shown.
+    /// The stored and displayed text.
     var json: [UInt8] {
         var writer = JSON.Writer()
         write(to: &writer)
@@ -93,10 +104,12 @@ extension DevicePreferences {
     /// Writes the object.
     func write(to writer: inout JSON.Writer) {
         writer.beginObject()
-        if let eventTypes {
+        if let kinds {
+            let types = EventType.allCases.map(\.rawValue)
             writer.name("eventTypes")
             writer.beginArray()
-            for type in EventType.allCases where eventTypes.contains(type) { writer.string(type.rawValue) }
+            for type in types where kinds.contains(type) { writer.string(type) }
+            for kind in kinds.subtracting(types).sorted() { writer.string(kind) }
             writer.endArray()
         }
         if let quietHours {
@@ -108,10 +121,11 @@ extension DevicePreferences {
             writer.member("allowPermission", quietHours.allowPermission)
             writer.endObject()
         }
+        if let badge { writer.member("badge", badge.rawValue) }
         writer.endObject()
     }
 
-    /// What was stored; a text that this program doesn't understand is no wish at all.
+    /// Reads stored preferences; a text that this program doesn't understand means none.
     init(stored text: String) {
         guard
             let object = try? JSON.parse(Array(text.utf8), maxBytes: StorageLimits.preferencesBytes).object,
@@ -123,16 +137,16 @@ extension DevicePreferences {
         self = preferences
     }
 
-    /// Checks what a registration says; see docs/API.md.
+    /// Validates the preferences in a registration; see docs/API.md.
     init(_ fields: RequestFields) throws(APIError) {
-        if let types = try fields.texts(.preferencesEventTypes) {
-            let known = types.compactMap(EventType.init(rawValue:))
-            guard known.count == types.count, Set(known).count == known.count else {
-                throw APIError(.invalidField, field: .preferencesEventTypes)
-            }
-            eventTypes = Set(known)
+        if let kinds = try fields.texts(.preferencesEventTypes) {
+            guard kinds.count <= Bounds.kindsMax, kinds.allSatisfy({ EventType.isKind($0.utf8) }),
+                case let different = Set(kinds), different.count == kinds.count
+            else { throw APIError(.invalidField, field: .preferencesEventTypes) }
+            self.kinds = different
         }
         if let hours = try fields.object(.quietHours) { quietHours = try QuietHours(hours) }
+        badge = try fields.optional(.preferencesBadge) { $0.string.flatMap(Badge.init(rawValue:)) }
     }
 }
 

@@ -1,4 +1,4 @@
-/// A time zone by rules that repeat every year, as POSIX writes them in `TZ`: `CET-1CEST,M3.5.0,M10.5.0/3`.
+/// A time zone with yearly rules, in the format of POSIX `TZ`: `CET-1CEST,M3.5.0,M10.5.0/3`.
 struct PosixTimeZone: Hashable, Sendable {
     /// Seconds east of UTC in standard time.
     private let standard: Int
@@ -14,20 +14,20 @@ struct PosixTimeZone: Hashable, Sendable {
     /// A day of the year and a time on it.
     fileprivate struct Change: Hashable {
         enum Day: Hashable {
-            /// `Mm.w.d`: the w-th weekday d of a month, the last for 5.
+            /// `Mm.w.d`: weekday d in week w of month m; week 5 is the last.
             case weekday(month: Int, week: Int, weekday: Int)
-            /// `Jn`: 1 to 365, never counting the 29th of February.
+            /// `Jn`: 1 to 365, not counting February 29.
             case julian(Int)
             /// `n`: 0 to 365.
             case ordinal(Int)
         }
 
         var day: Day
-        /// Seconds from the day's beginning, by the clock before the change; may be negative or beyond the day.
+        /// Seconds from the start of the day, in local time before the change; may be negative or exceed a day.
         var time: Int
     }
 
-    /// Reads the text; `nil` when it is none.
+    /// Parses a text; `nil` if it is invalid.
     init?(_ text: String) {
         var scanner = Scanner(rest: text.utf8[...])
         guard scanner.name(), let west = scanner.time(hoursMax: 24) else { return nil }
@@ -48,13 +48,13 @@ struct PosixTimeZone: Hashable, Sendable {
         daylight = Daylight(offset: offset, start: start, end: end)
     }
 
-    /// Seconds east of UTC at a moment, seconds since 1970.
+    /// Seconds east of UTC at a time in seconds since 1970.
     func offset(at time: Int64) -> Int {
         guard let daylight else { return standard }
         let year = CivilDate.year(ofDay: (time + Int64(standard)).floorDivided(by: 86_400))
         let start = daylight.start.seconds(in: year) - Int64(standard)
         let end = daylight.end.seconds(in: year) - Int64(daylight.offset)
-        // South of the equator the year begins and ends in daylight time.
+        // In the southern hemisphere the year starts and ends in daylight time.
         let isDaylight = start < end ? (start..<end).contains(time) : !(end..<start).contains(time)
         return isDaylight ? daylight.offset : standard
     }
@@ -124,7 +124,7 @@ struct PosixTimeZone: Hashable, Sendable {
 }
 
 extension PosixTimeZone.Change {
-    /// The change in a year, in seconds since 1970 by the clock before it.
+    /// The time of the change in a year, in seconds since 1970 in local time before the change.
     fileprivate func seconds(in year: Int64) -> Int64 {
         let first = CivilDate.day(year: year, month: 1)
         let isLeap = CivilDate.day(year: year, month: 3) - first == 60
@@ -150,7 +150,7 @@ extension PosixTimeZone.Change {
 enum CivilDate {
     /// The first day of a month, 1 to 12.
     static func day(year: Int64, month: Int) -> Int64 {
-        // Years are counted from March, so that the leap day is a year's last.
+        // Years start in March, so that the leap day is a year's last.
         let year = month <= 2 ? year - 1 : year
         let era = year.floorDivided(by: 400)
         let yearOfEra = year - era * 400
@@ -158,7 +158,7 @@ enum CivilDate {
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
-    /// The year that a day lies in.
+    /// The year of a day.
     static func year(ofDay day: Int64) -> Int64 {
         var year = 1970 + (day * 400).floorDivided(by: 146_097)
         while self.day(year: year, month: 1) > day { year -= 1 }

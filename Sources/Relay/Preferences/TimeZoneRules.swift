@@ -1,24 +1,24 @@
-/// The offsets of one time zone from UTC, as a TZif file has them (RFC 9636): a pure function of the moment.
+/// A time zone's offsets from UTC, as in a TZif file (RFC 9636): a pure function of the time.
 ///
-/// The daylight saving of past and future is in the file; nothing here knows today's date.
+/// The file contains past and future daylight saving, so nothing here depends on today's date.
 struct TimeZoneRules: Hashable, Sendable {
-    /// The moments at which the offset changes, seconds since 1970, rising.
+    /// When the offset changes, in seconds since 1970, ascending.
     private let transitions: [Int64]
-    /// The offset from each transition on, seconds east of UTC.
+    /// The offset after each transition, in seconds east of UTC.
     private let offsets: [Int]
     /// The offset before the first transition.
     private let firstOffset: Int
-    /// What holds from the last transition on; `nil` where its offset stays.
+    /// The rule after the last transition; `nil` if its offset stays.
     private let rule: PosixTimeZone?
 
-    /// Reads a file; `nil` when it is none that is whole.
+    /// Parses a file; `nil` if it is invalid or incomplete.
     init?(tzif bytes: [UInt8]) {
         var reader = Reader(bytes: bytes[...])
         guard let first = reader.header() else { return nil }
         var counts = first
         var timeSize = 4
         if first.version >= UInt8(ascii: "2") {
-            // The same once more with times of 64 bits.
+            // The same data again with 64-bit times.
             guard reader.skip(first.size(ofTime: 4)), let second = reader.header() else { return nil }
             counts = second
             timeSize = 8
@@ -57,7 +57,7 @@ struct TimeZoneRules: Hashable, Sendable {
         self.rule = rule
     }
 
-    /// Seconds east of UTC at a moment, seconds since 1970.
+    /// Seconds east of UTC at a time in seconds since 1970.
     func offset(at time: Int64) -> Int {
         guard let last = transitions.last else { return rule?.offset(at: time) ?? firstOffset }
         if time >= last, let rule { return rule.offset(at: time) }
@@ -70,7 +70,7 @@ struct TimeZoneRules: Hashable, Sendable {
         return low == 0 ? firstOffset : offsets[low - 1]
     }
 
-    /// More than any zone is from UTC, in seconds.
+    /// An upper bound for any zone's offset, in seconds.
     private static let offsetMax: Int64 = 26 * 3600
 
     /// The counts of a TZif header.
@@ -89,7 +89,7 @@ struct TimeZoneRules: Hashable, Sendable {
         }
     }
 
-    /// Takes big-endian parts off bytes; a count beyond their end is `nil`.
+    /// Reads big-endian values; `nil` beyond the end of the bytes.
     private struct Reader {
         var bytes: ArraySlice<UInt8>
 
@@ -114,7 +114,7 @@ struct TimeZoneRules: Hashable, Sendable {
             }
             var counts: [Int] = []
             for _ in 0..<6 {
-                // No file comes near 16 bits of anything; the bound keeps sizes from overflowing.
+                // No file comes near 16 bits of anything; the bound prevents overflow.
                 guard let count = integer(4), (0...65_535).contains(count) else { return nil }
                 counts.append(Int(count))
             }

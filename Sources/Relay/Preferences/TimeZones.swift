@@ -1,25 +1,25 @@
 import Network
 
-/// The time zones that the system knows, each read once from its files.
+/// The system's time zones, each read once from its file.
 final class TimeZones: Sendable {
-    /// Where Debian's package tzdata puts them.
+    /// Where Debian's tzdata package installs them.
     static let systemDirectory = "/usr/share/zoneinfo"
     /// The longest name, in bytes.
     static let nameBytesMax = 64
-    /// How many are kept; there are some 600 names.
+    /// Maximum cached zones; there are about 600 names.
     private static let keptMax = 1024
 
     private let directory: String
     private let kept = Lock<[String: TimeZoneRules]>([:])
 
-    /// The zones whose files stand in a directory.
+    /// The zones in a directory.
     init(directory: String = systemDirectory) {
         self.directory = directory
     }
 
-    /// The zone of an IANA name such as `Europe/Berlin`; `nil` when there is none.
+    /// The zone of an IANA name such as `Europe/Berlin`; `nil` if it doesn't exist.
     ///
-    /// Reads a file of a few kilobytes at the first time.
+    /// The first call for a name reads a file of a few kilobytes.
     func zone(_ name: String) -> TimeZoneRules? {
         if let rules = kept.withLock({ $0[name] }) { return rules }
         guard Self.isName(name), case .success(let bytes) = SettingFile.read("\(directory)/\(name)"),
@@ -34,7 +34,7 @@ final class TimeZones: Sendable {
 
     /// Whether a text can be a zone's name: words of letters, digits and `_ + -`, joined by `/`.
     ///
-    /// Nothing that leads out of the directory, and not the copies that count leap seconds.
+    /// Excludes paths outside the directory and the copies that count leap seconds.
     private static func isName(_ name: String) -> Bool {
         guard (1...nameBytesMax).contains(name.utf8.count) else { return false }
         let words = name.split(separator: "/", omittingEmptySubsequences: false)

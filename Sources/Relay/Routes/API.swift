@@ -1,16 +1,16 @@
 import HTTPServer
 import Network
 
-/// The relay's HTTP interface on one loop: routes, the words of refusals, a log line for each answer.
+/// The relay's HTTP API on one loop: routes, error responses and request logging.
 struct API: Sendable {
     private let services: LoopBound<LoopServices>
 
-    /// The interface over the services of a loop.
+    /// The API on a loop's services.
     init(_ services: LoopBound<LoopServices>) {
         self.services = services
     }
 
-    /// The service that the HTTP server serves.
+    /// The service for the HTTP server.
     var service: Service {
         var router = Router()
         router.onSync(.get, RouteName.health.path) { request in health(request) }
@@ -20,6 +20,8 @@ struct API: Sendable {
         router.on(.post, RouteName.list.path, handler(.list, ListRoute.self))
         router.on(.post, RouteName.event.path, handler(.event, EventRoute.self))
         router.on(.post, RouteName.notify.path, handler(.notify, NotifyRoute.self))
+        router.on(.post, RouteName.historyList.path, handler(.historyList, HistoryListRoute.self))
+        router.on(.post, RouteName.historyRead.path, handler(.historyRead, HistoryReadRoute.self))
         return Service(
             router: router,
             refuse: { refusal, request in answer(refusal, request) },
@@ -28,16 +30,16 @@ struct API: Sendable {
             })
     }
 
-    /// Says that the process serves; asks nobody.
+    /// Liveness check; doesn't check any dependency.
     private func health(_ request: Request) -> Response {
         services.value.shared.log(.debug, "request", [.requestID(request.id), .route(.health), .status(200)])
         services.value.counts.request(.health, status: 200, took: 0)
         return Reply.ok.response(requestID: request.id)
     }
 
-    // MARK: Answering
+    // MARK: Responses
 
-    /// Runs a route, words its refusal, and logs either.
+    /// Runs a route, renders its error, and logs the response.
     private func handler(_ name: RouteName, _ route: (some AnsweringRoute).Type) -> Handler {
         { request, loop in
             let services = services.value
@@ -57,7 +59,7 @@ struct API: Sendable {
                 .requestID(request.id), .route(name), .status(reply.status), .duration(took),
             ]
             let level = level(of: reply, name)
-            if let code = reply.code, code.isRefusal {
+            if let code = reply.code, code.isSummarised {
                 services.shared.log.refused(
                     RefusalTally.Kind(route: name, code: code), level, head + trace.fields)
             } else {
@@ -67,7 +69,7 @@ struct API: Sendable {
         }
     }
 
-    /// Words what the server refused without asking a route.
+    /// Renders a refusal that the server made before any route ran.
     private func answer(_ refusal: Refusal, _ request: Request?) -> Response {
         let services = services.value
         let id = request?.id ?? ""
@@ -84,7 +86,7 @@ struct API: Sendable {
         return reply.response(requestID: requestID)
     }
 
-    /// Probes come every few seconds and say nothing while all is well.
+    /// Probes arrive every few seconds, so successful ones are only logged at debug level.
     private func level(of reply: Reply, _ name: RouteName) -> LogLevel {
         switch reply.status {
         case ..<400: name == .ready ? .debug : .info
@@ -95,19 +97,8 @@ struct API: Sendable {
     }
 }
 
-/// A route that may wait for something before it answers.
-///
-/// Made for one request, on its loop.
-protocol AnsweringRoute: SendableMetatype {
-    /// The route over the services of a loop.
-    init(services: LoopServices)
-
-    /// The answer; `trace` takes what the log shall tell of it.
-    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply
-}
-
 extension RequestTrace {
-    /// Adds what was refused and why.
+    /// Adds an error's code and details.
     mutating func add(_ error: APIError) {
         add(.code(error.code))
         if let field = error.field { add(.field(field)) }
@@ -116,7 +107,7 @@ extension RequestTrace {
 }
 
 extension ErrorCode {
-    /// The code for what the HTTP server refuses by itself.
+    /// The code for a refusal by the HTTP server itself.
     init(_ refusal: Refusal) {
         switch refusal {
         case .malformedRequestLine, .malformedTarget, .malformedHeader, .invalidHost, .invalidFraming,

@@ -6,10 +6,11 @@ import Storage
 struct EventRoute: AnsweringRoute {
     let services: LoopServices
 
-    /// Answers when each device has an outcome, or at the event's deadline.
+    /// Responds when every device has an outcome, or at the event's deadline.
     func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
         let started = services.loop.now
-        let event = try EventRequest(body: request.body)
+        let event = try EventRequest(body: request.body, headerSecret: services.headerSecret(of: request))
+        try event.checkSize(sounds: services.apps.sounds)
         let order = Pushing.Order(
             key: services.shared.hasher.key(of: event.secret), content: event, eventID: event.eventID,
             digest: event.content)

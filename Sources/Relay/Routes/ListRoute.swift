@@ -3,14 +3,14 @@ import JSON
 import Network
 import Storage
 
-/// `POST /v1/device/list`: shows a secret's devices to whoever knows it.
+/// `POST /v1/device/list`: lists a secret's devices to anyone who knows it.
 struct ListRoute: AnsweringRoute {
     let services: LoopServices
 
-    /// Reads devices and the newest rows of their delivery log.
+    /// Reads the devices and their latest delivery log rows.
     func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
         let shared = services.shared
-        let wanted = try ListRequest(body: request.body)
+        let wanted = try ListRequest(body: request.body, headerSecret: services.headerSecret(of: request))
         let key = shared.hasher.key(of: wanted.secret)
         trace.add(.secretHash(key.primary))
         try shared.rates.countRegistration(key, at: services.loop.now)
@@ -28,18 +28,18 @@ struct ListRoute: AnsweringRoute {
     }
 }
 
-/// The answer to a list: each device with what it told of itself and its last push.
+/// The response to a list request: each device with its details and its last push.
 struct DeviceList: Sendable {
     let devices: [Device]
-    /// At most one for each device.
+    /// At most one per device.
     let last: [Delivery]
 
-    /// The last push by its device's `id`.
+    /// The last push, by device `id`.
     var lastByDevice: [String: Delivery] {
         Dictionary(last.map { ($0.deviceID ?? "", $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The answer's body.
+    /// The response body.
     var body: [UInt8] {
         let lastByID = lastByDevice
         var writer = JSON.Writer(capacity: 64 + 256 * devices.count)
@@ -71,6 +71,12 @@ struct DeviceList: Sendable {
         if let preferences = details.preferences {
             writer.name("preferences")
             DevicePreferences(stored: preferences).write(to: &writer)
+        }
+        if let versions = details.sealedVersions {
+            writer.name("sealed")
+            writer.beginArray()
+            for number in SealedVersions(stored: versions).numbers { writer.int(number) }
+            writer.endArray()
         }
         if let last {
             writer.name("lastPush")

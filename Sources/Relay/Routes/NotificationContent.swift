@@ -1,104 +1,106 @@
 import APNs
 import JSON
 
-/// A notification whose every part the caller names: checked against Apple's rules before anything is sent.
+/// A notification defined by the caller, checked against Apple's rules before anything is sent.
 ///
 /// Source: Apple, "Generating a remote notification" and "Pushing background updates to your app".
 struct NotificationContent: Sendable {
-    /// A sound: a name alone, or Apple's dictionary for critical alerts.
-    struct Sound: Sendable {
-        var name: String
-        /// `nil` with ``volume`` for a name alone.
-        var isCritical: Bool?
-        /// 0 to 1, in the text it came with.
-        var volume: JSON.Number?
-    }
-
-    /// Apple's interruption levels.
-    enum InterruptionLevel: String, CaseIterable, Sendable {
-        case passive, active, critical
-        case timeSensitive = "time-sensitive"
-    }
-
     private(set) var pushType = PushType.alert
     private(set) var priority = Priority.immediate
     private(set) var collapseID: CollapseID?
     private(set) var timeToLive: Duration?
-    private let title: String?
-    private let subtitle: String?
-    private let body: String?
-    private let badge: Int?
-    private let sound: Sound?
-    private let category: String?
-    private let threadID: String?
-    private let interruptionLevel: InterruptionLevel?
-    private let relevanceScore: JSON.Number?
-    private let isMutable: Bool
-    private let isContentAvailable: Bool
-    /// Members beside `aps`.
+    let kind: String?
+    private let sealed: SealedText?
+    /// Whether the badge is the number of unread items.
+    private(set) var hasUnreadBadge = false
+    private var aps = APS()
+    /// Members next to `aps`.
     private let data: JSON.Object
 
-    /// Checks a notification; fields are looked at in the order of docs/API.md, then what they must be together.
-    init(_ fields: RequestFields) throws(APIError) {
+    /// Checks a notification: first its fields in the order of docs/API.md, then their combination.
+    init(_ fields: RequestFields, sealed: SealedText? = nil) throws(APIError) {
         if let type = try fields.optional(.notificationPushType) {
             guard let type = PushType(rawValue: type), type == .alert || type == .background else {
                 throw APIError(.invalidField, field: .notificationPushType)
             }
             pushType = type
         }
-        title = try fields.optional(.notificationTitle) { !$0.isEmpty }
-        subtitle = try fields.optional(.notificationSubtitle) { !$0.isEmpty }
-        body = try fields.optional(.notificationBody) { !$0.isEmpty }
-        badge = try fields.integer(.notificationBadge, in: 0...Bounds.badgeMax)
-        sound = try fields.optional(.notificationSound, Sound.init)
-        category = try fields.word(.notificationCategory, most: Bounds.identifierBytesMax)
-        threadID = try fields.word(.notificationThreadID, most: Bounds.identifierBytesMax)
-        collapseID = try fields.optional(.notificationCollapseID) { $0.string.flatMap(CollapseID.init) }
-        interruptionLevel = try fields.optional(.notificationInterruptionLevel) { value in
-            value.string.flatMap(InterruptionLevel.init(rawValue:))
+        aps.title = try fields.optional(.notificationTitle) { !$0.isEmpty }
+        aps.subtitle = try fields.optional(.notificationSubtitle) { !$0.isEmpty }
+        aps.body = try fields.optional(.notificationBody) { !$0.isEmpty }
+        hasUnreadBadge = fields.value(.notificationBadge)?.string == DevicePreferences.Badge.unread.rawValue
+        if !hasUnreadBadge {
+            aps.badge = try fields.integer(.notificationBadge, in: 0...Bounds.badgeMax)
         }
-        relevanceScore = try fields.share(.notificationRelevanceScore)
+        aps.sound = try fields.optional(.notificationSound, APS.Sound.init)
+        aps.category = try fields.word(.notificationCategory, most: Bounds.identifierBytesMax)
+        aps.threadID = try fields.word(.notificationThreadID, most: Bounds.identifierBytesMax)
+        collapseID = try fields.optional(.notificationCollapseID) { $0.string.flatMap(CollapseID.init) }
+        aps.interruptionLevel = try fields.optional(.notificationInterruptionLevel) { value in
+            value.string.flatMap(APS.InterruptionLevel.init(rawValue:))
+        }
+        aps.relevanceScore = try fields.unitInterval(.notificationRelevanceScore)
         let priority = try fields.optional(.notificationPriority) {
             $0.wholeNumber.flatMap(Priority.init(rawValue:))
         }
         timeToLive = try fields.integer(.notificationTimeToLive, in: 0...Bounds.timeToLiveSecondsMax)
             .map { .seconds($0) }
-        isMutable = try fields.flag(.notificationMutableContent) ?? false
-        let isContentAvailable = try fields.flag(.notificationContentAvailable)
-        self.isContentAvailable = isContentAvailable ?? (pushType == .background)
+        self.sealed = sealed
+        aps.isMutable = try fields.flag(.notificationMutableContent) ?? false || sealed != nil
+        aps.isContentAvailable =
+            try fields.flag(.notificationContentAvailable) ?? (pushType == .background)
         data =
             try fields.optional(.notificationData) { value in
                 value.object.flatMap { $0["aps"] == nil ? $0 : nil }
             } ?? JSON.Object()
-        self.priority = priority ?? (pushType == .background ? .considerate : .immediate)
+        kind = try fields.optional(.notificationKind, where: EventType.isKind)
+        self.priority = priority ?? (pushType == .background ? .conserveDevicePower : .immediate)
         switch pushType {
         case .background: try checkBackground(fields)
         default: try checkAlert()
         }
-        let size = payload(PushStyle()).count
+        try checkSealed()
+        let size = payload(PushStyle(unreadBadge: hasUnreadBadge ? Bounds.historyItemsMax : nil)).count
         guard size <= Notification.payloadBytesMax else {
             throw APIError(
                 .payloadTooLarge, field: .notification,
-                hint: "It has \(size) bytes; at most \(Notification.payloadBytesMax) are allowed.")
+                hint: "It has \(size) bytes; the limit is \(Notification.payloadBytesMax).")
         }
     }
 
-    private var hasText: Bool { title != nil || subtitle != nil || body != nil }
-
     private func checkAlert() throws(APIError) {
-        guard hasText || badge != nil || sound != nil else {
+        guard aps.hasText || aps.badge != nil || hasUnreadBadge || aps.sound != nil else {
             throw APIError(
                 .invalidField, field: .notification,
                 hint: "An alert needs a title, a subtitle, a body, a badge or a sound.")
         }
-        guard !isMutable || hasText else {
+        guard !aps.isMutable || aps.hasText || sealed != nil else {
             throw APIError(
                 .invalidField, field: .notificationMutableContent,
-                hint: "Only a notification with a text can be changed on the device.")
+                hint: "mutableContent requires a title, subtitle or body.")
         }
     }
 
-    /// A background push carries data and nothing that a person would notice.
+    /// Only a visible notification is opened by the app's extension, which needs a text to replace.
+    ///
+    /// The extension reads the type of what it opens from the payload, so no member may pass for it.
+    private func checkSealed() throws(APIError) {
+        guard sealed == nil || aps.hasText else {
+            throw APIError(
+                .invalidField, field: .sealed,
+                hint:
+                    "It requires an alert with a title, subtitle or body, which is shown if it can't be opened."
+            )
+        }
+        let taken = sealed != nil ? ["sealed", "kind", "eventType"] : kind != nil ? ["kind"] : []
+        for name in taken where data[name] != nil {
+            throw APIError(
+                .invalidField, field: .notificationData,
+                hint: "Next to \(sealed == nil ? "kind" : "sealed"), it must not have a member \(name).")
+        }
+    }
+
+    /// A background push carries data and nothing visible or audible.
     private func checkBackground(_ fields: RequestFields) throws(APIError) {
         let visible: [RequestField] = [
             .notificationTitle, .notificationSubtitle, .notificationBody, .notificationBadge,
@@ -109,66 +111,65 @@ struct NotificationContent: Sendable {
         for field in visible where fields.value(field) != nil {
             throw APIError(.invalidField, field: field, hint: "A background push must not have it.")
         }
-        guard priority == .considerate else {
+        guard priority == .conserveDevicePower else {
             throw APIError(
-                .invalidField, field: .notificationPriority, hint: "The priority of a background push is 5.")
+                .invalidField, field: .notificationPriority, hint: "A background push must have priority 5.")
         }
-        guard !isMutable else {
+        guard !aps.isMutable || sealed != nil else {
             throw APIError(
                 .invalidField, field: .notificationMutableContent, hint: "A background push must not have it."
             )
         }
-        guard isContentAvailable else {
+        guard aps.isContentAvailable else {
             throw APIError(
                 .invalidField, field: .notificationContentAvailable,
-                hint: "A background push has content available, or it is none.")
+                hint: "A background push requires contentAvailable.")
         }
     }
 }
 
 extension NotificationContent: PushContent {
-    var eventType: EventType? { nil }
-    var isSoundAlone: Bool { pushType == .alert && !hasText && badge == nil }
+    var isSoundAlone: Bool { pushType == .alert && !aps.hasText && aps.badge == nil && !hasUnreadBadge }
     var logType: String { "notify" }
-    var sessionID: String { threadID ?? "" }
+    var sessionID: String { aps.threadID ?? "" }
 
-    /// The payload as the caller wants it; in quiet hours without sound and, where that fits, as `passive`.
-    ///
-    /// The app's own sound isn't added: the caller says it all.
-    func payload(_ style: PushStyle) -> [UInt8] {
-        guard style.isQuiet, pushType == .alert else {
-            return written(sound: sound, interruptionLevel: interruptionLevel)
-        }
-        let passive = written(sound: nil, interruptionLevel: .passive)
-        return passive.count <= Notification.payloadBytesMax
-            ? passive : written(sound: nil, interruptionLevel: interruptionLevel)
+    var history: HistoryContent? {
+        guard pushType == .alert, aps.hasText else { return nil }
+        return HistoryContent(title: aps.title, body: aps.body, sealed: sealed?.text)
     }
 
-    private func written(sound: Sound?, interruptionLevel: InterruptionLevel?) -> [UInt8] {
+    /// The payload as the caller defined it; in quiet hours without sound and, if that fits, as `passive`.
+    ///
+    /// The app's sound isn't added, because the caller defines the sound. The device's badge is, if that fits and the
+    /// caller defines none.
+    func payload(_ style: PushStyle) -> [UInt8] {
+        guard style.isQuiet || style.unreadBadge != nil, pushType == .alert else { return written(aps) }
+        var styled = aps
+        if aps.badge == nil { styled.badge = style.unreadBadge }
+        guard style.isQuiet else { return fitted(styled) }
+        styled.sound = nil
+        styled.interruptionLevel = .passive
+        let passive = written(styled)
+        guard passive.count > Notification.payloadBytesMax else { return passive }
+        styled.interruptionLevel = aps.interruptionLevel
+        return fitted(styled)
+    }
+
+    /// The payload, without a badge that the caller didn't ask for if it is too large with it.
+    private func fitted(_ styled: APS) -> [UInt8] {
+        let payload = written(styled)
+        guard payload.count > Notification.payloadBytesMax, !hasUnreadBadge else { return payload }
+        var styled = styled
+        styled.badge = aps.badge
+        return written(styled)
+    }
+
+    private func written(_ aps: APS) -> [UInt8] {
         var writer = JSON.Writer(capacity: 768)
         writer.beginObject()
-        writer.name("aps")
-        writer.beginObject()
-        if hasText {
-            writer.name("alert")
-            writer.beginObject()
-            if let title { writer.member("title", title) }
-            if let subtitle { writer.member("subtitle", subtitle) }
-            if let body { writer.member("body", body) }
-            writer.endObject()
-        }
-        if let badge { writer.member("badge", badge) }
-        sound?.write(to: &writer)
-        if let category { writer.member("category", category) }
-        if let threadID { writer.member("thread-id", threadID) }
-        if let interruptionLevel { writer.member("interruption-level", interruptionLevel.rawValue) }
-        if let relevanceScore {
-            writer.name("relevance-score")
-            writer.number(relevanceScore)
-        }
-        if isMutable { writer.member("mutable-content", 1) }
-        if isContentAvailable { writer.member("content-available", 1) }
-        writer.endObject()
+        aps.write(to: &writer)
+        if let sealed { writer.member("sealed", sealed.text) }
+        if let kind { writer.member("kind", kind) }
         for member in data.members {
             writer.name(member.name)
             writer.value(member.value)
@@ -178,36 +179,28 @@ extension NotificationContent: PushContent {
     }
 }
 
-extension NotificationContent.Sound {
+extension APS.Sound {
     /// Reads a name or Apple's dictionary; `nil` for anything else.
-    init?(_ value: JSON.Value) {
+    fileprivate init?(_ value: JSON.Value) {
         guard let name = value.string ?? value["name"]?.string,
             (1...Bounds.identifierBytesMax).contains(name.utf8.count), !name.utf8.contains(0)
         else { return nil }
-        self.name = name
-        guard value.object != nil else { return }
+        guard value.object != nil else {
+            self.init(name: name)
+            return
+        }
+        var isCritical: Bool?
         if let critical = value["critical"] {
             guard let critical = critical.bool else { return nil }
             isCritical = critical
         }
-        if let volume = value["volume"] {
-            guard let number = volume.number, let size = number.double, (0...1).contains(size) else {
+        var volume: JSON.Number?
+        if let given = value["volume"] {
+            guard let number = given.number, let size = number.double, (0...1).contains(size) else {
                 return nil
             }
-            self.volume = number
+            volume = number
         }
-    }
-
-    fileprivate func write(to writer: inout JSON.Writer) {
-        guard isCritical != nil || volume != nil else { return writer.member("sound", name) }
-        writer.name("sound")
-        writer.beginObject()
-        if isCritical == true { writer.member("critical", 1) }
-        writer.member("name", name)
-        if let volume {
-            writer.name("volume")
-            writer.number(volume)
-        }
-        writer.endObject()
+        self.init(name: name, isCritical: isCritical, volume: volume)
     }
 }

@@ -3,29 +3,30 @@ import HTTPServer
 import Network
 import Storage
 
-/// What events and notifications have in common: limits, once for each `eventID`, fan-out, answer and delivery log.
+/// What events and notifications share: limits, deduplication by `eventID`, fan-out, response and delivery log.
 struct Pushing {
     let services: LoopServices
 
-    /// What is to be pushed, and for whom.
+    /// What to push, and to whom.
     struct Order: Sendable {
-        /// The secret's.
+        /// The secret's key.
         let key: SecretKey
         let content: any PushContent
         let eventID: String?
-        /// Two orders under one `eventID` must agree in it.
+        /// Two orders with one `eventID` must have the same digest.
         let digest: Digest256
-        /// The one device that it is for; `nil` is all.
+        /// The only recipient; `nil` for all devices.
         var onlyDevice: DeviceToken?
     }
 
-    /// Answers when each device has an outcome, or at the event's deadline.
+    /// Responds when every device has an outcome, or at the event's deadline.
     ///
-    /// - Parameter started: When the request was there.
+    /// - Parameter started: When the request was received.
     func answer(
         _ order: Order, _ request: Request, _ started: MonotonicTime, _ trace: inout RequestTrace
     ) async throws(APIError) -> Reply {
         trace.add(.secretHash(order.key.primary))
+        guard !shared.blocked.contains(order.key) else { throw APIError(.blocked) }
         try shared.rates.countEvent(order.key, at: started)
         let devices = try await devices(of: order)
         if devices.isEmpty { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
@@ -37,7 +38,7 @@ struct Pushing {
 
     // MARK: Once per eventID
 
-    /// Delivers unless another request does or did; then that one's answer is this one's.
+    /// Delivers unless another request with the `eventID` does or did; then returns that request's response.
     private func once(
         _ eventID: String, _ order: Order, to devices: [Device],
         _ started: MonotonicTime, _ trace: inout RequestTrace
@@ -45,7 +46,7 @@ struct Pushing {
         var interval = Bounds.claimPollIntervalMin
         var devices = devices
         while true {
-            // Made anew each time: a claim won late is as long as one won at once.
+            // Created anew each time, so that a claim won late lasts as long as one won immediately.
             let now = shared.clock.now
             let lease = shared.limits.eventDeadline + shared.limits.claimLeaseMargin
             let claim = EventClaim(
@@ -61,12 +62,12 @@ struct Pushing {
                 throw APIError(.eventConflict, field: .eventID)
             case .inProgress:
                 let waited = services.loop.now.since(started)
-                // The other one may use all of its time, and then has its answer to store.
+                // The other request may use all of its time and then has to store its response.
                 let deadline = shared.limits.eventDeadline
                 guard waited < deadline + min(Bounds.claimWaitMargin, deadline / 2), !Task.isCancelled else {
                     throw APIError(
                         .overloaded, retryAfterSeconds: Bounds.claimRetryAfterSeconds,
-                        logDetail: "another request is still handling the eventID")
+                        logDetail: "another request is still processing this eventID")
                 }
                 await services.loop.pause(interval)
                 interval = min(interval * 2, Bounds.claimPollIntervalMax)
@@ -91,7 +92,7 @@ struct Pushing {
         do throws(APIError) {
             answer = try await deliver(order, to: devices, started, &trace)
         } catch {
-            // Nothing was sent: the caller's next attempt shall find the event unclaimed.
+            // Nothing was sent: the caller's next attempt must find the event unclaimed.
             do throws(StorageError) {
                 try await shared.storage.release(claim)
             } catch {
@@ -99,15 +100,15 @@ struct Pushing {
             }
             throw error
         }
-        // From here on pushes are out: whatever becomes of the receipt, the caller gets this answer.
+        // Pushes were sent: the caller gets this response regardless of the receipt.
         await keep(answer, of: claim)
         return answer
     }
 
-    /// Keeps the answer for the same `eventID`; after a failure that may pass the caller isn't kept waiting.
+    /// Stores the response for the same `eventID`; retries don't delay the caller.
     private func keep(_ answer: [UInt8], of claim: EventClaim) async {
         guard let failure = await failureOfKeeping(answer, of: claim) else { return }
-        guard failure.isTransient, services.receiptsRetried < Bounds.receiptsRetriedMax else {
+        guard failure.canBeCured, services.receiptsRetried < Bounds.receiptsRetriedMax else {
             return noteNotKept(claim, failure)
         }
         services.receiptsRetried += 1
@@ -118,14 +119,14 @@ struct Pushing {
         }
     }
 
-    /// Until it is kept, a database that comes back would let the event be sent again.
+    /// Until it is stored, a database that recovers would allow the event to be sent again.
     private func keepTrying(_ answer: [UInt8], of claim: EventClaim) async {
         let end = services.loop.now + Bounds.receiptRetryTime
         var delay = Bounds.receiptRetryDelayMin
         while true {
             await services.loop.pause(delay)
             guard let failure = await failureOfKeeping(answer, of: claim) else { return }
-            guard failure.isTransient, services.loop.now < end else { return noteNotKept(claim, failure) }
+            guard failure.canBeCured, services.loop.now < end else { return noteNotKept(claim, failure) }
             delay = min(delay * 2, Bounds.receiptRetryDelayMax)
         }
     }
@@ -149,7 +150,7 @@ struct Pushing {
 
     private var shared: Services { services.shared }
 
-    /// The secret's devices, unless there is too much to do already.
+    /// The secret's devices, unless the relay is overloaded.
     private func devices(of order: Order) async throws(APIError) -> [Device] {
         guard !services.slots.refuses(1) else { throw APIError(.overloaded, limit: .pushes) }
         do throws(StorageError) {
@@ -158,7 +159,7 @@ struct Pushing {
             guard devices.indices.contains(where: { devices[$0].secretHash != primary }) else {
                 return devices
             }
-            // Before anything is sent: what is stored for a device later must find it under the hash it has now.
+            // Before anything is sent, because pushes are stored under the device's current hash.
             guard try await shared.storage.rehash(order.key) else { return devices }
             shared.log(
                 .info, "secret.rehashed",
@@ -169,26 +170,31 @@ struct Pushing {
         }
     }
 
-    /// Pushes to every device and returns the answer's body.
+    /// Pushes to every device and returns the response body.
     ///
-    /// Throws only while nothing has been sent.
+    /// Throws only before anything is sent.
     private func deliver(
         _ order: Order, to devices: [Device], _ started: MonotonicTime, _ trace: inout RequestTrace
     ) async throws(APIError) -> [UInt8] {
         let devices =
             order.onlyDevice.map { only in
-                // Rows that OpenCode's relay made may have capitals.
+                // OpenCode's relay may have stored tokens in upper case.
                 devices.filter { DeviceToken($0.token) == only }
             } ?? devices
         trace.add(.count("devices", devices.count))
         guard !devices.isEmpty else { return EventAnswer(results: []).body }
-        let left = shared.limits.eventDeadline - services.loop.now.since(started)
+        var left = shared.limits.eventDeadline - services.loop.now.since(started)
         guard left > .zero else {
-            // Pushes that nobody waits for any more would be sent again when the caller tries again.
-            throw APIError(.storageUnavailable, logDetail: "the look-up took longer than the event may")
+            // The caller has given up and will retry, so these pushes would be sent twice.
+            throw APIError(.storageUnavailable, logDetail: "the device look-up exceeded the event's deadline")
         }
         guard services.slots.take(devices.count) else { throw APIError(.overloaded, limit: .pushes) }
-        let fanOut = FanOut(devices, order.content, on: services)
+        var unread: Int?
+        if let history = shared.history {
+            unread = await remember(order, devices, in: history, within: left / 2)
+            left = shared.limits.eventDeadline - services.loop.now.since(started)
+        }
+        let fanOut = FanOut(devices, order.content, of: order.key, on: services, unread: unread)
         let results = await fanOut.run(deadline: left)
         let answer = EventAnswer(results: results)
         trace.add(.count("sent", answer.sent))
@@ -199,12 +205,35 @@ struct Pushing {
         return answer.body
     }
 
-    /// Hands the results to the delivery log; what is queued comes there when it has ended,
-    /// and what is muted never.
+    /// Adds an event to its secret's history, and counts the unread items if a badge needs that.
+    ///
+    /// The item is stored before its pushes are sent, so that devices find it.
+    private func remember(
+        _ order: Order, _ devices: [Device], in history: History, within limit: Duration
+    ) async -> Int? {
+        let isCounted =
+            order.content.pushType == .alert
+            && (order.content.hasUnreadBadge || devices.contains(where: \.hasUnreadBadge))
+        guard isCounted || order.content.history != nil else { return nil }
+        let keepsText = history.options.keepsText
+        let item = order.content.history.map { content in
+            HistoryItem(
+                id: services.makeID(), secretHash: order.key.primary, eventID: order.eventID,
+                eventType: order.content.kind ?? order.content.logType, sessionID: order.content.sessionID,
+                serverID: content.serverID, title: keepsText ? content.title : nil,
+                body: keepsText ? content.body : nil, sealed: content.sealed)
+        }
+        return await history.add(
+            item, of: order.key, countingUnread: isCounted, within: limit, on: services.loop)
+    }
+
+    /// Writes the results to the delivery log.
+    ///
+    /// Queued pushes are logged when they end, and muted ones never.
     private func record(_ order: Order, _ results: [DeviceResult]) {
         let now = shared.clock.now
         let (type, session) = (order.content.logType, order.content.sessionID)
-        // By index, which copies no result.
+        // Uses indices to avoid copying results.
         let rows = results.indices.lazy.filter { results[$0].isEnded }.map { index in
             var error: String?
             if case .failed(let reason) = results[index].status { error = reason }
@@ -217,8 +246,15 @@ struct Pushing {
     }
 }
 
+extension Device {
+    /// Whether its pushes have the number of unread items as their badge.
+    fileprivate var hasUnreadBadge: Bool {
+        details.preferences.map { DevicePreferences(stored: $0).badge == .unread } ?? false
+    }
+}
+
 extension DeviceResult {
-    /// Whether nothing follows: it was sent or given up.
+    /// Whether the result is final: sent or failed.
     fileprivate var isEnded: Bool {
         switch status {
         case .sent, .failed: true
@@ -230,7 +266,7 @@ extension DeviceResult {
 extension EventLoop {
     /// Waits on this loop.
     ///
-    /// Only on the loop.
+    /// Call it only on the loop.
     nonisolated(nonsending) func pause(_ duration: Duration) async {
         var timer: Timer?
         await withCheckedContinuation { continuation in

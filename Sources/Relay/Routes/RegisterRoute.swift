@@ -3,22 +3,37 @@ import HTTPServer
 import Network
 import Storage
 
-/// `POST /v1/device/register`: puts a device under a secret.
+/// `POST /v1/device/register`: registers a device under a secret.
 struct RegisterRoute: AnsweringRoute {
     let services: LoopServices
+
+    /// The decision about a registration.
+    private enum Admission {
+        /// Store the device with this environment.
+        case granted(DeviceEnvironment)
+        /// A code was pushed to the device, and nothing is stored.
+        case challenged(Reply)
+    }
 
     /// Inserts or updates the device.
     func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
         let shared = services.shared
-        let wanted = try RegisterRequest(body: request.body, rules: services.rules)
+        try checkKey(request)
+        let wanted = try RegisterRequest(
+            body: request.body, headerSecret: services.headerSecret(of: request), rules: services.rules)
         let key = shared.hasher.key(of: wanted.secret)
         trace.add(.secretHash(key.primary))
         trace.add(.device(wanted.deviceToken))
+        guard !shared.blocked.contains(key) else { throw APIError(.blocked) }
         try shared.rates.countRegistration(key, at: services.loop.now)
-        try await checkIfUnknown(wanted, key, request)
+        let environment: DeviceEnvironment
+        switch try await admission(of: wanted, key, request, &trace) {
+        case .granted(let granted): environment = granted
+        case .challenged(let reply): return reply
+        }
         let registration = Registration(
             newID: services.makeID(), token: wanted.deviceToken.text, bundleID: wanted.bundleID.text,
-            environment: wanted.environment, at: shared.clock.now, details: wanted.details)
+            environment: environment, at: shared.clock.now, details: wanted.details)
         let result: RegistrationResult
         do throws(StorageError) {
             result = try await register(registration, under: key, replacing: wanted.unfoldedToken)
@@ -26,36 +41,69 @@ struct RegisterRoute: AnsweringRoute {
             throw APIError(error)
         }
         switch result {
-        case .created, .updated: return .ok
+        case .created:
+            shared.deviceTotal?.added()
+            return .ok
+        case .updated: return .ok
         case .limitReached: throw APIError(.deviceLimit, limit: .devices)
         }
     }
 
-    /// Counts a secret's first registration for the address that it comes from, and refuses a weak secret.
+    /// Refuses a request without the operator's key if one is required; wrong keys count against the address.
+    private func checkKey(_ request: Request) throws(APIError) {
+        guard case .key(let key) = services.shared.registration, !request.hasBearer(key) else { return }
+        try services.shared.rates.countUnknownSecret(request, at: services.loop.now)
+        throw APIError(.unauthorized)
+    }
+
+    /// Decides about a registration; a device that is already registered is granted.
     ///
-    /// A secret that has devices may be shorter: apps registered under it before this relay had a minimum.
-    private func checkIfUnknown(
-        _ wanted: RegisterRequest, _ key: SecretKey, _ request: Request
-    ) async throws(APIError) {
+    /// A device that is new under its secret counts against its address and its token, and is challenged if
+    /// configured. A secret with devices may be shorter: apps registered under it before this relay had a
+    /// minimum. A device that changes its app is new; otherwise it could register under an app that doesn't
+    /// exist and then move.
+    private func admission(
+        of wanted: RegisterRequest, _ key: SecretKey, _ request: Request, _ trace: inout RequestTrace
+    ) async throws(APIError) -> Admission {
         let shared = services.shared
-        guard shared.rates.countsUnknownSecrets || wanted.isSecretWeak else { return }
+        let codes = shared.registration.challengeCodes
+        guard
+            shared.rates.countsNewDevices || shared.deviceTotal != nil || codes != nil || wanted.isSecretWeak
+        else { return .granted(wanted.environment) }
         let devices: [Device]
         do throws(StorageError) {
             devices = try await shared.storage.devices(of: key)
         } catch {
             throw APIError(error)
         }
-        guard devices.isEmpty else { return }
-        // Before the refusal, which tells that a secret has no devices: guesses are as dear here as elsewhere.
+        guard !devices.contains(where: wanted.names) else { return .granted(wanted.environment) }
+        // Before refusals that reveal something about a secret, so that guesses count here, too.
         try shared.rates.countUnknownSecret(request, at: services.loop.now)
-        guard !wanted.isSecretWeak else {
+        guard !devices.isEmpty || !wanted.isSecretWeak else {
             throw APIError(
                 .weakSecret, field: .secret,
                 hint: "It must have at least \(services.rules.secretBytesMin) bytes.")
         }
+        // The new token of an installation takes the place of the old one.
+        if !devices.contains(where: wanted.replaces) { try await shared.deviceTotal?.checkRoom() }
+        let device = DeviceKey(wanted.deviceToken, bundleID: wanted.bundleID.text)
+        var environment = wanted.environment
+        if let codes {
+            let challenge = Challenge(services: services, codes: codes)
+            guard let code = wanted.challengeCode else {
+                try shared.rates.countChallenge(to: device, request, at: services.loop.now)
+                return .challenged(try await challenge.send(wanted, &trace))
+            }
+            guard let proven = challenge.environment(provenBy: code, wanted) else {
+                throw APIError(.challengeFailed, field: .challengeCode)
+            }
+            environment = proven
+        }
+        try shared.rates.countNewSecret(key, of: device, at: services.loop.now)
+        return .granted(environment)
     }
 
-    /// Registers the device, and removes the row that it has under its unfolded token, which would get a second push.
+    /// Registers the device, and removes its row with the unfolded token, which would get a second push.
     private func register(
         _ registration: Registration, under key: SecretKey, replacing unfolded: String?
     ) async throws(StorageError) -> RegistrationResult {
@@ -64,20 +112,21 @@ struct RegisterRoute: AnsweringRoute {
         let result = try await storage.register(registration, under: key, deviceLimit: limit)
         guard let unfolded else { return result }
         let wasThere = try await storage.unregister(token: unfolded, under: key, at: registration.at)
-        // The old row was one of those that left no room.
+        // The old row was one of those that used up the limit.
         guard wasThere, result == .limitReached else { return result }
         return try await storage.register(registration, under: key, deviceLimit: limit)
     }
 }
 
-/// `POST /v1/device/unregister`: takes a device away from a secret.
+/// `POST /v1/device/unregister`: removes a device from a secret.
 struct UnregisterRoute: AnsweringRoute {
     let services: LoopServices
 
-    /// Removes the device, whether or not it was there.
+    /// Removes the device; succeeds even if it wasn't registered.
     func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
         let shared = services.shared
-        let wanted = try UnregisterRequest(body: request.body)
+        let wanted = try UnregisterRequest(
+            body: request.body, headerSecret: services.headerSecret(of: request))
         let key = shared.hasher.key(of: wanted.secret)
         trace.add(.secretHash(key.primary))
         trace.add(.device(wanted.deviceToken))
@@ -99,14 +148,13 @@ struct UnregisterRoute: AnsweringRoute {
 }
 
 extension APIError {
-    /// What a caller hears of a storage error.
+    /// The error that a caller sees for a storage error.
     ///
-    /// The log keeps the rest.
+    /// The log keeps the details.
     init(_ error: StorageError) {
         switch error {
-        case .unavailable, .timeout, .refused, .full, .readOnly, .inUse, .corrupt, .schemaTooNew,
-            .schemaTooOld,
-            .foreignDatabase, .unfinishedCopy:
+        case .unavailable, .timeout, .unconfirmed, .refused, .denied, .full, .readOnly, .inUse,
+            .corrupt, .schemaTooNew, .schemaTooOld, .foreignDatabase, .unfinishedCopy:
             self.init(.storageUnavailable, logDetail: error.logDetail)
         case .closed:
             self.init(.shuttingDown, logDetail: error.logDetail)

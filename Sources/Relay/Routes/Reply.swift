@@ -1,24 +1,24 @@
 import HTTPServer
 import JSON
 
-/// What a route answers: a status and a JSON body.
+/// A route's response: a status and a JSON body.
 struct Reply: Sendable, Equatable {
     var status = 200
     var body: [UInt8]
     var retryAfterSeconds: Int?
-    /// Why it isn't a success; `nil` where it is one.
+    /// The error code; `nil` for a success.
     var code: ErrorCode?
 
     /// `{"ok": true}`.
     static let ok = Reply(body: Array(#"{"ok":true}"#.utf8))
 
-    /// A body made elsewhere.
+    /// A response with a given body.
     init(status: Int = 200, body: [UInt8]) {
         self.status = status
         self.body = body
     }
 
-    /// The answer to a refusal.
+    /// The response to an error.
     init(_ error: APIError) {
         code = error.code
         status = error.code.status
@@ -33,11 +33,12 @@ struct Reply: Sendable, Equatable {
         body = writer.finish()
     }
 
-    /// The answer as the HTTP server takes it; on the admin listener requests have no identifiers.
+    /// The response for the HTTP server; requests on the admin listener have no identifier.
     func response(requestID: String?) -> Response {
         var headers = Headers()
         headers.append("Content-Type", "application/json")
         if let requestID { headers.append("X-Request-ID", requestID) }
+        if code == .unauthorized { headers.append("WWW-Authenticate", "Bearer") }
         if let retryAfterSeconds { headers.append("Retry-After", String(retryAfterSeconds)) }
         return Response(status: Status(rawValue: status), headers: headers, body: body)
     }

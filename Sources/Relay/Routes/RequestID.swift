@@ -1,8 +1,8 @@
 import HTTPServer
 
-/// Names a request in answers and logs.
+/// Identifies a request in responses and logs.
 enum RequestID {
-    /// The caller's own identifier when it is sane, else a new one.
+    /// The caller's identifier if it is valid, otherwise a new one.
     static func of(_ request: Request, using generator: inout some RandomNumberGenerator) -> String {
         if let given = request.headers.bytes(of: "X-Request-ID"), isSane(given) {
             return String(decoding: given, as: UTF8.self)
@@ -22,7 +22,7 @@ enum RequestID {
         }
     }
 
-    /// Whether bytes are 1 to 128 of `A-Z a-z 0-9 . _ : -`, which no log or header can stumble over.
+    /// Whether the bytes are 1 to 128 of `A-Z a-z 0-9 . _ : -`, which are safe in logs and headers.
     static func isSane(_ bytes: ArraySlice<UInt8>) -> Bool {
         (1...Bounds.requestIDCountMax).contains(bytes.count)
             && bytes.allSatisfy { byte in

@@ -1,50 +1,35 @@
 import APNs
 import Storage
 
-/// What requests are checked against that is a setting.
-struct RequestRules: Sendable {
-    /// The fewest bytes of a secret that has no devices yet.
-    var secretBytesMin = 16
-    /// The app of registrations that name none.
-    var defaultBundleID: Topic?
-    /// The apps that may be registered for; `nil` is any.
-    var bundleIDs: Set<Topic>?
-    /// Of apps that are not in both environments, the one that they are in.
-    var onlyEnvironment: [Topic: DeviceEnvironment] = [:]
-    /// The time zones that quiet hours may name.
-    var timeZones = TimeZones()
-}
-
-extension RequestRules {
-    /// The rules that follow from the apps.
-    init(_ apps: Apps, secretBytesMin: Int) {
-        self.init(
-            secretBytesMin: secretBytesMin, defaultBundleID: apps.defaultBundleID, bundleIDs: apps.bundleIDs)
-        for bundleID in apps.bundleIDs ?? [] {
-            guard let environments = apps[bundleID.text]?.environments, environments.count == 1 else {
-                continue
-            }
-            onlyEnvironment[bundleID] = environments.first.map(DeviceEnvironment.init)
-        }
-    }
-}
-
-/// `POST /v1/device/register`, checked.
+/// A validated `POST /v1/device/register`.
 struct RegisterRequest: Sendable {
     let secret: Secret
     /// Whether the secret is too short for a first registration.
     let isSecretWeak: Bool
     let deviceToken: DeviceToken
-    /// The token as it was sent, where that is not the folded one.
+    /// The token as sent, if it differs from the folded one.
     let unfoldedToken: String?
     let bundleID: Topic
     let environment: DeviceEnvironment
     let details: DeviceDetails
+    /// The code that the relay pushed to the device.
+    let challengeCode: String?
 
-    /// Checks a body; fields are looked at in the order of docs/API.md.
-    init(body: [UInt8], rules: RequestRules) throws(APIError) {
+    /// Whether a stored device is the one being registered: same token and app.
+    func names(_ device: Device) -> Bool {
+        // OpenCode's relay may have stored tokens in upper case.
+        DeviceToken(device.token) == deviceToken && device.bundleID == bundleID.text
+    }
+
+    /// Whether a stored device is the same installation, so that its token is replaced.
+    func replaces(_ device: Device) -> Bool {
+        details.installationID != nil && device.details.installationID == details.installationID
+    }
+
+    /// Validates a body; fields are checked in the order of docs/API.md.
+    init(body: [UInt8], headerSecret: Secret? = nil, rules: RequestRules) throws(APIError) {
         let fields = try RequestFields(body: body)
-        secret = try fields.secret()
+        secret = try fields.secret(orOf: headerSecret)
         isSecretWeak = secret.bytes.count < rules.secretBytesMin
         (deviceToken, unfoldedToken) = try fields.deviceToken()
         guard let bundleID = try fields.bundleID() ?? rules.defaultBundleID else {
@@ -60,14 +45,26 @@ struct RegisterRequest: Sendable {
         }
         if let only = rules.onlyEnvironment[bundleID], only != environment {
             throw APIError(
-                .invalidField, field: .apnsEnvironment, hint: "This app is in \(only.rawValue) only here.")
+                .invalidField, field: .apnsEnvironment,
+                hint: "This relay pushes to this app only in \(only.rawValue).")
         }
         self.environment = environment
+        challengeCode = try fields.optional(.challengeCode, where: ChallengeCodes.isWellFormed)
         let preferences = try fields.object(.preferences).map { fields throws(APIError) in
             try DevicePreferences(fields)
         }
         if let zone = preferences?.quietHours?.timeZone, rules.timeZones.zone(zone) == nil {
             throw APIError(.invalidField, field: .quietHoursTimeZone)
+        }
+        let installationID = try fields.optional(.installationID) { bytes in
+            (1...Bounds.installationCountMax).contains(bytes.count)
+                && bytes.allSatisfy { (0x20...0x7E).contains($0) }
+        }
+        let sealed = try fields.integers(.sealed).map { numbers throws(APIError) in
+            guard let versions = SealedVersions(numbers) else {
+                throw APIError(.invalidField, field: .sealed)
+            }
+            return versions
         }
         func detail(_ field: RequestField) throws(APIError) -> String? {
             try fields.word(field, most: Bounds.deviceDetailBytesMax)
@@ -75,74 +72,54 @@ struct RegisterRequest: Sendable {
         details = DeviceDetails(
             deviceName: try detail(.deviceName), deviceModel: try detail(.deviceModel),
             osVersion: try detail(.osVersion), appVersion: try detail(.appVersion),
-            preferences: preferences.map { String(decoding: $0.json, as: UTF8.self) })
+            preferences: preferences.map { String(decoding: $0.json, as: UTF8.self) },
+            sealedVersions: sealed?.text, installationID: installationID)
     }
 }
 
-/// `POST /v1/device/list`, checked.
+/// A validated `POST /v1/device/list`.
 struct ListRequest: Sendable {
     let secret: Secret
 
-    /// Checks a body; fields are looked at in the order of docs/API.md.
-    init(body: [UInt8]) throws(APIError) {
-        secret = try RequestFields(body: body).secret()
+    /// Validates a body; fields are checked in the order of docs/API.md.
+    init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
+        secret = try RequestFields(body: body).secret(orOf: headerSecret)
     }
 }
 
-/// `POST /v1/device/unregister`, checked.
+/// A validated `POST /v1/device/unregister`.
 struct UnregisterRequest: Sendable {
     let secret: Secret
     let deviceToken: DeviceToken
-    /// The token as it was sent, where that is not the folded one.
+    /// The token as sent, if it differs from the folded one.
     let unfoldedToken: String?
 
-    /// Checks a body; fields are looked at in the order of docs/API.md.
-    init(body: [UInt8]) throws(APIError) {
+    /// Validates a body; fields are checked in the order of docs/API.md.
+    init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
         let fields = try RequestFields(body: body)
-        secret = try fields.secret()
+        secret = try fields.secret(orOf: headerSecret)
         (deviceToken, unfoldedToken) = try fields.deviceToken()
     }
 }
 
-/// What happened in a session.
-enum EventType: String, CaseIterable, Sendable {
-    case complete, permission, error
-
-    /// The notification's title when the event has none.
-    var defaultTitle: String {
-        switch self {
-        case .complete: "Session complete"
-        case .permission: "Action needed"
-        case .error: "Session error"
-        }
-    }
-
-    /// The notification's text when the event has none.
-    var defaultBody: String {
-        switch self {
-        case .complete: "OpenCode finished your session."
-        case .permission: "OpenCode needs your permission decision."
-        case .error: "OpenCode reported an error for your session."
-        }
-    }
-}
-
-/// `POST /v1/event`, checked.
+/// A validated `POST /v1/event`.
 struct EventRequest: Sendable {
     let secret: Secret
     let type: EventType
     let sessionID: String
     let serverID: String?
-    /// As sent; `nil` stands for the type's own.
+    /// As sent; `nil` for the event type's default.
     let title: String?
-    /// As sent; `nil` stands for the type's own.
+    /// As sent; `nil` for the event type's default.
     let body: String?
     let eventID: String?
+    /// The parts that most events don't have.
+    let extras: EventExtras?
 
-    /// Checks a body; fields are looked at in the order of docs/API.md.
-    init(body: [UInt8]) throws(APIError) {
+    /// Validates a body; fields are checked in the order of docs/API.md.
+    init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
         let fields = try RequestFields(body: body)
-        secret = try fields.secret()
+        secret = try fields.secret(orOf: headerSecret)
         guard let type = EventType(rawValue: try fields.required(.eventType)) else {
             throw APIError(.invalidField, field: .eventType)
         }
@@ -154,20 +131,62 @@ struct EventRequest: Sendable {
         eventID = try fields.optional(.eventID) { bytes in
             (1...Bounds.eventIDBytesMax).contains(bytes.count) && !bytes.contains(0)
         }
+        // Counting the members is cheaper than looking for those that are rarely there.
+        func one(_ text: String?) -> Int { text == nil ? 0 : 1 }
+        let read = (headerSecret == nil ? 3 : 2) + one(serverID) + one(title) + one(self.body) + one(eventID)
+        extras = fields.count > read ? try EventExtras(fields) : nil
+        guard extras?.sealed != nil, title != nil || self.body != nil else { return }
+        throw APIError(
+            .invalidField, field: title == nil ? .body : .title,
+            hint: "A sealed event must not have it, because the relay and Apple could read it.")
     }
 
-    /// A digest of everything but the secret and `eventID`: two events under one `eventID` must agree in it.
+    /// A digest of everything but the secret and `eventID`; events with the same `eventID` must agree in it.
     var content: Digest256 {
-        Digest256(ofParts: [type.rawValue, sessionID, serverID, title, body])
+        Digest256(ofParts: [type.rawValue, sessionID, serverID, title, body] + (extras?.parts ?? []))
+    }
+
+    /// Refuses an event that can't be shortened to fit into APNs' limit with one of these sounds.
+    ///
+    /// The sounds are only asked for where they matter.
+    func checkSize(sounds: @autoclosure () -> Set<String>) throws(APIError) {
+        guard let extras, extras.sealed != nil || extras.category != nil else { return }
+        let styles = sounds().map { PushStyle(sound: $0) } + [PushStyle(isQuiet: true)]
+        let size = styles.map { payload($0).count }.max() ?? 0
+        guard size > Notification.payloadBytesMax else { return }
+        throw APIError(
+            .payloadTooLarge, field: extras.sealed == nil ? .category : .sealed,
+            hint: "It has \(size) bytes; the limit is \(Notification.payloadBytesMax).")
     }
 }
 
+/// The parts of an event that OpenCode's servers don't send.
+///
+/// A class, so that an event without them carries only a pointer.
+final class EventExtras: Sendable {
+    let category: String?
+    let isMutable: Bool
+    let sealed: SealedText?
+
+    /// Checks the fields; `nil` if none is there.
+    init?(_ fields: RequestFields) throws(APIError) {
+        category = try fields.word(.category, most: Bounds.identifierBytesMax)
+        let isMutable = try fields.flag(.mutableContent)
+        sealed = try fields.sealed()
+        self.isMutable = isMutable == true || sealed != nil
+        guard category != nil || isMutable != nil || sealed != nil else { return nil }
+    }
+
+    /// What a digest of the event covers.
+    var parts: [String?] { [category, isMutable ? "mutable" : nil, sealed?.text] }
+}
+
 extension Digest256 {
-    /// The digest of texts of which some may be absent.
+    /// The digest of texts, some of which may be absent.
     init(ofParts parts: [String?]) {
         var bytes: [UInt8] = []
         for part in parts {
-            // A length before each part: no two lists run together into the same bytes.
+            // A length before each part keeps different lists from producing the same bytes.
             let count = part.map { UInt32($0.utf8.count) } ?? UInt32.max
             for shift in stride(from: 24, through: 0, by: -8) {
                 bytes.append(UInt8(truncatingIfNeeded: count >> UInt32(shift)))
@@ -183,27 +202,45 @@ extension EventRequest: PushContent {
     var priority: Priority { .immediate }
     var collapseID: CollapseID? { nil }
     var timeToLive: Duration? { nil }
-    var eventType: EventType? { type }
+    var kind: String? { type.rawValue }
     var isSoundAlone: Bool { false }
     var logType: String { type.rawValue }
+    var history: HistoryContent? {
+        HistoryContent(serverID: serverID, title: title, body: body, sealed: extras?.sealed?.text)
+    }
+    var hasUnreadBadge: Bool { false }
 
-    /// What each device receives, fitted into APNs' bound.
+    /// The payload for each device, fitted into APNs' limit.
     func payload(_ style: PushStyle) -> [UInt8] {
-        AlertPayload(
-            title: title ?? type.defaultTitle, body: body ?? type.defaultBody, eventType: type.rawValue,
-            sessionID: sessionID, serverID: serverID, isPassive: style.isQuiet
-        ).encoded(sound: style.isQuiet ? nil : style.sound)
+        EventPayload(
+            title: title ?? type.defaultTitle, body: body ?? type.defaultBody, eventType: type,
+            sessionID: sessionID, serverID: serverID, extras: extras
+        ).encoded(style)
     }
 }
 
 extension RequestFields {
-    func secret() throws(APIError) -> Secret {
-        Secret(try required(.secret) { (1...Bounds.secretBytesMax).contains($0.count) })
+    /// The secret of the body, or of the header; if both have one, they must be equal.
+    func secret(orOf header: Secret?) throws(APIError) -> Secret {
+        let lengths = 1...Bounds.secretBytesMax
+        guard let header else { return Secret(try required(.secret) { lengths.contains($0.count) }) }
+        guard lengths.contains(header.bytes.count) else {
+            throw APIError(
+                .invalidField, field: .secret,
+                hint: "The one in the Authorization header must have 1 to \(Bounds.secretBytesMax) bytes.")
+        }
+        guard let text = try optional(.secret) else { return header }
+        guard Secret(text) == header else {
+            throw APIError(
+                .invalidField, field: .secret,
+                hint: "The body's differs from the one in the Authorization header.")
+        }
+        return header
     }
 
-    /// The token, and the text that was sent where it isn't the token's own.
+    /// The token, and the text as sent if it differs.
     ///
-    /// OpenCode's relay kept tokens as they were sent, so a row that it left may have the unfolded one.
+    /// OpenCode's relay stored tokens as sent, so its rows may have the unfolded one.
     func deviceToken() throws(APIError) -> (DeviceToken, unfolded: String?) {
         let text = try required(.deviceToken)
         guard let token = DeviceToken(text) else { throw APIError(.invalidField, field: .deviceToken) }

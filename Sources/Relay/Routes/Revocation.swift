@@ -2,14 +2,15 @@ import HTTPServer
 import JSON
 import Storage
 
-/// `POST /v1/secret/revoke` on the admin listener: `relay revoke` asks the relay that runs, where only that may change the
-/// database (docs/decisions/0013).
+/// `POST /v1/secret/revoke` on the admin listener.
+///
+/// `relay revoke` calls it when only the running relay may change the database (docs/decisions/0013).
 struct Revocation: Sendable {
     let storage: any Storage
     let hasher: SecretHasher
     let log: Log
 
-    /// Removes what the secret of the request has, and says how much that was.
+    /// Removes what the request's secret has, and returns the counts.
     func answer(_ request: Request) async -> Response {
         do throws(APIError) {
             return try await reply(request).response(requestID: request.id)
@@ -20,10 +21,7 @@ struct Revocation: Sendable {
     }
 
     private func reply(_ request: Request) async throws(APIError) -> Reply {
-        let text = try RequestFields(body: request.body).required(.secret) {
-            (1...Bounds.secretBytesMax).contains($0.count)
-        }
-        let key = hasher.key(of: Secret(text))
+        let key = try key(request)
         do throws(StorageError) {
             let removed = try await storage.revokeAll(key)
             log(
@@ -31,16 +29,33 @@ struct Revocation: Sendable {
                 [
                     .secretHash(key.primary), .count("devices", removed.devices),
                     .count("pushes", removed.pushes), .count("receipts", removed.receipts),
+                    .count("history", removed.history),
                 ])
             return Reply(body: removed.json)
         } catch {
             throw APIError(error)
         }
     }
+
+    /// The key of the request's secret, or of its one hash.
+    private func key(_ request: Request) throws(APIError) -> SecretKey {
+        let fields = try RequestFields(body: request.body)
+        if let value = try? JSON.parse(request.body, maxBytes: Bounds.requestBodyBytesMax)["secretHash"] {
+            guard fields.value(.secret) == nil, let hash = value.string.flatMap({ SecretHash(hex: $0) })
+            else {
+                throw APIError(
+                    .invalidField,
+                    hint: "secretHash must be 64 lower-case hexadecimal digits, without secret.")
+            }
+            return SecretKey(primary: hash)
+        }
+        let text = try fields.required(.secret) { (1...Bounds.secretBytesMax).contains($0.count) }
+        return hasher.key(of: Secret(text))
+    }
 }
 
 extension Storage {
-    /// Removes all devices, waiting pushes and receipts of a secret, in steps, and says how many.
+    /// Removes all devices, queued pushes, receipts and history items of a secret in steps, and returns the counts.
     func revokeAll(_ key: SecretKey) async throws(StorageError) -> Holdings {
         var removed = Holdings()
         while true {
@@ -52,7 +67,7 @@ extension Storage {
 }
 
 extension Holdings {
-    /// `{"ok":true,"devices":2,"pushes":0,"receipts":1}`.
+    /// `{"ok":true,"devices":2,"pushes":0,"receipts":1}`, with `history` if there were items.
     var json: [UInt8] {
         var writer = JSON.Writer()
         writer.beginObject()
@@ -60,17 +75,19 @@ extension Holdings {
         writer.member("devices", devices)
         writer.member("pushes", pushes)
         writer.member("receipts", receipts)
+        if history > 0 { writer.member("history", history) }
         writer.endObject()
         return writer.finish()
     }
 
-    /// The holdings that such a text tells of.
+    /// Parses such a text.
     init?(json bytes: [UInt8]) {
         guard let value = try? JSON.parse(bytes, maxBytes: Bounds.requestBodyBytesMax),
             let devices = value["devices"]?.int, let pushes = value["pushes"]?.int,
             let receipts = value["receipts"]?.int
         else { return nil }
-        self.init(devices: devices, pushes: pushes, receipts: receipts)
+        self.init(
+            devices: devices, pushes: pushes, receipts: receipts, history: value["history"]?.int ?? 0)
     }
 
     /// `2 devices, 1 waiting push and 3 receipts`.
@@ -78,8 +95,11 @@ extension Holdings {
         func counted(_ number: Int, _ one: String, _ many: String) -> String {
             "\(CopyProgress.grouped(number)) \(number == 1 ? one : many)"
         }
-        return counted(devices, "device", "devices") + ", "
-            + counted(pushes, "waiting push", "waiting pushes") + " and "
-            + counted(receipts, "receipt", "receipts")
+        var parts = [
+            counted(devices, "device", "devices"), counted(pushes, "waiting push", "waiting pushes"),
+            counted(receipts, "receipt", "receipts"),
+        ]
+        if history > 0 { parts.append(counted(history, "history item", "history items")) }
+        return parts.dropLast().joined(separator: ", ") + " and " + (parts.last ?? "")
     }
 }

@@ -1,8 +1,10 @@
+internal import Instruments
+
 /// A bounded number of connections, each on a thread of its own, and the calls that wait for one.
 ///
-/// What is decided is decided by `PoolState`; this class does it. Callers wait without a thread, and no longer than their
-/// call's deadline.
-final class ConnectionPool<Connection: SQLConnection>: Sendable {
+/// `PoolState` makes the decisions and this class carries them out. Callers wait without a thread, at most until
+/// their call's deadline.
+final class ConnectionPool<Connection: ServerConnection>: Sendable {
     private struct Shared {
         var state: PoolState
         var calls: [PoolState.CallID: any PoolCall<Connection>] = [:]
@@ -36,27 +38,29 @@ final class ConnectionPool<Connection: SQLConnection>: Sendable {
     /// Runs `body` on a connection's thread and returns to the caller's executor.
     ///
     /// `body` is run again after a conflict, and once more on another connection after one was lost: it must then
-    /// come to what it would have come to, which `session.isRepeated` helps it with.
+    /// return the same result as the first run, for which it can use `session.isRepeated`.
+    ///
+    /// - Parameter isChange: Whether to throw `unconfirmed` if `body` fails and may have changed something.
     func perform<Output: Sendable>(
-        within timeout: Duration,
-        _ body: @escaping @Sendable (ServerSession<Connection>) throws(SQLFailure) -> Output
+        within timeout: Duration, isChange: Bool = false,
+        _ body: @escaping @Sendable (SQLSession, Connection) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output {
         let outcome = await withCheckedContinuation { continuation in
             let call = PendingPoolCall<Connection, Output>(
-                continuation, within: timeout, options: options, body)
+                continuation, within: timeout, options: options, isChange: isChange, body)
             add(call)
         }
         return try outcome.get()
     }
 
-    /// Finishes the calls that have a connection, fails those that wait, and ends every thread.
+    /// Finishes running calls, fails waiting ones, and ends all threads.
     func close() async {
         react { state, _ in state.close() }
         for lane in lanes { await lane.shutdown() }
         timer.withLock { $0?.end() }
     }
 
-    /// How many connections there are, how many calls wait, and how long calls took.
+    /// The numbers of connections and waiting calls, and the durations of calls.
     var load: StorageLoad {
         shared.withLock { shared in
             var load = StorageLoad()
@@ -67,7 +71,7 @@ final class ConnectionPool<Connection: SQLConnection>: Sendable {
         }
     }
 
-    /// How many connections there are, those that are being opened included; for tests.
+    /// The number of connections, including those being opened; for tests.
     var connectionCount: Int {
         shared.withLock { $0.state.slots.count { $0 != .empty } }
     }
@@ -97,9 +101,10 @@ extension ConnectionPool {
         origin.duration(to: instant)
     }
 
-    /// Tells the state what has happened and does what it answers.
+    /// Passes an event to the state and carries out the resulting actions.
     ///
-    /// Work is handed to the lanes while the state is locked, so that it reaches each in the order of the decisions.
+    /// Work is passed to the lanes while the state is locked, so that each lane receives it in the order of the
+    /// decisions.
     private func react(_ event: Event) {
         let (failed, nextTick) = shared.withLock { shared in
             var failed: [(any PoolCall<Connection>, StorageError)] = []
@@ -184,7 +189,7 @@ extension ConnectionPool {
 }
 
 /// A place for one connection: its thread, and the connection while there is one.
-private final class Lane<Connection: SQLConnection>: @unchecked Sendable {  // why: see `connection`
+private final class Lane<Connection: ServerConnection>: @unchecked Sendable {  // why: see `connection`
     /// Touched on the executor's thread only.
     var connection: Connection?
     private let label: String

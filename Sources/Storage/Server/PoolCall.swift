@@ -1,22 +1,22 @@
 internal import Glibc
 
-/// What became of a call on a connection.
+/// The result of running a call on a connection.
 enum PoolVerdict: Sendable {
     /// It has an outcome.
     case done
-    /// Its connection was lost, and it is to be run once more on another; the error is for when that can't be.
+    /// Its connection was lost, so run it again on another; if that is impossible, throw this error.
     case again(StorageError)
 }
 
 /// A call that waits for a connection, is run on its thread, and then answered once.
 protocol PoolCall<Connection>: AnyObject, Sendable {
-    associatedtype Connection: SQLConnection
+    associatedtype Connection: ServerConnection
 
-    /// When its caller began to wait.
+    /// When its caller started waiting.
     var began: ContinuousClock.Instant { get }
     /// When its caller stops waiting.
     var deadline: ContinuousClock.Instant { get }
-    /// Does the work and keeps its outcome.
+    /// Runs the work and stores the outcome.
     func run(_ connection: Connection) -> PoolVerdict
     /// Answers the caller with the outcome.
     func finish()
@@ -24,18 +24,20 @@ protocol PoolCall<Connection>: AnyObject, Sendable {
     func fail(_ error: StorageError)
 }
 
-/// The one kind of call: a closure over a session, and the continuation of whoever waits for it.
+/// The only kind of call: a closure over a session, and the waiting caller's continuation.
 ///
-/// It is handed from the caller to a thread and perhaps to another, and never used by two at once.
-final class PendingPoolCall<Connection: SQLConnection, Output: Sendable>: PoolCall,
+/// It passes from the caller to one or more threads, but never belongs to two at once.
+final class PendingPoolCall<Connection: ServerConnection, Output: Sendable>: PoolCall,
     @unchecked Sendable  // why: the line above
 {
     typealias Outcome = Result<Output, StorageError>
-    typealias Body = (ServerSession<Connection>) throws(SQLFailure) -> Output
+    typealias Body = (SQLSession, Connection) throws(SQLFailure) -> Output
 
     let began: ContinuousClock.Instant
     let deadline: ContinuousClock.Instant
     private let options: ServerOptions
+    /// Whether the call changes something, so that the caller must know if the change is unconfirmed.
+    private let isChange: Bool
     private let body: Body
     private let continuation: CheckedContinuation<Outcome, Never>
     private var outcome: Outcome?
@@ -44,8 +46,9 @@ final class PendingPoolCall<Connection: SQLConnection, Output: Sendable>: PoolCa
 
     init(
         _ continuation: CheckedContinuation<Outcome, Never>, within timeout: Duration,
-        options: ServerOptions, _ body: @escaping Body
+        options: ServerOptions, isChange: Bool, _ body: @escaping Body
     ) {
+        self.isChange = isChange
         self.continuation = continuation
         began = .now
         deadline = began + timeout
@@ -55,11 +58,11 @@ final class PendingPoolCall<Connection: SQLConnection, Output: Sendable>: PoolCa
 
     func run(_ connection: Connection) -> PoolVerdict {
         connection.deadline = deadline
-        let session = ServerSession(connection: connection, deadline: deadline, isRepeated: mayBeDone)
+        let session = SQLSession(connection: connection, deadline: deadline, isRepeated: mayBeDone)
         var attempt = 1
         while true {
             do throws(SQLFailure) {
-                outcome = .success(try body(session))
+                outcome = .success(try body(session, connection))
                 return .done
             } catch {
                 switch error.kind {
@@ -72,6 +75,7 @@ final class PendingPoolCall<Connection: SQLConnection, Output: Sendable>: PoolCa
                     outcome = .failure(error.error)
                     return .again(error.error)
                 case .connectionLost, .conflict, .duplicateKey, .alreadyExists, .other:
+                    mayBeDone = mayBeDone || error.mayBeDone
                     outcome = .failure(error.error)
                     return .done
                 }
@@ -80,19 +84,24 @@ final class PendingPoolCall<Connection: SQLConnection, Output: Sendable>: PoolCa
     }
 
     func finish() {
-        continuation.resume(
-            returning: outcome ?? .failure(.internalFault(logDetail: "a call was not run")))
+        switch outcome {
+        case .success(let output)?: continuation.resume(returning: .success(output))
+        case .failure(let error)?: fail(error)
+        case nil: fail(.internalFault(logDetail: "a call was not run"))
+        }
     }
 
     func fail(_ error: StorageError) {
-        continuation.resume(returning: .failure(error))
+        let isUnknown = isChange && mayBeDone
+        let detail = "a change was not confirmed: \(error.logDetail)"
+        continuation.resume(returning: .failure(isUnknown ? .unconfirmed(logDetail: detail) : error))
     }
 
     private func isWorthwhile(_ connection: Connection) -> Bool {
         connection.isUsable && !connection.isInTransaction && ContinuousClock.now < deadline
     }
 
-    /// Waits a random while, so that those who met don't meet again; the thread has nothing else to do.
+    /// Waits for a random time, so that conflicting calls don't collide again; the thread has nothing else to do.
     private func pause(after attempt: Int) {
         let longest = options.conflictDelay * (1 << min(attempt - 1, 4))
         let wait = min(longest * Double.random(in: 0..<1), ContinuousClock.now.duration(to: deadline))

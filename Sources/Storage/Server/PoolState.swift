@@ -1,22 +1,22 @@
-/// Which connection serves which call: the decisions of a pool, without connections, threads and time.
+/// A pool's decisions about which connection serves which call, without connections, threads or clocks.
 ///
-/// Events go in, each with the time since some origin; what to do comes out. A pool has a bounded number of slots, each a
-/// place for one connection. Calls are served in the order in which they came. While no connection lives and the last
+/// Events with times go in, actions come out. A pool has a bounded number of slots, each
+/// a place for one connection. Calls are served in order of arrival. While there is no connection and the last
 /// attempt to connect failed, the server counts as down: calls fail at once, and the pool tries to connect by itself,
 /// each wait twice as long as the one before up to a bound.
 package struct PoolState: Sendable {
-    /// A call, as the pool numbers it.
+    /// A call's number within the pool.
     package typealias CallID = UInt64
     /// A point in time, counted from an origin that the pool chooses.
     package typealias Time = Duration
 
-    /// What the pool has to do now.
+    /// An action for the pool to carry out.
     package enum Action: Hashable, Sendable {
-        /// Run the call on the slot's connection; first ask the server whether it lives, if `checking`.
+        /// Run the call on the slot's connection; if `checking`, first test that the connection works.
         case run(CallID, slot: Int, checking: Bool)
-        /// Connect, and then say `opened` or `openFailed`.
+        /// Connect, then report `opened` or `openFailed`.
         case open(slot: Int)
-        /// Close the slot's connection; nothing needs to be said of it.
+        /// Close the slot's connection; nothing needs to be reported.
         case close(slot: Int)
         /// Answer the call with an error.
         case fail(CallID, StorageError)
@@ -64,7 +64,7 @@ package struct PoolState: Sendable {
         slots = Array(repeating: .empty, count: max(options.connectionsMax, 1))
     }
 
-    /// When `tick` wants to be called next; nil when nothing is to be waited for.
+    /// When `tick` must be called next; nil if no time is awaited.
     package var nextTick: Time? {
         guard !isClosed else { return nil }
         var next = waiting.first?.deadline
@@ -74,7 +74,7 @@ package struct PoolState: Sendable {
         return next
     }
 
-    /// How many connections there are of each kind, and what became of others.
+    /// The numbers of connections by state, and counts of former ones.
     package var connections: StorageLoad.Connections {
         var connections = StorageLoad.Connections()
         connections.max = slots.count
@@ -92,7 +92,7 @@ package struct PoolState: Sendable {
         return connections
     }
 
-    /// Whether a connection that was lost is to be replaced, although nobody may be waiting for it.
+    /// Whether to replace a lost connection even if no call is waiting for it.
     private var wantsConnections: Bool { !waiting.isEmpty || !slots.contains(where: \.isLive) }
 
     private var isDown: Bool {
@@ -124,7 +124,7 @@ extension PoolState {
         return serve(now: now)
     }
 
-    /// A slot has its connection; `youth` in 0..<1 is how much of the random part of its lifetime it gets.
+    /// A slot's connection was opened; `youth` in 0..<1 determines the random part of its lifetime.
     package mutating func opened(slot: Int, now: Time, youth: Double) -> [Action] {
         openedCount += 1
         guard !isClosed else { return [.close(slot: slot)] }
@@ -133,7 +133,7 @@ extension PoolState {
         return serve(now: now)
     }
 
-    /// A slot got no connection; `chance` in 0..<1 chooses the random part of the wait.
+    /// A slot's connection couldn't be opened; `chance` in 0..<1 determines the random part of the wait.
     package mutating func openFailed(
         slot: Int, error: StorageError, now: Time, chance: Double
     ) -> [Action] {
@@ -182,7 +182,7 @@ extension PoolState {
         return actions + serve(now: now)
     }
 
-    /// No call is taken any more, those that wait fail, and connections are closed as soon as they are free.
+    /// Further calls are refused, waiting ones fail, and connections are closed as soon as they are free.
     package mutating func close() -> [Action] {
         isClosed = true
         var actions: [Action] = waiting.map { .fail($0.call, .closed) }
@@ -199,7 +199,7 @@ extension PoolState {
 // MARK: - Decisions
 
 extension PoolState {
-    /// Gives connections to those who wait, and opens as many as they still need.
+    /// Assigns connections to waiting calls, and opens as many as are still needed.
     private mutating func serve(now: Time) -> [Action] {
         guard !isClosed else { return [] }
         var actions: [Action] = []
@@ -237,7 +237,7 @@ extension PoolState {
         var opening = slots.count { $0 == .opening }
         var wanted = waiting.count
         if let outage {
-            // One at a time after a failure, and one even if nobody waits: that is how the server's return is seen.
+            // One at a time after a failure, even if no call waits, to notice when the server is back.
             guard now >= outage.retryAt, opening == 0, wantsConnections else { return [] }
             wanted = 1
         }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A thread that calls a function when it is time, and asks it when that is next.
+/// A thread that calls a function at given times; the function returns the next one.
 ///
 /// One for each pool: its calls wait on their own threads' behalf, so nothing else can see their deadlines pass.
 @safe
@@ -11,7 +11,7 @@ final class PoolTimer: @unchecked Sendable {  // why: state is under mutex
     private var next: ContinuousClock.Instant?
     private var isEnded = false
 
-    /// Starts the thread, which sleeps until `wake(by:)`; `tick` answers when it wants to be called next.
+    /// Starts the thread, which sleeps until `wake(by:)`; `tick` returns when to call it next.
     init(tick: @escaping @Sendable () -> ContinuousClock.Instant?) {
         self.tick = tick
         unsafe mutex = UnsafeMutablePointer.allocate(capacity: 1)
@@ -35,7 +35,7 @@ final class PoolTimer: @unchecked Sendable {  // why: state is under mutex
         unsafe mutex.deallocate()
     }
 
-    /// Makes sure that `tick` is called at a time or before; nil changes nothing.
+    /// Ensures that `tick` is called no later than a time; nil changes nothing.
     func wake(by time: ContinuousClock.Instant?) {
         guard let time else { return }
         unsafe pthread_mutex_lock(mutex)

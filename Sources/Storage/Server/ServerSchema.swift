@@ -1,32 +1,15 @@
-/// The schema on a database server: which steps it has had, and how those that it lacks are applied.
-struct ServerSchema<Connection: SQLConnection> {
+/// The schema on a database server: finds which steps have been applied, and applies the missing ones.
+struct ServerSchema<Connection: ServerConnection> {
     let connection: Connection
 
-    /// What the tables were found to be.
-    enum State: Equatable {
-        /// None of the relay's tables is there; others don't matter.
-        case empty
-        /// The two tables of OpenCode's relay are there, and not yet ours.
-        case adoptable
-        /// It is a relay's, at a version.
-        case relay(version: Int)
-
-        /// The version from which the steps go on; adopting begins at the first.
-        var version: Int {
-            switch self {
-            case .empty, .adoptable: 0
-            case .relay(let version): version
-            }
-        }
-    }
-
-    /// Says what is there, changing nothing; `foreignDatabase` when a table of ours is another program's.
-    func inspect() throws(SQLFailure) -> State {
+    /// The schema's state, read without changing it; throws `foreignDatabase` if another program owns one of our table
+    /// names.
+    func inspect() throws(SQLFailure) -> SchemaState {
         let tables = Set(
             try connection.texts(
                 """
                 SELECT table_name FROM information_schema.tables
-                WHERE table_schema = \(Connection.dialect.currentSchema)
+                WHERE table_schema = \(Connection.schema.currentSchema)
                 AND table_name IN ('relay_schema', 'device_registration', 'delivery_log')
                 """))
         let isBegun = tables.contains("relay_schema")
@@ -34,13 +17,13 @@ struct ServerSchema<Connection: SQLConnection> {
         // Where each DDL statement commits by itself, an earlier attempt may have stopped in the middle of the first
         // step. The tables tell which variant of the step to run; its statements are harmless when run again.
         let ours = tables.subtracting(["relay_schema"])
-        if ours.isEmpty || (isBegun && ours.count < adoptedColumns.count) { return .empty }
+        if ours.isEmpty || (isBegun && ours.count < SchemaState.adoptedColumns.count) { return .empty }
         if isBegun, try !isKeyedByID() { return .empty }
-        for (table, columns) in adoptedColumns {
+        for (table, columns) in SchemaState.adoptedColumns {
             let found = try connection.texts(
                 """
                 SELECT column_name FROM information_schema.columns
-                WHERE table_schema = \(Connection.dialect.currentSchema) AND table_name = ?
+                WHERE table_schema = \(Connection.schema.currentSchema) AND table_name = ?
                 """, [.text(table)])
             guard Set(found) == columns else {
                 let detail = "its table \(table) has other columns than a relay's"
@@ -55,18 +38,18 @@ struct ServerSchema<Connection: SQLConnection> {
         try connection.integer(
             """
             SELECT count(*) FROM information_schema.key_column_usage
-            WHERE table_schema = \(Connection.dialect.currentSchema)
+            WHERE table_schema = \(Connection.schema.currentSchema)
             AND table_name = 'device_registration' AND column_name = 'id'
             """) != 0
     }
 
     /// The version that the steps have reached; only where `relay_schema` is.
     func version() throws(SQLFailure) -> Int {
-        Int(try connection.integer(versionQuery) ?? 0)
+        Int(try connection.integer(SchemaStep.versionQuery) ?? 0)
     }
 
     /// The steps that are missing, with their statements.
-    func pending(after state: State) throws(SQLFailure) -> [PendingStep] {
+    func pending(after state: SchemaState) throws(SQLFailure) -> [PendingStep] {
         let steps: [SchemaStep]
         do throws(StorageError) {
             steps = try SchemaStep.pending(after: state.version)
@@ -74,21 +57,40 @@ struct ServerSchema<Connection: SQLConnection> {
             throw SQLFailure(.other, error)
         }
         return steps.map { step in
-            var statements = Connection.dialect.statements(step, state == .adoptable)
+            var statements = Connection.schema.statements(step, state == .adoptable)
             if step == SchemaStep.allCases.first {
                 // Last where tables are adopted: until they all are, they are still another relay's, also after an
                 // attempt that was cut where each statement commits by itself.
                 let place = state == .adoptable ? statements.endIndex : 0
-                statements.insert(Connection.dialect.createVersionTable, at: place)
+                statements.insert(Connection.schema.createVersionTable, at: place)
             }
             return PendingStep(step: step, statements: statements)
         }
     }
 
-    /// Applies the steps that are missing while no other process does, and says which they were.
+    /// Fails as `denied` before the first step if the account lacks a privilege that the steps need.
+    ///
+    /// MySQL commits each statement by itself, so a privilege missing halfway would leave half a schema.
+    func requireRights(for pending: [PendingStep]) throws(SQLFailure) {
+        guard !pending.isEmpty else { return }
+        do throws(SQLFailure) {
+            try connection.checkSchemaRights(tables: ["device_registration", "delivery_log"])
+        } catch {
+            switch error.error {
+            case .denied, .readOnly, .full: throw error
+            // Any other problem will surface when the steps are applied.
+            default: guard connection.isUsable else { throw error }
+            }
+        }
+    }
+
+    /// Applies the missing steps while no other process does, and returns them.
     func migrate() throws(SQLFailure) -> [SchemaStep] {
         // Without the lock another process may be seen in the middle of its steps: only "nothing to do" is certain.
-        if let missing = try? pending(after: try inspect()), missing.isEmpty { return [] }
+        if let missing = try? pending(after: try inspect()) {
+            if missing.isEmpty { return [] }
+            try requireRights(for: missing)
+        }
         return try connection.withSchemaLock { () throws(SQLFailure) in
             let missing = try pending(after: try inspect())
             for pending in missing { try apply(pending) }
@@ -96,12 +98,14 @@ struct ServerSchema<Connection: SQLConnection> {
         }
     }
 
-    /// Forgets the copy that filled the database, from which it now begins to differ; one that isn't finished is refused.
+    /// Removes the record of the `relay copy` that filled the database; throws `unfinishedCopy` if that copy isn't
+    /// finished.
     func endCopy() throws(SQLFailure) {
         guard try !copyTables().isEmpty else { return }
         try connection.withSchemaLock { () throws(SQLFailure) in
             guard try !holdsUnfinishedCopy() else { throw SQLFailure(.other, .unfinishedCopy) }
-            // Without its rows it is no copy; the account may lack the right to remove the table.
+            // Without these rows the database isn't a copy any more. The account may lack the privilege to drop the
+            // table.
             if try copyTables().contains(TransferTables.marks) {
                 _ = try connection.execute("DELETE FROM \(TransferTables.marks)", [])
             }
@@ -123,7 +127,7 @@ struct ServerSchema<Connection: SQLConnection> {
         try connection.texts(
             """
             SELECT table_name FROM information_schema.tables
-            WHERE table_schema = \(Connection.dialect.currentSchema) AND table_name IN (?, ?)
+            WHERE table_schema = \(Connection.schema.currentSchema) AND table_name IN (?, ?)
             """, [.text(TransferTables.marks), .text(TransferTables.added)])
     }
 
@@ -135,25 +139,9 @@ struct ServerSchema<Connection: SQLConnection> {
                 // An earlier attempt came this far: where DDL commits by itself, a step can end in its middle.
             }
         }
-        // On a cluster the lock is one node's, and another process may have come this far elsewhere.
+        // On a cluster the lock covers one node, so another process may have applied this step on another node.
         _ = try connection.execute(
             Connection.dialect.insertUnlessPresent("INTO relay_schema (version, summary) VALUES (?, ?)"),
             [.integer(Int64(pending.step.rawValue)), .text(pending.step.summary)])
-    }
-
-    private var versionQuery: String { "SELECT coalesce(max(version), 0) FROM relay_schema" }
-
-    /// What OpenCode's relay made, and what is therefore adopted.
-    private var adoptedColumns: [(table: String, columns: Set<String>)] {
-        [
-            (
-                "device_registration",
-                ["id", "secret_hash", "device_token", "bundle_id", "apns_env", "created_at", "updated_at"]
-            ),
-            (
-                "delivery_log",
-                ["id", "secret_hash", "event_type", "session_id", "status", "error", "created_at"]
-            ),
-        ]
     }
 }

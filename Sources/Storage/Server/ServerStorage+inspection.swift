@@ -1,5 +1,5 @@
 extension ServerStorage {
-    /// Looks at a database and changes nothing in it: the schema, the clock, and a write that is taken back.
+    /// Inspects a database without changing it: its schema, its clock, and a trial write that is rolled back.
     ///
     /// Throws what kept it from being asked, `foreignDatabase`, `schemaTooNew` and `unfinishedCopy`.
     ///
@@ -10,8 +10,9 @@ extension ServerStorage {
     ) async throws(StorageError) -> DatabaseInspection {
         let pool = ConnectionPool<Connection>(location, options: options)
         do throws(StorageError) {
-            let found = try await pool.perform(within: options.callTimeout) { session throws(SQLFailure) in
-                try inspect(session, id: id, now: now)
+            let found = try await pool.perform(within: options.callTimeout) {
+                session, connection throws(SQLFailure) in
+                try inspect(session, connection, id: id, now: now)
             }
             await pool.close()
             return found
@@ -22,33 +23,35 @@ extension ServerStorage {
     }
 
     private static func inspect(
-        _ session: ServerSession<Connection>, id: UUIDv7, now: () -> EpochMilliseconds
+        _ session: SQLSession, _ connection: Connection, id: UUIDv7, now: () -> EpochMilliseconds
     ) throws(SQLFailure) -> DatabaseInspection {
-        let connection = session.connection
         let before = now()
-        let server = try connection.integer(Connection.dialect.clock)
+        let server = try connection.integer(Connection.schema.clock)
         let middle = before + (now() - before) / 2
         let schema = ServerSchema(connection: connection)
         guard try !schema.holdsUnfinishedCopy() else { throw SQLFailure(.other, .unfinishedCopy) }
-        let missing = try schema.pending(after: try schema.inspect()).map(\.step)
-        let hasTables = missing.count < SchemaStep.allCases.count
+        let pending = try schema.pending(after: try schema.inspect())
+        try schema.requireRights(for: pending)
+        let missing = pending.map(\.step)
+        let version = SchemaStep.current - missing.count
+        let hasTables = version > 0
         return DatabaseInspection(
             missingSteps: missing,
-            hasDevices: hasTables ? try connection.integer(WriteTrialStatements.hasDevices) == 1 : nil,
+            hasDevices: hasTables ? try connection.integer(TrialWrite.hasDevices) == 1 : nil,
             clock: server.map { DatabaseInspection.ClockReading(server: $0, local: middle) },
-            write: hasTables ? try trial(session, id: id, at: middle) : .notTried)
+            write: hasTables
+                ? try trial(session, connection, version: version, id: id, at: middle) : .notTried)
     }
 
-    /// A connection whose trial can't be taken back is closed, and the server takes it back.
+    /// If the trial can't be rolled back, the connection is closed, so that the server rolls it back.
     private static func trial(
-        _ session: ServerSession<Connection>, id: UUIDv7, at now: EpochMilliseconds
+        _ session: SQLSession, _ connection: Connection, version: Int, id: UUIDv7, at now: EpochMilliseconds
     ) throws(SQLFailure) -> DatabaseInspection.WriteTrial {
-        let connection = session.connection
         do throws(SQLFailure) {
             try connection.run(Connection.dialect.begin)
-            for (sql, parameters) in WriteTrialStatements.all(id: id, at: now) {
-                _ = try session.execute(sql, parameters)
-            }
+            let statements =
+                TrialWrite.locking(id: id) + TrialWrite.statements(id: id, at: now, version: version)
+            try session.execute(statements)
             try connection.run("ROLLBACK")
             return .done
         } catch {

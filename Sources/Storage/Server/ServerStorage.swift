@@ -1,21 +1,18 @@
-/// The `Storage` contract over a database server, written once for all of them.
+/// The `Storage` contract over a database server.
 ///
-/// What a call means is written at `Storage`. Here belongs what only a server brings:
+/// `Storage` documents the calls. In addition, with a server:
 /// - A call waits for a connection and for the server no longer than `ServerOptions.callTimeout` in all. While the server
 ///   is known to be down it fails at once as `unavailable`; the pool notices by itself when the server is back.
-/// - A transaction that the server takes back (deadlock, serialization failure) is run again.
-/// - A call whose connection was lost is run once more on another. Where the first may have been committed the second
-///   comes to the same result, save that `unregister`, `remove`, `revoke` and the prunes then tell only of what was left.
+/// - A transaction that the server rolls back (deadlock, serialization failure) is run again.
+/// - A call whose connection was lost is run again on another one. If the first run may have been committed, the second
+///   run returns the same result, except that `unregister`, `remove`, `revoke` and the prunes report only what was left.
 ///
-/// Its SQL keeps to what PostgreSQL, MySQL and the engines that speak their protocols have in common: every
-/// statement on an event's way names `secret_hash`, and correctness rests on unique keys and row locks alone.
-package final class ServerStorage<Connection: SQLConnection>: Storage {
-    /// The schema's steps that opening it applied; empty when it was current.
+package final class ServerStorage<Connection: ServerConnection>: SQLStorage {
+    /// The migration steps applied when the database was opened; empty if its schema was current.
     package let appliedSteps: [SchemaStep]
 
-    private let pool: ConnectionPool<Connection>
-    private let options: ServerOptions
-    private let statements = ServerStatements(Connection.dialect)
+    let pool: ConnectionPool<Connection>
+    let options: ServerOptions
 
     private init(
         pool: ConnectionPool<Connection>, options: ServerOptions, appliedSteps: [SchemaStep]
@@ -27,16 +24,17 @@ package final class ServerStorage<Connection: SQLConnection>: Storage {
 
     /// Connects, and brings the schema up to date as `options.access` allows.
     ///
-    /// Throws `unavailable` or `timeout` when the server can't be reached now, `refused`, `foreignDatabase`, `schemaTooNew`,
-    /// `schemaTooOld`, `unfinishedCopy` or what else kept it from being opened; then nothing stays open.
+    /// Throws `unavailable` or `timeout` when the server can't be reached now, `refused`, `foreignDatabase`,
+    /// `schemaTooNew`, `schemaTooOld`, `unfinishedCopy` or what else kept it from being opened; then nothing stays
+    /// open.
     package static func open(
         _ location: Connection.Location, options: ServerOptions = ServerOptions()
     ) async throws(StorageError) -> ServerStorage {
         let pool = ConnectionPool<Connection>(location, options: options)
         do throws(StorageError) {
             let steps = try await pool.perform(within: options.migrationTimeout) {
-                session throws(SQLFailure) in
-                let schema = ServerSchema(connection: session.connection)
+                _, connection throws(SQLFailure) in
+                let schema = ServerSchema(connection: connection)
                 if options.access == .write || options.access == .writeWithoutMigrating {
                     try schema.endCopy()
                 }
@@ -63,8 +61,9 @@ package final class ServerStorage<Connection: SQLConnection>: Storage {
     ) async throws(StorageError) -> [PendingStep] {
         let pool = ConnectionPool<Connection>(location, options: options)
         do throws(StorageError) {
-            let steps = try await pool.perform(within: options.callTimeout) { session throws(SQLFailure) in
-                let schema = ServerSchema(connection: session.connection)
+            let steps = try await pool.perform(within: options.callTimeout) {
+                _, connection throws(SQLFailure) in
+                let schema = ServerSchema(connection: connection)
                 return try schema.pending(after: try schema.inspect())
             }
             await pool.close()
@@ -75,269 +74,33 @@ package final class ServerStorage<Connection: SQLConnection>: Storage {
         }
     }
 
-    /// As `Storage` says.
+    /// Implements `Storage`.
     package func close() async {
         await pool.close()
     }
 
-    /// As `Storage` says.
+    /// Implements `Storage`.
     package var load: StorageLoad { pool.load }
 
     /// How many connections there are, those included that are being opened; for tests.
     package var connectionCount: Int { pool.connectionCount }
 
-    private func read<Output: Sendable>(
-        _ body: @escaping @Sendable (ServerSession<Connection>) throws(SQLFailure) -> Output
+    /// Implements `SQLStorage`.
+    package func read<Output: Sendable>(
+        _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output {
-        try await pool.perform(within: options.callTimeout, body)
+        try await pool.perform(within: options.callTimeout) { session, _ throws(SQLFailure) in
+            try body(session)
+        }
     }
 
-    private func write<Output: Sendable>(
-        _ body: @escaping @Sendable (ServerSession<Connection>) throws(SQLFailure) -> Output
+    /// Implements `SQLStorage`.
+    package func write<Output: Sendable>(
+        _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output {
         guard options.access != .readOnly else { throw .readOnly(logDetail: "opened for reading") }
-        return try await pool.perform(within: options.callTimeout, body)
-    }
-}
-
-// MARK: - Devices
-
-extension ServerStorage {
-    /// As `Storage` says.
-    package func register(
-        _ registration: Registration, under key: SecretKey, deviceLimit: Int
-    ) async throws(StorageError) -> RegistrationResult {
-        try registration.validate()
-        return try await write { [statements] session throws(SQLFailure) in
-            try ServerDevices(session: session, statements: statements)
-                .register(registration, key, limit: deviceLimit)
-        }
-    }
-
-    /// As `Storage` says.
-    package func unregister(
-        token: String, under key: SecretKey, at now: EpochMilliseconds
-    ) async throws(StorageError) -> Bool {
-        // No row has such a token, and no server could be asked for it.
-        guard !token.utf8.contains(0) else { return false }
-        return try await write { [statements] session throws(SQLFailure) in
-            try ServerDevices(session: session, statements: statements).unregister(token, key, at: now)
-        }
-    }
-
-    /// As `Storage` says.
-    package func devices(of key: SecretKey) async throws(StorageError) -> [Device] {
-        try await read { [statements] session throws(SQLFailure) in
-            try ServerDevices(session: session, statements: statements).devices(of: key)
-        }
-    }
-
-    /// As `Storage` says.
-    package func rehash(_ key: SecretKey) async throws(StorageError) -> Bool {
-        guard key.hasLegacy else { return false }
-        return try await write { [statements] session throws(SQLFailure) in
-            try ServerDevices(session: session, statements: statements).rehash(key)
-        }
-    }
-
-    /// As `Storage` says.
-    package func setEnvironment(
-        _ environment: DeviceEnvironment, of device: Device
-    ) async throws(StorageError) -> Bool {
-        try await write { [statements] session throws(SQLFailure) in
-            try ServerDevices(session: session, statements: statements).setEnvironment(environment, device)
-        }
-    }
-
-    /// As `Storage` says.
-    package func remove(
-        _ device: Device, ifNotUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds
-    ) async throws(StorageError) -> Bool {
-        try await write { [statements] session throws(SQLFailure) in
-            try ServerDevices(session: session, statements: statements)
-                .remove(device, notUpdatedAfter: time, at: now)
-        }
-    }
-}
-
-// MARK: - The delivery log
-
-extension ServerStorage {
-    /// As `Storage` says.
-    package func append(_ deliveries: [Delivery]) async throws(StorageError) {
-        try deliveries.validate()
-        try await write { [statements] session throws(SQLFailure) in
-            try ServerDeliveries(session: session, statements: statements).append(deliveries)
-        }
-    }
-
-    /// As `Storage` says.
-    package func deliveries(
-        of key: SecretKey, before cursor: DeliveryCursor?, limit: Int
-    ) async throws(StorageError) -> [Delivery] {
-        try await read { [statements] session throws(SQLFailure) in
-            try ServerDeliveries(session: session, statements: statements)
-                .deliveries(of: key, before: cursor, limit: limit)
-        }
-    }
-
-    /// As `Storage` says.
-    package func pruneDeliveries(
-        before time: EpochMilliseconds, limit: Int
-    ) async throws(StorageError) -> Int {
-        try await write { [statements] session throws(SQLFailure) in
-            try ServerDeliveries(session: session, statements: statements).prune(before: time, limit: limit)
-        }
-    }
-}
-
-// MARK: - Event receipts
-
-extension ServerStorage {
-    /// As `Storage` says.
-    package func claim(_ event: EventClaim) async throws(StorageError) -> EventClaimResult {
-        try event.validate()
-        return try await write { [statements] session throws(SQLFailure) in
-            try ServerReceipts(session: session, statements: statements).claim(event)
-        }
-    }
-
-    /// As `Storage` says.
-    package func complete(_ event: EventClaim, answer: [UInt8]) async throws(StorageError) -> Bool {
-        try event.validate(answer: answer)
-        return try await write { [statements] session throws(SQLFailure) in
-            try ServerReceipts(session: session, statements: statements).complete(event, answer: answer)
-        }
-    }
-
-    /// As `Storage` says.
-    package func release(_ event: EventClaim) async throws(StorageError) {
-        try await write { [statements] session throws(SQLFailure) in
-            try ServerReceipts(session: session, statements: statements).release(event)
-        }
-    }
-
-    /// As `Storage` says.
-    package func pruneReceipts(at now: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int {
-        try await write { [statements] session throws(SQLFailure) in
-            try ServerReceipts(session: session, statements: statements).prune(at: now, limit: limit)
-        }
-    }
-}
-
-// MARK: - Pushes that wait
-
-extension ServerStorage {
-    /// As `Storage` says.
-    package func enqueue(
-        _ pushes: [PendingPush], lease: PushLease?, limitPerSecret: Int
-    ) async throws(StorageError) -> [EnqueueResult] {
-        for push in pushes { try push.validate() }
-        return try await write { [statements] session throws(SQLFailure) in
-            try ServerQueue(session: session, statements: statements)
-                .enqueue(pushes, lease, limitPerSecret: limitPerSecret)
-        }
-    }
-
-    /// As `Storage` says.
-    package func claimPushes(
-        dueAt now: EpochMilliseconds, lease: PushLease, limit: Int, scope: ClaimScope
-    ) async throws(StorageError) -> [ClaimedPush] {
-        try await write { [statements] session throws(SQLFailure) in
-            try ServerQueue(session: session, statements: statements)
-                .claim(dueAt: now, lease, limit: limit, scope)
-        }
-    }
-
-    /// As `Storage` says.
-    package func settle(_ settlements: [Settlement]) async throws(StorageError) -> [Bool] {
-        for settlement in settlements { try settlement.validate() }
-        return try await write { [statements] session throws(SQLFailure) in
-            try ServerQueue(session: session, statements: statements).settle(settlements)
-        }
-    }
-
-    /// As `Storage` says.
-    package func nextPushDue() async throws(StorageError) -> EpochMilliseconds? {
-        try await read { session throws(SQLFailure) in
-            try session.connection.integer("SELECT due_at FROM pending_push ORDER BY due_at LIMIT 1")
-        }
-    }
-
-    /// As `Storage` says.
-    package func pushes(
-        dueAfter horizon: EpochMilliseconds, leased: Bool, limit: Int
-    ) async throws(StorageError) -> [DuePush] {
-        try await read { [statements] session throws(SQLFailure) in
-            try ServerQueue(session: session, statements: statements)
-                .pushes(dueAfter: horizon, leased: leased, limit: limit)
-        }
-    }
-
-    /// As `Storage` says.
-    package func setDue(_ pushes: [DuePush], to time: EpochMilliseconds) async throws(StorageError) -> Int {
-        guard !pushes.isEmpty else { return 0 }
-        return try await write { [statements] session throws(SQLFailure) in
-            try ServerQueue(session: session, statements: statements).setDue(pushes, to: time)
-        }
-    }
-
-    /// As `Storage` says.
-    package func countPushes(limit: Int) async throws(StorageError) -> Int {
-        try await read { session throws(SQLFailure) in
-            let sql = "SELECT count(*) FROM (SELECT due_at FROM pending_push LIMIT ?) AS counted"
-            return Int(try session.connection.integer(sql, [.integer(Int64(max(limit, 0)))]) ?? 0)
-        }
-    }
-}
-
-// MARK: - All that a secret has, and all that is there
-
-extension ServerStorage {
-    /// As `Storage` says.
-    package func holdings(of key: SecretKey) async throws(StorageError) -> Holdings {
-        try await read { [statements] session throws(SQLFailure) in
-            try ServerSecrets(session: session, statements: statements).holdings(of: key)
-        }
-    }
-
-    /// As `Storage` says.
-    package func revoke(_ key: SecretKey, limit: Int) async throws(StorageError) -> Holdings {
-        try await write { [statements] session throws(SQLFailure) in
-            try ServerSecrets(session: session, statements: statements).revoke(key, limit: limit)
-        }
-    }
-
-    /// As `Storage` says.
-    package func tally(
-        of hash: SecretHash?, from start: EpochMilliseconds, before end: EpochMilliseconds, limit: Int
-    ) async throws(StorageError) -> DeliveryTally {
-        try await read { [statements] session throws(SQLFailure) in
-            try ServerDeliveries(session: session, statements: statements)
-                .tally(of: hash, from: start, before: end, limit: limit)
-        }
-    }
-
-    /// As `Storage` says.
-    package func census(ofShare share: UInt8) async throws(StorageError) -> Census {
-        try await read { [statements] session throws(SQLFailure) in
-            try ServerSecrets(session: session, statements: statements).census(ofShare: share)
-        }
-    }
-}
-
-// MARK: - The database itself
-
-extension ServerStorage {
-    /// As `Storage` says: a look-up that reads a page.
-    package func ping() async throws(StorageError) {
-        _ = try await schemaVersion()
-    }
-
-    /// As `Storage` says.
-    package func schemaVersion() async throws(StorageError) -> Int {
-        try await read { session throws(SQLFailure) in
-            try ServerSchema(connection: session.connection).version()
+        return try await pool.perform(within: options.callTimeout, isChange: true) {
+            session, _ throws(SQLFailure) in try body(session)
         }
     }
 }

@@ -1,8 +1,8 @@
-/// Copies a relay's tables from one database to another: what `relay copy` does.
+/// Copies a relay's tables from one database to another; implements `relay copy`.
 ///
-/// The source is only read, and may be changed meanwhile. The target keeps how far the copy has come, so that one which
-/// was interrupted continues where it was, and one which was completed can be brought up to date. At the end both sides
-/// are read again and compared; what differs is removed, or reported and removed by the next run.
+/// The source is only read, and may change meanwhile. The target records the copy's progress, so that an interrupted
+/// copy continues where it stopped and a finished one can be updated. At the end both sides are read again and
+/// compared; what differs is removed, or reported and removed by the next run.
 package struct Transfer: Sendable {
     private let source: any TransferDatabase
     private let target: any TransferDatabase
@@ -30,7 +30,7 @@ package struct Transfer: Sendable {
         self.report = report
     }
 
-    /// Copies what is not copied yet, compares all of it, removes differences and says what there is.
+    /// Copies the remaining rows, compares both sides, removes differences and reports the result.
     package func run() async throws(TransferFailure) -> [TransferSummary] {
         let version = try await version()
         let tables = TransferTable.all.filter { $0.since.rawValue <= max(version, 1) }
@@ -71,7 +71,7 @@ package struct Transfer: Sendable {
 // MARK: - Where the copy stands
 
 extension Transfer {
-    /// Where the copy stands: at its beginning, where an interrupted one was left, or at its end.
+    /// The copy's state: new, interrupted or finished.
     private func marks() async throws(TransferFailure) -> [TransferMark] {
         let sides = sides(SchemaStep.current, isMerge: false)
         let found = try await sides.writing { target throws(StorageError) in try await target.marks() }
@@ -94,7 +94,7 @@ extension Transfer {
         return try await begin(isMerge: isOccupied, sides)
     }
 
-    /// Whether a copy whose target had no rows of its own goes on as a merge, because it may merge and the target now has
+    /// Whether a copy into an empty target continues as a merge, because merging is allowed and the target now has
     /// rows that the copy didn't bring.
     private func becomesMerge(
         _ marks: [TransferMark], _ sides: TransferComparison
@@ -125,7 +125,7 @@ extension Transfer {
 // MARK: - One table
 
 extension Transfer {
-    /// Copies a table's rows from where its mark is to the end.
+    /// Copies a table's rows from its mark to the end.
     private func copy(
         _ table: TransferTable, from mark: TransferMark, _ sides: TransferComparison
     ) async throws(TransferFailure) -> TransferMark {
@@ -176,7 +176,7 @@ extension Transfer {
                 let pass = try await sides.examine(table, after: finding, updating: true)
                 finding = pass.finding
                 removed = removed + pass.difference
-                // A source that changes faster than this has to stop first.
+                // A source that changes faster than this must be stopped first.
                 guard pass.difference.rows < last else { break }
                 last = pass.difference.rows
             }

@@ -1,4 +1,4 @@
-/// Rows of any table as bytes: for checksums, and to keep a place in a table.
+/// Encodes rows of any table as bytes, for checksums and for storing a position in a table.
 package enum TransferCoding {
     /// The bytes of some values, different for different values.
     package static func encode(_ values: [SQLValue]) -> [UInt8] {
@@ -22,7 +22,7 @@ package enum TransferCoding {
         return bytes
     }
 
-    /// The values that `encode` made some bytes of; nil for any others.
+    /// Decodes bytes from `encode`; nil for other bytes.
     package static func decode(_ bytes: [UInt8]) -> [SQLValue]? {
         var values: [SQLValue] = []
         var rest = bytes[...]
@@ -72,7 +72,7 @@ extension TransferCoding {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The values that `hexadecimal` made a text of; nil for any other.
+    /// Decodes a text from `hexadecimal`; nil for other texts.
     static func decode(hexadecimal text: String) -> [SQLValue]? {
         let nibbles = text.compactMap(\.hexDigitValue)
         guard nibbles.count == text.count, nibbles.count.isMultiple(of: 2) else { return nil }

@@ -7,7 +7,7 @@ struct TransferComparison: Sendable {
     let isMerge: Bool
     let report: @Sendable (TransferProgress) -> Void
 
-    /// What a table was found to hold.
+    /// The contents of a table on both sides.
     struct Finding: Sendable {
         /// What the source holds.
         var source = TransferContent()
@@ -19,7 +19,7 @@ struct TransferComparison: Sendable {
         var isSame: Bool { !hasExtra && source.checksum == target.checksum }
     }
 
-    /// Reads a table on both sides and compares what is in it.
+    /// Reads a table on both sides and compares the contents.
     func compare(_ table: TransferTable) async throws(TransferFailure) -> Finding {
         // Beside a merged target's own rows a checksum says nothing.
         if isMerge { return try await examine(table, after: Finding(), updating: false).finding }
@@ -45,7 +45,8 @@ struct TransferComparison: Sendable {
         return content
     }
 
-    /// Looks rows up on the other side, counts those that differ and, when `updating`, makes the target what the source is.
+    /// Looks up rows on the other side, counts those that differ and, if `updating`, makes the target what the source
+    /// is.
     ///
     /// Both sides are read again. Only rows in buckets that differed before are looked up; in a merge all are.
     ///
@@ -100,7 +101,7 @@ struct TransferComparison: Sendable {
 // MARK: - Parts
 
 extension TransferComparison {
-    /// Those of the target's rows that the source doesn't have; when `updating` they are deleted.
+    /// Counts the target's rows that the source doesn't have; if `updating`, deletes them.
     private func extraRows(
         in page: [[SQLValue]], of table: TransferTable, _ suspects: Suspects?, updating: Bool
     ) async throws(TransferFailure) -> [[SQLValue]] {

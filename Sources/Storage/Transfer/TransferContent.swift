@@ -1,7 +1,7 @@
 /// The numbers of the buckets whose rows have to be looked up.
 typealias Suspects = Set<Int>
 
-/// What a table holds: a checksum of all rows, and sums of parts of them that tell roughly which rows differ.
+/// A table's contents: a checksum of all rows, and sums over buckets of rows that narrow down which rows differ.
 struct TransferContent: Sendable {
     /// All rows.
     private(set) var checksum = TransferChecksum()
@@ -17,18 +17,18 @@ struct TransferContent: Sendable {
         sums[Self.bucket(of: row, table)] &+= words[0]
     }
 
-    /// Takes a row back that was added.
+    /// Removes a row that was added.
     mutating func remove(_ row: [SQLValue], of table: TransferTable) {
         let words = checksum.remove(row)
         sums[Self.bucket(of: row, table)] &-= words[0]
     }
 
-    /// The buckets in which the rows of another content are others.
+    /// The buckets in which another table's rows differ.
     func buckets(differingFrom other: TransferContent) -> Suspects {
         Set(sums.indices.filter { sums[$0] != other.sums[$0] })
     }
 
-    /// Where a row belongs: by a hash (FNV-1a) of its key.
+    /// A row's bucket, by a hash (FNV-1a) of its key.
     static func bucket(of row: [SQLValue], _ table: TransferTable) -> Int {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in table.keyBytes(of: row) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }

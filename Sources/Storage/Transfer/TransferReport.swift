@@ -1,4 +1,4 @@
-/// Why a copy ended before its end.
+/// Why a copy ended early.
 package enum TransferFailure: Error, Hashable, Sendable {
     /// The source could not be read.
     case source(StorageError)
@@ -28,7 +28,7 @@ package struct TransferDifference: Hashable, Sendable {
         self.table = table
     }
 
-    /// A difference of its parts.
+    /// Creates a difference from its parts.
     package init(table: String, missing: Int, altered: Int, extra: Int) {
         self.table = table
         self.missing = missing
@@ -39,7 +39,7 @@ package struct TransferDifference: Hashable, Sendable {
     /// How many rows differ.
     package var rows: Int { missing + altered + extra }
 
-    /// Whether there is none.
+    /// Whether there is no difference.
     package var isNone: Bool { rows == 0 }
 
     static func + (left: TransferDifference, right: TransferDifference) -> TransferDifference {
@@ -49,9 +49,9 @@ package struct TransferDifference: Hashable, Sendable {
     }
 }
 
-/// How far a copy has come.
+/// A copy's progress.
 package struct TransferProgress: Hashable, Sendable {
-    /// What is being done.
+    /// The current activity.
     package enum Stage: Hashable, Sendable {
         /// Rows go from the source to the target.
         case copying
@@ -61,16 +61,16 @@ package struct TransferProgress: Hashable, Sendable {
         case updating
     }
 
-    /// What is being done.
+    /// The current activity.
     package let stage: Stage
     /// The table it is done with.
     package let table: String
-    /// Rows that are done, those of an interrupted run included.
+    /// Rows processed so far, including those of an interrupted run.
     package let done: Int
-    /// Rows that there were when the table was begun.
+    /// The table's rows when processing it began.
     package let total: Int
 
-    /// A progress of its parts.
+    /// Creates a progress report from its parts.
     package init(stage: Stage, table: String, done: Int, total: Int) {
         self.stage = stage
         self.table = table
@@ -79,7 +79,7 @@ package struct TransferProgress: Hashable, Sendable {
     }
 }
 
-/// What arrived of one table, after both sides were found to be the same.
+/// A table's summary after both sides were found equal.
 package struct TransferSummary: Hashable, Sendable {
     /// The table's name.
     package let table: String
@@ -88,7 +88,7 @@ package struct TransferSummary: Hashable, Sendable {
     /// The differences that this run found in an earlier copy, or that arose during the copy, and removed.
     package let removed: TransferDifference
 
-    /// A summary of its parts.
+    /// Creates a summary from its parts.
     package init(table: String, checksum: TransferChecksum, removed: TransferDifference) {
         self.table = table
         self.checksum = checksum

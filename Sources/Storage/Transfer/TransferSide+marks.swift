@@ -1,19 +1,19 @@
-/// How far a copy has come, in the target's own tables.
+/// A copy's progress, stored in the target.
 extension TransferSide {
-    /// As `TransferDatabase` says.
+    /// See `TransferDatabase`.
     package func marks() async throws(StorageError) -> [TransferMark]? {
         try await perform { connection throws(SQLFailure) in
             let table = [SQLValue.text(TransferTables.marks)]
-            guard try Self.count(connection.words.countTables, table, connection) > 0 else { return nil }
+            guard try Self.count(connection.dialect.countTables, table, connection) > 0 else { return nil }
             var marks: [TransferMark] = []
-            for values in try connection.rows(TransferStatements.readMarks, [], columns: 6) {
+            for values in try connection.rows(TransferStatements.readMarks, []) {
                 marks.append(try TransferMark(SQLRow(values)))
             }
             return marks
         }
     }
 
-    /// As `TransferDatabase` says.
+    /// See `TransferDatabase`.
     package func begin(_ marks: [TransferMark]) async throws(StorageError) {
         let isMerge = marks.contains(where: \.isMerge)
         try await perform { connection throws(SQLFailure) in
@@ -35,7 +35,7 @@ extension TransferSide {
         }
     }
 
-    /// As `TransferDatabase` says.
+    /// See `TransferDatabase`.
     package func update(_ marks: [TransferMark]) async throws(StorageError) {
         try await perform { connection throws(SQLFailure) in
             try Self.inTransaction(connection) { () throws(SQLFailure) in
@@ -44,7 +44,7 @@ extension TransferSide {
         }
     }
 
-    /// As `TransferDatabase` says.
+    /// See `TransferDatabase`.
     package func end() async throws(StorageError) {
         try await perform { connection throws(SQLFailure) in
             for table in [TransferTables.marks, TransferTables.added] {
@@ -53,14 +53,14 @@ extension TransferSide {
         }
     }
 
-    /// As `TransferDatabase` says.
+    /// See `TransferDatabase`.
     package func addedKeys(
         of table: TransferTable, after digest: String, limit: Int
     ) async throws(StorageError) -> [TransferAddedKey] {
         try await perform { connection throws(SQLFailure) in
             let parameters: [SQLValue] = [.text(table.name), .text(digest), .integer(Int64(limit))]
             var keys: [TransferAddedKey] = []
-            for values in try connection.rows(TransferStatements.readAdded, parameters, columns: 2) {
+            for values in try connection.rows(TransferStatements.readAdded, parameters) {
                 let row = SQLRow(values)
                 guard let key = TransferCoding.decode(hexadecimal: try row.text(1)) else {
                     throw row.wrong(1)

@@ -1,7 +1,7 @@
 /// One side of a copy over any driver's connection, on a thread of its own.
 ///
-/// A connection that is lost is opened again and the work done again, a few times; every piece of work may be.
-package actor TransferSide<Connection: TransferConnection>: TransferDatabase {
+/// If the connection is lost, it is reopened and the work repeated, a few times; all work can safely be repeated.
+package actor TransferSide<Connection: SQLConnection>: TransferDatabase {
     private nonisolated let executor = BlockingExecutor(label: "relay.copy")
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe executor.asUnownedSerialExecutor()
@@ -10,57 +10,60 @@ package actor TransferSide<Connection: TransferConnection>: TransferDatabase {
     private let open: @Sendable () throws(StorageError) -> Connection
     private let findVersion: @Sendable () async throws(StorageError) -> Int
     private var connection: Connection?
+    private let statementTime: Duration
 
-    /// How often work is tried whose connection is lost or whose transaction is taken back.
+    /// Maximum attempts if the connection is lost or the transaction is rolled back.
     private static var attemptsMax: Int { 6 }
 
-    /// A side of a copy; nothing is opened yet.
+    /// Creates a side of a copy without opening it.
     ///
     /// - Parameters:
+    ///   - statementTime: How long a statement may take.
     ///   - version: Finds the schema's version out.
     ///   - open: Connects; called again when the connection is lost.
     package init(
+        statementTime: Duration = .seconds(600),
         version: @escaping @Sendable () async throws(StorageError) -> Int,
         open: @escaping @Sendable () throws(StorageError) -> Connection
     ) {
+        self.statementTime = statementTime
         self.open = open
         findVersion = version
     }
 
-    /// As `TransferDatabase` says.
+    /// See `TransferDatabase`.
     package func version() async throws(StorageError) -> Int {
         try await findVersion()
     }
 
-    /// As `TransferDatabase` says.
+    /// See `TransferDatabase`.
     package func count(of table: TransferTable) async throws(StorageError) -> Int {
         try await perform { connection throws(SQLFailure) in
             try Self.count("SELECT count(*) FROM \(table.name)", [], connection)
         }
     }
 
-    /// As `TransferDatabase` says.
+    /// See `TransferDatabase`.
     package func page(
         of table: TransferTable, after key: [SQLValue]?, version: Int
     ) async throws(StorageError) -> [[SQLValue]] {
         try await perform { connection throws(SQLFailure) in
-            let statements = TransferStatements(words: connection.words)
-            let columns = table.columns.count
+            let statements = TransferStatements(dialect: connection.dialect)
             guard let key else {
                 let sql = statements.page(of: table, equal: nil, version: version)
-                return try connection.rows(sql, [.integer(Int64(table.rowsPerPage))], columns: columns)
+                return try connection.rows(sql, [.integer(Int64(table.rowsPerPage))])
             }
             var page: [[SQLValue]] = []
             for equal in (0..<key.count).reversed() where page.count < table.rowsPerPage {
                 let sql = statements.page(of: table, equal: equal, version: version)
                 let limit = SQLValue.integer(Int64(table.rowsPerPage - page.count))
-                page += try connection.rows(sql, key.prefix(equal + 1) + [limit], columns: columns)
+                page += try connection.rows(sql, key.prefix(equal + 1) + [limit])
             }
             return page
         }
     }
 
-    /// As `TransferDatabase` says.
+    /// See `TransferDatabase`.
     package func rows(
         of table: TransferTable, keys: [[SQLValue]], version: Int
     ) async throws(StorageError) -> [[SQLValue]] {
@@ -69,7 +72,7 @@ package actor TransferSide<Connection: TransferConnection>: TransferDatabase {
         }
     }
 
-    /// As `TransferDatabase` says.
+    /// See `TransferDatabase`.
     package func store(
         _ rows: [[SQLValue]], in table: TransferTable, _ mark: TransferMark
     ) async throws(StorageError) {
@@ -82,7 +85,7 @@ package actor TransferSide<Connection: TransferConnection>: TransferDatabase {
         }
     }
 
-    /// As `TransferDatabase` says.
+    /// See `TransferDatabase`.
     package func replace(
         _ keys: [[SQLValue]], with rows: [[SQLValue]], in table: TransferTable, isMerge: Bool
     ) async throws(StorageError) {
@@ -96,7 +99,7 @@ package actor TransferSide<Connection: TransferConnection>: TransferDatabase {
                         _ = try connection.execute(TransferStatements.forgetAdded, parameters)
                     }
                 }
-                let statements = TransferStatements(words: connection.words)
+                let statements = TransferStatements(dialect: connection.dialect)
                 try Self.inChunks(keys) { chunk throws(SQLFailure) in
                     let sql = statements.remove(from: table, keys: chunk.count)
                     _ = try connection.execute(sql, chunk.flatMap(\.self))
@@ -106,7 +109,7 @@ package actor TransferSide<Connection: TransferConnection>: TransferDatabase {
         }
     }
 
-    /// As `TransferDatabase` says.
+    /// See `TransferDatabase`.
     package nonisolated func close() async {
         await dropConnection()
         await executor.shutdown()
@@ -123,11 +126,11 @@ extension TransferSide {
     private static func rows(
         of table: TransferTable, _ keys: [[SQLValue]], _ version: Int, _ connection: Connection
     ) throws(SQLFailure) -> [[SQLValue]] {
-        let statements = TransferStatements(words: connection.words)
+        let statements = TransferStatements(dialect: connection.dialect)
         var found: [[SQLValue]] = []
         try inChunks(keys) { chunk throws(SQLFailure) in
             let sql = statements.lookUp(in: table, keys: chunk.count, version: version)
-            found += try connection.rows(sql, chunk.flatMap(\.self), columns: table.columns.count)
+            found += try connection.rows(sql, chunk.flatMap(\.self))
         }
         return found
     }
@@ -135,7 +138,7 @@ extension TransferSide {
     private static func insert(
         _ rows: [[SQLValue]], into table: TransferTable, _ connection: Connection
     ) throws(SQLFailure) {
-        let statements = TransferStatements(words: connection.words)
+        let statements = TransferStatements(dialect: connection.dialect)
         try inChunks(rows) { chunk throws(SQLFailure) in
             let sql = statements.store(in: table, rows: chunk.count)
             _ = try connection.execute(sql, chunk.flatMap(\.self))
@@ -149,7 +152,7 @@ extension TransferSide {
         let keys = rows.map { table.key(of: $0) }
         let present = try Self.rows(of: table, keys, SchemaStep.current, connection)
         let known = Set(present.map { table.keyBytes(of: $0) })
-        let statements = TransferStatements(words: connection.words)
+        let statements = TransferStatements(dialect: connection.dialect)
         let added: [[SQLValue]] = keys.filter { !known.contains(TransferCoding.encode($0)) }.map {
             [
                 .text(table.name), .text(TransferCoding.digest($0)),
@@ -161,7 +164,7 @@ extension TransferSide {
         }
     }
 
-    /// Does a piece of work, again on another connection if the first is lost.
+    /// Runs a piece of work, repeating it on another connection if the first is lost.
     func perform<Output: Sendable>(
         _ body: (Connection) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output {
@@ -182,12 +185,12 @@ extension TransferSide {
 
     private func connected() throws(SQLFailure) -> Connection {
         if let connection {
-            connection.startClock()
+            connection.deadline = .now + statementTime
             return connection
         }
         do throws(StorageError) {
             let opened = try open()
-            opened.startClock()
+            opened.deadline = .now + statementTime
             connection = opened
             return opened
         } catch {
@@ -198,7 +201,7 @@ extension TransferSide {
     static func inTransaction(
         _ connection: Connection, _ body: () throws(SQLFailure) -> Void
     ) throws(SQLFailure) {
-        try connection.run(connection.words.begin)
+        try connection.run(connection.dialect.begin)
         do throws(SQLFailure) {
             try body()
             try connection.run("COMMIT")
@@ -222,7 +225,7 @@ extension TransferSide {
     static func count(
         _ sql: String, _ parameters: [SQLValue], _ connection: Connection
     ) throws(SQLFailure) -> Int {
-        guard let values = try connection.rows(sql, parameters, columns: 1).first else { return 0 }
+        guard let values = try connection.rows(sql, parameters).first else { return 0 }
         return Int(try SQLRow(values).integer(0))
     }
 }

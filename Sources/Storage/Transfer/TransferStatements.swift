@@ -1,8 +1,8 @@
-/// The tables in which a target keeps how far a copy into it has come.
+/// The tables in which a target records a copy's progress.
 package enum TransferTables {
-    /// How far the copy of each table has come.
+    /// The progress of each table's copy.
     package static let marks = "relay_copy"
-    /// Which rows a merge added.
+    /// The rows that a merge added.
     package static let added = "relay_copy_row"
 
     /// Counts the tables of a copy that is not finished: a target that no relay may use yet.
@@ -12,9 +12,9 @@ package enum TransferTables {
 
 /// The statements of a copy, for every engine: a pure function of the table.
 struct TransferStatements {
-    let words: TransferWords
+    let dialect: SQLDialect
 
-    /// Rows of one statement: few sizes, because each is a statement that is prepared.
+    /// Rows per statement: few sizes, because each is a separate prepared statement.
     static let chunkSizes = [128, 32, 8, 1]
 
     static let createMarks = """
@@ -42,11 +42,11 @@ struct TransferStatements {
     /// Records a number of rows that a merge adds.
     func noteAdded(rows: Int) -> String {
         let rows = Array(repeating: "(?, ?, ?)", count: rows).joined(separator: ", ")
-        return words.insertUnlessPresent(
+        return dialect.insertUnlessPresent(
             "INTO relay_copy_row (table_name, key_digest, row_key) VALUES \(rows)")
     }
 
-    /// A page behind a key whose first `equal` columns stay and whose next one grows.
+    /// A page after a key: the first `equal` columns are equal and the next one is greater.
     ///
     /// A page of the whole order is made of several of these, with one column fewer fixed each time: every engine reads
     /// each along an index, which not all do for `(a, b) > (?, ?)`. Without a key the page is the table's first.
@@ -78,9 +78,9 @@ struct TransferStatements {
         let row = "(" + Array(repeating: "?", count: names.count).joined(separator: ", ") + ")"
         let rows = Array(repeating: row, count: rows).joined(separator: ", ")
         let rest = "INTO \(table.name) (\(names.joined(separator: ", "))) VALUES \(rows)"
-        guard !table.isLog else { return words.insertUnlessPresent(rest) }
+        guard !table.isLog else { return dialect.insertUnlessPresent(rest) }
         let others = names.filter { !table.key.contains($0) }
-        return "INSERT \(rest) " + words.replacing(table.key, others)
+        return "INSERT \(rest) " + dialect.replacing(table.key, others)
     }
 
     private func columns(of table: TransferTable, _ version: Int) -> String {

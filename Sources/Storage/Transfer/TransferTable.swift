@@ -1,10 +1,10 @@
-/// A table as `relay copy` sees it, the same in every driver.
+/// A table as seen by `relay copy`, the same for every driver.
 package struct TransferTable: Hashable, Sendable {
     /// One of its columns.
     package struct Column: Hashable, Sendable {
         /// Its name.
         package let name: String
-        /// The step that made it.
+        /// The schema step that created it.
         package let since: SchemaStep
     }
 
@@ -12,16 +12,16 @@ package struct TransferTable: Hashable, Sendable {
     package let name: String
     /// The step that made it.
     package let since: SchemaStep
-    /// Columns that tell its rows apart, in an order in which every driver has an index.
+    /// The columns of a unique key, in the order of an index that every driver has.
     package let key: [String]
     /// All of its columns.
     package let columns: [Column]
-    /// Whether a row never changes once it is there.
+    /// Whether rows never change after they are inserted.
     package let isLog: Bool
     /// Rows that are read and written at once: as many as make a few megabytes at most.
     package let rowsPerPage: Int
 
-    /// Where each of the key's columns stands among all.
+    /// The positions of the key's columns among all columns.
     private let keyPositions: [Int]
 
     /// The key of a row that has all columns.
@@ -34,16 +34,16 @@ package struct TransferTable: Hashable, Sendable {
         TransferCoding.encode(key(of: row))
     }
 
-    /// Every table whose rows are worth keeping.
+    /// All tables to copy.
     ///
-    /// `relay_schema` is made with the tables, and `secret_lock` holds rows only to lock them.
+    /// Without `relay_schema`, which is created with the tables, and `secret_lock`, whose rows only serve as locks.
     package static let all = [
         TransferTable(
             "device_registration", .devicesAndDeliveries, key: ["secret_hash", "device_token"],
             [
                 "id", "secret_hash", "device_token", "bundle_id", "apns_env", "created_at", "updated_at",
             ], (.deviceDetails, ["device_name", "device_model", "os_version", "app_version", "preferences"]),
-            rowsPerPage: 1_024),
+            (.installations, ["sealed_versions", "installation_id"]), rowsPerPage: 1_024),
         TransferTable(
             "delivery_log", .devicesAndDeliveries, key: ["secret_hash", "created_at", "id"],
             ["id", "secret_hash", "event_type", "session_id", "status", "error", "created_at"],
@@ -60,18 +60,27 @@ package struct TransferTable: Hashable, Sendable {
                 "secret_hash", "id", "device_id", "event_type", "session_id", "payload", "push_type",
                 "priority", "collapse_id", "attempts", "due_at", "lease_owner", "created_at", "expires_at",
             ], rowsPerPage: 512),
+        TransferTable(
+            "blocked_secret", .blockedSecrets, key: ["secret_hash"], ["secret_hash", "created_at", "note"],
+            rowsPerPage: 1_024),
+        TransferTable(
+            "history_item", .history, key: ["secret_hash", "created_at", "id"],
+            [
+                "id", "secret_hash", "event_id", "event_type", "session_id", "server_id", "created_at",
+                "read_at", "title", "body", "sealed",
+            ], rowsPerPage: 256),
     ]
 
     private init(
         _ name: String, _ since: SchemaStep, key: [String], _ columns: [String],
-        _ later: (step: SchemaStep, columns: [String])? = nil, isLog: Bool = false, rowsPerPage: Int
+        _ later: (step: SchemaStep, columns: [String])..., isLog: Bool = false, rowsPerPage: Int
     ) {
         self.name = name
         self.since = since
         self.key = key
         let all =
             columns.map { Column(name: $0, since: since) }
-            + (later.map { later in later.columns.map { Column(name: $0, since: later.step) } } ?? [])
+            + later.flatMap { later in later.columns.map { Column(name: $0, since: later.step) } }
         self.columns = all
         keyPositions = key.compactMap { name in all.firstIndex { $0.name == name } }
         self.isLog = isLog
@@ -79,7 +88,7 @@ package struct TransferTable: Hashable, Sendable {
     }
 }
 
-/// How many rows there are and what is in them, whatever their order: engines sort texts each in its way.
+/// The number of rows and a checksum that doesn't depend on their order, because engines sort texts differently.
 package struct TransferChecksum: Hashable, Sendable, CustomStringConvertible {
     /// The rows that were added.
     package private(set) var rows = 0
@@ -97,7 +106,7 @@ package struct TransferChecksum: Hashable, Sendable, CustomStringConvertible {
         return words
     }
 
-    /// Takes a row back that was added; the words that were subtracted.
+    /// Removes a row that was added; returns the subtracted words.
     @discardableResult
     mutating func remove(_ row: [SQLValue]) -> Words256 {
         let words = Digest256(of: TransferCoding.encode(row)).words
@@ -120,7 +129,7 @@ extension TransferChecksum {
         [.integer(Int64(rows))] + (0..<4).map { .integer(Int64(bitPattern: sum[$0])) }
     }
 
-    /// The checksum that some values stand for; nil when they are none.
+    /// Decodes a checksum from values; nil if they aren't one.
     init?(_ values: [SQLValue]) {
         guard values.count == 5, case .integer(let rows) = values[0] else { return nil }
         self.rows = Int(rows)

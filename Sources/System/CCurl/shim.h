@@ -27,3 +27,16 @@ static inline CURLcode relay_curl_set_writer(CURL *handle, curl_write_callback v
 static inline CURLcode relay_curl_get_status(CURL *handle, long *value) {
     return curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, value);
 }
+static inline CURLcode relay_curl_set_progress(CURL *handle, curl_xferinfo_callback value) {
+    return curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, value);
+}
+static inline const char *relay_curl_get_content_type(CURL *handle) {
+    char *value = NULL;
+    curl_easy_getinfo(handle, CURLINFO_CONTENT_TYPE, &value);
+    return value;
+}
+static inline curl_off_t relay_curl_get_retry_after(CURL *handle) {
+    curl_off_t value = 0;
+    curl_easy_getinfo(handle, CURLINFO_RETRY_AFTER, &value);
+    return value;
+}

@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 
 // A timeval belongs to whichever C module Swift met first, so it stays here.
@@ -26,4 +27,9 @@ static inline int relay_getsockname(int descriptor, struct sockaddr *address, so
 }
 static inline int relay_getpeername(int descriptor, struct sockaddr *address, socklen_t *length) {
     return getpeername(descriptor, address, length);
+}
+
+// Variable arguments, which Swift can't pass.
+static inline int relay_set_dumpable(int dumpable) {
+    return prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0);
 }

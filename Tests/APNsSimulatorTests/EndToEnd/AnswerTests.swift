@@ -62,7 +62,7 @@ struct AnswerTests {
         #expect(try await status(twice, "/3/device/abcd") == #"{"reason":"DuplicateHeaders"} 400"#)
     }
 
-    @Test("Only HTTP/2 over TLS is spoken")
+    @Test("Only HTTP/2 over TLS is accepted")
     func otherProtocols() async throws {
         let simulator = try await RunningSimulator()
         let url = simulator.url(.production)
@@ -77,7 +77,7 @@ struct AnswerTests {
         #expect(try await simulator.push().status == 200)
     }
 
-    @Test("Device tokens that are gone are answered with 410 and the time, others by environment and topic")
+    @Test("Inactive device tokens are answered with 410 and a timestamp, others by environment and topic")
     func deviceTokens() async throws {
         let simulator = try await RunningSimulator([
             "--unknown-tokens", "reject", "--token", #"{"token":"AA"}"#,

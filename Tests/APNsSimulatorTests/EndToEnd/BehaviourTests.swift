@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Scripted behaviour on the wire", .serialized, .timeLimit(.minutes(2)))
 struct BehaviourTests {
-    @Test("Rules answer, with retry-after, without a body, or with another body")
+    @Test("Rules answer with retry-after, without a body or with another body")
     func answers() async throws {
         let simulator = try await RunningSimulator([
             "--rule", #"{"match":{"token":"a1"},"reason":"TooManyRequests","retryAfter":7}"#,
@@ -29,7 +29,7 @@ struct BehaviourTests {
             ])
     }
 
-    @Test("Rules reset and refuse streams and cut connections")
+    @Test("Rules reset streams, refuse streams and close connections")
     func resets() async throws {
         let simulator = try await RunningSimulator()
         let rules = """
@@ -40,7 +40,7 @@ struct BehaviourTests {
             """
         try await simulator.control("PUT", "/rules", rules)
         #expect(try await simulator.push(to: "b1").curl == 92)
-        // curl sends a refused push again by itself.
+        // curl retries a refused push by itself.
         #expect(try await simulator.push(to: "b2").status == 200)
         #expect(try await simulator.push(to: "b3").curl != 0)
         let pushes = try await simulator.pushes()
@@ -60,7 +60,7 @@ struct BehaviourTests {
         #expect(try await simulator.pushes().map { $0["outcome"]?.string } == ["stalled", "answered"])
     }
 
-    @Test("Latency delays the answer, of all pushes or of a rule's")
+    @Test("Latency delays the answers to all pushes or to a rule's")
     func latency() async throws {
         let simulator = try await RunningSimulator(["--latency", "300ms"])
         try await simulator.control("PUT", "/rules", #"{"id":"fast","match":{"token":"d1"},"latency":0}"#)
@@ -75,7 +75,7 @@ struct BehaviourTests {
         #expect(try await simulator.pushes().last?["outcome"]?.string == "abandoned")
     }
 
-    @Test("A stalled simulator answers nothing until it is told to go on")
+    @Test("A stalled simulator answers nothing until it resumes")
     func blackHole() async throws {
         let simulator = try await RunningSimulator()
         try await simulator.control("POST", "/stall", #"{"includeNew":true,"environment":"production"}"#)
@@ -85,7 +85,7 @@ struct BehaviourTests {
         #expect(try await simulator.push().status == 200)
     }
 
-    @Test("A stalled connection goes on where it stopped")
+    @Test("A stalled connection resumes where it stopped")
     func stallAndResume() async throws {
         let simulator = try await RunningSimulator(["--latency", "700ms"])
         async let answer = simulator.push()
@@ -94,13 +94,13 @@ struct BehaviourTests {
         #expect(stalled["connections"]?.int == 1)
         let info = try await simulator.control("GET", "/connections")["connections"]?.array?.first
         #expect(info?["stalled"]?.bool == true)
-        // The answer falls due while the connection is stalled.
+        // The answer becomes due while the connection is stalled.
         _ = try await simulator.control("GET", "/pushes?wait=10")
         try await simulator.control("POST", "/resume")
         #expect(try await answer.status == 200)
     }
 
-    @Test("Connections are cut on demand, and new ones refused")
+    @Test("Connections are closed and new ones refused on demand")
     func close() async throws {
         let simulator = try await RunningSimulator(["--latency", "30s"])
         async let answer = simulator.push()
@@ -115,7 +115,7 @@ struct BehaviourTests {
         #expect(stats?["connections"]?["refused"]?.int == 1)
     }
 
-    /// What `nghttp -v` prints about the frames of one connection with several pushes.
+    /// The frames that `nghttp -v` prints for one connection with several pushes.
     private func frames(_ simulator: RunningSimulator, pushes: Int) async throws -> String {
         let file = simulator.directory.file("payload")
         try RunningSimulator.payload.write(toFile: file, atomically: true, encoding: .utf8)
@@ -129,7 +129,7 @@ struct BehaviourTests {
         return try await Tool.nghttp.run(arguments).output
     }
 
-    @Test("A client may open one stream, and after its first success many")
+    @Test("A client may open few streams at first and many after its first success")
     func streamLimit() async throws {
         let simulator = try await RunningSimulator(["--initial-streams", "2", "--streams", "77"])
         let frames = try await frames(simulator, pushes: 1)
@@ -151,7 +151,7 @@ struct BehaviourTests {
         #expect(!refused.contains("[SETTINGS_MAX_CONCURRENT_STREAMS(0x03):1000]"))
     }
 
-    @Test("POST /streams lowers the limit of open connections alone, down to 0, also past a first success")
+    @Test("POST /streams lowers the limit of open connections only, down to 0, even after a first success")
     func streamLimitOfOpenConnections() async throws {
         let simulator = try await RunningSimulator(["--latency", "1s"])
         async let frames = frames(simulator, pushes: 1)
@@ -166,7 +166,7 @@ struct BehaviourTests {
                 .contains("[SETTINGS_MAX_CONCURRENT_STREAMS(0x03):1000]"))
     }
 
-    @Test("GOAWAY has a reason and a last stream; what it excludes was not processed")
+    @Test("GOAWAY has a reason and a last stream; excluded pushes are not processed")
     func goAway() async throws {
         let simulator = try await RunningSimulator(["--latency", "30s", "--initial-streams", "10"])
         async let frames = frames(simulator, pushes: 2)
@@ -185,7 +185,7 @@ struct BehaviourTests {
 }
 
 extension RunningSimulator {
-    /// The number of the first connection, once it is there with so many streams open.
+    /// The number of the first connection, once it is open with this many streams.
     func firstConnection(streams: Int = 1) async throws -> Int {
         for _ in 0..<400 {
             let list = try await control("GET", "/connections")["connections"]?.array ?? []

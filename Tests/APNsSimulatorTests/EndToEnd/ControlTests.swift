@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The control API", .serialized, .timeLimit(.minutes(2)))
 struct ControlTests {
-    @Test("Pushes come in pages, filtered by token, with a count of those that gave way")
+    @Test("Pushes are paged and filtered by token, with a count of dropped ones")
     func pages() async throws {
         let simulator = try await RunningSimulator(["--keep", "4"])
         for index in 0..<6 { _ = try await simulator.push(to: index.isMultiple(of: 2) ? "aa" : "BB") }
@@ -19,7 +19,7 @@ struct ControlTests {
         #expect(stats["dropped"]?.int == 2 && stats["kept"]?.int == 4 && stats["lastPush"]?.int == 6)
     }
 
-    @Test("A reader can wait for a push, for a while")
+    @Test("A reader can wait for a push up to a timeout")
     func waiting() async throws {
         let simulator = try await RunningSimulator()
         #expect(try await simulator.control("GET", "/pushes?wait=0.1")["pushes"]?.array?.isEmpty == true)
@@ -42,7 +42,7 @@ struct ControlTests {
         #expect(stats?["reasons"] == ["ServiceUnavailable": 1])
     }
 
-    @Test("Limits change in part and go back")
+    @Test("Limits can be changed individually and restored")
     func limits() async throws {
         let simulator = try await RunningSimulator(["--streams", "7", "--topic", "com.example.app"])
         #expect(try await simulator.push(["apns-topic": "com.example.other"]).reason == "TopicDisallowed")
@@ -55,7 +55,7 @@ struct ControlTests {
         #expect(back["topics"] == ["com.example.app"] && back["providerTokenAgeMax"]?.int == 3_600)
     }
 
-    @Test("A reset forgets pushes, tokens, rules and limits that came after the start")
+    @Test("A reset restores the initial tokens, rules and limits and removes all pushes")
     func reset() async throws {
         let simulator = try await RunningSimulator(["--rule", #"{"id":"first","latency":0}"#])
         try await simulator.control("PUT", "/rules", #"{"id":"second","reason":"Shutdown"}"#)
@@ -72,13 +72,13 @@ struct ControlTests {
     private static let problems: [(method: String, path: String, body: String?, sentence: String)] = [
         ("PUT", "/rules", #"{"reson":"Shutdown"}"#, "has no field `reson`"),
         ("PUT", "/rules", #"{"reason":"Unknown"}"#, "needs a `status`"),
-        ("PUT", "/rules", #"{"action":"stall","status":500}"#, "can't have an answer's fields"),
+        ("PUT", "/rules", #"{"action":"stall","status":500}"#, "can't have the fields of an answer"),
         ("PUT", "/rules", #"{"share":2}"#, "from 0.0 to 1.0"), ("PUT", "/rules", "{", "not JSON"),
         ("PUT", "/rules", #"{"rules":[{"id":"a"},{"id":"a"}]}"#, "two rules"),
         ("PUT", "/rules", #"{"action":"reset","errorCode":"NOPE"}"#, "an error code is"),
         ("PUT", "/tokens", #"{"token":"xyz"}"#, "must be a device token"),
         ("PUT", "/tokens", #"{"token":"ab","state":"gone"}"#, "\"valid\", \"unregistered\", \"expired\""),
-        ("PUT", "/tokens", #"{"token":"ab","since":5}"#, "`since` goes with"),
+        ("PUT", "/tokens", #"{"token":"ab","since":5}"#, "`since` is only for"),
         ("PUT", "/limits", #"{"streams":-1}"#, "an integer from 0"),
         ("PUT", "/limits", #"{"latency":"soon"}"#, "`latency` of limits must be"),
         ("PUT", "/limits", "[]", "must be a JSON object"),
@@ -94,10 +94,10 @@ struct ControlTests {
         ("DELETE", "/tokens?token=ab", nil, "not registered"),
         ("DELETE", "/rules?id=x", nil, "no such rule"),
         ("GET", "/rules?id=x", nil, "no such rule"), ("GET", "/nope", nil, "nothing at this path"),
-        ("POST", "/pushes", nil, "does not have this method"),
+        ("POST", "/pushes", nil, "does not support this method"),
     ]
 
-    @Test("What is wrong with a request is said")
+    @Test("An invalid request gets an error message")
     func problems() async throws {
         let simulator = try await RunningSimulator()
         for (method, path, body, sentence) in Self.problems {

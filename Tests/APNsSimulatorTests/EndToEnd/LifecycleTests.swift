@@ -6,7 +6,7 @@ import Testing
 @Suite("The program", .serialized, .timeLimit(.minutes(2)))
 struct LifecycleTests {
     @Test(
-        "It says where it serves, writes the ready file and ends with 0 on either signal",
+        "It prints its addresses, writes the ready file and exits with 0 on either signal",
         arguments: [SIGTERM, SIGINT])
     func startAndStop(signal: Int32) async throws {
         let simulator = try await RunningSimulator()
@@ -41,7 +41,7 @@ struct LifecycleTests {
         #expect(text.contains("│ Hello\n") && text.contains("200 accepted"))
     }
 
-    @Test("A port that is in use is named, with exit status 69")
+    @Test("A port in use is named, with exit status 69")
     func portInUse() async throws {
         let simulator = try await RunningSimulator()
         for flag in ["--production-port", "--sandbox-port", "--control-port"] {
@@ -57,7 +57,7 @@ struct LifecycleTests {
         }
     }
 
-    @Test("A wrong command line is refused whole, with exit status 64")
+    @Test("An invalid command line is refused with all its problems and exit status 64")
     func wrongUsage() async throws {
         let result = try await RunningSimulator.run([
             "--nope", "--streams", "0", "--latency", "soon", "--rule", "{", "--key-id", "ABCDEFGHIJ",
@@ -69,7 +69,7 @@ struct LifecycleTests {
         }
     }
 
-    @Test("Files that can't be read or written have exit statuses of their own")
+    @Test("Unreadable and unwritable files have their own exit statuses")
     func files() async throws {
         let directory = try TemporaryDirectory()
         try "no key".write(toFile: directory.file("key"), atomically: true, encoding: .utf8)
@@ -85,7 +85,7 @@ struct LifecycleTests {
         }
     }
 
-    @Test("The help names every flag, and the version is said")
+    @Test("The help names every flag, and the version is printed")
     func help() async throws {
         let help = try await RunningSimulator.run(["--help"])
         #expect(help.status == 0)
@@ -93,7 +93,7 @@ struct LifecycleTests {
         #expect(try await RunningSimulator.run(["--version"]).output.hasPrefix("apns-simulator "))
     }
 
-    @Test("Keys and tokens that it makes are good for its own checks")
+    @Test("Generated keys and tokens pass its own checks")
     func keys() async throws {
         let directory = try TemporaryDirectory()
         let file = directory.file("key.p8")
@@ -118,7 +118,7 @@ struct LifecycleTests {
         #expect(try await simulator.push(["authorization": foreign]).reason == "InvalidProviderToken")
     }
 
-    @Test("With --print a push is shown as on a phone, without anything that a terminal would obey")
+    @Test("With --print a push is shown as on a phone, without terminal control characters")
     func printed() async throws {
         let simulator = try await RunningSimulator(["--print"])
         let payload =
@@ -133,7 +133,7 @@ struct LifecycleTests {
         #expect(!card.contains("\u{1B}") && !card.contains("abababababab"))
     }
 
-    @Test("With --print-json a push is a line of JSON")
+    @Test("With --print-json a push is printed as one line of JSON")
     func printedJSON() async throws {
         let simulator = try await RunningSimulator(["--print-json"])
         _ = try await simulator.push(["apns-topic": ""])

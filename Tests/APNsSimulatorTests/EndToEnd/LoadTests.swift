@@ -32,7 +32,7 @@ struct LoadTests {
         #expect(try await simulator.stop() == 0)
     }
 
-    @Test("A client that keeps to one stream is primed and served")
+    @Test("A client limited to one stream is primed and served")
     func oneStream() async throws {
         let simulator = try await RunningSimulator()
         let output = try await h2load(simulator, pushes: 500, connections: 2, streams: 1)
@@ -54,7 +54,7 @@ struct LoadTests {
         #expect((1_000 - 137...1_000 + 137).contains(refused))
     }
 
-    @Test("Stopping while pushes wait for their answers takes no longer than a moment")
+    @Test("Stopping is fast even while pushes wait for their answers")
     func stopUnderLoad() async throws {
         let simulator = try await RunningSimulator(["--initial-streams", "100", "--latency", "300s"])
         async let output = h2load(simulator, pushes: 100, connections: 1, streams: 100)

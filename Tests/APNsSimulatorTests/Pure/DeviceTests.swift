@@ -26,13 +26,13 @@ struct DeviceTests {
         }
     }
 
-    @Test("A token that nobody registered is valid or bad, as is set")
+    @Test("An unregistered token is valid or bad, as configured")
     func unknown() throws {
         #expect(try refusal([], acceptsUnknown: true) == nil)
         #expect(try refusal([])?.reason == .badDeviceToken)
     }
 
-    @Test("A valid token is accepted in its environment and for its topic only")
+    @Test("A valid token is accepted only in its environment and for its topic")
     func valid() throws {
         let here = DeviceRegistry.Registration(environment: .production, topic: "com.example.app")
         #expect(try refusal([here]) == nil)
@@ -42,7 +42,7 @@ struct DeviceTests {
         #expect(try refusal([.init()], topic: "com.example.other", in: .sandbox) == nil)
     }
 
-    @Test("A token that is gone is refused with 410 and its time")
+    @Test("An inactive token is refused with 410 and its timestamp")
     func gone() throws {
         let unregistered = try #require(try refusal([.init(state: .unregistered(since: 1_700_000_000_123))]))
         #expect(unregistered.reason == .unregistered)
@@ -53,7 +53,7 @@ struct DeviceTests {
         #expect(expired.timestamp == 5)
     }
 
-    @Test("What is said about one topic counts more than what is said about all")
+    @Test("A registration for one topic overrides one for all topics")
     func precision() throws {
         let all = DeviceRegistry.Registration(state: .unregistered(since: 1))
         let one = DeviceRegistry.Registration(topic: "com.example.app")
@@ -68,7 +68,7 @@ struct DeviceTests {
         #expect(try refusal([gone, .init(environment: .production)]) == nil)
     }
 
-    @Test("Tokens are forgotten")
+    @Test("Tokens can be removed")
     func forgotten() {
         var registry = DeviceRegistry()
         let kept = [

@@ -13,7 +13,7 @@ struct DocumentTests {
         text = try String(contentsOf: root, encoding: .utf8)
     }
 
-    /// What stands in backquotes in the first column of the table behind a mark.
+    /// The names in backquotes in the first column of the table after a mark.
     private func names(behind mark: String) throws -> Set<String> {
         let start = try #require(text.range(of: "<!-- \(mark) -->\n")).upperBound
         let rows = text[start...].split(separator: "\n", omittingEmptySubsequences: false).prefix {
@@ -28,12 +28,12 @@ struct DocumentTests {
             })
     }
 
-    @Test("It has every flag and no other")
+    @Test("It documents exactly the flags")
     func flags() throws {
         #expect(try names(behind: "flags") == Set(Flag.allCases.map(\.text)))
     }
 
-    @Test("It has every field of a rule and no other")
+    @Test("It documents exactly the fields of a rule")
     func ruleFields() throws {
         let problem = #expect(throws: ControlProblem.self) {
             try Rule(["unknown field": 1], id: "a", seed: 1, now: 0)
@@ -41,7 +41,7 @@ struct DocumentTests {
         #expect(try names(behind: "rule fields") == fields(in: problem))
     }
 
-    @Test("It has every field of the limits and no other")
+    @Test("It documents exactly the fields of the limits")
     func limitFields() throws {
         let problem = #expect(throws: ControlProblem.self) {
             var settings = SimulatorSettings()
@@ -52,13 +52,13 @@ struct DocumentTests {
         #expect(try names(behind: "limit fields") == Set(shown))
     }
 
-    /// The fields that a refusal of an unknown one lists.
+    /// The fields listed in the refusal of an unknown one.
     private func fields(in problem: ControlProblem?) throws -> Set<String> {
-        let list = try #require(problem?.sentence.components(separatedBy: "; it has ").last)
+        let list = try #require(problem?.sentence.components(separatedBy: "; known fields: ").last)
         return Set(list.components(separatedBy: ", "))
     }
 
-    @Test("It has every reason that the simulator gives by itself")
+    @Test("It documents every reason that the simulator gives without a rule")
     func reasons() {
         let onlyByRule: Set<Reason> = [
             .badCertificate, .badCertificateEnvironment, .forbidden, .idleTimeout, .internalServerError,

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Headers", .timeLimit(.minutes(2)))
 struct HeaderTests {
-    @Test("A right push is accepted")
+    @Test("A valid push is accepted")
     func rightPush() throws {
         let push = try PushFixture().check().get()
         #expect(push.deviceToken.elementsEqual(String(repeating: "ab", count: 32).utf8))
@@ -22,7 +22,7 @@ struct HeaderTests {
     }
 
     @Test(
-        "Each header is refused with its reason",
+        "Each invalid header is refused with its reason",
         arguments: [
             (":path", "/3/devices/abcd", Reason.badPath), (":path", "/", .badPath),
             (":path", "/4/device/ab", .badPath),
@@ -57,7 +57,7 @@ struct HeaderTests {
     }
 
     @Test(
-        "Values at the edge of what is allowed are accepted",
+        "Boundary values are accepted",
         arguments: [
             ("apns-expiration", "0"), ("apns-expiration", "1"), ("apns-expiration", "4294967295"),
             ("apns-priority", "1"), ("apns-priority", "5"),
@@ -73,7 +73,7 @@ struct HeaderTests {
         #expect(push.check().reason == nil)
     }
 
-    @Test("Another path is BadPath whatever the method")
+    @Test("An unknown path is BadPath regardless of the method")
     func unknownPathWithGet() {
         var push = PushFixture()
         push.set(":path", "/health")
@@ -82,7 +82,7 @@ struct HeaderTests {
     }
 
     @Test(
-        "A header that comes twice is refused",
+        "A repeated header is refused",
         arguments: [
             "authorization", "apns-topic", "apns-id", "apns-priority", "apns-push-type", "apns-collapse-id",
         ])
@@ -93,14 +93,14 @@ struct HeaderTests {
         #expect(push.check().reason == .duplicateHeaders)
     }
 
-    @Test("A device token is folded to lower case")
+    @Test("A device token is converted to lower case")
     func foldedToken() throws {
         var push = PushFixture()
         push.set(":path", "/3/device/0aF9")
         #expect(try push.check().get().deviceToken.elementsEqual("0af9".utf8))
     }
 
-    @Test("With configured topics another one is TopicDisallowed")
+    @Test("With configured topics, any other topic is TopicDisallowed")
     func topicDisallowed() {
         var push = PushFixture()
         push.validator.topics = [Array("com.example.other".utf8)[...]]

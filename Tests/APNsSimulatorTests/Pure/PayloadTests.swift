@@ -12,7 +12,7 @@ struct PayloadTests {
         }
     }
 
-    /// A push of a type with a payload, through the whole validator.
+    /// Validates a push of a type with a payload.
     private static func push(_ type: PushType, _ payload: String) -> PushFixture {
         var push = PushFixture()
         push.set("apns-push-type", type.rawValue)
@@ -27,13 +27,13 @@ struct PayloadTests {
         return #"{"aps":{"alert":""# + String(repeating: "x", count: size - frame.utf8.count) + #""}}"#
     }
 
-    @Test("Nothing at all is PayloadEmpty")
+    @Test("An empty payload is PayloadEmpty")
     func empty() {
         #expect(Self.push(.alert, "").check().reason == .payloadEmpty)
     }
 
     @Test(
-        "Sizes are counted to the byte",
+        "Size limits are exact to the byte",
         arguments: [(PushType.alert, 4_096), (.voip, 5_120), (.location, 4_096)])
     func sizes(type: PushType, limit: Int) {
         #expect(Self.push(type, Self.payload(ofSize: limit)).check().reason == nil)
@@ -41,7 +41,7 @@ struct PayloadTests {
         #expect(Reason.payloadTooLarge.status == 413)
     }
 
-    @Test("Without a push type the topic tells that a push is VoIP")
+    @Test("Without a push type the topic identifies a VoIP push")
     func sizeByTopic() {
         var push = Self.push(.voip, Self.payload(ofSize: 5_120))
         push.set("apns-push-type", nil)
@@ -49,7 +49,7 @@ struct PayloadTests {
     }
 
     @Test(
-        "What is not a JSON object with aps is refused",
+        "A payload that isn't a JSON object with aps is refused",
         arguments: [
             "x", "{", #"{"aps":{}"#, "[]", "null", "7", #""aps""#, "{}", #"{"other":1}"#, #"{"aps":null}"#,
             #"{"aps":[]}"#, #"{"aps":"x"}"#, #"{"aps":{},}"#, #"{'aps':{}}"#, #"{"aps":{"alert":"x"}} x"#,
@@ -66,7 +66,7 @@ struct PayloadTests {
     }
 
     @Test(
-        "A key in aps with a value of the wrong kind is refused",
+        "A key in aps with a value of the wrong type is refused",
         arguments: [
             #""alert":7"#, #""alert":[]"#, #""alert":null"#, #""alert":{"title":1}"#,
             #""alert":{"loc-args":"x"}"#, #""alert":{"loc-args":[1]}"#, #""alert":{"title-loc-key":{}}"#,
@@ -86,7 +86,7 @@ struct PayloadTests {
     }
 
     @Test(
-        "Values of the right kind are accepted",
+        "Values of the right type are accepted",
         arguments: [
             #""alert":"x""#, #""alert":{}"#, #""alert":{"title":"a","loc-args":["a","b"],"own":7}"#,
             #""badge":0"#,
@@ -114,7 +114,7 @@ struct PayloadTests {
         #expect(Self.reason(#"{"aps":{"sound":"x"}}"#, .alert) == nil)
     }
 
-    @Test("A background push has content-available only")
+    @Test("A background push has only content-available")
     func background() {
         #expect(Self.reason(#"{"aps":{"content-available":1},"own":1}"#, .background) == nil)
         #expect(Self.reason(#"{"aps":{"content-available":0}}"#, .background) == .invalidPushType)
@@ -126,7 +126,7 @@ struct PayloadTests {
     }
 
     @Test(
-        "A background push has priority 5",
+        "A background push must have priority 5",
         arguments: [("5", nil), ("10", Reason.badPriority), ("1", .badPriority), (nil, .badPriority)]
             as [(String?, Reason?)])
     func backgroundPriority(priority: String?, reason: Reason?) {
@@ -135,7 +135,7 @@ struct PayloadTests {
         #expect(push.check().reason == reason)
     }
 
-    @Test("A Live Activity push has what its event needs")
+    @Test("A Live Activity push must have the keys its event requires")
     func liveActivity() {
         func reason(_ members: String) -> Reason? { Self.reason("{\"aps\":{\(members)}}", .liveactivity) }
         #expect(reason(#""timestamp":1,"event":"update","content-state":{}"#) == nil)
@@ -150,7 +150,7 @@ struct PayloadTests {
                     + #""alert":{"title":{"loc-key":"k"},"body":"b"},"relevance-score":100"#) == nil)
     }
 
-    @Test("A Live Activity push does not have priority 1")
+    @Test("A Live Activity push must not have priority 1")
     func liveActivityPriority() {
         var push = Self.push(.liveactivity, #"{"aps":{"timestamp":1,"event":"end"}}"#)
         #expect(push.check().reason == nil)
@@ -159,7 +159,7 @@ struct PayloadTests {
     }
 
     @Test(
-        "Types that never show anything need no aps",
+        "Types that never show anything don't require aps",
         arguments: [
             PushType.mdm, .voip, .fileprovider, .location, .widgets, .controls, .complication, .pushtotalk,
         ])

@@ -8,7 +8,7 @@ struct ProviderTokenTests {
     private static let signature = [UInt8](repeating: 7, count: 64)
 
     @Test(
-        "A missing token is told from a wrong one",
+        "A missing token is distinguished from an invalid one",
         arguments: [
             (nil, Reason.missingProviderToken), ("bearer", .missingProviderToken),
             ("bearer ", .missingProviderToken),
@@ -24,7 +24,7 @@ struct ProviderTokenTests {
     }
 
     @Test(
-        "A token of the wrong form is invalid",
+        "A malformed token is invalid",
         arguments: [
             (#"{"alg":"RS256","kid":"ABC123DEFG"}"#, claims), (#"{"kid":"ABC123DEFG"}"#, claims),
             (#"{"alg":"ES256"}"#, claims), (#"{"alg":"ES256","kid":"short"}"#, claims),
@@ -40,7 +40,7 @@ struct ProviderTokenTests {
         #expect(PushFixture(authorization: "bearer " + token).check().reason == .invalidProviderToken)
     }
 
-    @Test("Padding, foreign bytes and signatures in DER are invalid")
+    @Test("Padding, bytes outside the alphabet and DER signatures are invalid")
     func wrongEncoding() {
         let token = PushFixture.token(header: Self.header, claims: Self.claims, signature: Self.signature)
         let short = PushFixture.token(
@@ -54,13 +54,13 @@ struct ProviderTokenTests {
         #expect(PushFixture(authorization: "bearer " + token).check().reason == nil)
     }
 
-    @Test("The scheme is read in any case, as HTTP has it")
+    @Test("The authorization scheme is case-insensitive")
     func schemeCase() {
         #expect(PushFixture(authorization: "Bearer " + PushFixture.unsignedToken()).check().reason == nil)
     }
 
     @Test(
-        "The age of a token decides",
+        "A token's age determines whether it is accepted",
         arguments: [
             (0, nil), (-3_600, nil), (-3_601, Reason.expiredProviderToken), (5, nil),
             (6, .invalidProviderToken),
@@ -77,7 +77,7 @@ struct ProviderTokenTests {
         #expect(PushFixture(authorization: "bearer " + token).check().reason != nil)
     }
 
-    @Test("A token that was accepted expires while the connection goes on")
+    @Test("An accepted token expires while its connection stays open")
     func expiresLater() {
         var trust = ConnectionTrust()
         var verifier = ProviderTokenVerifier(.anyKey)
@@ -89,7 +89,7 @@ struct ProviderTokenTests {
         #expect(push.check(trust: &trust, verifier: &verifier).reason == nil)
     }
 
-    @Test("With keys the signature, the key and the team are checked")
+    @Test("With configured keys, the signature, the key and the team are checked")
     func signatures() throws {
         let key = try SigningKey()
         let other = try SigningKey()
@@ -120,12 +120,12 @@ struct ProviderTokenTests {
             var verifier = ProviderTokenVerifier(policy)
             let push = PushFixture(authorization: "bearer " + token)
             #expect(push.check(trust: &trust, verifier: &verifier).reason == reason)
-            // The second time the answer comes from memory.
+            // The second result comes from the cache.
             #expect(push.check(trust: &trust, verifier: &verifier).reason == reason)
         }
     }
 
-    @Test("A changed claim breaks the signature")
+    @Test("A changed claim invalidates the signature")
     func tamperedClaim() throws {
         let key = try SigningKey()
         let token = try key.token(
@@ -167,7 +167,7 @@ struct ProviderTokenTests {
     }
 
     @Test(
-        "A new token on a connection comes not before 20 minutes",
+        "A connection accepts a new token only after 20 minutes",
         arguments: [
             (0, 0, Reason.tooManyProviderTokenUpdates), (1_199, 1_199, .tooManyProviderTokenUpdates),
             (1_200, 1_200, nil), (0, 1_200, nil),
@@ -183,7 +183,7 @@ struct ProviderTokenTests {
         #expect(push.check(trust: &trust, verifier: &verifier).reason == reason)
     }
 
-    @Test("A token near its end may be renewed soon after the connection was opened")
+    @Test("A nearly expired token may be renewed soon after the connection opens")
     func renewalOfOldToken() {
         var trust = ConnectionTrust()
         var verifier = ProviderTokenVerifier(.anyKey)
@@ -194,7 +194,7 @@ struct ProviderTokenTests {
         #expect(push.check(trust: &trust, verifier: &verifier).reason == nil)
     }
 
-    @Test("After TooManyProviderTokenUpdates the old token is still good")
+    @Test("After TooManyProviderTokenUpdates the old token stays valid")
     func oldTokenStays() {
         var trust = ConnectionTrust()
         var verifier = ProviderTokenVerifier(.anyKey)

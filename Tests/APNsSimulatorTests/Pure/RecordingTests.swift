@@ -19,7 +19,7 @@ struct RecordingTests {
         return log
     }
 
-    @Test("Pushes come in order behind the cursor")
+    @Test("Pages list the pushes after the cursor in order")
     func pages() {
         let log = log(10, kept: 100)
         let first = log.page(after: 0, limit: 4) { _ in true }
@@ -32,7 +32,7 @@ struct RecordingTests {
         #expect(log.page(after: .max, limit: 1) { _ in true }.next == 10)
     }
 
-    @Test("Old pushes give way, and the page says how many the caller missed")
+    @Test("Old pushes are dropped, and the page reports how many the caller missed")
     func bounded() {
         let log = log(25, kept: 10)
         #expect(log.dropped == 15)
@@ -43,14 +43,14 @@ struct RecordingTests {
         #expect(log.page(after: 20, limit: 2) { _ in true }.records.map(\.sequence) == [21, 22])
     }
 
-    @Test("A filter passes pushes over and moves the cursor on")
+    @Test("A filter skips pushes and advances the cursor")
     func filtered() {
         let page = log(10, kept: 5).page(after: 0, limit: 2) { $0.stream.rawValue % 2 == 1 }
         #expect(page.records.map(\.stream.rawValue) == [5, 7])
         #expect(page.next == 8 && page.hasMore)
     }
 
-    @Test("With nothing kept pushes are only counted")
+    @Test("A log that keeps nothing still counts pushes")
     func nothingKept() {
         let log = log(3, kept: 0)
         #expect(log.last == 3 && log.dropped == 3)
@@ -58,7 +58,7 @@ struct RecordingTests {
         #expect(page.records.isEmpty && page.missed == 3 && page.next == 3)
     }
 
-    @Test("Numbers go on after everything was forgotten")
+    @Test("Numbering continues after a reset")
     func numbersGoOn() {
         var log = log(12, kept: 10)
         log.removeAll()
@@ -67,7 +67,7 @@ struct RecordingTests {
         #expect(log.page(after: 12, limit: 10) { _ in true }.records.map(\.sequence) == [13])
     }
 
-    @Test("A push that is delivered twice is found out")
+    @Test("A push delivered twice is detected")
     func duplicates() {
         var state = SimulatorState(SimulatorState.Start())
         let id = MessageID(high: 1, low: 1)
@@ -114,7 +114,7 @@ struct RecordingTests {
         #expect(statistics.reasons == ["BadTopic": 1, "BadPriority": 1])
     }
 
-    @Test("A reset goes back to the start")
+    @Test("A reset restores the initial state")
     func reset() {
         var start = SimulatorState.Start()
         start.rules = [Rule(id: "a", action: .stall)]

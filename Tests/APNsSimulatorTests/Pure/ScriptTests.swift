@@ -18,7 +18,7 @@ struct ScriptTests {
         return SimulatorState(start)
     }
 
-    @Test("Without rules a right push is accepted at once")
+    @Test("Without rules a valid push is accepted immediately")
     func noRules() throws {
         var state = state([])
         let decision = state.decide(.success(try push()), id: nil, in: .production)
@@ -28,7 +28,7 @@ struct ScriptTests {
     }
 
     @Test(
-        "The client's apns-id comes back; without one the answer has a new one, the sandbox also a unique one"
+        "An answer has the client's apns-id or a new one, and in the sandbox also an apns-unique-id"
     )
     func identifiers() throws {
         var state = state([])
@@ -41,7 +41,7 @@ struct ScriptTests {
         #expect(MessageID(canonical: Array(first.id.description.utf8)[...]) == first.id)
     }
 
-    @Test("A rule is asked only about pushes whose headers and payload are right")
+    @Test("Rules apply only to pushes with valid headers and payload")
     func refusedBeforeRules() {
         var state = state([Rule(id: "a", action: .stall)])
         let refusal = Refusal(.badTopic, "wrong")
@@ -77,7 +77,7 @@ struct ScriptTests {
         #expect(try !takes { $0.type = .alert })
     }
 
-    @Test("A rule leaves the first pushes alone and takes as many as it may")
+    @Test("A rule skips the first pushes and applies to a limited number")
     func afterAndCount() throws {
         var rule = Rule(id: "a", action: .stall, after: 2, count: 3)
         let push = try push()
@@ -88,7 +88,7 @@ struct ScriptTests {
         #expect(rule.hits == 3)
     }
 
-    @Test("A share is kept, and the same seed makes the same choices")
+    @Test("A share is respected, and the same seed makes the same choices")
     func share() throws {
         let push = try push()
         func choices(seed: UInt64) -> [Bool] {
@@ -102,7 +102,7 @@ struct ScriptTests {
         #expect(choices(seed: 1) != choices(seed: 2))
     }
 
-    @Test("The first rule that takes a push decides, before the state of the device token")
+    @Test("The first matching rule decides, before the state of the device token")
     func orderOfRules() throws {
         var state = state([
             Rule(id: "first", action: .answer(Self.busy), count: 1),
@@ -117,7 +117,7 @@ struct ScriptTests {
         #expect(decisions[2].action == .answer(ScriptedAnswer(status: 400, reason: "BadDeviceToken")))
     }
 
-    @Test("A rule that passes changes only the latency")
+    @Test("A rule with action pass changes only the latency")
     func passingRule() throws {
         var state = state([Rule(id: "slow", action: .pass, latency: .fixed(20))])
         state.settings.latency = .fixed(5)
@@ -130,7 +130,7 @@ struct ScriptTests {
     }
 
     @Test(
-        "A latency reads back from its text",
+        "A latency's text round-trips",
         arguments: [
             "50ms", "0ms", "10ms-50ms", "normal:50ms,10ms", "percentiles:50=20ms,99=100ms,99.9=500ms",
             "0.5ms",
@@ -140,7 +140,7 @@ struct ScriptTests {
     }
 
     @Test(
-        "What is no latency is refused",
+        "Anything but a latency is rejected",
         arguments: [
             "", "50", "ms", "-5ms", "50ms-10ms", "1ms-2ms-3ms", "normal:50ms", "normal:1ms,2ms,3ms",
             "percentiles:",
@@ -152,7 +152,7 @@ struct ScriptTests {
         #expect(Latency(text) == nil)
     }
 
-    @Test("Units are told apart")
+    @Test("Units are distinguished")
     func units() {
         #expect(Latency("1500us") == .fixed(1.5))
         #expect(Latency("2s") == .fixed(2_000))
@@ -164,7 +164,7 @@ struct ScriptTests {
         return (0..<20_000).map { _ in latency.sample(using: &generator) / .milliseconds(1) }
     }
 
-    @Test("Latencies have the distributions they are named for")
+    @Test("Latencies follow their distributions")
     func distributions() {
         #expect(samples(.fixed(3)).allSatisfy { $0 == 3 })
         let uniform = samples(.uniform(10, 20))
@@ -192,7 +192,7 @@ struct ScriptTests {
         #expect(samples(.normal(mean: 600_000, deviation: 600_000)).allSatisfy { $0 <= 600_000 })
     }
 
-    @Test("A delay queue hands out what is due in order")
+    @Test("A delay queue returns due elements in order")
     func delayQueue() {
         var queue = DelayQueue<Int>()
         var generator = SeededGenerator(seed: 3)

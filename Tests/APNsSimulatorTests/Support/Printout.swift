@@ -1,13 +1,13 @@
 import Foundation
 
-/// What a program prints, line by line.
+/// A program's output, line by line.
 actor Printout {
     struct Ended: Error, CustomStringConvertible {
         let description: String
     }
 
     private let stream: AsyncStream<String>
-    /// The lines that somebody has looked at.
+    /// The lines that the test has read.
     private(set) var seen: [String] = []
 
     /// Reads a pipe until the program closes it.
@@ -40,7 +40,7 @@ actor Printout {
     }
 }
 
-/// A line that has begun.
+/// An incomplete line.
 private final class Partial: @unchecked Sendable {  // why: a handle calls its handler from one queue only
     private var bytes: [UInt8] = []
 

@@ -1,7 +1,7 @@
 import APNsSimulator
 import HTTP2
 
-/// A push that is right in every way, to be made wrong in one.
+/// A valid push that a test makes invalid in one way.
 struct PushFixture {
     static let now: Int64 = 1_800_000_000
     static let keyID = "ABC123DEFG"
@@ -13,7 +13,7 @@ struct PushFixture {
     var now = Self.now
     var validator = PushValidator()
 
-    /// A right push of a type, to a token, with a provider token that anybody may have signed.
+    /// A valid push of a type to a token, with an unverified provider token.
     init(authorization: String? = nil) {
         headers = [
             (":method", "POST"), (":path", "/3/device/" + String(repeating: "ab", count: 32)),
@@ -25,7 +25,7 @@ struct PushFixture {
         ]
     }
 
-    /// A token of the right form whose signature is nobody's.
+    /// A well-formed token with an arbitrary signature.
     static func unsignedToken(
         keyID: String = keyID, teamID: String = teamID, issuedAt: Int64 = now, signature: UInt8 = 7
     ) -> String {
@@ -35,33 +35,33 @@ struct PushFixture {
             signature: [UInt8](repeating: signature, count: 64))
     }
 
-    /// A token of any three parts.
+    /// A token made of any three parts.
     static func token(header: String, claims: String, signature: [UInt8]) -> String {
         [Base64URL.encode(header.utf8), Base64URL.encode(claims.utf8), Base64URL.encode(signature)]
             .joined(separator: ".")
     }
 
-    /// Sets a header, or leaves it out.
+    /// Sets or removes a header.
     mutating func set(_ name: String, _ value: String?) {
         headers.removeAll { $0.name == name }
         if let value { headers.append((name, value)) }
     }
 
-    /// The push as HTTP/2 delivers it.
+    /// The push as delivered by HTTP/2.
     var request: PushRequest {
         var fields = HeaderFields()
         for (name, value) in headers { fields.append(name: name, value: value) }
         return PushRequest(ServerRequest(fields: fields, body: Array(payload.utf8)))
     }
 
-    /// What the validator says on a fresh connection with any key.
+    /// The validator's result on a fresh connection with any key.
     func check() -> Result<CheckedPush, Refusal> {
         var trust = ConnectionTrust()
         var verifier = ProviderTokenVerifier(.anyKey)
         return check(trust: &trust, verifier: &verifier)
     }
 
-    /// What the validator says.
+    /// The validator's result.
     func check(
         trust: inout ConnectionTrust, verifier: inout ProviderTokenVerifier
     ) -> Result<CheckedPush, Refusal> {
@@ -75,7 +75,7 @@ struct PushFixture {
 }
 
 extension Result<CheckedPush, Refusal> {
-    /// Why the push was refused; `nil` when it was not.
+    /// Why the push was refused; `nil` if it was accepted.
     var reason: Reason? {
         if case .failure(let refusal) = self { refusal.reason } else { nil }
     }

@@ -3,7 +3,7 @@ import Foundation
 import JSON
 import Testing
 
-/// What curl got for a push.
+/// curl's result for a push.
 struct PushAnswer {
     /// curl's own exit status: 0 when there was an answer.
     let curl: Int32
@@ -21,7 +21,7 @@ extension RunningSimulator {
     static let payload =
         #"{"aps":{"alert":{"title":"Hello","body":"World"},"sound":"default"},"sessionID":"ses_1"}"#
 
-    /// Sends a push with curl; a header with an empty value is left out.
+    /// Sends a push with curl; omits headers with an empty value.
     func push(
         _ payload: String = payload, to token: String = deviceToken,
         in environment: PushEnvironment = .production,
@@ -59,14 +59,14 @@ extension RunningSimulator {
         return answer
     }
 
-    /// Calls the control API with curl and returns what it answered, whatever the status.
+    /// Calls the control API with curl and returns the answer, whatever its status.
     @discardableResult
     func control(_ method: String, _ path: String, _ body: String? = nil) async throws -> JSON.Value {
         let text = try await controlText(method, path, body)
         return try JSON.parse(Array(text.utf8), maxBytes: 1 << 26)
     }
 
-    /// As ``control(_:_:_:)``, not read as JSON.
+    /// Like ``control(_:_:_:)``, but returns the text.
     func controlText(_ method: String, _ path: String, _ body: String? = nil) async throws -> String {
         let result = try await Tool.curl.run(
             ["-sS", "-m", "35", "-X", method] + (body.map { ["-d", $0] } ?? []) + [controlURL + path])
@@ -74,6 +74,6 @@ extension RunningSimulator {
         return result.output
     }
 
-    /// The pushes that were recorded.
+    /// The recorded pushes.
     func pushes() async throws -> [JSON.Value] { try await control("GET", "/pushes")["pushes"]?.array ?? [] }
 }

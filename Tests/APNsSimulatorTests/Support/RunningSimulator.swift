@@ -2,7 +2,7 @@ import APNsSimulator
 import Foundation
 import JSON
 
-/// The built program as a process of its own, with its ports chosen by the system.
+/// The built program as a separate process, with ports chosen by the system.
 final class RunningSimulator: Sendable {
     let directory: TemporaryDirectory
     let ready: JSON.Value
@@ -10,7 +10,7 @@ final class RunningSimulator: Sendable {
     private let printout: Printout
     private let end: Task<Int32, any Error>
 
-    /// Starts the program and returns when it serves.
+    /// Starts the program and returns when it is ready.
     init(_ arguments: [String] = []) async throws {
         directory = try TemporaryDirectory()
         let pipe = Pipe()
@@ -28,7 +28,7 @@ final class RunningSimulator: Sendable {
         process.standardInput = FileHandle.nullDevice
         printout = Printout(of: pipe.fileHandleForReading)
         end = Task { [process] in try await process.runToEnd() }
-        _ = try await printout.line { $0.hasPrefix("Ctrl-C") }
+        _ = try await printout.line { $0.hasPrefix("Press Ctrl-C") }
         ready = try JSON.parse(Array(try directory.text("ready.json").utf8), maxBytes: 4_096)
     }
 
@@ -36,14 +36,14 @@ final class RunningSimulator: Sendable {
         if process.isRunning { kill(process.processIdentifier, SIGTERM) }
     }
 
-    /// The program beside the tests' own bundle.
+    /// The path of the program next to the test bundle.
     static var program: URL {
         let tests = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? CommandLine.arguments[0]
         return URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent(
             "apns-simulator")
     }
 
-    /// Runs the program to its end, for what does not serve.
+    /// Runs the program to completion, for commands that don't serve.
     static func run(_ arguments: [String]) async throws -> Tool.Result {
         let files = try TemporaryDirectory()
         let process = Process()
@@ -63,10 +63,10 @@ final class RunningSimulator: Sendable {
         ready[environment == .production ? "productionURL" : "sandboxURL"]?.string ?? ""
     }
 
-    /// What it has printed as far as a test has looked.
+    /// The output read so far.
     var printed: [String] { get async { await printout.seen } }
 
-    /// Waits for a line of its output.
+    /// Waits for a line of output.
     @discardableResult
     func line(where isWanted: @Sendable (String) -> Bool) async throws -> String {
         try await printout.line(where: isWanted)

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Programs of others that drive the simulator.
+/// External programs that drive the simulator.
 enum Tool: String {
     case curl, h2load, nghttp, timeout
 
-    /// The longest that a program may run, in seconds.
+    /// The maximum running time in seconds.
     static let deadline = 40
 
     struct Missing: Error, CustomStringConvertible {
@@ -14,7 +14,7 @@ enum Tool: String {
         }
     }
 
-    /// The Debian package that has it.
+    /// The Debian package that contains it.
     var package: String {
         switch self {
         case .curl: "curl"
@@ -23,14 +23,14 @@ enum Tool: String {
         }
     }
 
-    /// What a program printed and how it ended.
+    /// A program's output and exit status.
     struct Result {
         let status: Int32
         let output: String
         let errors: String
     }
 
-    /// Runs the program to its end; it is killed when it takes longer than ``deadline``.
+    /// Runs the program to completion; kills it after ``deadline``.
     func run(_ arguments: [String]) async throws -> Result {
         let path = try path
         let process = Process()
@@ -70,7 +70,7 @@ extension Process {
     }
 }
 
-/// A directory that goes when the test is done with it.
+/// A directory that is deleted after the test.
 final class TemporaryDirectory: Sendable {
     let path: String
 

@@ -1,4 +1,6 @@
-"""A case is a file in cases/ that defines CASE and attack(target, seconds), which may return a remark for the log."""
+"""A case is a file in cases/ that defines CASE and attack(target, seconds).
+
+The attack may return a remark for the log, and raises Missed if it got through."""
 
 from dataclasses import dataclass
 
@@ -10,11 +12,16 @@ class Case:
     title: str
     longest_ms: float  # the longest wait of a well-behaved client
     growth_mib: float  # growth of the relay's memory
+    log_kib: float = 8  # growth of the relay's log per second; None for no limit
     tls: bool = False  # for the attacker and the well-behaved client
     settle: float = 1  # seconds of attack before the measurement begins
     nginx_factor: float = 0  # allows a longer wait: nginx's own times this factor
     settings: tuple = ()  # further settings of the relay, as (name, value) pairs
     nginx: bool = True  # whether to run the case against nginx, too
+
+
+class Missed(Exception):
+    """The server allowed the attack more than it should; the message says what."""
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,17 @@ import ssl
 import sys
 import traceback
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from .case import Missed
 from .probe import Probe
 
 GRACE = 10  # seconds that the attacker may take to finish
+FAILED = ("failed", ["the attacker failed"])  # what is said and the problems
 ATTACKER_NICENESS = 10  # so the kernel's scheduler favours the server and the client
+# Where Linux schedules by session (autogroup, see sched(7)), a nice value counts only within a session.
+AUTOGROUP = Path("/proc/self/autogroup")
+AUTOGROUP_ENABLED = Path("/proc/sys/kernel/sched_autogroup_enabled")
 
 
 @dataclass
@@ -22,7 +28,8 @@ class Figures:
     failures: list
     growth_mib: float
     attacker: str
-    problems: list = field(default_factory=list)
+    log_kib: float = 0  # growth of the log per second
+    problems: list = field(default_factory=list)  # of the attack itself
 
     def quantile(self, share):
         return self.waits[min(len(self.waits) - 1, int(len(self.waits) * share))]
@@ -41,15 +48,16 @@ def measure(case, attack, server, target, certificate, seconds):
     try:
         asyncio.run(_settle(case, memory))
         asyncio.run(probe.run(seconds, memory.sample))
-        said = ours.recv() if ours.poll(GRACE) else "did not end"
+        said, problems = ours.recv() if ours.poll(GRACE) else ("did not end", ["the attacker did not end"])
     except EOFError:
-        said = "failed"
+        said, problems = FAILED
     finally:
         attacker.kill()
         attacker.join()
     failed = server.process.poll() is not None
     return Figures(
-        sorted(probe.waits), probe.failures + (["the server ended"] if failed else []), memory.growth, said)
+        sorted(probe.waits), probe.failures + (["the server ended"] if failed else []), memory.growth, said,
+        problems)
 
 
 async def _settle(case, memory):
@@ -58,13 +66,34 @@ async def _settle(case, memory):
         await asyncio.sleep(0.05)
 
 
-def _attack(attack, target, seconds, said):
+def niceness():
+    """The niceness of this process compared with other sessions."""
+    try:
+        if AUTOGROUP_ENABLED.read_text().strip() == "1":
+            return int(AUTOGROUP.read_text().split()[-1])
+    except (OSError, ValueError, IndexError):
+        pass
+    return os.nice(0)
+
+
+def _lower_priority():
+    os.setsid()
     os.nice(ATTACKER_NICENESS)
     try:
-        said.send(str(attack(target, seconds) or ""))
+        AUTOGROUP.write_text(str(ATTACKER_NICENESS))
+    except OSError:
+        pass
+
+
+def _attack(attack, target, seconds, said):
+    _lower_priority()
+    try:
+        said.send((str(attack(target, seconds) or ""), []))
+    except Missed as missed:
+        said.send((str(missed), [str(missed)]))
     except Exception:
         traceback.print_exc(file=sys.stderr)
-        said.send("failed")
+        said.send(FAILED)
 
 
 class Memory:

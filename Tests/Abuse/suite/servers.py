@@ -40,6 +40,7 @@ http {{
         listen {host}:{tls_port} reuseport backlog=1024 ssl;
         limit_conn address {per_address};
         location = /health {{ default_type application/json; return 200 '{{"status":"ok"}}'; }}
+        location = /missing {{ root /nonexistent; }}
         location / {{ proxy_pass http://{host}:{back_port}; }}
     }}
     server {{
@@ -74,6 +75,7 @@ class Servers:
     def relay(self, case):
         """Starts a relay; returns the process and the target."""
         settings = {
+            "RELAY_CORE_DUMPS": "yes",  # or only root could see how much memory it takes
             "RELAY_LOOPS": str(WORKERS), "RELAY_CONNECTIONS_MAX": str(CONNECTIONS),
             "RELAY_CONNECTIONS_PER_ADDRESS_MAX": str(PER_ADDRESS), **dict(case.settings)}
         if case.tls:
@@ -92,6 +94,10 @@ class Servers:
         command = [_nginx(), "-p", directory, "-e", "nginx-error.log", "-c", "nginx.conf"]
         server = self.workplace.serve(command, port)
         return server, self._target(tls_port if case.tls else port)
+
+    def log_bytes(self, name):
+        """The size of a server's logs, which all cases share."""
+        return sum(file.stat().st_size for file in self.workplace.directory.glob(f"{name}*.log"))
 
     def _target(self, port):
         return Target(HOST, port, CONNECTIONS, PER_ADDRESS, str(self.attacker))

@@ -4,8 +4,8 @@ private let usage = """
     usage: Bench loop --port N       serves one fixed answer straight from a channel, until it is killed
            Bench client --port N --ca FILE --key FILE --tokens FILE --in-flight N --count N --connections N
                                      sends pushes and prints what it took
-           Bench storage --url URL --rows N --in-flight N --count N --kind look-ups|registrations
-                                     asks a database and prints what it took
+           Bench storage --url URL --rows N --in-flight N --count N --kind KIND
+                                     makes calls to a database and prints what they took
     """
 
 /// Runs the part that the command line names and returns the exit status.

@@ -1,7 +1,7 @@
 import Glibc
 import Network
 
-/// Answers whatever comes with the same bytes: what a channel costs without a protocol above it.
+/// Answers all input with the same bytes, to measure a channel without a protocol.
 private final class FixedAnswer: ChannelHandler {
     static let answer = Array(
         """

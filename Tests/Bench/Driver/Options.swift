@@ -1,6 +1,6 @@
 import Network
 
-/// Why the driver can't do what it was asked for.
+/// An error of the driver.
 enum BenchError: Error, CustomStringConvertible {
     case usage(String)
     case failed(String)

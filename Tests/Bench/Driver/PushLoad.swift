@@ -4,7 +4,7 @@ import JSON
 import Network
 import Storage
 
-/// Keeps a number of pushes in flight over ``Client`` until a number of them has come to an outcome.
+/// Keeps a number of pushes in flight over ``Client`` until a given number has completed.
 ///
 /// Confined to the loop.
 final class PushLoad {
@@ -19,7 +19,7 @@ final class PushLoad {
     private(set) var errors = 0
     private lazy var completion: (Outcome) -> Void = { [unowned self] outcome in ended(outcome) }
 
-    /// A load of `count` pushes, `pushes` over and over; `finish` is called after the last outcome.
+    /// Creates a load of `count` pushes, cycling through `pushes`; calls `finish` after the last outcome.
     init(
         _ client: Client, pushes: [Push], inFlight: Int, count: Int, finish: @escaping (PushLoad) -> Void
     ) {
@@ -48,10 +48,10 @@ final class PushLoad {
     }
 }
 
-/// Sends pushes over one client on one loop, prints what it took as JSON and exits.
+/// Sends pushes over one client on one loop, prints the cost as JSON and exits.
 ///
 /// Options: `port` (of 127.0.0.1), `ca` (PEM file), `key` (PEM file of the signing key), `in-flight`, `count`, `connections`,
-/// `tokens` (file with a device token a line).
+/// `tokens` (file with one device token per line).
 func sendPushes(_ options: Options) throws(BenchError) {
     let inFlight = try options.integer("in-flight")
     let count = try options.integer("count")
@@ -92,7 +92,7 @@ private func report(_ usage: Usage, count: Int, errors: Int, _ statistics: Clien
     exit(errors == 0 ? 0 : 1)
 }
 
-/// Pushes as the relay makes them, with payloads of 300 bytes; enough of them that no identifier comes back soon.
+/// Creates pushes like the relay's, with payloads of 300 bytes; enough that identifiers rarely repeat.
 private func makePushes(tokens: [Substring]) throws(BenchError) -> [Push] {
     guard let topic = Topic("com.example.app") else { throw .failed("topic") }
     let frame = #"{"aps":{"alert":{"title":"Session complete","body":""}}}"#.utf8.count

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What this process has used of the clock and of the processors.
+/// The elapsed time and processor time of this process.
 struct Usage {
     var wallMicroseconds: Int64
     var cpuMicroseconds: Int64

@@ -1,4 +1,4 @@
-"""The APNs client against a server, next to h2load against the same server."""
+"""Compares the APNs client with h2load against the same server."""
 
 import hashlib
 import json
@@ -15,12 +15,12 @@ DELAY_MILLISECONDS = 50
 CPU_PUSHES_MIN = 4_000
 SERVER_PUSHES = 120_000
 
-# pushes in flight, pushes a run without delay, pushes a run with it; a third of them with --quick
+# pushes in flight, pushes per run without delay, pushes per run with delay; a third of them with --quick
 CASES = [(1, 10_000, 40), (100, 150_000, 6_000), (1_000, 150_000, 45_000)]
 
 
 class Material:
-    """Device tokens, the payload, and what nghttpd needs."""
+    """The device tokens, the payload and nghttpd's files."""
 
     def __init__(self, workplace):
         self.directory = directory = workplace.directory
@@ -36,14 +36,14 @@ class Material:
         self.tokens.write_text("\n".join(self.devices))
         frame = '{"aps":{"alert":{"title":"Session complete","body":"%s"}}}'
         self.payload.write_text(frame % ("x" * (PAYLOAD_BYTES - len(frame % ""))))
-        # nghttpd answers 200 where there is a file, here an empty one.
+        # nghttpd answers 200 for existing files; these are empty.
         self.documents = directory / "htdocs"
         (self.documents / "3" / "device").mkdir(parents=True, exist_ok=True)
         for device in self.devices:
             (self.documents / "3" / "device" / device).touch()
 
     def addresses(self, port):
-        """A file with the URL of every device, for h2load."""
+        """Writes the URL of every device to a file for h2load."""
         file = self.directory / f"urls-{port}"
         file.write_text("".join(f"https://127.0.0.1:{port}/3/device/{device}\n" for device in self.devices))
         return file
@@ -74,7 +74,7 @@ def measure(workplace):
 
 
 def compare(workplace, material, result, port, trusted, in_flight, count):
-    """Pushes over one connection: h2load and the client take turns."""
+    """Pushes over one connection, alternating between h2load and the client."""
     if workplace.quick:
         count //= 3
     ours = [
@@ -89,14 +89,14 @@ def compare(workplace, material, result, port, trusted, in_flight, count):
         figures = json.loads(run.output)
         if figures["connections"] != 1:
             sys.exit(f"The client used {figures['connections']} connections")
-        # Over few pushes the processor time is that of starting a program.
+        # With few pushes, processor time is dominated by program start.
         cpu = (run.cpu * 1e6 / count, their_cpu) if count >= CPU_PUSHES_MIN else ()
         result.add(count * 1e6 / figures["microseconds"], rate, *cpu)
         workplace.progress(result, turn)
 
 
 def compare_servers(workplace, material, reference):
-    """The simulated APNs, which checks every push, next to nghttpd, which doesn't; h2load pushes to both."""
+    """Compares the simulated APNs, which validates every push, with nghttpd, which doesn't, under h2load."""
     simulator = start_simulator(workplace)
     count = SERVER_PUSHES // (3 if workplace.quick else 1)
     result = workplace.result("apns-simulator, 100 in flight", "/s", "nghttpd")
@@ -115,7 +115,7 @@ def compare_servers(workplace, material, reference):
 
 
 def h2load(material, port, in_flight, count, connections=1):
-    """The same pushes from h2load; it can't change `apns-id` from one to the next, so its header blocks are smaller."""
+    """Sends the same pushes with h2load, which can't vary `apns-id`, so its header blocks are smaller."""
     headers = {
         "authorization": f"bearer {material.token}", "apns-topic": TOPIC, "apns-push-type": "alert", "apns-priority": "10",
         "apns-expiration": "2000000000", "apns-id": "9e3779b9-7f4a-7000-8000-7f4a7c157f4a"}
@@ -127,8 +127,8 @@ def h2load(material, port, in_flight, count, connections=1):
 
 
 def run_h2load(workplace, command, count):
-    """One run: pushes a second, and its processor time for a push in microseconds."""
+    """Runs once; returns pushes per second and processor time per push in microseconds."""
     run = workplace.load(command)
     if f" {count} 2xx" not in run.output:
-        sys.exit(f"h2load had other answers than 200:\n{run.output}")
+        sys.exit(f"h2load got answers other than 200:\n{run.output}")
     return float(re.search(r"finished in .*?, ([\d.]+) req/s", run.output)[1]), run.cpu * 1e6 / count

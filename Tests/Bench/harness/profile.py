@@ -1,6 +1,6 @@
-"""Where a push's processor time goes: the relay under callgrind, counted in instructions, which repeat where seconds don't.
+"""Profiles a push: the relay under callgrind, in instructions, which are reproducible where times are not.
 
-What the kernel does for the relay is not counted.
+Kernel time is not counted.
 """
 
 import glob
@@ -14,10 +14,10 @@ from pathlib import Path
 from .programs import start_relay, start_simulator
 from .relay import SECRETS, register
 
-DEVICES = 100  # under each secret
-CONNECTIONS = 4  # of the load generator, each with an event under way
+DEVICES = 100  # per secret
+CONNECTIONS = 4  # of the load generator, each with one event in flight
 WARM_UP, EVENTS = 40, 60
-SETTLED = 3  # seconds until what is written later, the delivery log above all, is written
+SETTLED = 3  # seconds until deferred writes, mainly the delivery log, are done
 LISTED = 25  # functions
 NAME = 110  # characters of a function's name
 
@@ -62,7 +62,7 @@ def control(relay, what):
 
 
 class Profile:
-    """What a file of callgrind's says: instructions by library and by function, alone and with what it called."""
+    """A parsed callgrind file: instructions by library and by function, exclusive and inclusive."""
 
     def __init__(self, file):
         self.names, self.libraries = {}, {}
@@ -109,13 +109,13 @@ class Profile:
         self._list("Functions of the relay, with what they called", ours, pushes)
 
     def _list(self, title, counts, pushes):
-        """The functions with most instructions; those without a name in their library are left out."""
+        """The functions with the most instructions, without unnamed ones."""
         named = [(self.names[name], count) for name, count in counts.most_common() if name in self.names]
         named = [(name, count) for name, count in named if not name.startswith("0x")][:4 * LISTED]
         demangled = subprocess.run(
             ["swift", "demangle", "--simplified", "--compact"], input="\n".join(name for name, _ in named), text=True,
             stdout=subprocess.PIPE, check=True).stdout.splitlines()
-        # A coroutine has a function for each of its parts, whose counts hold one another.
+        # A coroutine has one function per part, with overlapping inclusive counts.
         most = {}
         for name, (_, count) in zip(demangled, named):
             most.setdefault(name, count)

@@ -1,4 +1,4 @@
-"""The relay and the simulated APNs as servers of a run."""
+"""Starts the relay and the simulated APNs."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ TOPIC = "com.example.app"
 
 
 def signing_key(workplace):
-    """A key as Apple hands them out, made anew for the run."""
+    """Creates a key pair like Apple's for the run."""
     file = workplace.directory / "key.p8"
     if not file.exists():
         _simulator("key", "--out", file)
@@ -19,7 +19,7 @@ def signing_key(workplace):
 
 
 def provider_token(workplace):
-    """A token signed now with the key of the run, for load generators that can't sign."""
+    """Signs a provider token for load generators that can't sign."""
     arguments = ["token", "--key", signing_key(workplace), "--key-id", KEY, "--team-id", TEAM]
     token = _simulator(*arguments)
     workplace.name("TOKEN", token, ".build/release/apns-simulator " + " ".join(map(str, arguments)))
@@ -27,9 +27,9 @@ def provider_token(workplace):
 
 
 def start_simulator(workplace, *flags):
-    """The simulated APNs on a free port, which takes any key and remembers as few pushes as it can.
+    """Starts the simulated APNs on a free port; it accepts any key and keeps as few pushes as possible.
 
-    It allows all streams from the start: h2load sends before it knows the limit, and would be refused.
+    It allows all streams from the start, because h2load sends before it knows the limit and would be refused.
     """
     directory = workplace.directory
     ready = directory / "simulator.json"
@@ -47,28 +47,33 @@ def start_simulator(workplace, *flags):
 
 
 def pushes_accepted(simulator):
-    """How many pushes the simulated APNs has answered with 200."""
+    """Returns the number of pushes that the simulated APNs answered with 200."""
     with urllib.request.urlopen(f"http://127.0.0.1:{simulator.control}/stats", timeout=5) as answer:
         return json.load(answer)["production"]["accepted"]
 
 
-def start_relay(workplace, simulator, settings, under=()):
-    """A relay with an empty database, which logs to a file as it does by default; `under` another program if wanted."""
+def start_relay(workplace, simulator, settings, under=(), program=BIN / "relay", database="relay.db"):
+    """Starts a relay with an empty database and the default log to a file, optionally `under` another program."""
     directory = workplace.directory
-    for file in directory.glob("relay.db*"):
+    for file in directory.glob(f"{database}*"):
         file.unlink()
     port = free_port()
     origin = f"https://localhost:{simulator.port}"
     environment = {
-        # On, but never reached: what is measured includes their cost.
+        # Enabled but never reached, so that their cost is included.
         "RELAY_EVENTS_PER_MINUTE": "10000000", "RELAY_REGISTRATIONS_PER_MINUTE": "10000000",
-        "RELAY_UNKNOWN_SECRETS_PER_MINUTE": "10000000",
-        "PORT": str(port), "RELAY_ADMIN_LISTEN": "127.0.0.1:0", "DATABASE_URL": f"sqlite:{directory}/relay.db", "APNS_TEAM_ID": TEAM, "APNS_KEY_ID": KEY,
+        "RELAY_UNKNOWN_SECRETS_PER_MINUTE": "10000000", "RELAY_DEVICE_PUSHES_PER_MINUTE": "10000000",
+        "RELAY_DEVICE_SECRETS_PER_DAY": "10000000",
+        "PORT": str(port), "RELAY_ADMIN_LISTEN": "127.0.0.1:0", "DATABASE_URL": f"sqlite:{directory}/{database}", "APNS_TEAM_ID": TEAM, "APNS_KEY_ID": KEY,
         "APNS_PRIVATE_KEY_FILE": str(signing_key(workplace)), "APNS_DEFAULT_BUNDLE_ID": TOPIC,
         "APNS_PRODUCTION_URL": origin, "APNS_SANDBOX_URL": origin,
         "APNS_CA_FILE": str(directory / "simulator.pem"), **settings}
-    relay = workplace.serve([*under, BIN / "relay", "serve"], port, environment)
-    workplace.reproduce(["env", *(f"{name}={value}" for name, value in environment.items()), *under, BIN / "relay", "serve"])
+    if program != BIN / "relay":
+        # An older relay refuses settings that it doesn't know.
+        known = subprocess.run([program, "serve", "--help"], check=True, capture_output=True, text=True).stdout
+        environment = {name: value for name, value in environment.items() if f" {name}" in known}
+    relay = workplace.serve([*under, program, "serve"], port, environment)
+    workplace.reproduce(["env", *(f"{name}={value}" for name, value in environment.items()), *under, program, "serve"])
     return relay
 
 

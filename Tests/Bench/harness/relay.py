@@ -1,6 +1,6 @@
-"""Events through the whole relay: wrk, the relay on SQLite and the simulated APNs on one machine.
+"""Measures events through the whole relay: wrk, the relay on SQLite and the simulated APNs on one machine.
 
-The reference is h2load pushing to the same simulator: what is left of that rate when there is a relay before it.
+The reference is h2load pushing directly to the same simulator.
 """
 
 import http.client
@@ -18,11 +18,11 @@ from .storage import Servers
 SECRETS = 10
 REGISTRARS = 16  # connections that register devices
 REFERENCE_PUSHES = 100_000
-# devices under each secret, wrk's connections, the least share of the reference's pushes a second
+# devices per secret, wrk's connections, minimum ratio to the reference's pushes per second
 CASES = [(1, 64, 0.2), (10, 16, 0), (100, 4, 0.55)]
 
 
-# what APNs' latency allows: so many pushes in flight, each for so long
+# the maximum that APNs' latency allows: pushes in flight and the latency of each
 FAR_IN_FLIGHT, FAR_SECONDS, FAR_GOAL = 1_000, 0.05, 0.9
 
 
@@ -53,7 +53,7 @@ def against_h2load(workplace, material, where, devices, connections, goal, setti
 
 
 def far_away(workplace):
-    """A thousand pushes in flight to an APNs that takes its time, next to what that time allows."""
+    """Compares a thousand pushes in flight to a slow APNs with the maximum that its latency allows."""
     devices = 100
     simulator = start_simulator(workplace, "--latency", f"{FAR_SECONDS * 1000:.0f}ms")
     relay = serve(workplace, simulator, devices, {})
@@ -82,7 +82,7 @@ def compare(workplace, result, simulator, relay, devices, connections, reference
         before = pushes_accepted(simulator)
         figures = wrk.run(workplace, relay, ours)
         if pushes_accepted(simulator) - before < figures["requests"] * devices:
-            sys.exit(f"{figures['requests']} events were answered, but not every device got its push")
+            sys.exit(f"{figures['requests']} events were answered, but some devices got no push")
         pushes += figures["requests"] * devices
         middle.append(figures["p50"] / 1000)
         slow.append(figures["p99"] / 1000)
@@ -94,7 +94,7 @@ def compare(workplace, result, simulator, relay, devices, connections, reference
 
 
 def unlogged(log, start, pushes):
-    """The share of pushes whose row in the delivery log was dropped, because the database could not keep up."""
+    """Returns the fraction of pushes whose delivery log row was dropped because the database could not keep up."""
     with open(log, "rb") as file:
         file.seek(start)
         lines = [json.loads(line) for line in file if b'"delivery.dropped"' in line or b'"delivery.lost"' in line]
@@ -103,7 +103,7 @@ def unlogged(log, start, pushes):
 
 
 def register(port, devices):
-    """Devices under each of the secrets that wrk's events name."""
+    """Registers devices under each secret of wrk's events."""
 
     def registrar(index):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)

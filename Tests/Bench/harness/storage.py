@@ -1,6 +1,6 @@
-"""The three databases: look-ups and registrations at few rows and at a million.
+"""Measures look-ups and registrations in the three databases, with few rows and with a million.
 
-The reference of a look-up in the large table is the same look-up in the small one.
+The reference for a look-up in the large table is the same look-up in the small one.
 """
 
 import hashlib
@@ -18,10 +18,10 @@ from .workplace import BIN, PACKAGE
 
 SMALL, LARGE = 1_000, 1_000_000
 IN_FLIGHT = 64
-# Each run takes a second or more: SQLite answers ten times as many as a server does.
+# Sized so that each run takes at least a second: SQLite answers ten times as many as a server.
 LOOKUPS = {"sqlite": 400_000, "postgres": 40_000, "mysql": 40_000}
 REGISTRATIONS = 10_000
-BUFFERS_MIB = 512  # a server's own memory for pages; what is measured is the tree, not the disk
+BUFFERS_MIB = 512  # a server's page cache, large enough to measure the B-tree and not the disk
 GOAL = 0.667  # a look-up among a million rows costs at most 1.5 times one among a thousand
 DATABASES = PACKAGE / "Tests" / "Support" / "databases"
 
@@ -60,7 +60,7 @@ def compare(workplace, engine, kind, count, urls, rows, goal):
 
 
 def sqlite_with(workplace, rows):
-    """A SQLite database with one device under each of so many secrets."""
+    """Creates a SQLite database with one device per secret."""
     file = workplace.directory / f"bench-{rows}.db"
     relay("migrate", "--database-url", f"sqlite:{file}")
     database = sqlite3.connect(file)
@@ -82,7 +82,7 @@ def device(number):
 
 
 def relay(*arguments):
-    # The relay takes what begins with RELAY_ for settings.
+    # The relay would treat RELAY_TEST_ variables as unknown settings.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RELAY_")}
     done = subprocess.run(
         [BIN / "relay", *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -91,11 +91,11 @@ def relay(*arguments):
 
 
 class Servers:
-    """PostgreSQL and MariaDB for the time of the run."""
+    """PostgreSQL and MariaDB servers for the duration of the run."""
 
     def __init__(self, workplace):
         self.workplace = workplace
-        # Not in the workplace, which is root's alone: the servers run as somebody else.
+        # Not in the workplace, which only root can read: the servers run as another user.
         self.directory = Path(tempfile.mkdtemp(prefix="relay-bench-databases-"))
         self.directory.chmod(0o755)
 
@@ -113,7 +113,7 @@ class Servers:
         subprocess.run([DATABASES, "stop", self.directory], stdout=subprocess.DEVNULL)
 
     def database(self, engine, name):
-        """Makes a database and returns its URL."""
+        """Creates a database and returns its URL."""
         scheme, user, password, host, port = re.match(r"(\w+)://([^:]+):([^@]*)@([^:/]+):(\d+)/", self.urls[engine]).groups()
         statement = f"CREATE DATABASE {name}"
         if engine == "postgres":

@@ -1,4 +1,4 @@
-"""The figures as a table: medians of the runs with their range, the reference, and the median ratio of the pairs."""
+"""Prints the results as a table: median and range of the runs, the reference, and the median ratio of the pairs."""
 
 import os
 from statistics import median
@@ -17,16 +17,16 @@ def show(workplace):
         cells = [text.ljust(width) if column in (0, 3, 9) else text.rjust(width)
                  for column, (text, width) in enumerate(zip(row, widths))]
         print("  ".join(cells).rstrip())
-    print(f"\nMedians of {workplace.runs} runs, range from least to most; the ratio is the median of the pairs' ratios.")
-    print("Relay and reference take turns. CPU: microseconds of processor time for one push, request or event.")
+    print(f"\nMedians of {workplace.runs} runs with minimum and maximum; the ratio is the median of the pairs' ratios.")
+    print("Relay and reference alternate. CPU: microseconds of processor time per push, request or event.")
     if workplace.keep:
         _show_commands(workplace)
     else:
-        print("With --keep DIRECTORY the single commands are listed, to be run by hand.")
+        print("With --keep DIRECTORY the individual commands are listed, to run by hand.")
 
 
 def _show_commands(workplace):
-    print("\nWhat was run:")
+    print("\nCommands:")
     print(f"  BENCH={workplace.directory}")
     for name, (_, made_by) in workplace.names.items():
         print(f"  {name}=$({made_by})")

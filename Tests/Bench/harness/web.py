@@ -1,4 +1,4 @@
-"""The relay's HTTP server with one event loop, next to libevent's own in C."""
+"""Compares the relay's HTTP server on one event loop with libevent's in C."""
 
 import subprocess
 from pathlib import Path

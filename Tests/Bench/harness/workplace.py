@@ -1,4 +1,4 @@
-"""What every part needs: the programs, a directory for the time of the run, processes that surely end, and the results."""
+"""Shared by all benchmarks: the programs, a temporary directory, processes that are always stopped, and the results."""
 
 import errno
 import os
@@ -18,29 +18,29 @@ from statistics import median
 
 PACKAGE = Path(__file__).resolve().parents[3]
 BIN = PACKAGE / ".build" / "release"
-START_DEADLINE = 20  # seconds until a server has to listen
-RUN_DEADLINE = 60  # seconds that one run of a load generator may take
+START_DEADLINE = 20  # seconds for a server to listen
+RUN_DEADLINE = 60  # seconds for one run of a load generator
 STOP_DEADLINE = 5  # seconds between SIGTERM and SIGKILL
 TICK = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass
 class Result:
-    """One figure: what each run gave, ours and the reference's in pairs."""
+    """One result: the runs of the relay and the reference in pairs."""
 
     name: str
     unit: str
     reference: str
-    goal: float = 0  # the least ratio to the reference; 0 where there is none
-    each: int = 1  # how many of the reference's units one of ours holds: pushes of an event
+    goal: float = 0  # the minimum ratio to the reference; 0 for none
+    each: int = 1  # reference units per unit of ours, such as pushes per event
     ours: list = field(default_factory=list)
     theirs: list = field(default_factory=list)
-    cpu_ours: list = field(default_factory=list)  # microseconds for one push, request or event
+    cpu_ours: list = field(default_factory=list)  # microseconds per push, request or event
     cpu_theirs: list = field(default_factory=list)
     remark: str = ""
 
     def add(self, ours, theirs, cpu_ours=None, cpu_theirs=None):
-        """Notes a pair of runs."""
+        """Adds a pair of runs."""
         self.ours.append(ours)
         self.theirs.append(theirs)
         if cpu_ours is not None:
@@ -50,13 +50,13 @@ class Result:
 
     @property
     def ratio(self):
-        """The median of each pair's own ratio: both sides of a pair met the same machine."""
+        """The median of the pairs' ratios; both runs of a pair had similar machine conditions."""
         return median(ours * self.each / theirs for ours, theirs in zip(self.ours, self.theirs))
 
 
 @dataclass
 class Run:
-    """What a load generator said, and what processor time it took."""
+    """The output and processor time of a load generator."""
 
     output: str
     seconds: float
@@ -64,7 +64,7 @@ class Run:
 
 
 class Server:
-    """A process that serves on a port of 127.0.0.1 until it is stopped."""
+    """A server process on a port of 127.0.0.1."""
 
     def __init__(self, process, port, log):
         self.process = process
@@ -73,14 +73,14 @@ class Server:
 
     @property
     def cpu(self):
-        """Seconds of processor time so far."""
+        """Processor time so far in seconds."""
         with open(f"/proc/{self.process.pid}/stat") as file:
             fields = file.read().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / TICK
 
     @property
     def peak_mebibytes(self):
-        """The largest resident size so far."""
+        """Peak resident set size so far."""
         with open(f"/proc/{self.process.pid}/status") as file:
             return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) / 1024
 
@@ -126,13 +126,13 @@ class Workplace:
                 sys.exit(done.stdout)
 
     def progress(self, result, turn):
-        """Says what the last pair of runs gave."""
+        """Prints the last pair of runs."""
         self.say(
             f"{result.name} ({turn + 1}/{self.runs}): {result.ours[-1]:,.0f}{result.unit}, "
             f"{result.reference} {result.theirs[-1]:,.0f}")
 
     def serve(self, command, port=None, environment=None):
-        """Starts a server; with `port`, waits until it takes connections there."""
+        """Starts a server; with `port`, waits until it accepts connections there."""
         log = open(self.directory / f"{Path(command[0]).name}.log", "ab")
         process = subprocess.Popen(
             [str(part) for part in command], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.directory,
@@ -161,7 +161,7 @@ class Workplace:
             server.process.wait()
 
     def load(self, command, environment=None):
-        """Runs a load generator to its end."""
+        """Runs a load generator to completion."""
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         began = time.monotonic()
         self._load = subprocess.Popen(
@@ -187,11 +187,11 @@ class Workplace:
         return result
 
     def name(self, name, value, made_by):
-        """Lets the list of commands say `name` for a value that changes from run to run."""
+        """Shows `name` in the list of commands instead of a value that changes between runs."""
         self.names[name] = (value, self._short(made_by))
 
     def reproduce(self, command):
-        """Notes a command for the list at the end."""
+        """Adds a command to the list at the end."""
         line = " ".join(self._word(part) for part in command)
         if line not in self.commands:
             self.commands.append(line)
@@ -208,7 +208,7 @@ class Workplace:
 
 
 def free_port():
-    """A port that nobody uses now, below those that the kernel gives to connections."""
+    """Returns an unused port below the kernel's ephemeral range."""
     while True:
         port = random.randrange(20_000, 32_000)
         with socket.socket() as probe:

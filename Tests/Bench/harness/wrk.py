@@ -1,4 +1,4 @@
-"""Load over HTTP from wrk, one thread of it."""
+"""Generates HTTP load with wrk, using one thread."""
 
 import json
 import sys
@@ -13,14 +13,14 @@ def command(port, connections, seconds, *kind):
 
 
 def run(workplace, server, command, are_refused=False):
-    """One run: what wrk counted, and the server's processor time for a request in microseconds."""
+    """Runs once; returns wrk's counters and the server's processor time per request in microseconds."""
     before = server.cpu
     output = workplace.load(command).output
     cpu = server.cpu - before
     figures = json.loads(output.splitlines()[-1])
     refused = figures["requests"] if are_refused else 0
     if figures["broken"] or figures["refused"] != refused:
-        sys.exit(f"wrk met answers that it should not:\n{output}")
+        sys.exit(f"wrk got unexpected answers:\n{output}")
     figures["rate"] = figures["requests"] * 1e6 / figures["microseconds"]
     figures["cpu"] = cpu * 1e6 / figures["requests"]
     return figures

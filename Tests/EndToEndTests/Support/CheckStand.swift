@@ -16,8 +16,12 @@ final class CheckStand: Sendable {
         loop = EventLoop(label: "check")
         // As Apple's does, it doesn't know tokens that nobody registered.
         apns = try await SimulatedAPNs(in: directory, ["--unknown-tokens", "reject"] + flags, on: loop)
+        // A port that nothing listens on any more.
+        let free = try await FakeServer(on: loop)
+        await free.close()
         environment = [
-            "PORT": "1", "DATABASE_URL": "sqlite:" + directory.file("relay.db"), "APNS_CONNECT_TIMEOUT": "3s",
+            "PORT": String(free.port), "RELAY_ADMIN_LISTEN": "127.0.0.1:0",
+            "DATABASE_URL": "sqlite:" + directory.file("relay.db"), "APNS_CONNECT_TIMEOUT": "3s",
             "RELAY_DATABASE_TIMEOUT": "5s",
         ].merging(apns.environment) { $1 }
     }
@@ -37,6 +41,19 @@ final class CheckStand: Sendable {
         let environment = environment.merging(changes) { $1 }
         return try await CheckResult(
             Program("relay", ["check", "--json"] + arguments, environment: environment))
+    }
+
+    /// Runs `relay serve`, which must refuse to start, and returns its status and what it printed.
+    func refusedServe(_ changes: [String: String]) async throws -> (status: Int32, output: String) {
+        let relay = try Program("relay", ["serve"], environment: environment.merging(changes) { $1 })
+        let ended = try await relay.line("its end, or that it serves") {
+            $0.contains("\"event\":\"start\"") || $0.contains("\"event\":\"fatal\"") || !$0.hasPrefix("{")
+        }
+        guard !ended.contains("\"event\":\"start\"") else {
+            _ = try await relay.stop()
+            return (0, relay.output)
+        }
+        return (try await relay.ended(), relay.output)
     }
 
     /// Writes a file and returns its path.
@@ -112,6 +129,11 @@ final class FakeServer: Sendable {
                 try Listener(address, on: loop, options: options) { _ in Answerer(answer) }, on: loop)
         }
         port = await loop.run { [listener] _ in listener.value.localAddress.port }
+    }
+
+    /// Listens no more.
+    func close() async {
+        await listener.loop.run { [listener] _ in listener.value.close() }
     }
 
     private final class Answerer: ChannelHandler {

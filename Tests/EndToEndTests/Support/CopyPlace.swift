@@ -64,7 +64,7 @@ struct CopyPlace: Sendable {
         return contents
     }
 
-    private func connect<Connection: SQLConnection>(
+    private func connect<Connection: ServerConnection>(
         _ type: Connection.Type, _ location: Connection.Location
     ) throws -> Connection {
         let connection = try Connection.open(location, options: ServerOptions())

@@ -35,8 +35,13 @@ final class Program: Sendable {
 
     /// Starts the built product `name`; its environment holds what is given and `PATH`, nothing else.
     convenience init(_ name: String, _ arguments: [String] = [], environment: [String: String] = [:]) throws {
-        try self.init(name, Self.products.appendingPathComponent(name), arguments, environment)
+        try self.init(
+            name, Self.products.appendingPathComponent(name), arguments,
+            environment.merging(Self.noHost) { mine, _ in mine })
     }
+
+    /// Keeps the relay that is installed on the machine of the tests out of them.
+    private static let noHost = ["RELAY_ENV_FILE": "/dev/null"]
 
     /// Starts the built product `name` as a user who may do nothing, also where the tests are root's.
     convenience init(asNobody name: String, _ arguments: [String], environment: [String: String]) throws {
@@ -46,7 +51,9 @@ final class Program: Sendable {
             return
         }
         let change = ["--reuid=65534", "--regid=65534", "--clear-groups", "--", program]
-        try self.init(name, URL(fileURLWithPath: "/usr/bin/setpriv"), change + arguments, environment)
+        try self.init(
+            name, URL(fileURLWithPath: "/usr/bin/setpriv"), change + arguments,
+            environment.merging(Self.noHost) { mine, _ in mine })
     }
 
     /// Starts a Python script that stands beside this file.

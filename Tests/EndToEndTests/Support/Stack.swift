@@ -63,7 +63,8 @@ final class Stack: Sendable {
             "PORT": "0", "RELAY_ADMIN_LISTEN": "127.0.0.1:0",
             "DATABASE_URL": "sqlite:" + directory.file("relay.db"), "RELAY_LOOPS": "2",
             "RELAY_EVENTS_PER_MINUTE": "1000000", "RELAY_REGISTRATIONS_PER_MINUTE": "1000000",
-            "RELAY_UNKNOWN_SECRETS_PER_MINUTE": "1000000",
+            "RELAY_UNKNOWN_SECRETS_PER_MINUTE": "1000000", "RELAY_DEVICE_PUSHES_PER_MINUTE": "1000000",
+            "RELAY_DEVICE_SECRETS_PER_DAY": "1000000",
         ].merging(apns.environment) { $1 }.merging(overrides) { _, override in override }
         let relay = try Program("relay", ["serve"], environment: environment)
         return Stack(
@@ -109,7 +110,7 @@ final class Stack: Sendable {
 
     // MARK: What clients do
 
-    /// Registers a device and expects the relay to say ok.
+    /// Registers a device, expects the relay to say ok, and returns in a later millisecond.
     func register(_ secret: String, _ token: String, environment: String? = nil, bundleID: String? = nil)
         async throws
     {
@@ -120,7 +121,12 @@ final class Stack: Sendable {
         body["bundleId"] = bundleID.map { .string($0) }
         let answer = try await http.post("/v1/device/register", body)
         guard answer.status == 200 else { throw Program.Failure(description: "register: \(answer.text)") }
+        // APNs' reports remove only registrations of an earlier millisecond than the push; both fit into one.
+        let registered = Self.milliseconds
+        while Self.milliseconds <= registered { await Task.yield() }
     }
+
+    private static var milliseconds: Int64 { Int64(Date.now.timeIntervalSince1970 * 1000) }
 
     /// Posts an event and returns its answer.
     func event(_ secret: String, _ more: JSON.Value = [:]) async throws -> EventResult {

@@ -24,7 +24,7 @@ struct CheckFindingTests {
         #expect(lines[0] == "ok       configuration  relay serve can start with it\n")
         #expect(lines[1].hasPrefix("warning  key            /k.p8: mode 0644: every user can read it\n"))
         let advice = lines[1].split(separator: "\n").dropFirst()
-        #expect(advice.first?.hasPrefix(String(repeating: " ", count: 24) + "> Let only") == true)
+        #expect(advice.first?.hasPrefix(String(repeating: " ", count: 24) + "> Restrict access") == true)
         #expect(advice.allSatisfy { $0.count <= 110 })
         #expect(!lines[2].contains("\u{1B}"))
         #expect(CheckText.summary(Self.report, .plain) == "\n1 failed, 1 warning, 1 ok, 1 skipped\n")

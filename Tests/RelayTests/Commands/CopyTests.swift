@@ -42,9 +42,19 @@ struct CopyTests {
             first
                 == "\r\u{1B}[Kcopying    delivery_log         [######------------------]   25%  500 of 2,000")
         #expect(text(600, 50) == nil)
-        #expect(text(1_500, 1_000)?.hasSuffix("75%  1,500 of 2,000  1,000/s") == true)
+        #expect(text(1_500, 1_000)?.hasSuffix("75%  1,500 of 2,000  1,000/s  1 s left") == true)
         #expect(text(2_000, 1_010)?.hasSuffix("100%  2,000 of 2,000  1,485/s\n") == true)
         #expect(text(2_000, 3_000) == nil)
+    }
+
+    @Test("the time that is left has few digits")
+    func remaining() {
+        let times = [0, 45, 99, 100, 3_600, 5_941, 7_201].map { CopyProgress.remaining(.seconds($0)) }
+        #expect(
+            times == [
+                "1 s left", "45 s left", "99 s left", "2 min left", "60 min left", "1 h 40 min left",
+                "2 h 1 min left",
+            ])
     }
 
     @Test("a file gets a line for each table's end, and one now and then")
@@ -58,7 +68,9 @@ struct CopyTests {
         }
         #expect(text(1_000, 0) == "comparing  pending_push           0%  1,000 of 1,000,000\n")
         #expect(text(2_000, 9) == nil)
-        #expect(text(101_000, 10) == "comparing  pending_push          10%  101,000 of 1,000,000  10,000/s\n")
+        #expect(
+            text(101_000, 10)
+                == "comparing  pending_push          10%  101,000 of 1,000,000  10,000/s  89 s left\n")
         #expect(text(1_000_000, 11)?.contains("100%") == true)
     }
 
@@ -128,7 +140,7 @@ struct CopyTests {
                 event_receipt: 0 rows, checksum 0000000000000000 on both sides \
                 (updated: 12 added, 1 replaced, 3 deleted)
                 MySQL h:3306/d has all of SQLite a.db (3 s)
-                Until a relay uses MySQL h:3306/d, the same command brings it up to date.
+                Until a relay uses MySQL h:3306/d, run the same command again to update it.
 
                 """)
     }

@@ -22,6 +22,23 @@ struct InvocationTests {
         #expect(try Invocation.parse(["health"]) == .run(.health, flags: [:]))
     }
 
+    @Test("A hash may stand alone where a command is about nothing else")
+    func hash() throws {
+        var options = CommandOptions(.json)
+        try options.add(.secretHash, "0123456789ab…")
+        for user in [Command.block, .unblock] {
+            #expect(
+                try Invocation.parse([user.rawValue, "0123456789ab…", "--json"])
+                    == .run(user, flags: [:], options: options))
+            #expect(
+                try Invocation.parse([user.rawValue, "--json", "--secret-hash=0123456789ab…"])
+                    == .run(user, flags: [:], options: options))
+        }
+        #expect(
+            try Invocation.parse(["block", "--list"])
+                == .run(.block, flags: [:], options: CommandOptions(.list)))
+    }
+
     @Test("A dry run is migrate's alone")
     func dryRun() throws {
         let url = ["--database-url", "sqlite:r.db"]
@@ -36,7 +53,7 @@ struct InvocationTests {
     func dryRunText() {
         let steps = [PendingStep(step: .eventReceipts, statements: ["CREATE one", "CREATE two"])]
         let expected = """
-            -- SQLite r.db: what relay migrate would run
+            -- SQLite r.db: SQL that relay migrate would run
 
             -- 2  \(SchemaStep.eventReceipts.summary)
             CREATE one;
@@ -87,26 +104,35 @@ struct InvocationTests {
     @Test(
         "A command line that makes no sense is one sentence",
         arguments: [
-            (["sevre"], "there is no command \"sevre\"; did you mean serve?"),
+            (["sevre"], "unknown command \"sevre\"; did you mean serve?"),
             (
                 ["frobnicate"],
-                "there is no command \"frobnicate\"; there are serve, migrate, copy, devices, deliveries, stats, revoke, check, send and health"
+                "unknown command \"frobnicate\"; the commands are serve, migrate, copy, devices, deliveries, stats, tenants, queue, revoke, block, unblock, check, send, pair, seal, open and health"
             ),
-            (["--prot", "1"], "there is no flag --prot; did you mean --port?"),
-            (["-p", "1"], "there is no flag \"-p\""),
+            (["--prot", "1"], "unknown flag --prot; did you mean --port?"),
+            (["-p", "1"], "unknown flag \"-p\""),
             (["--port"], "--port needs a value"),
             (["--port="], "--port needs a value"),
             (["--port", "--host"], "--port needs a value"),
             (["--port", "1", "--port=2"], "--port is given twice"),
-            (["serve", "now"], "\"now\" is one argument too many"),
+            (["serve", "now"], "\"now\" is an unexpected argument"),
+            (["block", "01234567", "89abcdef"], "\"89abcdef\" is an unexpected argument"),
+            (
+                ["block", "0123456"],
+                "--secret-hash is \"0123456\": expected 8 to 64 hexadecimal digits of a secret's hash, as shown in log lines"
+            ),
+            (
+                ["stats", "--secret-hash", "01234567"],
+                "unknown flag --secret-hash; did you mean --secret-file?"
+            ),
             (["migrate", "--port", "1"], "relay migrate has no flag --port"),
-            (["serve", "--version"], "there is no flag --version"),
+            (["serve", "--version"], "unknown flag --version"),
             (["migrate", "--dry-run", "--dry-run"], "--dry-run is given twice"),
             (["migrate", "--dry-run=yes"], "--dry-run takes no value"),
-            (["migrate", "--dry-rum"], "there is no flag --dry-rum; did you mean --dry-run?"),
+            (["migrate", "--dry-rum"], "unknown flag --dry-rum; did you mean --dry-run?"),
             (["devices", "--secret", "hunter2"], Settings.secret.row.flagRefusal ?? ""),
             (["devices", "--secret=hunter2"], Settings.secret.row.flagRefusal ?? ""),
-            (["serve", "--json"], "there is no flag --json"),
+            (["serve", "--json"], "unknown flag --json"),
             (["deliveries", "--limit"], "--limit needs a number"),
             (["deliveries", "--limit="], "--limit needs a number"),
             (["deliveries", "--limit", "0"], "--limit is \"0\": expected a whole number from 1 to 10000"),
@@ -119,6 +145,14 @@ struct InvocationTests {
                 "--url is \"ftp://example.com\": expected a URL that begins with https:// or http://"
             ),
             (["send", "--url="], "--url needs a value"),
+            (["seal", "--pairing", "{}"], Settings.pairing.row.flagRefusal ?? ""),
+            (["pair", "--name", "a", "--name", "b"], "--name is given twice"),
+            (
+                ["pair", "--scheme", "My App"],
+                "--scheme is \"My App\": expected a URL scheme: lower-case letters, digits, '+', '-' and '.', beginning with a letter"
+            ),
+            (["open", "--kind", "a b"], "--kind is \"a b\": expected 1 to 32 characters of a-z 0-9 _ -"),
+            (["open", "one", "two"], "\"two\" is an unexpected argument"),
             (["stats", "--days=x"], "--days is \"x\": expected a whole number from 1 to 400"),
             (
                 ["deliveries", "--limit", "--follow"],
@@ -129,9 +163,20 @@ struct InvocationTests {
         #expect(throws: UsageProblem(description: sentence)) { try Invocation.parse(arguments) }
     }
 
+    @Test("A repeatable option keeps all of its values, in order")
+    func repeated() throws {
+        let line = ["pair", "--relay-url", "https://r", "--host=a", "--host", "b"]
+        guard case .run(.pair, let flags, let options) = try Invocation.parse(line) else {
+            Issue.record("another command")
+            return
+        }
+        #expect(
+            flags.isEmpty && options.texts(.host) == ["a", "b"] && options.text(.relayURL) == "https://r")
+    }
+
     @Test("Help lists every setting of the command with its flag, and every option of it")
     func helpTexts() {
-        for user in SettingUser.allCases {
+        for user in Command.allCases {
             let text = HelpText.text(about: user)
             for row in Settings.table {
                 let names = row.flagRefusal == nil ? "\(row.name), \(row.flag)" : row.name

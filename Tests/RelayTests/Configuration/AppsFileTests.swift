@@ -106,7 +106,7 @@ struct AppsFileTests {
         (app(["privateKey": nil]), "apps[0].privateKey or apps[0].privateKeyFile is missing"),
         (
             app(["privateKeyFile": "a.p8"]),
-            "apps[0].privateKey and apps[0].privateKeyFile are both there; one is needed"
+            "apps[0].privateKey and apps[0].privateKeyFile are both set; set one of them"
         ),
         (
             app(["privateKey": nil, "privateKeyFile": "no.p8"]),
@@ -128,7 +128,7 @@ struct AppsFileTests {
             app(["bundleIDs": ["a", "b c"]]),
             "apps[0].bundleIDs[1] must be 1 to 155 characters of A-Z a-z 0-9 . -"
         ),
-        (app(["bundleIDs": ["a", "a"]]), "apps[0].bundleIDs[1] is \"a\", which apps[0] has already"),
+        (app(["bundleIDs": ["a", "a"]]), "apps[0].bundleIDs[1] is \"a\", which apps[0] already lists"),
         (
             app(["environments": ["production", "live"]]),
             "apps[0].environments must be a list of \"production\", \"sandbox\" or both, each once"
@@ -139,7 +139,7 @@ struct AppsFileTests {
         ),
         (app(["ttl": "31d"]), "apps[0].ttl is \"31d\": expected a duration from 0s to 30d"),
         (app(["sound": ""]), "apps[0].sound is \"\": expected 1 to 64 printable ASCII characters"),
-        (app(["sounds": "x"]), "apps[0].sounds is not known here; did you mean sound?"),
+        (app(["sounds": "x"]), "apps[0].sounds is unknown; did you mean sound?"),
         (["x"], "apps[0] must be an object"),
     ]
 
@@ -150,8 +150,8 @@ struct AppsFileTests {
         ]
         #expect(
             problems(read(text(apps, defaultBundleID: "org.example.z"))) == [
-                "apps[1].bundleIDs[0] is \"org.example.a\", which apps[0] has already",
-                "apps[1]: key KEY1234567 of team ABCDE12345 is another private key in apps[0]",
+                "apps[1].bundleIDs[0] is \"org.example.a\", which apps[0] already lists",
+                "apps[1]: key KEY1234567 of team ABCDE12345 has a different private key in apps[0]",
                 "apps[1].ttl is \"1\": expected a number with its unit: 500ms, 10s, 5m, 24h, 30d",
                 "apps[2] must be an object",
                 "defaultBundleID is not among the apps' bundleIDs",
@@ -161,10 +161,10 @@ struct AppsFileTests {
     @Test(
         "What is no list of apps is one problem",
         arguments: [
-            ("", "it is not the JSON of an apps file: the text ends too early (at byte 0)"),
+            ("", "not valid JSON: the text ends too early (at byte 0)"),
             (
                 "{\"apps\":[],\"apps\":[]}",
-                "it is not the JSON of an apps file: a name occurs twice in an object (at byte 11)"
+                "not valid JSON: a name occurs twice in an object (at byte 11)"
             ),
             ("[]", "it must be a JSON object"), ("{}", "apps must be a list of at least one app"),
             ("{\"apps\":[]}", "apps must be a list of at least one app"),
@@ -214,7 +214,8 @@ struct AppsTests {
             #expect(await register(nil, "production")["code"] == "missing_field")
             #expect(
                 await register("org.example.a", "sandbox") == [
-                    "ok": false, "error": "A field is not valid. This app is in production only here.",
+                    "ok": false,
+                    "error": "A field is not valid. This relay pushes to this app only in production.",
                     "code": "invalid_field", "field": "apnsEnv",
                 ])
         }

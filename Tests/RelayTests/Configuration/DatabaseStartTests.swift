@@ -21,7 +21,7 @@ struct DatabaseStartTests {
         func start(deadline: Duration, isStopping: Bool = false) -> DatabaseStart {
             let formatter = LogFormatter(format: .json, colour: false)
             return DatabaseStart(
-                place: "Postgres h/d", deadline: deadline,
+                place: "Postgres h/d", engine: .postgres, deadline: deadline,
                 log: Log(level: .error, formatter: formatter, write: { _ in }), isStopping: { isStopping },
                 now: { self.state.withLock { $0.now } },
                 pause: { duration in
@@ -52,6 +52,27 @@ struct DatabaseStartTests {
         }
         #expect(attempts == 7)
         #expect(bench.waits == [250, 500, 1_000, 2_000, 2_000, 2_000].map { .milliseconds($0) })
+    }
+
+    @Test("A file that another relay has is waited for a little, also where no server is waited for")
+    func fileInUse() async throws {
+        let bench = Bench()
+        let taken = StorageError.inUse(logDetail: "locked by process 7")
+        let failure = await #expect(throws: StartFailure.self) {
+            try await bench.start(deadline: .zero).open { () async throws(StorageError) in
+                try bench.attempt(succeedsAfter: 100, taken)
+            }
+        }
+        #expect(bench.waits.reduce(.zero, +) == Bounds.databaseFileDeadline)
+        #expect(failure?.message.contains("locked by process 7") == true)
+        #expect(failure?.message.contains("Stop the other process") == true)
+        let other = Bench()
+        _ = await #expect(throws: StartFailure.self) {
+            try await other.start(deadline: .zero).open { () async throws(StorageError) in
+                try other.attempt(succeedsAfter: 100, down)
+            }
+        }
+        #expect(other.waits.isEmpty)
     }
 
     @Test("After the deadline the relay gives up with status 69 and the database's own words")

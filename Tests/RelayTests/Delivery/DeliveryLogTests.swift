@@ -99,7 +99,24 @@ struct DeliveryLogTests {
         log.finish()
         await run
         #expect(storage.state.withLock(\.batches) == [3, 3, 3])
-        #expect(try await lines.closed().map { $0["event"] } == ["delivery.delayed", "delivery.delayed"])
+        #expect(try await lines.closed().map { $0["event"] } == ["delivery.delayed", "delivery.resumed"])
+    }
+
+    @Test("Unconfirmed rows are stored once")
+    func unconfirmed() async throws {
+        let storage = FakeStorage()
+        storage.state.withLock { $0.losesConfirmation = true }
+        let lines = LogLines()
+        let log = DeliveryLog(storage: storage, log: lines.log, options: options())
+        async let run: Void = log.run()
+        log.append(rows(5))
+        #expect(await eventually { log.figures.waiting == 0 })
+        log.finish()
+        await run
+        #expect(storage.state.withLock(\.batches) == [5, 5])
+        #expect(storage.state.withLock { $0.deliveries.map(\.id) } == rows(5).map(\.id))
+        #expect(log.figures.dropped == 0)
+        await lines.log.close()
     }
 
     @Test("A database that is away for a minute costs no row that fits, and the others are counted")
@@ -129,20 +146,88 @@ struct DeliveryLogTests {
         #expect(!written.contains { $0["event"] == "delivery.lost" })
     }
 
-    @Test("A batch that can never be written is lost, and the next one goes on")
-    func lost() async throws {
+    @Test(
+        "A refused row is lost alone; the rest of its batch is written",
+        arguments: [0, 7, 99])
+    func lost(_ bad: Int) async throws {
         let storage = FakeStorage()
-        storage.state.withLock { $0.appendFailures = [.full(logDetail: "disk")] }
+        storage.state.withLock { $0.refusedRows = ["row-\(bad)": .internalFault(logDetail: "value")] }
         let lines = LogLines()
-        let log = DeliveryLog(storage: storage, log: lines.log, options: options(batch: 2))
-        log.append(rows(3))
+        let log = DeliveryLog(storage: storage, log: lines.log, options: options(waiting: 300, batch: 200))
+        log.append(rows(300))
         log.finish()
         await log.run()
-        #expect(storage.state.withLock { $0.deliveries.map(\.id) } == ["row-2"])
+        let expected = rows(300).map(\.id).filter { $0 != "row-\(bad)" }
+        #expect(storage.state.withLock { $0.deliveries.map(\.id) } == expected)
         let written = try await lines.closed()
         #expect(written.map { $0["event"] } == ["delivery.lost"])
-        #expect(written.first?["rows"] == 2 && written.first?["level"] == "error")
-        #expect(log.figures.dropped == 2)
+        #expect(written.first?["rows"] == 1 && written.first?["level"] == "error")
+        #expect(log.figures.dropped == 1)
+    }
+
+    @Test(
+        "While the database can't be written rows wait, however long, and only those that don't fit are dropped",
+        arguments: [
+            StorageError.full(logDetail: "disk"), .refused(logDetail: "INSERT"),
+            .readOnly(logDetail: "standby"),
+            .unavailable(logDetail: "down"),
+        ])
+    func unwritable(_ error: StorageError) async throws {
+        let storage = FakeStorage()
+        storage.state.withLock { $0.writeFailure = error }
+        let lines = LogLines()
+        let waited = Lock(Duration.zero)
+        var options = options(waiting: 50)
+        options.pause = { duration in
+            let sum = waited.withLock { waited in
+                waited += duration
+                return waited
+            }
+            if sum > .seconds(24 * 3_600) { storage.state.withLock { $0.writeFailure = nil } }
+            await Task.yield()
+        }
+        let log = DeliveryLog(storage: storage, log: lines.log, options: options)
+        for _ in 0..<6 { log.append(rows(10)) }
+        async let run: Void = log.run()
+        #expect(await eventually { storage.state.withLock { $0.deliveries.count } == 50 })
+        log.finish()
+        await run
+        #expect(log.figures.dropped == 10)
+        let written = try await lines.closed().compactMap { $0["event"]?.string }
+        #expect(written.count { $0 == "delivery.delayed" } == 1)
+        #expect(written.count { $0 == "delivery.resumed" } == 1)
+        #expect(!written.contains("delivery.lost"))
+        // One line when writing fails first and one when it works again, not one an attempt.
+        let isKnown = !error.isTransient
+        #expect(written.count { $0 == "database.not_writable" } == (isKnown ? 1 : 0))
+        #expect(written.count { $0 == "database.writable" } <= (isKnown ? 1 : 0))
+    }
+
+    @Test("Rows that are all refused although the database can be written are lost, and not tried again")
+    func refused() async throws {
+        let storage = FakeStorage()
+        storage.state.withLock { state in
+            for row in rows(20_000) { state.refusedRows[row.id] = .refused(logDetail: "row") }
+        }
+        let lines = LogLines()
+        let log = DeliveryLog(
+            storage: storage, log: lines.log, options: options(waiting: 90_000, batch: 2_000))
+        async let run: Void = log.run()
+        for lost in [20_000, 40_000, 60_000] {
+            log.append(rows(20_000))
+            #expect(await eventually { log.figures.dropped == UInt64(lost) })
+        }
+        // Thirty batches, of which only the first is looked through for a row that is at fault.
+        #expect(storage.state.withLock(\.batches).count < 60)
+        storage.state.withLock { $0.refusedRows = [:] }
+        log.append(rows(10))
+        #expect(await eventually { storage.state.withLock { $0.deliveries.count } == 10 })
+        log.finish()
+        await run
+        #expect(log.figures.dropped == 60_000)
+        let written = try await lines.closed()
+        #expect(written.allSatisfy { $0["event"] == "delivery.lost" })
+        #expect(written.compactMap { $0["rows"]?.int }.reduce(0, +) == 60_000)
     }
 
     @Test("At the end each batch is tried once, so that a database that is away keeps nobody")
@@ -162,7 +247,7 @@ struct DeliveryLogTests {
     }
 }
 
-@Suite("Upkeep", .timeLimit(.minutes(2)))
+@Suite("Maintenance", .timeLimit(.minutes(2)))
 struct UpkeepTests {
     @Test("A round removes what is past its time, in small steps")
     func round() async throws {
@@ -172,10 +257,10 @@ struct UpkeepTests {
             state.oldReceipts = 1
         }
         let lines = LogLines()
-        let upkeep = Upkeep(
+        let maintenance = Maintenance(
             storage: storage, log: lines.log, clock: WallClock { 100_000 }, retention: .seconds(60),
             pause: { _ in })
-        try await upkeep.round()
+        try await maintenance.round()
         #expect(storage.state.withLock { $0.oldDeliveries + $0.oldReceipts } == 0)
         let prunes = storage.state.withLock { $0.prunes }
         #expect(prunes.map(\.before) == [40_000, 40_000, 40_000])
@@ -183,25 +268,72 @@ struct UpkeepTests {
         #expect(try await lines.closed().first?["deliveries"] == 1200)
     }
 
-    @Test("A failing storage ends the round, not the upkeep; cancelling ends it")
+    @Test("A table that can't be pruned doesn't keep the other from being pruned")
+    func oneTable() async throws {
+        let storage = FakeStorage()
+        storage.state.withLock { state in
+            state.pruneFailure = .refused(logDetail: "x")
+            state.oldReceipts = 700
+        }
+        let lines = LogLines()
+        let maintenance = Maintenance(
+            storage: storage, log: lines.log, clock: WallClock { 0 }, retention: .seconds(60), pause: { _ in }
+        )
+        try await maintenance.round()
+        #expect(storage.state.withLock(\.oldReceipts) == 0)
+        let written = try await lines.closed()
+        #expect(written.map { $0["event"] } == ["maintenance.failed", "maintenance"])
+        #expect(written.last?["receipts"] == 700)
+    }
+
+    @Test("A failing storage ends the round, not the maintenance; cancelling ends it")
     func failure() async throws {
         let storage = FakeStorage()
         storage.state.withLock { $0.failure = .unavailable(logDetail: "x") }
         let lines = LogLines()
         let rounds = Lock(0)
-        let upkeep = Upkeep(storage: storage, log: lines.log, clock: WallClock { 0 }, retention: .seconds(60))
-        { _ in
+        let maintenance = Maintenance(
+            storage: storage, log: lines.log, clock: WallClock { 0 }, retention: .seconds(60)
+        ) { _ in
             let count = rounds.withLock { rounds in
                 rounds += 1
                 return rounds
             }
             if count > 3 { throw CancellationError() }
         }
-        await upkeep.run()
+        await maintenance.run()
         #expect(rounds.withLock { $0 } == 4)
         #expect(
-            try await lines.closed().map { $0["event"] } == [
-                "upkeep.failed", "upkeep.failed", "upkeep.failed",
-            ])
+            try await lines.closed().map { $0["event"] }
+                == Array(repeating: "maintenance.failed", count: 9))
+    }
+
+    @Test(
+        "After the clock was set forward a round is left out; a clock that is put right by the next costs no row"
+    )
+    func clockSetForward() async throws {
+        let storage = FakeStorage()
+        let minutes = Lock(0)
+        let hours = Lock([0, 0, 5_000, 0, 0, 0])
+        let start = MonotonicTime(nanoseconds: 1_000_000_000_000)
+        let maintenance = Maintenance(
+            storage: storage, log: LogLines().log,
+            clock: WallClock {
+                EpochMilliseconds(minutes.withLock { $0 } * 60 + hours.withLock { $0.first ?? 0 } * 3_600)
+                    * 1_000
+            },
+            monotonic: { start + .seconds(minutes.withLock { $0 } * 60) }, retention: .seconds(60)
+        ) { _ in
+            minutes.withLock { $0 += 10 }
+            let isOver = hours.withLock { hours in
+                hours.removeFirst()
+                return hours.isEmpty
+            }
+            if isOver { throw CancellationError() }
+        }
+        await maintenance.run()
+        let before = storage.state.withLock { $0.prunes.map { $0.before / 60_000 } }
+        // Ten minutes from round to round: the second is left out.
+        #expect(before == [9, 29, 39, 49])
     }
 }

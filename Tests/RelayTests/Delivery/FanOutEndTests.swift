@@ -144,4 +144,87 @@ struct FanOutEndTests {
                 })
         }
     }
+
+    @Test("A push that the database confirms on a later attempt is queued")
+    func confirmedLater() async throws {
+        var options = Self.options()
+        options.queue.pause = { _ in await Task.yield() }
+        try await RelayFixture.with(options) { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            await relay.loop.run { _ in
+                relay.production.value.script = { _ in .rejected(503, "ServiceUnavailable") }
+            }
+            relay.storage.state.withLock {
+                $0.queueFailures = [.unconfirmed(logDetail: "x"), .unavailable(logDetail: "x")]
+            }
+            #expect(await relay.event().json["queued"] == 1)
+            #expect(relay.pending.count == 1)
+            #expect(relay.storage.state.withLock(\.areEnqueuesRepeated) == [false, true, true])
+        }
+    }
+
+    @Test("A push that stays unconfirmed fails with QueueUnconfirmed, and its outcome still ends its row")
+    func unconfirmed() async throws {
+        var options = Self.options()
+        options.queue.confirmTime = .zero
+        try await RelayFixture.with(options) { relay in
+            for token in ["aa00", "bb00"] { relay.storage.add(token, under: RelayFixture.key) }
+            await relay.loop.run { _ in
+                relay.production.value.script = {
+                    $0.deviceToken.text == "aa00" ? .rejected(503, "ServiceUnavailable") : nil
+                }
+            }
+            // The answer to the COMMIT is lost: the rows are there.
+            relay.storage.state.withLock { $0.losesConfirmation = true }
+            let json = await relay.event().json
+            #expect(json["failed"] == 2 && json["queued"] == 0)
+            let reasons = json["deliveries"]?.array?.map { $0["reason"] }
+            #expect(reasons == ["QueueUnconfirmed", "QueueUnconfirmed"])
+            #expect(relay.pending.count == 2)
+            // Its outcome ends the row that may be there, so that nobody sends it again.
+            await relay.loop.run { _ in relay.production.value.answerHeld { .accepted($0) } }
+            await relay.writeEnds()
+            #expect(relay.pending.map(\.push.deviceID) == ["device-0"])
+            #expect(relay.storage.state.withLock(\.deliveries).map(\.status) == [.sent])
+        }
+    }
+
+    @Test("Pushes follow devices that another relay moves to another hash")
+    func movedMeanwhile() async throws {
+        var options = Self.options()
+        let pepper = Secret(String(repeating: "p", count: 32))
+        options.hasher = try #require(SecretHasher(pepper: pepper))
+        let key = options.hasher.key(of: Secret(RelayFixture.secret))
+        try await RelayFixture.with(options) { relay in
+            for token in ["aa00", "bb00", "cc00"] {
+                relay.storage.add(token, under: SecretKey(primary: key.primary))
+            }
+            let gate = Gate()
+            relay.storage.state.withLock { $0.enqueueGate = gate }
+            await relay.loop.run { _ in
+                relay.production.value.script = {
+                    $0.deviceToken.text == "bb00" ? nil : .rejected(503, "ServiceUnavailable")
+                }
+            }
+            let answer = Task { await relay.event().json }
+            #expect(await relay.until { _ in gate.waiting == 2 })
+            // A relay that still writes under the other hash moves them there; one of the phones leaves.
+            relay.storage.state.withLock { state in
+                state.movePending(to: key.legacy[0])
+                state.devices.removeAll { $0.token == "cc00" }
+                state.enqueueGate = nil
+            }
+            gate.open()
+            let json = await answer.value
+            #expect(json["queued"] == 2 && json["failed"] == 1)
+            #expect(
+                json["deliveries"]?.array?.map { $0["reason"] } == [
+                    "ServiceUnavailable", "DeadlineExceeded", "DeviceRemoved",
+                ])
+            #expect(relay.pending.map(\.push.secretHash) == [key.legacy[0], key.legacy[0]])
+            await relay.loop.run { _ in relay.production.value.answerHeld { .accepted($0) } }
+            await relay.writeEnds()
+            #expect(relay.pending.map(\.push.deviceID) == ["device-0"])
+        }
+    }
 }

@@ -319,7 +319,7 @@ struct FanOutTests {
         }
     }
 
-    @Test("Trouble of a kind is one log line, however many pushes it struck")
+    @Test("RetryCause of a kind is one log line, however many pushes it struck")
     func report() async throws {
         let lines = try await RelayFixture.with { relay in
             for index in 0..<5 {

@@ -146,7 +146,7 @@ struct OutcomePolicyTests {
         let bad = rejected(.badDeviceToken)
         let gone = rejected(.unregistered, timestamp: 5)
         #expect(try step(bad, then: gone) == failed("Unregistered", removeIfNotUpdatedAfter: 5))
-        let later = OutcomePolicy.RetryLater(reason: "ServiceUnavailable", trouble: .server, after: 3)
+        let later = OutcomePolicy.RetryLater(reason: "ServiceUnavailable", cause: .server, after: 3)
         #expect(try step(bad, then: rejected(.serviceUnavailable, retryAfter: 3)) == .retryLater(later))
         let topic = failed("DeviceTokenNotForTopic", removeIfNotUpdatedAfter: sentAt - 1)
         #expect(try step(bad, then: rejected(.deviceTokenNotForTopic)) == topic)
@@ -174,7 +174,7 @@ struct OutcomePolicyTests {
     func refusedToken(reason: Reason.Documented) throws {
         let refused = rejected(reason)
         #expect(try step(refused, then: accepted) == .sent(storeEnvironment: nil))
-        let waiting = OutcomePolicy.RetryLater(reason: reason.name, trouble: .token, fault: .configuration)
+        let waiting = OutcomePolicy.RetryLater(reason: reason.name, cause: .token, fault: .configuration)
         #expect(try step(refused, then: refused) == .retryLater(waiting))
         guard case .sendAgain(let other) = step(rejected(.badDeviceToken)),
             case .sendAgain(let again) = step(refused, other)
@@ -185,7 +185,7 @@ struct OutcomePolicyTests {
         #expect(again.environment == .sandbox)
         #expect(step(accepted, again) == .sent(storeEnvironment: .sandbox))
         // In the environment that no registration named it is nobody's fault.
-        let elsewhere = OutcomePolicy.RetryLater(reason: reason.name, trouble: .token)
+        let elsewhere = OutcomePolicy.RetryLater(reason: reason.name, cause: .token)
         #expect(step(refused, again) == .retryLater(elsewhere))
     }
 
@@ -229,10 +229,10 @@ struct OutcomePolicyTests {
 
     @Test("429 and 5xx are to be sent later, no sooner than APNs asks for", arguments: laterReasons)
     func later(reason: Reason.Documented) {
-        let trouble: OutcomePolicy.RetryLater.Trouble = reason.status == 429 ? .tooMany : .server
-        let soon = OutcomePolicy.RetryLater(reason: reason.name, trouble: trouble)
+        let cause: OutcomePolicy.RetryLater.Cause = reason.status == 429 ? .tooMany : .server
+        let soon = OutcomePolicy.RetryLater(reason: reason.name, cause: cause)
         #expect(step(rejected(reason)) == .retryLater(soon))
-        let waiting = OutcomePolicy.RetryLater(reason: reason.name, trouble: trouble, after: 120)
+        let waiting = OutcomePolicy.RetryLater(reason: reason.name, cause: cause, after: 120)
         #expect(step(rejected(reason, retryAfter: 120)) == .retryLater(waiting))
     }
 
@@ -240,7 +240,7 @@ struct OutcomePolicyTests {
     func laterWithoutReason(status: Int) {
         let outcome = Outcome.rejected(Rejection(status: status, reason: nil, retryAfter: 1))
         let later = OutcomePolicy.RetryLater(
-            reason: "Status \(status)", trouble: status == 429 ? .tooMany : .server, after: 1)
+            reason: "Status \(status)", cause: status == 429 ? .tooMany : .server, after: 1)
         #expect(step(outcome) == .retryLater(later))
     }
 
@@ -248,7 +248,7 @@ struct OutcomePolicyTests {
     func unreachable(cause: Unreachable.Cause) {
         for processed in [Unreachable.Processed.notSent, .unknown] {
             let outcome = Outcome.unreachable(Unreachable(processed: processed, cause: cause, detail: "x"))
-            let later = OutcomePolicy.RetryLater(reason: cause.rawValue, trouble: .unreachable)
+            let later = OutcomePolicy.RetryLater(reason: cause.rawValue, cause: .unreachable)
             #expect(step(outcome) == .retryLater(later))
         }
     }

@@ -164,7 +164,7 @@ struct PushQueueTests {
                 relay.storage.state.withLock {
                     $0.pending.append(FakeStorage.Pending(push: push, lease: lease))
                 }
-                queue.end(HeldPush(push, to: device, owner: owner).over(.sent, at: 1))
+                queue.end(LeasedPush(push, to: device, owner: owner).over(.sent, at: 1))
             }
             relay.storage.state.withLock { $0.settlementsMax = 10 }
             await relay.writeEnds()
@@ -200,7 +200,7 @@ struct PushQueueTests {
             let queue = await relay.queue
             let push = RelayFixture.waiting(for: device)
             let owner = await relay.onLoop { $0.services.makeID() }
-            let held = HeldPush(push, to: device, owner: owner)
+            let held = LeasedPush(push, to: device, owner: owner)
             _ = await queue.store([push, push], lease: nil)
             #expect(queue.figures.waiting == 2)
             queue.end(held.end(.again(dueAt: 1, attempts: 2)))

@@ -13,11 +13,11 @@ struct RetryScheduleTests {
     private let now: EpochMilliseconds = 1_800_000_000_000
 
     private func delay(
-        _ trouble: Later.Trouble, attempts: Int, after: Int? = nil, random: Double,
+        _ cause: Later.Cause, attempts: Int, after: Int? = nil, random: Double,
         expiresIn: EpochMilliseconds = 86_400_000
     ) -> EpochMilliseconds {
         schedule.due(
-            after: Later(reason: "x", trouble: trouble, after: after), attempts: attempts, at: now,
+            after: Later(reason: "x", cause: cause, after: after), attempts: attempts, at: now,
             expiresAt: now + expiresIn, random: random) - now
     }
 
@@ -76,11 +76,11 @@ struct RetryScheduleTests {
 
     /// Takes all the places that a destination may have, and says how many.
     private func fill(
-        _ places: inout RetryPlaces, _ place: APNsHealth.Place, besides eventPushes: Int = 0,
+        _ places: inout ConcurrencyLimiter, _ place: APNsHealth.Place, besides eventPushes: Int = 0,
         at now: Int = 0
     ) -> Int {
         var taken = 0
-        while places.hasPlace(in: place, besides: eventPushes, at: moment(now)) {
+        while places.hasPlace(in: place, besides: eventPushes) {
             places.take(in: place, at: moment(now))
             taken += 1
         }
@@ -94,40 +94,40 @@ struct RetryScheduleTests {
     @Test("Retries give way to new events, never all of it, and leave places for other destinations")
     func places() {
         for (eventPushes, expected) in [(0, [60, 30, 15]), (60, [30, 15, 8]), (118, [8, 8, 8])] {
-            var places = RetryPlaces(RetryBudget(inFlightMax: 120, perPlaceMin: 8))
+            var places = ConcurrencyLimiter(RetryBudget(inFlightMax: 120, perPlaceMin: 8))
             let taken = [here, there, elsewhere].map { fill(&places, $0, besides: eventPushes) }
             #expect(taken == expected)
             #expect(places.inFlight == expected.reduce(0, +))
             // Also when new events have taken what was left.
-            #expect(!places.hasPlace(in: here, besides: 1_000, at: moment(0)))
+            #expect(!places.hasPlace(in: here, besides: 1_000))
             for _ in 0..<expected[1] { places.giveBack(there, .ended, at: moment(1)) }
-            #expect(places.hasPlace(in: there, besides: 1_000, at: moment(1)))
+            #expect(places.hasPlace(in: there, besides: 1_000))
         }
     }
 
     @Test("A destination is silent that has all its places and has not answered for a while")
     func silence() {
         let time = Int(Bounds.retryStallTime.inMilliseconds)
-        var places = RetryPlaces(RetryBudget(inFlightMax: 20, perPlaceMin: 1))
+        var places = ConcurrencyLimiter(RetryBudget(inFlightMax: 20, perPlaceMin: 1))
         places.take(in: there, at: moment(0))
         let taken = fill(&places, here, at: 0)
-        #expect(places.stalled(besides: 0, at: moment(time - 1)) == [:])
-        #expect(places.stalled(besides: 0, at: moment(time)) == [here: .unreachable])
+        #expect(places.silent(besides: 0, at: moment(time - 1)) == [])
+        #expect(places.silent(besides: 0, at: moment(time)) == [here])
         places.giveBack(here, .ended, at: moment(100))
         places.take(in: here, at: moment(101))
-        #expect(places.stalled(besides: 0, at: moment(time)) == [:])
+        #expect(places.silent(besides: 0, at: moment(time)) == [])
         // What has been given up is no answer.
         places.giveBack(here, .none, at: moment(101))
         places.take(in: here, at: moment(102))
-        #expect(places.stalled(besides: 0, at: moment(100 + time)) == [here: .unreachable])
+        #expect(places.silent(besides: 0, at: moment(100 + time)) == [here])
         for _ in 0..<taken { places.giveBack(here, .none, at: moment(200)) }
         places.take(in: here, at: moment(300))
-        #expect(places.stalled(besides: 19, at: moment(299 + time)) == [there: .unreachable])
+        #expect(places.silent(besides: 19, at: moment(299 + time)) == [there])
     }
 
     /// Sends so many pushes one after another, each of which comes to the same.
     private func send(
-        _ count: Int, _ answer: RetryPlaces.Answer, _ places: inout RetryPlaces, at now: Int
+        _ count: Int, _ answer: ConcurrencyLimiter.Answer, _ places: inout ConcurrencyLimiter, at now: Int
     ) {
         for _ in 0..<count {
             places.take(in: here, at: moment(now))
@@ -139,7 +139,7 @@ struct RetryScheduleTests {
         "A destination that takes nothing has fewer places each time, never none, and all again when it takes most"
     )
     func window() {
-        var places = RetryPlaces(RetryBudget(inFlightMax: 64, perPlaceMin: 4))
+        var places = ConcurrencyLimiter(RetryBudget(inFlightMax: 64, perPlaceMin: 4))
         var widths: [Int] = []
         for _ in 0..<6 {
             widths.append(places.width)
@@ -163,22 +163,22 @@ struct RetryScheduleTests {
         "One that is silent, or says that it can't, has fewer places; that a device had too much is not its fault"
     )
     func answers() {
-        var places = RetryPlaces(RetryBudget(inFlightMax: 64, perPlaceMin: 4))
+        var places = ConcurrencyLimiter(RetryBudget(inFlightMax: 64, perPlaceMin: 4))
         send(64, .none, &places, at: 0)
         #expect(places.width == 32)
-        func answer(_ trouble: Later.Trouble) -> RetryPlaces.Answer {
-            RetryPlaces.Answer(.retryLater(Later(reason: "x", trouble: trouble)))
+        func answer(_ cause: Later.Cause) -> ConcurrencyLimiter.Answer {
+            ConcurrencyLimiter.Answer(.retryLater(Later(reason: "x", cause: cause)))
         }
         #expect(
             [.unreachable, .server, .tooMany, .token].map(answer) == [.none, .putOff, .ended, .tokenRefused])
-        #expect(RetryPlaces.Answer(.sent(storeEnvironment: nil)) == .ended)
-        #expect(RetryPlaces.Answer(.failed(OutcomePolicy.Failure(reason: "x"))) == .ended)
+        #expect(ConcurrencyLimiter.Answer(.sent(storeEnvironment: nil)) == .ended)
+        #expect(ConcurrencyLimiter.Answer(.failed(OutcomePolicy.Failure(reason: "x"))) == .ended)
     }
 
     @Test("What one destination doesn't take leaves another its places, and is forgotten after a while")
     func windowOfOne() {
         let memory = Int(Bounds.retryWindowMemory.inMilliseconds)
-        var places = RetryPlaces(RetryBudget(inFlightMax: 64, perPlaceMin: 4))
+        var places = ConcurrencyLimiter(RetryBudget(inFlightMax: 64, perPlaceMin: 4))
         send(64 + 32 + 16, .putOff, &places, at: 0)
         #expect(places.width == 8)
         places.take(in: there, at: moment(0))
@@ -189,33 +189,47 @@ struct RetryScheduleTests {
         #expect(fill(&places, here, at: 2 * memory) == 32)
     }
 
-    @Test("One that refuses the token is asked once a second, by one push, until it takes the token again")
+    @Test("A refused token takes no places from its destination, since it says nothing of what that can take")
     func tokenRefused() {
-        var places = RetryPlaces(RetryBudget(inFlightMax: 64, perPlaceMin: 4))
-        let taken = fill(&places, here)
-        for _ in 0..<taken { places.giveBack(here, .tokenRefused, at: moment(10)) }
-        #expect(places.stalled(besides: 0, at: moment(10)) == [here: .token])
-        #expect(!places.hasPlace(in: here, besides: 0, at: moment(1_009)))
-        #expect(places.hasPlace(in: there, besides: 0, at: moment(1_009)), "the other environment is another")
-        for second in 1..<5 {
-            #expect(places.stalled(besides: 0, at: moment(1_010 * second)) == [:])
-            #expect(fill(&places, here, at: 1_010 * second) == 1)
-            // What waits beside it waits longer, since it will be refused as well.
-            #expect(places.stalled(besides: 0, at: moment(1_010 * second)) == [here: .token])
-            places.giveBack(here, .tokenRefused, at: moment(1_010 * second))
-            #expect(!places.hasPlace(in: here, besides: 0, at: moment(1_010 * second + 999)))
+        var places = ConcurrencyLimiter(RetryBudget(inFlightMax: 64, perPlaceMin: 4))
+        send(200, .tokenRefused, &places, at: 0)
+        #expect(places.width == 64)
+        #expect(places.silent(besides: 0, at: moment(10_000)) == [])
+    }
+
+    @Test("An app whose token is refused is asked once a second, by one push, until the token is taken again")
+    func refusedTokens() {
+        var refused = RefusedTokens()
+        let target = APNsHealth.Target(bundleID: "org.example.a", place: here)
+        let other = APNsHealth.Target(bundleID: "org.example.b", place: here)
+        #expect(!refused.spares(target, at: moment(0)))
+        for _ in 0..<3 {
+            refused.sent(to: target)
+            #expect(!refused.spares(target, at: moment(0)), "nothing has been refused")
         }
-        // A server that can't answer says nothing of the token.
-        #expect(fill(&places, here, at: 6_000) == 1)
-        places.giveBack(here, .putOff, at: moment(6_001))
-        #expect(fill(&places, here, at: 6_002) == 1)
-        places.giveBack(here, .ended, at: moment(6_003))
-        #expect(fill(&places, here, at: 6_003) > 1)
+        for _ in 0..<3 { refused.answered(target, .tokenRefused, at: moment(10)) }
+        #expect(refused.spares(target, at: moment(1_009)))
+        #expect(!refused.spares(other, at: moment(1_009)), "the key may be good for another app")
+        for second in 1..<5 {
+            #expect(!refused.spares(target, at: moment(1_010 * second)))
+            refused.sent(to: target)
+            #expect(refused.spares(target, at: moment(1_010 * second + 5_000)), "one push asks")
+            refused.answered(target, .tokenRefused, at: moment(1_010 * second))
+            #expect(refused.spares(target, at: moment(1_010 * second + 999)))
+        }
+        // No answer says nothing of the token: the next push asks.
+        refused.sent(to: target)
+        refused.answered(target, .none, at: moment(6_000))
+        #expect(!refused.spares(target, at: moment(6_000)))
+        refused.sent(to: target)
+        refused.answered(target, .ended, at: moment(6_001))
+        refused.sent(to: target)
+        #expect(!refused.spares(target, at: moment(6_001)))
     }
 
     @Test("Those that wait for a place go first come first, each when its destination is free")
     func lines() {
-        var lines = RetryLines<String, Int>()
+        var lines = FairQueue<String, Int>()
         #expect(lines.isEmpty && lines.takeFirst { _ in true } == nil)
         for number in 0..<100 { lines.append(number, for: number % 2 == 0 ? "even" : "odd") }
         let odd = (0..<30).map { _ in lines.takeFirst { $0 == "odd" } }

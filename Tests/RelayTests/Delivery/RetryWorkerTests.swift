@@ -18,7 +18,9 @@ struct RetryWorkerTests {
             }
             let push = try #require(await relay.onLoop { $0.production.pushes.first })
             #expect(push.id == "push-aa00" && push.deviceToken.text == "aa00")
-            #expect(push.notification.pushType == .background && push.notification.priority == .considerate)
+            #expect(
+                push.notification.pushType == .background
+                    && push.notification.priority == .conserveDevicePower)
             #expect(
                 push.notification.collapseID?.text == "c" && push.notification.topic.text == "org.example.a")
             #expect(push.notification.expiration == 1_800_000_060)
@@ -110,41 +112,6 @@ struct RetryWorkerTests {
                     "push-aa00 Expired", "push-bb00 DeviceRemoved", "push-not a token InvalidRegistration",
                 ])
             #expect(await relay.onLoop { $0.production.pushes.isEmpty })
-        }
-    }
-
-    @Test("No more are in flight than the budget allows beside new events, and all are sent in the end")
-    func budget() async throws {
-        try await RelayFixture.with { relay in
-            let tokens = (0..<40).map { "aa\($0 + 10)" }
-            for token in tokens { relay.storage.add(token, under: RelayFixture.key) }
-            await relay.loop.run { _ in
-                relay.production.value.script = { _ in nil }
-                // New events have seven pushes on their way.
-                _ = relay.services.value.slots.take(7)
-            }
-            relay.fill(tokens)
-            try await relay.withWorker(inFlight: 10) { _ in
-                // Half of what is left beside them.
-                #expect(await relay.until { $0.production.held.count == 2 })
-                await relay.loop.run { _ in relay.services.value.slots.giveBack(7) }
-                var most = 0
-                while await relay.onLoop({ $0.production.pushes.count }) < 40 {
-                    most = max(most, await relay.onLoop { $0.production.held.count })
-                    await relay.loop.run { _ in
-                        if !relay.production.value.held.isEmpty {
-                            relay.production.value.answerHeld { .accepted($0) }
-                        }
-                    }
-                }
-                #expect(most == 5)
-                await relay.loop.run { _ in
-                    relay.production.value.answerHeld(5) { .accepted($0) }
-                }
-            }
-            await relay.writeEnds()
-            #expect(relay.pending.isEmpty)
-            #expect(relay.storage.state.withLock(\.deliveries).count == 40)
         }
     }
 
@@ -258,130 +225,6 @@ struct RetryWorkerTests {
             await relay.writeEnds()
             #expect(relay.pending.isEmpty)
             #expect(relay.storage.state.withLock(\.dueFailures).isEmpty)
-        }
-    }
-
-    @Test("Nothing is claimed while too many ends are not written, and the rest once they are")
-    func unwritten() async throws {
-        var options = RelayFixture.Options()
-        options.queue.pause = { _ in await Task.yield() }
-        try await RelayFixture.with(options) { relay in
-            let tokens = (0..<100).map { "aa\($0 + 1000)" }
-            for token in tokens { relay.storage.add(token, under: RelayFixture.key) }
-            relay.fill(tokens)
-            try await relay.withWorker(inFlight: 10, unwritten: 30) { worker in
-                #expect(await relay.until { $0.production.pushes.count == 30 })
-                // Further looks change nothing.
-                for _ in 0..<200 { await relay.loop.run { _ in } }
-                #expect(await relay.onLoop { $0.production.pushes.count } == 30)
-                #expect(relay.pending.count { $0.lease == nil } == 70)
-                let queue = await relay.queue
-                async let run: Void = queue.run()
-                #expect(await relay.until { $0.production.pushes.count == 100 })
-                await relay.stop(worker)
-                queue.finish()
-                await run
-            }
-            #expect(relay.pending.isEmpty)
-            #expect(relay.storage.state.withLock(\.deliveries).count == 100)
-        }
-    }
-
-    @Test("A push of an app that this relay doesn't know waits for one that does, and ends with the reason")
-    func unknownApp() async throws {
-        var options = RelayFixture.Options()
-        let topic = try #require(Topic("org.example.known"))
-        options.apps = Apps([topic: PushApp(key: TestKey.first, environments: [.production])])
-        try await RelayFixture.with(options) { relay in
-            relay.storage.add("aa00", under: RelayFixture.key, bundle: "org.example.new")
-            relay.storage.add(
-                "bb00", under: RelayFixture.key, bundle: "org.example.known", environment: .sandbox)
-            relay.storage.add("cc00", under: RelayFixture.key, bundle: "org.example.new")
-            relay.fill(["aa00", "bb00"])
-            relay.fill(["cc00"], expiresIn: -1_000)
-            try await relay.withWorker { _ in
-                #expect(await eventually { relay.pending.allSatisfy { $0.lease != nil } })
-            }
-            await relay.writeEnds()
-            #expect(relay.pending.map(\.push.id) == ["push-aa00", "push-bb00"])
-            #expect(
-                relay.pending.allSatisfy {
-                    $0.lease == nil && $0.push.attempts == 2 && $0.dueAt >= RelayFixture.start
-                })
-            #expect(relay.storage.state.withLock(\.deliveries).map(\.error) == ["UnknownBundle"])
-        }
-    }
-
-    @Test("A destination that never answers keeps no other's pushes waiting, and its own wait longer")
-    func stalled() async throws {
-        var options = RelayFixture.Options()
-        options.queue.pause = { _ in await Task.yield() }
-        try await RelayFixture.with(options) { relay in
-            let silent = (0..<60).map { "aa\($0 + 10)" }
-            let others = (0..<30).map { "bb\($0 + 10)" }
-            for token in silent {
-                relay.storage.add(token, under: RelayFixture.key, environment: .sandbox)
-            }
-            for token in others { relay.storage.add(token, under: RelayFixture.key) }
-            await relay.loop.run { _ in relay.sandbox.value.script = { _ in nil } }
-            // All of those that are never answered are in front.
-            relay.fill(silent)
-            relay.fill(others)
-            let queue = await relay.queue
-            async let run: Void = queue.run()
-            try await relay.withWorker(inFlight: 10) { worker in
-                #expect(await relay.until { $0.sandbox.held.count == 5 })
-                relay.pass(Bounds.retryStallTime)
-                #expect(await relay.until { $0.production.pushes.count == 30 })
-                // They are neither in flight nor held for it, but wait for a later attempt.
-                #expect(await relay.onLoop { $0.sandbox.pushes.count } == 5)
-                #expect(await eventually { relay.pending.count { $0.push.attempts == 2 } == 55 })
-                await relay.loop.run { _ in
-                    relay.sandbox.value.answerHeld(5) { .accepted($0) }
-                }
-                await relay.stop(worker)
-            }
-            queue.finish()
-            await run
-            #expect(relay.storage.state.withLock(\.deliveries).count == 35)
-        }
-    }
-
-    @Test("It counts what waits, and looks again when the first of it is due")
-    func nextDue() async throws {
-        try await RelayFixture.with { relay in
-            relay.storage.add("aa00", under: RelayFixture.key)
-            relay.fill(["aa00"], dueIn: 1_234)
-            relay.fill(["aa00"], dueIn: 9_999)
-            try await relay.withWorker { _ in
-                #expect(
-                    await relay.until {
-                        $0.services.shared.queue.state.withLock(\.nextLook) == RelayFixture.start + 1_234
-                    })
-                let figures = await relay.queue.figures
-                #expect(figures.waiting == 2 && figures.oldestDue == RelayFixture.start + 1_234)
-            }
-        }
-    }
-
-    @Test("A database that can't be read is asked again, after longer and longer")
-    func storageFails() async throws {
-        try await RelayFixture.with { relay in
-            relay.storage.add("aa00", under: RelayFixture.key)
-            relay.fill(["aa00"])
-            relay.storage.state.withLock { $0.failure = .unavailable(logDetail: "gone") }
-            try await relay.withWorker { _ in
-                #expect(await eventually { relay.lines.text.contains("queue.unreadable") })
-                for milliseconds: EpochMilliseconds in [250, 500] {
-                    #expect(
-                        await relay.until {
-                            $0.services.shared.queue.state.withLock(\.nextLook)
-                                == RelayFixture.start + milliseconds
-                        })
-                }
-                relay.storage.state.withLock { $0.failure = nil }
-                #expect(await relay.until { $0.production.pushes.count == 1 })
-            }
         }
     }
 }

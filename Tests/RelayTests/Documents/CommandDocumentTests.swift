@@ -24,7 +24,7 @@ struct CommandDocumentTests {
     @Test("It names every command that shows something to people")
     func commands() {
         let text = Documents.read("COMMANDS.md")
-        for user in [SettingUser].inspecting { #expect(text.contains("## relay \(user.rawValue)\n")) }
+        for user in [Command].inspecting { #expect(text.contains("## relay \(user.rawValue)\n")) }
     }
 }
 
@@ -42,6 +42,16 @@ private enum CommandExamples {
                     + RevokeCommand.removed(holdings, of: key)
             ),
             ("stats json", "stats --days 1 --json", today.json),
+            ("tenants", "tenants --limit 2", tenants.text(.plain)),
+            ("queue", "queue --limit 1", queue.text(.plain)),
+            (
+                "block", "block a96d1a757b39 --note \"floods, ticket 4711\"",
+                BlockCommand.text(BlockAnswer(outcome: .blocked), of: key.primary)
+            ),
+            (
+                "unblock", "unblock a96d1a757b39",
+                BlockCommand.text(BlockAnswer(outcome: .unblocked), of: key.primary)
+            ),
         ]
     }
 
@@ -71,6 +81,27 @@ private enum CommandExamples {
         day.add(DeliveryTally(events: events, sent: sent, failed: failed, end: day.end))
         return day
     }
+
+    private static let tenants: TenantReport = {
+        var first = Tenant(secretHash: key.primary)
+        (first.devices, first.waiting, first.deliveredAt) = (12, 340, now - 25_000)
+        var second = Tenant(secretHash: SecretHasher().key(of: Secret("Another-secret-of-yours")).primary)
+        (second.devices, second.deviceUpdatedAt) = (3, now - 5_000_000_000)
+        return TenantReport(
+            tenants: [first, second], blocked: [second.secretHash], total: 391, sort: .devices, limit: 2,
+            next: TenantSort.devices.cursor(of: second))
+    }()
+
+    private static let queue: QueueReport = {
+        let push = WaitingPush(
+            secretHash: key.primary, id: "01a1fe7c-8f1b-7c11-9d53-3a2f1c6b7d10", deviceID: "1",
+            eventType: "complete", attempts: 3, dueAt: now + 95_000, isLeased: false,
+            createdAt: now - 260_000,
+            expiresAt: now + 86_000_000)
+        var report = QueueReport(pushes: [push], isComplete: false, now: now)
+        (report.waiting, report.firstDue, report.limit) = (341, push.dueAt, 1)
+        return report
+    }()
 
     private static let now: EpochMilliseconds = 1_795_265_257_123
 

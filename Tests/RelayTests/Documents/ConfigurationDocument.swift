@@ -15,20 +15,26 @@ enum ConfigurationDocument {
     private static func otherUsers(_ rows: [SettingRow]) -> String {
         if rows.allSatisfy({ $0.users == [.copy] }) {
             let flags = rows.map { "`\($0.flag)`" }.joined(separator: ", ")
-            return "\nRead by `relay copy` alone, whose flags are \(flags).\n"
+            return "\nOnly for `relay copy`, with the flags \(flags).\n"
         }
-        if rows.allSatisfy({ !$0.users.contains(.serve) }) {
-            let commands = SettingUser.allCases.filter { user in rows.contains { $0.users.contains(user) } }
-            let list = commands.map { "`relay \($0.rawValue)`" }.joined(separator: ", ")
-            return
-                "\nNot read by `relay serve`, but by \(list). [COMMANDS.md](COMMANDS.md) shows what they print.\n"
+        // Settings that the same commands read share a line.
+        var lines: [(names: [String], users: [Command])] = []
+        for row in rows where row.users != [.serve] {
+            let name = "`\(row.name)`"
+            if let index = lines.firstIndex(where: { $0.users == row.users }) {
+                lines[index].names.append(name)
+            } else {
+                lines.append(([name], row.users))
+            }
         }
-        let lines = SettingUser.allCases.filter { $0 != .serve }.compactMap { user -> String? in
-            let names = rows.filter { $0.users.contains(user) }.map { "`\($0.name)`" }
-            return names.isEmpty
-                ? nil : "Also read by `relay \(user.rawValue)`: \(names.joined(separator: ", ")).\n"
-        }
-        return lines.isEmpty ? "" : "\n" + lines.joined()
+        let items = lines.map { "- \($0.names.joined(separator: ", ")): \(readers($0.users))\n" }
+        return items.isEmpty ? "" : "\n" + items.joined()
+    }
+
+    private static func readers(_ users: [Command]) -> String {
+        if users == Command.allCases { return "read by every command" }
+        let commands = users.filter { $0 != .serve }.map { "`relay \($0.rawValue)`" }
+        return (users.contains(.serve) ? "also " : "") + "read by " + commands.joined(separator: ", ")
     }
 
     private static let head = ["setting", "default", "accepts", "meaning"]
@@ -49,23 +55,31 @@ enum ConfigurationDocument {
 
         <!-- Made from the table of settings in the code: UPDATE_DOCS=1 swift test --filter DocumentTests -->
 
-        `relay serve` reads its settings from environment variables and, before them, from flags of the same name: `PORT` is
-        `--port`, `APNS_TEAM_ID` is `--apns-team-id`. `relay serve --help` prints this page's tables.
+        `relay serve` reads its settings from flags and environment variables with the same names: `--port` is `PORT`,
+        `--apns-team-id` is `APNS_TEAM_ID`. Flags take precedence. `relay serve --help` lists them too. `relay check` reads the
+        same settings; the lists above the tables name other commands that read some.
 
-        - An **empty variable** counts as not set; a flag with an empty value is refused.
-        - A **secret** can stand in a file: `APNS_PRIVATE_KEY_FILE` names it, one line break at its end is dropped. It is text in
-          UTF-8 (`openssl rand -base64 32` makes a key that is). Setting both forms is a problem, and `-` as its path is standard input. A secret that is given as a flag shows in the list of
-          processes.
+        **Required**: `APNS_TEAM_ID`, `APNS_KEY_ID` and `APNS_PRIVATE_KEY` or `APNS_PRIVATE_KEY_FILE`; or `APNS_APPS_FILE` instead of
+        them. `./dev run` runs a relay without any, against a simulator.
+
+        - An **empty variable** counts as unset. An empty flag is refused.
+        - A **secret** can come from a file: set `APNS_PRIVATE_KEY_FILE` to its path, or to `-` for standard input. One line break at
+          its end is dropped. The text must be UTF-8, like keys from `openssl rand -base64 32`. Setting both forms is a problem. Avoid
+          secrets in flags, which process lists show.
         - **Durations** are a whole number and a unit: `500ms`, `10s`, `5m`, `24h`, `30d`.
-        - A variable whose name begins with `RELAY_` or `APNS_` and is no setting is a **problem**, with the name that was meant where one
-          is near. What Kubernetes and Docker add for a service called `relay` or `apns-…` (`RELAY_SERVICE_HOST`,
-          `RELAY_PORT=tcp://…`) is left alone.
-        - **All problems** come in one message before anything is opened; the exit status is then 78. It is 64 for a command line that
-          makes no sense, 69 when the database or the port can't be had.
-        - Settings that belong together are set together: the certificate and its key; APNs' team, key identifier and key.
+        - **Unknown variables** whose names begin with `RELAY_` or `APNS_` are a problem; the message suggests a similar name. Variables
+          that Kubernetes and Docker add for a service called `relay` or `apns-…` (`RELAY_SERVICE_HOST`, `RELAY_PORT=tcp://…`) are ignored.
+        - **Pairs** must be complete: the certificate and its key; team, key ID and key.
+        - **All problems** are reported in one message before the relay opens anything.
 
-        The least that a relay needs is `APNS_TEAM_ID`, `APNS_KEY_ID` and `APNS_PRIVATE_KEY` or `APNS_PRIVATE_KEY_FILE`, or `APNS_APPS_FILE`
-        instead of them. `./dev run` tries one without, against a simulator.
+        | exit status of `relay serve` | meaning |
+        |---|---|
+        | 0 | stopped by SIGTERM or SIGINT |
+        | 64 | wrong command line |
+        | 69 | the database or the port is unavailable |
+        | 70 | the shutdown took too long and was cut off |
+        | 78 | wrong configuration |
+        | 130 | stopped by a second signal before the shutdown was complete |
 
         """
 
@@ -82,21 +96,22 @@ enum ConfigurationDocument {
                 "teamID": "ZYXWV98765", "keyID": "KEY7654321", "privateKeyFile": "/etc/relay/other.p8",
                 "environments": ["production"], "sound": "ping.caf", "ttl": "1h"}]}
 
-        | member | must be | when absent |
+        | member | value | if absent |
         |---|---|---|
-        | `defaultBundleID` | one of the apps' bundle identifiers: the app of registrations that name none | a registration must name it |
-        | `bundleIDs` | a list of bundle identifiers, each in one app only | a problem |
+        | `defaultBundleID` | one of the apps' bundle IDs, for registrations that name none | registrations must name one |
+        | `bundleIDs` | a list of bundle IDs, each in one app only | a problem |
         | `teamID`, `keyID` | 10 characters of A-Z and 0-9 | a problem |
-        | `privateKey` or `privateKeyFile` | the key's text, or the path of its file, from the apps file's folder on | a problem |
+        | `privateKey` or `privateKeyFile` | the key's text, or its file's path, relative to the apps file | a problem |
         | `environments` | a list of "production", "sandbox" or both | both |
-        | `sound`, `ttl` | as `APNS_SOUND` and `APNS_TTL` | as these |
+        | `sound`, `ttl` | as `APNS_SOUND` and `APNS_TTL` | their defaults |
 
-        - The settings that describe one app (`APNS_TEAM_ID`, `APNS_KEY_ID`, `APNS_PRIVATE_KEY`, `APNS_DEFAULT_BUNDLE_ID`, `APNS_BUNDLE_IDS`,
-          `APNS_SOUND`, `APNS_TTL`) must not be set beside it.
-        - A registration for another bundle is refused as `unknown_bundle`, one for an environment that its app isn't in as `invalid_field`.
-        - Apps with the same team and key share their connections to APNs; each team and key has its own `APNS_CONNECTIONS_MAX`.
-        - SIGHUP reads the file and the keys again. A file with a problem is not taken: the problems are logged, and the relay goes on with what
-          it had. Devices of an app that is gone keep their registration; their pushes fail with `UnknownBundle` until it is back.
+        - Don't combine it with the settings of a single app: `APNS_TEAM_ID`, `APNS_KEY_ID`, `APNS_PRIVATE_KEY`, `APNS_DEFAULT_BUNDLE_ID`,
+          `APNS_BUNDLE_IDS`, `APNS_SOUND`, `APNS_TTL`.
+        - Registrations for other bundles are refused as `unknown_bundle`, and for environments that the app doesn't list as
+          `invalid_field`.
+        - Apps with the same team and key share connections to APNs. Each team and key has its own `APNS_CONNECTIONS_MAX`.
+        - SIGHUP reloads the file and the keys. If the file has a problem, the relay logs it and keeps its current apps. Devices of a
+          removed app stay registered; their pushes fail with `UnknownBundle` until the app is back.
 
         """
 }

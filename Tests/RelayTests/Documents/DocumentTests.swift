@@ -23,7 +23,7 @@ struct DocumentTests {
         #expect(text == expected, advice)
 
         let settings = EnvironmentDocument.settings(in: text)
-        let rows = Settings.table.filter { $0.users.contains(.serve) }
+        let rows = SettingGroup.allCases.flatMap(EnvironmentDocument.rows(of:))
         let names = rows.flatMap {
             $0.isSecret ? [$0.name, $0.fileName] : [$0.name]
         }
@@ -85,11 +85,7 @@ struct DocumentTests {
             #expect(text.contains("## `\(route.rawValue)`"))
         }
         #expect(text.contains("first \(Bounds.deliveriesListedMax) where there are more"))
-        for reason in [
-            FanOut.deadlineExceeded, FanOut.invalidRegistration, FanOut.unknownBundle,
-            FanOut.environmentNotAllowed, PushQueue.queueFull,
-            PushQueue.queueUnavailable, PushQueue.deviceRemoved,
-        ] {
+        for reason in FailureReason.all {
             #expect(text.contains("`\(reason)`"))
         }
     }

@@ -5,11 +5,16 @@ enum EnvironmentDocument {
     /// The whole file.
     static var text: String {
         let chapters = SettingGroup.allCases.compactMap { group -> String? in
-            let rows = Settings.rows(of: group, for: .serve)
+            let rows = rows(of: group)
             guard !rows.isEmpty else { return nil }
             return "\n### \(group.rawValue)\n\n" + rows.map(entry).joined(separator: "\n")
         }
         return introduction + chapters.joined()
+    }
+
+    /// The settings of `relay serve` that stand in the file; it doesn't name itself.
+    static func rows(of group: SettingGroup) -> [SettingRow] {
+        Settings.rows(of: group, for: .serve).filter { $0 != Settings.envFile.row }
     }
 
     /// What the lines that are not comments say; an empty value counts as not set.
@@ -48,17 +53,17 @@ enum EnvironmentDocument {
 
     /// Whether a default is a value and not words about it.
     private static func isValue(_ text: String) -> Bool {
-        !text.contains(" ") && text != "required" && text != "nobody"
+        !text.contains(" ") && text != "required"
     }
 
     private static let introduction = """
-        # The relay's settings, read by systemd for relay.service. docs/CONFIGURATION.md says the same with more words.
+        # Settings of relay.service, read by systemd. docs/CONFIGURATION.md explains them further.
         # Made from the table of settings in the code: UPDATE_DOCS=1 swift test --filter DocumentTests
         #
-        # A line with "#" before its name shows the default. Fill in the lines without it; for several apps with
-        # APNS_APPS_FILE, put "#" before them instead. A secret may stand in a file that NAME_FILE names: give it to
-        # root and the group relay, mode 640. A value with a backslash, a quote or a blank at its end stands in single
-        # quotes: APNS_PRIVATE_KEY='-----BEGIN PRIVATE KEY-----\\nMIGT…'. After a change: systemctl restart relay
+        # Lines that begin with "#" and a name show defaults. Fill in the others; for several apps, comment them out and set
+        # APNS_APPS_FILE. A secret can come from a file named by NAME_FILE: owner root, group relay, mode 640. Put values with
+        # a backslash, a quote or a trailing space into single quotes: APNS_PRIVATE_KEY='-----BEGIN PRIVATE KEY-----\\nMIGT…'.
+        # After a change: systemctl restart relay
 
         """
 }

@@ -8,7 +8,8 @@ struct JSONSchema {
     private static let known: Set<String> = [
         "$ref", "type", "description", "default", "const", "enum", "required", "properties",
         "additionalProperties",
-        "items", "maxItems", "uniqueItems", "maximum", "not", "oneOf", "minLength", "maxLength", "minimum",
+        "items", "minItems", "maxItems", "uniqueItems", "maximum", "not", "oneOf", "minLength", "maxLength",
+        "minimum",
         "pattern",
     ]
 
@@ -36,6 +37,9 @@ struct JSONSchema {
         faults += objectFaults(value, schema, place)
         faults += textFaults(value, schema, place)
         if let elements = value.array {
+            if let least = schema["minItems"]?.int, elements.count < least {
+                faults.append("\(place): too few")
+            }
             if let most = schema["maxItems"]?.int, elements.count > most {
                 faults.append("\(place): too many")
             }

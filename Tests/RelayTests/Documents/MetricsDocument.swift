@@ -23,46 +23,50 @@ enum MetricsDocument {
 
         <!-- Made from the table of metrics in the code: UPDATE_DOCS=1 swift test --filter DocumentTests -->
 
-        The relay tells Prometheus how it is doing at `/metrics` of its admin listener, in the text format 0.0.4:
+        The admin listener serves metrics for Prometheus at `/metrics`, in text format 0.0.4:
 
             curl http://127.0.0.1:8788/metrics
 
-        - `RELAY_ADMIN_LISTEN` says where: 127.0.0.1:8788 by default, `off` for nowhere. It is never on the public listener and has no
-          TLS, so keep it where only your Prometheus can reach it: this machine, or a network of their own. With `RELAY_ADMIN_TOKEN` set,
-          clients must send it as a bearer token. Requests under a domain name are refused unless `RELAY_ADMIN_HOSTS` lists it.
-                - **In a container** 127.0.0.1 is the container's own, so nobody gets there from outside. To be scraped, set
-          `RELAY_ADMIN_LISTEN=0.0.0.0:8788` (in `.env` for the compose files), put Prometheus into the same network, and publish no port for it.
+        - **Address**: `RELAY_ADMIN_LISTEN`, by default 127.0.0.1:8788; `off` disables it. Metrics are never on the public listener. The
+          admin listener has no TLS, so only let your Prometheus reach it: on this machine, or through a private network.
+        - **Access**: `RELAY_ADMIN_TOKEN` requires a bearer token. Requests under a domain name are refused unless `RELAY_ADMIN_HOSTS`
+          lists it.
+        - **Containers**: nobody outside the container reaches its 127.0.0.1. Set `RELAY_ADMIN_LISTEN=0.0.0.0:8788` (in `.env` for the
+          compose files), put Prometheus into the same network, and don't publish the port.
         - `/health` and `/ready` are there too, as on the public listener.
-        - [deploy/prometheus](../deploy/prometheus) has a scrape configuration and alert rules; [ALERTS.md](ALERTS.md) tells what to do about each.
-        - Counters begin at 0 with the process. Several relays over one database count each its own; only `relay_queue_pushes` and
-          `relay_queue_oldest_due_age_seconds` speak of the database that they share: take their maximum, not their sum.
-        - A scrape asks each event loop for its numbers and takes some milliseconds. It asks the database no more than `/ready` does.
-          While an event loop doesn't answer within \(DurationText.render(Bounds.loopReportDeadline)) the answer is 503: a sum without that loop would go back.
+        - [deploy/prometheus](../deploy/prometheus) has a scrape configuration and alert rules; [ALERTS.md](ALERTS.md) explains how to
+          respond.
+        - **Several relays**: counters start at 0 with each process. `relay_queue_pushes`, `relay_queue_oldest_due_age_seconds` and
+          `relay_devices` describe the shared database, so take their maximum, not their sum.
+        - **Cost**: a scrape takes some milliseconds, asks each event loop, and queries the database no more than `/ready` does. If an
+          event loop doesn't answer within \(DurationText.render(Bounds.loopReportDeadline)), the scrape gets 503, because counters
+          without that loop would decrease.
 
         """
 
     private static let labels = """
         ## Labels
 
-        Their values come from closed sets and from the configuration, never from a request: no secret, no token, no path.
+        Label values come from closed sets and from the configuration, never from a request: no secret, no token, no path.
 
         | label | values |
         |---|---|
-        | `route` | method and path as [API.md](API.md) has them; `other` for what no route answers, invalid HTTP too |
+        | `route` | method and path as in [API.md](API.md); `other` for requests without a route and invalid HTTP |
         | `status` | the HTTP status |
         | `limit` | \(LimitKind.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")) |
-        | `environment` | `production`, `sandbox`: of `relay_pushes_total` the registration's, of attempts the one asked |
-        | `app` | the bundle identifier of a configured app (`APNS_DEFAULT_BUNDLE_ID`, `APNS_BUNDLE_IDS`, the apps file), at most \(Bounds.metricsAppsMax); `other` for the rest |
-        | `result` | `sent`, `failed`, `queued`, `muted` as the answer to an event says; of the queue `sent`, `failed`, `again` |
-        | `outcome` | `accepted`, `rejected` (APNs said no), `unreachable` (APNs said nothing) |
-        | `reason` | APNs' documented words, what kept a push from an answer (`ConnectFailed`, `Timeout`, …), the relay's own (`DeadlineExceeded`, `QueueFull`, `Expired`, …); `none` where nothing went wrong, `other` for a word that isn't known. Of GOAWAY also HTTP/2's error codes |
-        | `team`, `key` | the identifiers of a configured key |
-        | `check` | \(Readiness().checks.map { "`\($0.name)`" }.joined(separator: ", ")) as in `/ready` |
-        | `state` | of connections, see above |
+        | `environment` | `production`, `sandbox`: for `relay_pushes_total` that of the registration, for attempts the one used |
+        | `app` | the bundle ID of a configured app (`APNS_DEFAULT_BUNDLE_ID`, `APNS_BUNDLE_IDS`, the apps file), at most \(Bounds.metricsAppsMax); `other` for the rest |
+        | `result` | `sent`, `failed`, `queued`, `muted`, as in answers to events; for queued pushes `sent`, `failed`, `again` |
+        | `outcome` | `accepted`, `rejected` (refused by APNs), `unreachable` (no answer from APNs) |
+        | `reason` | APNs' documented reasons, causes of missing answers (`ConnectFailed`, `Timeout`, …), the relay's own (`DeadlineExceeded`, `QueueFull`, `Expired`, …) and, for GOAWAY, HTTP/2 error codes; `none` without a fault, `other` for unknown reasons |
+        | `team`, `key` | the IDs of a configured key |
+        | `check` | \(Readiness().checks.map { "`\($0.name)`" }.joined(separator: ", ")), as in `/ready` |
+        | `state` | the state of connections, see above |
 
-        An event with three devices is one request, three `relay_pushes_total`, and as many `relay_push_attempts_total` as APNs was asked: one each, a second in the
-        other environment after `BadDeviceToken`, and one more each time that a queued push is sent again. How queued pushes end is in
-        `relay_queue_settled_total`.
+        An event with three devices counts as one request and three `relay_pushes_total`. `relay_push_attempts_total` counts every request to APNs: one per
+        device, another in the other environment after `BadDeviceToken` or for a key of the other environment, another with a new provider
+        token after a refused one, and one for each retry of a queued push.
+        `relay_queue_settled_total` counts how queued pushes end.
 
         """
 }

@@ -2,8 +2,8 @@ import JSON
 
 /// Reads the YAML that docs/openapi.yaml is written in, and refuses any other.
 ///
-/// Block mappings and sequences, flow sequences of plain scalars, and scalars on one line: plain, or in quotation
-/// marks without escapes. Plain `true`, `false` and integers have their type.
+/// Block mappings and sequences, flow sequences of plain scalars, the empty mapping `{}`, and scalars on one line: plain,
+/// or in quotation marks without escapes. Plain `true`, `false` and integers have their type.
 struct SimpleYAML {
     /// What was not understood, and where.
     struct Fault: Error, CustomStringConvertible {
@@ -112,6 +112,7 @@ struct SimpleYAML {
             let elements = text.dropFirst().dropLast().split(separator: ",")
             return .array(
                 try elements.map { element throws(Fault) in try scalar(element.drop { $0 == " " }, number) })
+        case "{" where text == "{}": return [:]
         case "{", "|", ">", "&", "*", "!", "%", "@", "`", "-", "?":
             throw Fault(line: number, reason: "\(first) is not understood")
         default:

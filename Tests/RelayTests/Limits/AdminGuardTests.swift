@@ -62,6 +62,24 @@ struct AdminGuardTests {
         #expect(refusal([("Content-Type", "application/jsonx")], changesData: true) == .contentType)
     }
 
+    @Test("Changes beyond 60 a minute are refused, and refused ones don't count")
+    func rate() {
+        let changes = AdminChanges(AdminGuard(hosts: [], token: nil))
+        let page = Request(method: .post, target: "/v1/block", headers: [(name: "Origin", value: "null")])
+        let change = Request(
+            method: .post, target: "/v1/block", headers: [(name: "Content-Type", value: "application/json")])
+        let now = MonotonicTime(nanoseconds: 1_000_000_000_000)
+        for _ in 0..<100 { #expect(changes.refusal(of: page, at: now) == .origin) }
+        for _ in 0..<60 { #expect(changes.refusal(of: change, at: now) == nil) }
+        for _ in 0..<100 {
+            #expect(changes.refusal(of: change, at: now) == .rate(wait: .seconds(1)))
+        }
+        #expect(AdminGuard.Refusal.rate(wait: .seconds(1)).response.status == 429)
+        #expect(AdminGuard.Refusal.rate(wait: .seconds(1)).response.headers["Retry-After"] != nil)
+        #expect(changes.refusal(of: change, at: now + .seconds(1)) == nil)
+        #expect(changes.refusal(of: change, at: now + .seconds(1)) != nil)
+    }
+
     @Test("Of a long X-Forwarded-For only the last 32 addresses are read")
     func forwarded() {
         let many = (0..<10_000).map { "10.0.\($0 / 250).\($0 % 250)" }

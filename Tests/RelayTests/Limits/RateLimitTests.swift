@@ -88,7 +88,7 @@ struct RateLimitTests {
             #expect(relay.storage.state.withLock { $0.receipts.count } == 1)
             // Whoever has devices goes on, from the same address; and so do strangers from another.
             #expect(try await event(RelayFixture.secret, client: "198.51.100.1").json["sent"] == 1)
-            #expect(try await device("register", "a-guessed-secret-2", "dd00").status == 200)
+            #expect(try await device("register", "a-guessed-secret-2", "bb00").status == 200)
             #expect(try await event("a-guessed-secret-6", client: "198.51.100.2").status == 200)
         }
     }

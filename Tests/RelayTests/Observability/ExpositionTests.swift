@@ -1,4 +1,5 @@
 import APNs
+import Instruments
 import PrometheusText
 import Storage
 import Testing
@@ -87,7 +88,9 @@ struct ExpositionTests {
         var snapshot = MetricsSnapshot()
         snapshot.storage.connections = StorageLoad.Connections()
         snapshot.certificateExpiry = 1_900_000_000
+        (snapshot.devices, snapshot.devicesMax) = (1, 2)
         snapshot.process = ProcessFigures.read()
+        snapshot.history = History.Figures(stored: 1)
         let place = APNsHealth.Place(key: TestKey.first, environment: .production)
         var statistics = ClientStatistics()
         statistics.goAways = ["Shutdown": 1, "Whatever": 2, "More": 3]

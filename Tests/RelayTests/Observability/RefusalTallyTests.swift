@@ -108,7 +108,7 @@ struct RefusalTallyTests {
     }
 
     @Test(
-        "A flood of requests for nothing has few lines; successes and failures keep theirs, metrics count all"
+        "A flood of refusals, or of requests while the database is down, has few log lines; successes and defects keep theirs"
     )
     func routes() async throws {
         let (written, samples) = try await RelayFixture.with { relay in
@@ -119,6 +119,8 @@ struct RefusalTallyTests {
                 _ = await relay.event()
             }
             relay.storage.state.withLock { $0.failure = .unavailable(logDetail: "x") }
+            for _ in 0..<50 { _ = await relay.event() }
+            relay.storage.state.withLock { $0.failure = .internalFault(logDetail: "x") }
             for _ in 0..<50 { _ = await relay.event() }
             let samples = await relay.onLoop { $0.services.counts.requestSamples }
             return (try await relay.lines.closed(), samples)
@@ -131,11 +133,12 @@ struct RefusalTallyTests {
         #expect(lines("-", 404) == Bounds.refusalLinesPerKind)
         #expect(lines("POST /v1/event", 400) == Bounds.refusalLinesPerKind)
         #expect(lines("POST /v1/event", 200) == 300)
-        #expect(lines("POST /v1/event", 503) == 50)
+        #expect(lines("POST /v1/event", 503) == Bounds.refusalLinesPerKind)
+        #expect(lines("POST /v1/event", 500) == 50)
         let summaries = written.filter { $0["event"] == "request.summary" }
-        #expect(summaries.map { $0["code"] } == ["not_found", "invalid_field"])
-        let unlogged = JSON.Value.int(300 - Bounds.refusalLinesPerKind)
-        #expect(summaries.allSatisfy { $0["unlogged"] == unlogged })
+        #expect(summaries.map { $0["code"] } == ["not_found", "invalid_field", "storage_unavailable"])
+        #expect(
+            summaries.map { $0["unlogged"]?.int } == [300, 300, 50].map { $0 - Bounds.refusalLinesPerKind })
         #expect(samples.contains(Metric.Sample(["other", "404"], UInt64(300))))
         #expect(samples.contains(Metric.Sample(["POST /v1/event", "400"], UInt64(300))))
     }

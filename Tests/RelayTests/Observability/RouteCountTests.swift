@@ -49,7 +49,7 @@ struct RouteCountTests {
     func limits() async throws {
         var options = RelayFixture.Options()
         options.rates = RateLimitConfiguration(
-            eventsPerMinute: 1, registrationsPerMinute: 2, unknownSecretsPerMinute: 2)
+            eventsPerMinute: 1, registrationsPerMinute: 2, unknownSecretsPerMinute: 3)
         options.limits.devicesPerSecretMax = 1
         try await RelayFixture.with(options) { relay in
             for token in ["aa01", "aa02", "aa03"] {

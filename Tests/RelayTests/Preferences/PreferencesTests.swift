@@ -61,35 +61,36 @@ struct PreferencesTests {
         func wish(_ preferences: DevicePreferences, _ type: EventType?, at time: EpochMilliseconds)
             -> DevicePreferences.Wish
         {
-            preferences.wish(for: type, at: time, zone: Self.zones.zone)
+            preferences.wish(for: type?.rawValue, at: time, zone: Self.zones.zone)
         }
-        let both = DevicePreferences(eventTypes: [.error, .permission], quietHours: quiet)
+        let both = DevicePreferences(kinds: ["error", "permission"], quietHours: quiet)
         #expect(wish(both, .complete, at: now) == .muted)
         #expect(wish(both, .error, at: now) == .quiet)
         #expect(wish(both, .permission, at: now) == .normal)
         #expect(wish(both, nil, at: now) == .quiet)
         #expect(wish(both, .error, at: now + 4 * 3_600_000) == .normal)
         #expect(wish(.none, .complete, at: now) == .normal)
-        #expect(wish(DevicePreferences(eventTypes: []), .error, at: now) == .muted)
-        #expect(wish(DevicePreferences(eventTypes: []), nil, at: now) == .normal)
+        #expect(wish(DevicePreferences(kinds: []), .error, at: now) == .muted)
+        #expect(wish(DevicePreferences(kinds: []), nil, at: now) == .normal)
         quiet.allowPermission = false
         #expect(wish(DevicePreferences(quietHours: quiet), .permission, at: now) == .quiet)
         // A zone that the system has lost doesn't silence anything.
-        #expect(DevicePreferences(quietHours: quiet).wish(for: .error, at: now) { _ in nil } == .normal)
+        #expect(DevicePreferences(quietHours: quiet).wish(for: "error", at: now) { _ in nil } == .normal)
     }
 
     @Test("What is stored is read again as it was; what isn't understood is no wish")
     func stored() throws {
         for preferences in [
-            DevicePreferences.none, DevicePreferences(eventTypes: []),
-            DevicePreferences(eventTypes: [.error, .complete], quietHours: try hours("22:00", "07:05")),
+            DevicePreferences.none, DevicePreferences(kinds: []),
+            DevicePreferences(
+                kinds: ["error", "build-1", "complete"], quietHours: try hours("22:00", "07:05")),
             DevicePreferences(
                 quietHours: QuietHours(from: 0, to: 1, timeZone: "Asia/Kolkata", allowPermission: false)),
         ] {
             let text = String(decoding: preferences.json, as: UTF8.self)
             #expect(DevicePreferences(stored: text) == preferences)
         }
-        for text in ["", "[]", "{\"eventTypes\":[\"start\"]}", "{\"quietHours\":{\"from\":\"22:00\"}}"] {
+        for text in ["", "[]", "{\"eventTypes\":[\"Start\"]}", "{\"quietHours\":{\"from\":\"22:00\"}}"] {
             #expect(DevicePreferences(stored: text) == .none)
         }
     }
@@ -125,7 +126,16 @@ struct PreferencesTests {
             let faults: [(JSON.Value, String, String)] = [
                 ("x", "invalid_field", "preferences"),
                 (["eventTypes": "error"], "invalid_field", "preferences.eventTypes"),
-                (["eventTypes": ["start"]], "invalid_field", "preferences.eventTypes"),
+                (["eventTypes": ["Start"]], "invalid_field", "preferences.eventTypes"),
+                (["eventTypes": [""]], "invalid_field", "preferences.eventTypes"),
+                (
+                    ["eventTypes": [.string(String(repeating: "k", count: 33))]], "invalid_field",
+                    "preferences.eventTypes"
+                ),
+                (
+                    ["eventTypes": .array((0...64).map { .string("kind-\($0)") })], "invalid_field",
+                    "preferences.eventTypes"
+                ),
                 (["eventTypes": ["error", "error"]], "invalid_field", "preferences.eventTypes"),
                 (["quietHours": []], "invalid_field", "preferences.quietHours"),
                 (hours("from", nil), "missing_field", "preferences.quietHours.from"),
@@ -189,6 +199,61 @@ struct PreferencesTests {
             #expect(await relay.onLoop { $0.services.slots.taken } == 0)
             // What is muted comes into no log.
             #expect(await relay.onLoop { $0.services.shared.deliveryLog.figures.waiting } == 4)
+        }
+    }
+
+    @Test("A notification's kind is muted as an event's type is; without one it always passes")
+    func kinds() async throws {
+        try await RelayFixture.with { relay in
+            let most = (0..<63).map { JSON.Value.string("\($0)" + String(repeating: "k", count: 30)) }
+            let wanted: [(String, JSON.Value)] = [
+                ("aa00", [:]), ("bb00", ["eventTypes": ["error", "build_1"]]),
+                ("cc00", ["eventTypes": .array(["deploy"] + most)]),
+            ]
+            for (token, preferences) in wanted {
+                #expect(await register(relay, ["preferences": preferences], token: token)["ok"] == true)
+            }
+            func notify(_ kind: JSON.Value?) async -> JSON.Value {
+                var notification = JSON.Object()
+                notification["title"] = "t"
+                notification["kind"] = kind
+                let secret = JSON.Value.string(RelayFixture.secret)
+                return await relay.post(
+                    "/v1/notify", ["secret": secret, "notification": .object(notification)]
+                ).json
+            }
+            func statuses(_ answer: JSON.Value) -> [JSON.Value?]? {
+                answer["deliveries"]?.array?.map { $0["status"] }
+            }
+            #expect(statuses(await notify("build_1")) == ["sent", "sent", "muted"])
+            #expect(statuses(await notify("deploy")) == ["sent", "muted", "sent"])
+            #expect(statuses(await notify("error")) == ["sent", "sent", "muted"])
+            #expect(statuses(await notify(nil)) == ["sent", "sent", "sent"])
+            let payloads = await relay.onLoop { $0.production.pushes.map(\.notification.payload) }
+            #expect(payloads.first == Array(#"{"aps":{"alert":{"title":"t"}},"kind":"build_1"}"#.utf8))
+            #expect(payloads.last == Array(#"{"aps":{"alert":{"title":"t"}}}"#.utf8))
+            for bad: JSON.Value in ["", "Build", "b c", .string(String(repeating: "k", count: 33)), 1, nil] {
+                #expect(await notify(bad)["field"] == "notification.kind")
+            }
+        }
+    }
+
+    @Test("In quiet hours a notification of the kind permission passes as the event does")
+    func quietKinds() async throws {
+        try await RelayFixture.with { relay in
+            let quiet: JSON.Value = ["from": "07:00", "to": "09:00", "timeZone": "UTC"]
+            #expect(await register(relay, ["preferences": ["quietHours": quiet]])["ok"] == true)
+            for kind: JSON.Value in ["permission", "build"] {
+                _ = await relay.post(
+                    "/v1/notify",
+                    [
+                        "secret": .string(RelayFixture.secret),
+                        "notification": ["title": "t", "sound": "s", "kind": kind],
+                    ])
+            }
+            let levels = try await relay.onLoop { $0.production.pushes.map(\.notification.payload) }
+                .map { try JSON.parse($0, maxBytes: 4096)["aps"]?["interruption-level"] }
+            #expect(levels == [nil, "passive"])
         }
     }
 }

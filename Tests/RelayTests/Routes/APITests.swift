@@ -199,7 +199,10 @@ struct ReadyRouteTests {
         try await RelayFixture.with { relay in
             let response = await relay.answer(Request(target: "/ready"))
             #expect(response.status == 200)
-            #expect(response.json == ["ok": true, "checks": ["storage": "ok", "apns": "ok", "queue": "ok"]])
+            #expect(
+                response.json == [
+                    "ok": true, "checks": ["storage": "ok", "write": "ok", "apns": "ok", "queue": "ok"],
+                ])
         }
     }
 
@@ -215,7 +218,10 @@ struct ReadyRouteTests {
             #expect(
                 response.json == [
                     "ok": false, "error": "The relay is not ready.", "code": "not_ready",
-                    "checks": ["storage": "unavailable", "apns": "SigningFailed", "queue": "unknown"],
+                    "checks": [
+                        "storage": "unavailable", "write": "unknown", "apns": "SigningFailed",
+                        "queue": "unknown",
+                    ],
                 ])
         }
     }
@@ -225,10 +231,8 @@ struct ReadyRouteTests {
         try await RelayFixture.with { relay in
             #expect(await relay.answer(Request(target: "/ready")).status == 200)
             relay.storage.state.withLock { $0.failure = .closed }
-            // As if that had been just now, however slow the machine is.
-            await relay.loop.run { loop in relay.services.value.readiness?.at = loop.now + .seconds(60) }
             #expect(await relay.answer(Request(target: "/ready")).status == 200)
-            await relay.loop.run { _ in relay.services.value.readiness = nil }
+            relay.pass(.seconds(1))
             #expect(await relay.answer(Request(target: "/ready")).status == 503)
         }
     }
@@ -250,14 +254,14 @@ struct ReadyRouteTests {
             _ = try await relay.storage.enqueue([push], lease: nil, limitPerSecret: 10)
             func ready(after seconds: Int64) async -> Response {
                 relay.time.withLock { $0 = now + seconds * 1000 }
-                await relay.loop.run { _ in relay.services.value.readiness = nil }
+                await relay.onLoop { $0.services.shared.readiness.forget() }
                 return await relay.answer(Request(target: "/ready"))
             }
             #expect(await ready(after: 300).status == 200)
             let late = await ready(after: 301)
             #expect(late.status == (bound == .zero ? 200 : 503))
             let word: JSON.Value = bound == .zero ? "ok" : "overdue"
-            #expect(late.json["checks"] == ["storage": "ok", "apns": "ok", "queue": word])
+            #expect(late.json["checks"] == ["storage": "ok", "write": "ok", "apns": "ok", "queue": word])
             relay.storage.state.withLock { $0.pending = [] }
             #expect(await ready(after: 302).status == 200)
         }
@@ -276,7 +280,7 @@ struct ReadyRouteTests {
             #expect(faulty.json["checks"]?["apns"] == "InvalidProviderToken")
             await relay.loop.run { _ in
                 relay.production.value.script = { .accepted($0) }
-                relay.services.value.readiness = nil
+                relay.services.value.shared.readiness.forget()
             }
             #expect(await relay.event().json["sent"] == 1)
             #expect(await relay.answer(Request(target: "/ready")).status == 200)

@@ -134,6 +134,9 @@ struct CutTextTests {
             .notificationCollapseID,
             #"{"secret":"0123456789abcdef","notification":{"title":"t","collapseID":"CUT"}}"#
         ),
+        (.category, #"{"secret":"0123456789abcdef","eventType":"error","sessionID":"s","category":"CUT"}"#),
+        (.sealed, #"{"secret":"0123456789abcdef","eventType":"error","sessionID":"s","sealed":"AQCUT"}"#),
+        (.notificationKind, #"{"secret":"0123456789abcdef","notification":{"title":"t","kind":"CUT"}}"#),
     ]
 
     @Test("Secrets, tokens, identifiers and words must be whole", arguments: strict)

@@ -174,11 +174,15 @@ struct EventOnceTests {
         }
     }
 
-    @Test("An answer that the database doesn't take is given at once, and kept when it does")
-    func keptLater() async throws {
+    @Test(
+        "An answer that the database doesn't take is given at once, and kept when it does",
+        arguments: [
+            StorageError.unavailable(logDetail: "down"), .full(logDetail: "disk"),
+            .readOnly(logDetail: "standby"), .refused(logDetail: "right"),
+        ])
+    func keptLater(_ failure: StorageError) async throws {
         try await RelayFixture.with { relay in
             relay.storage.add("aa00", under: RelayFixture.key)
-            let failure = StorageError.unavailable(logDetail: "down")
             relay.storage.state.withLock { $0.completeFailures = [failure, failure] }
             let first = await relay.event(["eventID": "e-1"])
             #expect(first.json["sent"] == 1)
@@ -194,7 +198,7 @@ struct EventOnceTests {
     }
 
     @Test(
-        "So many answers are tried to be kept at once and no more, and a failure that lasts isn't tried again"
+        "A bounded number of answers is retried at once, and an answer that can't be kept isn't retried"
     )
     func notKept() async throws {
         try await RelayFixture.with { relay in
@@ -203,7 +207,7 @@ struct EventOnceTests {
             await relay.loop.run { _ in relay.services.value.receiptsRetried = Bounds.receiptsRetriedMax }
             #expect(await relay.event(["eventID": "e-1"]).json["sent"] == 1)
             await relay.loop.run { _ in relay.services.value.receiptsRetried = 0 }
-            relay.storage.state.withLock { $0.completeFailures = [.corrupt(logDetail: "strange")] }
+            relay.storage.state.withLock { $0.completeFailures = [.invalidValue(field: "answer")] }
             #expect(await relay.event(["eventID": "e-2"]).json["sent"] == 1)
             #expect(await relay.onLoop { $0.services.receiptsRetried } == 0)
             let lines = try await relay.lines.closed()
@@ -211,11 +215,11 @@ struct EventOnceTests {
         }
     }
 
-    @Test("A failure that lasts ends the attempts to keep an answer")
+    @Test("A failure that can't be cured ends the attempts to keep an answer")
     func refusedForGood() async throws {
         try await RelayFixture.with { relay in
             relay.storage.state.withLock {
-                $0.completeFailures = [.unavailable(logDetail: "down"), .corrupt(logDetail: "strange")]
+                $0.completeFailures = [.unavailable(logDetail: "down"), .closed]
             }
             #expect(await relay.event(["eventID": "e-1"]).status == 200)
             #expect(await relay.until { $0.services.receiptsRetried == 0 })

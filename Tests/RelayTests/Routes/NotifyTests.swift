@@ -41,7 +41,7 @@ struct NotifyTests {
             #expect(response.json["sent"] == 1 && response.json["muted"] == 0)
             let push = try #require(await relay.onLoop { $0.production.pushes.first })
             #expect(
-                push.notification.pushType == .alert && push.notification.priority == .considerate
+                push.notification.pushType == .alert && push.notification.priority == .conserveDevicePower
                     && push.notification.collapseID?.text == "col-1")
             #expect(push.notification.expiration == 1_800_000_060)
             let payload = String(decoding: push.notification.payload, as: UTF8.self)
@@ -60,7 +60,9 @@ struct NotifyTests {
             relay.storage.add("aa00", under: RelayFixture.key)
             #expect(await notify(relay, ["pushType": "background", "data": ["k": "v"]]).json["sent"] == 1)
             let push = try #require(await relay.onLoop { $0.production.pushes.first })
-            #expect(push.notification.pushType == .background && push.notification.priority == .considerate)
+            #expect(
+                push.notification.pushType == .background
+                    && push.notification.priority == .conserveDevicePower)
             #expect(push.notification.expiration == 1_800_000_000 + 86_400)
             #expect(
                 String(decoding: push.notification.payload, as: UTF8.self)
@@ -75,7 +77,7 @@ struct NotifyTests {
             let notification: JSON.Value = ["badge": number(3.0), "priority": number(5.0)]
             #expect(await notify(relay, notification).json["sent"] == 1)
             let push = try #require(await relay.onLoop { $0.production.pushes.first })
-            #expect(push.notification.priority == .considerate)
+            #expect(push.notification.priority == .conserveDevicePower)
             #expect(String(decoding: push.notification.payload, as: UTF8.self) == #"{"aps":{"badge":3}}"#)
         }
     }
@@ -119,6 +121,7 @@ struct NotifyTests {
         (["title": "t", "ttl": "1h"], "notification.ttl"),
         (["title": "t", "data": []], "notification.data"),
         (["title": "t", "data": ["aps": [:]]], "notification.data"),
+        (["title": "t", "kind": "k", "data": ["kind": 1]], "notification.data"),
         (["title": "t", "pushType": "voip"], "notification.pushType"),
         (["badge": 1, "mutableContent": true], "notification.mutableContent"),
         (["title": "t", "mutableContent": 1], "notification.mutableContent"),
@@ -157,7 +160,7 @@ struct NotifyTests {
                 response.json == [
                     "ok": false,
                     "error":
-                        "The notification is too large for APNs. It has 4098 bytes; at most 4096 are allowed.",
+                        "The notification is too large for APNs. It has 4098 bytes; the limit is 4096.",
                     "code": "payload_too_large", "field": "notification",
                 ])
             #expect(await relay.onLoop { $0.production.pushes.count } == 1)
@@ -191,6 +194,7 @@ struct NotifyTests {
                 (["title": "u", "ttl": 5], ["eventID": "e-1"]), (["title": "t"], ["eventID": "e-1"]),
                 (["title": "t", "ttl": 5, "collapseID": "c"], ["eventID": "e-1"]),
                 (["title": "t", "ttl": 5, "priority": 5], ["eventID": "e-1"]),
+                (["title": "t", "ttl": 5, "kind": "k"], ["eventID": "e-1"]),
                 (["title": "t", "ttl": 5], ["eventID": "e-1", "deviceToken": "aa00"]),
             ] as [(JSON.Value, JSON.Value)] {
                 #expect(await notify(relay, notification, members).status == 409)

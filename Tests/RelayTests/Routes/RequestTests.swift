@@ -189,7 +189,9 @@ struct RequestTests {
         var seen: Set<Digest256> = [base]
         for members: JSON.Value in [
             ["eventType": "error"], ["sessionID": "ses_2"], ["serverID": "s"], ["title": "s"], ["body": "s"],
-            ["title": "se", "body": "s"], ["title": "s", "body": "es"],
+            ["title": "se", "body": "s"], ["title": "s", "body": "es"], ["category": "s"],
+            ["category": "AQAA"], ["sealed": "AQAA"], ["mutableContent": true],
+            ["category": "s", "mutableContent": true],
         ] {
             #expect(seen.insert(try content(members)).inserted)
         }

@@ -90,8 +90,9 @@ struct SecretLengthTests {
                 #expect(await relay.post(path, Self.with(path, secret: guess)).status != 429)
             }
             #expect(await relay.post(path, Self.with(path, secret: "c")).status == 429)
-            // Whoever has devices goes on.
+            // Whoever has devices goes on with them.
             relay.storage.add("aa00", under: Self.key)
+            relay.storage.add("bb00", under: Self.key, bundle: "org.example.default")
             #expect(await relay.post(path, Self.with(path, secret: Self.short)).status == 200)
         }
     }

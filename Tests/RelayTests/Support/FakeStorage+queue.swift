@@ -11,18 +11,15 @@ extension FakeStorage {
     }
 
     func enqueue(
-        _ pushes: [PendingPush], lease: PushLease?, limitPerSecret: Int
+        _ pushes: [PendingPush], lease: PushLease?, limitPerSecret: Int, isRepeated: Bool
     ) async throws(StorageError) -> [EnqueueResult] {
         await state.withLock(\.enqueueGate)?.pass()
         return try checked { state throws(StorageError) in
+            state.areEnqueuesRepeated.append(isRepeated)
             if !state.queueFailures.isEmpty { throw state.queueFailures.removeFirst() }
-            return pushes.map { push in
-                guard state.devices.contains(where: { $0.id == push.deviceID }) else { return .deviceGone }
-                let waiting = state.pending.count { $0.push.secretHash == push.secretHash }
-                guard waiting < limitPerSecret else { return .secretFull }
-                state.pending.append(Pending(push: push, lease: lease))
-                return .queued
-            }
+            let results = pushes.map { state.enqueue($0, lease, limitPerSecret) }
+            if state.losesConfirmation, !pushes.isEmpty { throw .unconfirmed(logDetail: "x") }
+            return results
         }
     }
 
@@ -44,20 +41,22 @@ extension FakeStorage {
         }
     }
 
-    func settle(_ settlements: [Settlement]) async throws(StorageError) -> [Bool] {
+    func settle(_ settlements: [Settlement], logging: Bool) async throws(StorageError) -> [Bool] {
         try checked { state throws(StorageError) in
             state.settled.append(settlements.count)
             if !state.queueFailures.isEmpty { throw state.queueFailures.removeFirst() }
             guard settlements.count <= state.settlementsMax else { throw .timeout(logDetail: "too many") }
+            try state.checkEnds(settlements, logging: logging)
             return settlements.map { settlement in
                 let held = state.pending.firstIndex {
                     $0.push.id == settlement.id && $0.lease?.owner == settlement.owner
+                        && $0.push.secretHash == settlement.secretHash
                 }
                 guard let index = held else { return false }
                 switch settlement.end {
                 case .over(let delivery):
                     state.pending.remove(at: index)
-                    state.deliveries.append(delivery)
+                    if logging { state.deliveries.append(delivery) }
                 case .again(let dueAt, let attempts):
                     state.pending[index] = Pending(
                         push: state.pending[index].push.again(dueAt: dueAt, attempts: attempts))
@@ -77,7 +76,8 @@ extension FakeStorage {
     func pushes(
         dueAfter horizon: EpochMilliseconds, leased: Bool, limit: Int
     ) async throws(StorageError) -> [DuePush] {
-        try checked { state in
+        try checked { state throws(StorageError) in
+            if !state.listFailures.isEmpty { throw state.listFailures.removeFirst() }
             let found = state.pending.filter { $0.dueAt > horizon && ($0.lease != nil) == leased }
             return found.prefix(limit).map {
                 DuePush(secretHash: $0.push.secretHash, id: $0.push.id, dueAt: $0.dueAt)
@@ -101,6 +101,13 @@ extension FakeStorage {
         }
     }
 
+    func countDevices(limit: Int) async throws(StorageError) -> Int {
+        try checked { state in
+            state.deviceCounts += 1
+            return min(limit, state.devices.count)
+        }
+    }
+
     func countPushes(limit: Int) async throws(StorageError) -> Int {
         try checked { state in min(limit, state.pending.count) }
     }
@@ -117,7 +124,13 @@ extension FakeStorage {
                     environment: old.environment, createdAt: old.createdAt, updatedAt: old.updatedAt,
                     details: old.details)
             }
-            return !found.isEmpty
+            let blocked = state.blocked.indices.filter { key.legacy.contains(state.blocked[$0].secretHash) }
+            for index in blocked {
+                let old = state.blocked[index]
+                state.blocked[index] = BlockedSecret(
+                    secretHash: key.primary, createdAt: old.createdAt, note: old.note)
+            }
+            return !found.isEmpty || !blocked.isEmpty
         }
     }
 
@@ -131,9 +144,12 @@ extension FakeStorage {
             state.devices = without(devices, limit) { key.hashes.contains($0.secretHash) }
             state.pending = without(pushes, limit) { key.hashes.contains($0.push.secretHash) }
             state.receipts = without(receipts, limit) { $0.claim.key.primary == key.primary }
+            let history = state.history
+            state.history = without(history, limit) { key.hashes.contains($0.secretHash) }
             return Holdings(
                 devices: devices.count - state.devices.count, pushes: pushes.count - state.pending.count,
-                receipts: receipts.count - state.receipts.count)
+                receipts: receipts.count - state.receipts.count,
+                history: history.count - state.history.count)
         }
     }
 
@@ -170,16 +186,63 @@ extension FakeStorage {
 }
 
 extension FakeStorage.State {
+    fileprivate mutating func enqueue(
+        _ push: PendingPush, _ lease: PushLease?, _ limit: Int
+    ) -> EnqueueResult {
+        let isRegistered = devices.contains { $0.id == push.deviceID && $0.secretHash == push.secretHash }
+        guard isRegistered else { return .deviceGone }
+        guard pending.count(where: { $0.push.secretHash == push.secretHash }) < limit else {
+            return .secretFull
+        }
+        pending.append(FakeStorage.Pending(push: push, lease: lease))
+        return .queued
+    }
+
+    /// Throws where the log, or one of these rows, is refused.
+    func checkLog(_ rows: [Delivery]) throws(StorageError) {
+        guard !rows.isEmpty else { return }
+        if let logFailure { throw logFailure }
+        for row in rows { if let failure = refusedRows[row.id] { throw failure } }
+    }
+
+    /// Moves every row to another hash, as a pepper's change does.
+    mutating func movePending(to hash: SecretHash) {
+        for index in pending.indices { pending[index].push = pending[index].push.moved(to: hash) }
+        devices = devices.map { old in
+            Device(
+                id: old.id, secretHash: hash, token: old.token, bundleID: old.bundleID,
+                environment: old.environment, createdAt: old.createdAt, updatedAt: old.updatedAt)
+        }
+    }
+
+    /// Throws where one of these ends, or its row in the log, is refused.
+    fileprivate func checkEnds(_ settlements: [Settlement], logging: Bool) throws(StorageError) {
+        if let settleFailure { throw settleFailure }
+        for settlement in settlements {
+            if let failure = refusedEnds[settlement.id] { throw failure }
+            if logging, case .over(let delivery) = settlement.end { try checkLog([delivery]) }
+        }
+    }
+
     fileprivate func holdings(of key: SecretKey) -> Holdings {
         Holdings(
             devices: devices.count { key.hashes.contains($0.secretHash) },
             pushes: pending.count { key.hashes.contains($0.push.secretHash) },
-            receipts: receipts.count { $0.claim.key.primary == key.primary })
+            receipts: receipts.count { $0.claim.key.primary == key.primary },
+            history: history.count { key.hashes.contains($0.secretHash) })
     }
 }
 
 extension PendingPush {
     fileprivate func again(dueAt: EpochMilliseconds, attempts: Int) -> PendingPush {
+        copy(secretHash: secretHash, dueAt: dueAt, attempts: attempts)
+    }
+
+    fileprivate func moved(to hash: SecretHash) -> PendingPush {
+        copy(secretHash: hash, dueAt: dueAt, attempts: attempts)
+    }
+
+    private func copy(secretHash: SecretHash, dueAt: EpochMilliseconds, attempts: Int) -> PendingPush {
         PendingPush(
             id: id, secretHash: secretHash, deviceID: deviceID, eventType: eventType, sessionID: sessionID,
             payload: payload, pushType: pushType, priority: priority, collapseID: collapseID,

@@ -14,6 +14,8 @@ final class FakeStorage: Storage {
         var receipts: [Receipt] = []
         /// Calls to `devices(of:)`.
         var lookups = 0
+        /// Calls to `countDevices`.
+        var deviceCounts = 0
         /// Calls to `claim`.
         var claims = 0
         /// Thrown by every call until it is taken away.
@@ -44,10 +46,44 @@ final class FakeStorage: Storage {
         var removeGate: Gate?
         /// Thrown by the next calls to `nextPushDue`, one each.
         var dueFailures: [StorageError] = []
+        /// Thrown by the next calls to `pushes`, one each.
+        var listFailures: [StorageError] = []
         /// Sizes of the batches of `settle`, failed ones too.
         var settled: [Int] = []
+        /// For each call to `enqueue`, whether it said that it was one before.
+        var areEnqueuesRepeated: [Bool] = []
+        /// Calls to `enqueue`, or the next one to `append`, store what they are given and say that this isn't known.
+        var losesConfirmation = false
         /// More ends than these in one call take too long.
         var settlementsMax = Int.max
+        /// Thrown by every call that writes to the delivery log until it is taken away.
+        var logFailure: StorageError?
+        /// Thrown by every call that writes the log row with this id.
+        var refusedRows: [String: StorageError] = [:]
+        /// Thrown by every call that ends the push with this id.
+        var refusedEnds: [String: StorageError] = [:]
+        /// Thrown by every call to `settle` until it is taken away.
+        var settleFailure: StorageError?
+        /// For each call to `remove`, how many pushes waited for the device.
+        var pendingAtRemoval: [Int] = []
+        /// Thrown by every call that writes until it is taken away.
+        var writeFailure: StorageError?
+        /// Calls to `tryWriting`.
+        var trials = 0
+        /// Where calls to `tryWriting` wait before they begin.
+        var trialGate: Gate?
+        var blocked: [BlockedSecret] = []
+        /// Calls to `blockedSecrets`.
+        var blockReads = 0
+        var history: [HistoryItem] = []
+        /// Sizes of the batches of `add`, failed ones too.
+        var historyBatches: [Int] = []
+        /// Where calls to `add` wait before they begin.
+        var historyGate: Gate?
+        /// Thrown by the next calls to `add`, one each.
+        var historyFailures: [StorageError] = []
+        /// Thrown by every call to `pruneDeliveries` until it is taken away.
+        var pruneFailure: StorageError?
     }
 
     let state = Lock(State())
@@ -87,6 +123,7 @@ final class FakeStorage: Storage {
         _ registration: Registration, under key: SecretKey, deviceLimit: Int
     ) async throws(StorageError) -> RegistrationResult {
         try checked { state in
+            state.giveToken(of: registration, under: key.primary)
             let index = state.devices.firstIndex {
                 $0.secretHash == key.primary && $0.token == registration.token
             }
@@ -108,7 +145,9 @@ final class FakeStorage: Storage {
         DeviceDetails(
             deviceName: new.deviceName ?? old?.deviceName, deviceModel: new.deviceModel ?? old?.deviceModel,
             osVersion: new.osVersion ?? old?.osVersion, appVersion: new.appVersion ?? old?.appVersion,
-            preferences: new.preferences ?? old?.preferences)
+            preferences: new.preferences ?? old?.preferences,
+            sealedVersions: new.sealedVersions ?? old?.sealedVersions,
+            installationID: new.installationID ?? old?.installationID)
     }
 
     func unregister(
@@ -147,18 +186,26 @@ final class FakeStorage: Storage {
     ) async throws(StorageError) -> Bool {
         await state.withLock(\.removeGate)?.pass()
         return try checked { state in
+            state.pendingAtRemoval.append(state.pending.count { $0.push.deviceID == device.id })
             let before = state.devices.count
             state.devices.removeAll { $0.id == device.id && $0.updatedAt <= time }
             return state.devices.count < before
         }
     }
 
-    func append(_ deliveries: [Delivery]) async throws(StorageError) {
+    func append(_ deliveries: [Delivery], isRepeated: Bool) async throws(StorageError) {
         await state.withLock(\.appendGate)?.pass()
         try checked { state throws(StorageError) in
             state.batches.append(deliveries.count)
             if !state.appendFailures.isEmpty { throw state.appendFailures.removeFirst() }
-            state.deliveries += deliveries
+            if let failure = state.writeFailure { throw failure }
+            try state.checkLog(deliveries)
+            let present = isRepeated ? Set(state.deliveries.map(\.id)) : []
+            state.deliveries += deliveries.filter { !present.contains($0.id) }
+            if state.losesConfirmation {
+                state.losesConfirmation = false
+                throw .unconfirmed(logDetail: "x")
+            }
         }
     }
 
@@ -169,7 +216,8 @@ final class FakeStorage: Storage {
     }
 
     func pruneDeliveries(before time: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int {
-        try checked { state in
+        try checked { state throws(StorageError) in
+            if let failure = state.pruneFailure { throw failure }
             state.prunes.append((time, limit))
             let count = min(limit, state.oldDeliveries)
             state.oldDeliveries -= count
@@ -218,6 +266,14 @@ final class FakeStorage: Storage {
     func ping() async throws(StorageError) {
         await state.withLock(\.pingGate)?.pass()
         try checked { _ in }
+    }
+
+    func tryWriting(id: UUIDv7, at now: EpochMilliseconds) async throws(StorageError) {
+        state.withLock { $0.trials += 1 }
+        await state.withLock(\.trialGate)?.pass()
+        try checked { state throws(StorageError) in
+            if let failure = state.writeFailure ?? state.logFailure { throw failure }
+        }
     }
 
     func schemaVersion() async throws(StorageError) -> Int {

@@ -30,11 +30,11 @@ extension RelayFixture {
 
     /// A push for a device as it is stored.
     static func waiting(
-        for device: Device, attempts: Int = 1, dueIn: EpochMilliseconds = 0,
+        for device: Device, id: String? = nil, attempts: Int = 1, dueIn: EpochMilliseconds = 0,
         expiresIn: EpochMilliseconds = 60_000
     ) -> PendingPush {
         PendingPush(
-            id: "push-\(device.token)", secretHash: device.secretHash, deviceID: device.id,
+            id: id ?? "push-\(device.token)", secretHash: device.secretHash, deviceID: device.id,
             eventType: "error", sessionID: "ses_9", payload: Array(#"{"aps":{}}"#.utf8),
             pushType: "background", priority: 5, collapseID: "c", attempts: attempts,
             dueAt: start + dueIn, createdAt: start, expiresAt: start + expiresIn)

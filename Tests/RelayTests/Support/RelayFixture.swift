@@ -21,6 +21,8 @@ struct RelayFixture: Sendable {
     /// The wall clock; to change it alone is to set it.
     let time: Lock<EpochMilliseconds>
     private let monotonic: Lock<MonotonicTime>
+    let history: History?
+    private let remembering: Task<Void, Never>
 
     /// What a fixture may differ in.
     struct Options: Sendable {
@@ -36,7 +38,12 @@ struct RelayFixture: Sendable {
         var storage: FakeStorage?
         var credentialsFault: String?
         var queueAgeMax: Duration = .seconds(300)
+        var registration = RegistrationPolicy.open
+        /// `RELAY_DEVICES_MAX`.
+        var devicesMax = 0
         var logLevel = LogLevel.debug
+        /// What a history keeps; nil without one.
+        var history: History.Options?
     }
 
     /// Makes the routes, runs `body` with them and takes them down.
@@ -66,16 +73,27 @@ struct RelayFixture: Sendable {
             ?? Apps(
                 single: PushApp(key: TestKey.first, push: options.push),
                 defaultBundleID: options.rules.defaultBundleID, bundleIDs: options.rules.bundleIDs)
+        let deliveryLog = DeliveryLog(storage: storage, log: lines.log)
+        let history = options.history.map { History(storage: storage, log: lines.log, options: $0) }
         let shared = Services(
             storage: storage, hasher: options.hasher, secretBytesMin: options.rules.secretBytesMin,
             limits: options.limits, rates: RateLimits(options.rates),
+            blocked: BlockList(storage: storage, log: lines.log),
             clock: WallClock { time.withLock { $0 } }, monotonic: { monotonic.withLock { $0 } },
             log: lines.log,
-            deliveryLog: DeliveryLog(storage: storage, log: lines.log),
-            queue: PushQueue(storage: storage, log: lines.log, options: options.queue),
+            deliveryLog: deliveryLog,
+            history: history,
+            queue: PushQueue(
+                storage: storage, deliveryLog: deliveryLog, log: lines.log, options: options.queue),
             apnsHealth: APNsHealth(apps),
+            registration: options.registration,
+            deviceTotal: DeviceTotal(
+                max: options.devicesMax, storage: storage, monotonic: { monotonic.withLock { $0 } }),
             queueAgeMax: options.queueAgeMax,
-            checkCredentials: { credentialsFault })
+            checkCredentials: { credentialsFault },
+            writes: WriteWatch(
+                storage: storage, clock: WallClock { time.withLock { $0 } },
+                monotonic: { monotonic.withLock { $0 } }, log: lines.log))
         let (production, sandbox, services) = await loop.run { loop in
             let production = ScriptedSender()
             let sandbox = ScriptedSender()
@@ -85,6 +103,8 @@ struct RelayFixture: Sendable {
                 LoopBound(production, on: loop), LoopBound(sandbox, on: loop), LoopBound(services, on: loop)
             )
         }
+        self.history = history
+        remembering = Task { await history?.run() }
         self.loop = loop
         self.storage = storage
         self.lines = lines
@@ -97,6 +117,8 @@ struct RelayFixture: Sendable {
     }
 
     private func end() async {
+        history?.finish()
+        await remembering.value
         await lines.log.close()
         await loop.stop()
     }

@@ -178,7 +178,7 @@ class Account:
     def may_be_under_way(self, device, reason):
         if reason == "DeviceRemoved":
             return self.is_gone(device)
-        return reason in ("QueueFull", "QueueUnavailable")
+        return reason in ("QueueFull", "QueueUnavailable", "QueueUnconfirmed")
 
     def _settle_duplicates(self):
         for (session, device), times in self.arrivals.items():

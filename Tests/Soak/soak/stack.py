@@ -97,7 +97,8 @@ class Stack:
             "APNS_PRIVATE_KEY_FILE": str(self.directory / "key.p8"),
             "APNS_DEFAULT_BUNDLE_ID": "com.example.app", "APNS_PRODUCTION_URL": origin, "APNS_SANDBOX_URL": origin,
             "APNS_CA_FILE": str(self.directory / "simulator.pem"), "RELAY_EVENTS_PER_MINUTE": "0",
-            "RELAY_REGISTRATIONS_PER_MINUTE": "0", "RELAY_UNKNOWN_SECRETS_PER_MINUTE": "0"}
+            "RELAY_REGISTRATIONS_PER_MINUTE": "0", "RELAY_UNKNOWN_SECRETS_PER_MINUTE": "0",
+            "RELAY_DEVICE_PUSHES_PER_MINUTE": "0", "RELAY_DEVICE_SECRETS_PER_DAY": "0"}
         if not self.usual:
             environment |= {
                 "APNS_TTL": f"{self.time_to_live}s", "APNS_PUSH_TIMEOUT": f"{PUSH_TIMEOUT}s",

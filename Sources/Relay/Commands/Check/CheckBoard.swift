@@ -1,10 +1,10 @@
 import Network
 
-/// Where the parts of a check put what they found, in whatever order they end; it is told in the order of the parts.
+/// Collects the findings of a check's parts, which finish in any order, and reports them in the order of the parts.
 final class CheckBoard: Sendable {
     private struct State {
         var found: [CheckPart: [CheckFinding]] = [:]
-        /// The parts that have not been told yet.
+        /// The parts not reported yet.
         var left = CheckPart.allCases.filter { $0 != .check }[...]
         var report = CheckReport()
         var isOver = false
@@ -13,12 +13,12 @@ final class CheckBoard: Sendable {
     private let state = Lock(State())
     private let tell: @Sendable (CheckFinding) -> Void
 
-    /// A board that tells each finding as soon as all before it are told.
+    /// A board that reports each finding once all earlier parts are reported.
     init(_ tell: @escaping @Sendable (CheckFinding) -> Void) {
         self.tell = tell
     }
 
-    /// What a part found, once; nothing where the part doesn't apply.
+    /// Records a part's findings, once; empty if the part doesn't apply.
     func put(_ part: CheckPart, _ findings: [CheckFinding]) {
         let ready = state.withLock { state -> [CheckFinding] in
             guard !state.isOver else { return [] }
@@ -34,7 +34,7 @@ final class CheckBoard: Sendable {
         for finding in ready { tell(finding) }
     }
 
-    /// Ends it: parts without a result are too slow, what they find later is dropped.
+    /// Ends the check: parts without a result are reported as too slow, and their later findings are dropped.
     func finish() -> CheckReport {
         let (report, rest) = state.withLock { state in
             var rest: [CheckFinding] = []

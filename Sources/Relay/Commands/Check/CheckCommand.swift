@@ -1,14 +1,20 @@
 import Network
 import Storage
 
-/// `relay check`: finds out why nothing arrives, and changes nothing.
+/// `relay check`: finds out why no pushes arrive, and changes nothing.
 enum CheckCommand {
-    /// Checks everything, and tells each part as soon as it is known.
+    /// Runs all checks and reports each part as soon as its result is known.
     ///
-    /// A signal ends it; the time is bounded by ``Bounds/checkDeadline``.
+    /// A signal ends it; ``Bounds/checkDeadline`` limits its duration.
     static func run(_ sources: SettingSources, _ options: CommandOptions, _ style: OutputStyle) -> ExitStatus
     {
         let configuration = CheckConfiguration(sources)
+        do throws(ConfigurationProblems) {
+            try DatabaseOwner.become([configuration.database].compactMap(\.self), for: .check)
+        } catch {
+            StandardError.message(error.description)
+            return .configuration
+        }
         var secret = configuration.secret
         if secret == nil, options.has(.devices) || options.has(.send) {
             do throws(ExitStatus) {
@@ -33,7 +39,7 @@ enum CheckCommand {
     }
 }
 
-/// One run of all checks: those that wait for something go on at the same time.
+/// One run of all checks; those that wait for something run concurrently.
 struct CheckRun: Sendable {
     let configuration: CheckConfiguration
     let secret: Secret?
@@ -42,7 +48,7 @@ struct CheckRun: Sendable {
     let board: CheckBoard
     var clock = WallClock.system
 
-    /// Everything that was found within a time.
+    /// All findings within a time limit.
     func report(within limit: Duration) async -> CheckReport {
         let (end, ended) = AsyncStream.makeStream(of: Void.self)
         Task {
@@ -60,68 +66,71 @@ struct CheckRun: Sendable {
 
     private func run() async {
         let loop = EventLoop(label: "relay.check")
-        board.put(.configuration, configurationFindings)
+        let look = configuration.database.map {
+            DatabaseCheck.Look($0, options: serverOptions, clock: clock)
+        }
+        var subject = PreconditionSubject(
+            configuration, look.map { .look($0) } ?? .none, clock: clock, relayRuns: false)
+        let problems = await findings(.settings, subject: subject)
+        board.put(
+            .configuration,
+            problems.isEmpty ? [.ok(.configuration, "", "relay serve can start with it")] : problems)
         board.put(.key, KeyCheck.findings(configuration))
-        putMachine()
         async let apns = apnsFound(on: loop)
-        async let relay: Void = putRelay()
-        let database = await databaseFound()
-        board.put(.database, database.findings)
-        let isReadable = !database.findings.contains { $0.status == .failed && $0.subject != "write" }
-        async let devices: Void = putDevices(isReadable: isReadable, on: loop)
-        let found = await apns
+        let relay = await relayFinding()
+        subject.relayRuns = relay.map(RelayCheck.isRelay) ?? false
+        await putMachine(subject)
+        board.put(.relay, relay.map { [$0] } ?? [])
+        let database = await look?.found()
+        board.put(.database, await databaseFindings(subject, isThere: look != nil))
+        async let devices: Void = putDevices(isReadable: database?.isReadable ?? false, on: loop)
+        var found = await apns
+        let clocks = found.clocks + [database?.clock].compactMap(\.self)
+        found.pushes = found.pushes.withClocks(clocks, now: clock.now)
         board.put(.apns, found.hosts)
         board.put(.push, found.pushes)
-        board.put(.clock, ClockCheck.findings(found.clocks + [database.clock].compactMap(\.self)))
-        await relay
+        board.put(.clock, ClockCheck.findings(clocks))
         await devices
         await loop.stop()
     }
 
-    private var configurationFindings: [CheckFinding] {
-        guard !configuration.problems.isEmpty else {
-            return [.ok(.configuration, "", "relay serve can start with it")]
-        }
-        return configuration.problems.map { .fault(.badSetting, .configuration, "", $0) }
+    /// The findings of some preconditions of `relay serve`.
+    private func findings(
+        _ names: Precondition.Name..., subject: PreconditionSubject
+    ) async -> [CheckFinding] {
+        var findings: [CheckFinding] = []
+        for name in names { findings += await Precondition(name).test(subject) }
+        return findings
     }
 
-    /// What needs no network.
-    private func putMachine() {
+    /// Checks that only concern this machine.
+    private func putMachine(_ subject: PreconditionSubject) async {
         let file = configuration.database.flatMap { OpenStorage.file(of: $0) }
         board.put(.disk, file.map { DiskCheck.findings(path: $0) } ?? [])
-        let tls = configuration.server?.tls
-        board.put(.certificate, tls.map { CertificateCheck.findings($0, clock: clock) } ?? [])
-        let limit = FileDescriptors.raiseLimit()
-        board.put(
-            .files,
-            configuration.server.map {
-                [FileLimitCheck.finding(limit: limit, connectionsMax: $0.connectionsMax)]
-            } ?? [])
+        board.put(.certificate, await findings(.certificate, .certificateDates, subject: subject))
+        board.put(.files, await findings(.openFiles, subject: subject))
+        board.put(.listen, await findings(.address, .adminAddress, subject: subject))
+    }
+
+    private func databaseFindings(_ subject: PreconditionSubject, isThere: Bool) async -> [CheckFinding] {
+        guard isThere else { return [.skipped(.database, "", "fix DATABASE_URL first")] }
+        return await findings(.database, .databaseWrites, subject: subject)
     }
 
     private func apnsFound(on loop: EventLoop) async -> APNsCheck.Found {
         guard let servers = configuration.servers else {
-            let text = "a setting has to be mended first"
+            let text = "fix the settings first"
             return APNsCheck.Found(hosts: [.skipped(.apns, "", text)], pushes: [.skipped(.push, "", text)])
         }
         return await APNsCheck(servers: servers, apps: configuration.apps, clock: clock).run(on: loop)
     }
 
-    private func databaseFound() async -> DatabaseCheck.Found {
-        guard let database = configuration.database else {
-            return DatabaseCheck.Found(findings: [
-                .skipped(.database, "", "DATABASE_URL has to be mended first")
-            ])
-        }
-        return await DatabaseCheck.run(database, options: serverOptions, clock: clock)
-    }
-
     private var serverOptions: ServerOptions { configuration.databaseServer?.options ?? ServerOptions() }
 
-    private func putRelay() async {
-        guard let server = configuration.server else { return board.put(.relay, []) }
-        let place = HealthConfiguration(port: server.port, host: server.host, isTLS: server.tls != nil)
-        board.put(.relay, [await RelayCheck.finding(place)])
+    private func relayFinding() async -> CheckFinding? {
+        guard let server = configuration.server else { return nil }
+        return await RelayCheck.finding(
+            HealthConfiguration(port: server.port, host: server.host, isTLS: server.tls != nil))
     }
 
     private func putDevices(isReadable: Bool, on loop: EventLoop) async {
@@ -138,7 +147,7 @@ struct CheckRun: Sendable {
         board.put(.device, found.findings)
         guard sends else { return board.put(.send, []) }
         guard let servers = configuration.servers, let apps = configuration.apps else {
-            return board.put(.send, [.skipped(.send, "", "there is no key to sign with")])
+            return board.put(.send, [.skipped(.send, "", "no signing key")])
         }
         board.put(
             .send, await SendCheck(servers: servers, apps: apps, clock: clock).run(found.devices, on: loop))

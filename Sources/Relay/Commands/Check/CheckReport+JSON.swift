@@ -1,7 +1,8 @@
 import JSON
+import Programs
 
 extension CheckReport {
-    /// What `--json` prints: one object, `ok` being false when something failed.
+    /// The `--json` output: one object; `ok` is false if something failed.
     var body: [UInt8] {
         var writer = JSON.Writer(capacity: 64 + 256 * findings.count)
         writer.beginObject()

@@ -1,11 +1,11 @@
-/// How a check looks to a person: pure functions from findings to text.
+/// Formats findings as text, with pure functions.
 enum CheckText {
-    /// Characters of a line, unless one word is longer.
+    /// Maximum line length, except for a single longer word.
     private static let width = 110
     private static let gap = "  "
     private static let statusWidth = CheckStatus.allCases.map(\.rawValue.count).max() ?? 0
 
-    /// A finding: status, part, what was found, and on lines of its own what to do.
+    /// A finding: status, part and text, followed by lines with advice.
     static func text(_ finding: CheckFinding, _ style: OutputStyle) -> String {
         let status = padded(finding.status.rawValue, statusWidth)
         let head =
@@ -24,7 +24,7 @@ enum CheckText {
         return text
     }
 
-    /// The last line: how many findings of each kind there were.
+    /// The last line: the number of findings by status.
     static func summary(_ report: CheckReport, _ style: OutputStyle) -> String {
         let counts = [CheckStatus.failed, .warning, .ok, .skipped].compactMap { status -> String? in
             let count = report.count(status)

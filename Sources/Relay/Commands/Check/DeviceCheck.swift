@@ -3,15 +3,15 @@ import JSON
 import Network
 import Storage
 
-/// Looks at a secret's devices and at how the last push to each ended.
+/// Checks a secret's devices and the last push to each.
 enum DeviceCheck {
-    /// What the database has of a secret.
+    /// What the database contains for a secret.
     struct Found: Sendable {
         var devices: [Device] = []
         var findings: [CheckFinding]
     }
 
-    /// Reads the secret's devices and the newest rows of its delivery log.
+    /// Reads the secret's devices and its latest delivery log rows.
     static func run(
         _ secret: Secret, _ database: DatabaseURL, options: ServerOptions, hasher: SecretHasher, apps: Apps?
     ) async -> Found {
@@ -39,9 +39,9 @@ enum DeviceCheck {
         }
     }
 
-    /// What devices and their last deliveries mean.
+    /// Findings about devices and their last deliveries.
     ///
-    /// - Parameter newest: The newest row of the secret's log, whatever became of its device.
+    /// - Parameter newest: The secret's latest log row, even if its device was removed.
     static func findings(
         _ devices: [Device], last: [Delivery], newest: Delivery?, apps: Apps?
     ) -> [CheckFinding] {
@@ -58,7 +58,7 @@ enum DeviceCheck {
             finding(device, last: lastByID[device.id], apps: apps)
         }
         let left = devices.count - findings.count
-        if left > 0 { findings.append(.skipped(.device, "", "\(left) more devices are not told of")) }
+        if left > 0 { findings.append(.skipped(.device, "", "\(left) more devices are not shown")) }
         return findings
     }
 
@@ -67,29 +67,29 @@ enum DeviceCheck {
         if let apps, let fault = misfit(device, apps) {
             return .fault(.deviceAppUnknown, .device, subject, fault)
         }
-        guard let last else { return .ok(.device, subject, "no push to it is in the delivery log") }
+        guard let last else { return .ok(.device, subject, "the delivery log has no push to it") }
         let time = Timestamp(last.createdAt).text
         guard let reason = last.error, last.status == .failed else {
-            return .ok(.device, subject, "the last push was taken by APNs at \(time)")
+            return .ok(.device, subject, "APNs accepted the last push at \(time)")
         }
         let text = "the last push failed at \(time): \(reason)"
         guard device.updatedAt > last.createdAt else {
             return .fault(PushReason.fault(of: reason), .device, subject, text, status: .failed)
         }
-        let since = "; it has registered anew since"
+        let since = "; the device has registered again since"
         return .fault(PushReason.fault(of: reason), .device, subject, text + since, status: .warning)
     }
 
     private static func misfit(_ device: Device, _ apps: Apps) -> String? {
         guard let app = apps[device.bundleID] else { return "the relay doesn't push to this app" }
         guard app.environments.contains(Environment(device.environment)) else {
-            return "the relay doesn't push to this app there"
+            return "the relay doesn't push to this app in this environment"
         }
         return nil
     }
 }
 
-/// Sends a real push to a secret's devices, past the relay's queue; no registration is changed by it.
+/// Sends a real push to a secret's devices, bypassing the relay's queue; it changes no registration.
 struct SendCheck: Sendable {
     let servers: APNsServers
     let apps: Apps
@@ -103,12 +103,12 @@ struct SendCheck: Sendable {
 
     /// Sends to at most ``Bounds/checkDevicesMax`` devices.
     func run(_ devices: [Device], on loop: EventLoop) async -> [CheckFinding] {
-        guard !devices.isEmpty else { return [.skipped(.send, "", "there is no device")] }
+        guard !devices.isEmpty else { return [.skipped(.send, "", "no device is registered")] }
         let tls: TLSClientContext
         do throws(NetworkError) {
             tls = try TLSClientContext(caFile: servers.caFile, alpn: ["h2"])
         } catch {
-            return [.skipped(.send, "", "there is no connection to APNs")]
+            return [.skipped(.send, "", "no connection to APNs")]
         }
         let client = ProbeClient(servers: servers, tls: tls, clock: clock)
         let targets = devices.prefix(Bounds.checkDevicesMax).map(target)
@@ -124,10 +124,10 @@ struct SendCheck: Sendable {
 
     private func target(of device: Device) -> Result<Target, SendFault> {
         guard let token = DeviceToken(device.token), let topic = Topic(device.bundleID) else {
-            return .failure(SendFault(subject: device.maskedToken, reason: FanOut.invalidRegistration))
+            return .failure(SendFault(subject: device.maskedToken, reason: FailureReason.invalidRegistration))
         }
         guard let app = apps[device.bundleID] else {
-            return .failure(SendFault(subject: device.maskedToken, reason: FanOut.unknownBundle))
+            return .failure(SendFault(subject: device.maskedToken, reason: FailureReason.unknownBundle))
         }
         var generator = IDGenerator()
         let push = Push(
@@ -154,7 +154,7 @@ struct SendCheck: Sendable {
             guard Self.isWrongPlace(first), target.app.environments.contains(registered.other) else {
                 return Self.finding(first, target.device, in: registered)
             }
-            // As the relay does for a registration that names the wrong environment.
+            // As the relay does if a registration names the wrong environment.
             let second = await outcome(of: target, in: registered.other, client, on: loop)
             if case .accepted = second { return Self.finding(second, target.device, in: registered.other) }
             return Self.finding(first, target.device, in: registered)
@@ -180,7 +180,7 @@ struct SendCheck: Sendable {
         switch outcome {
         case .accepted(let id, _):
             return .ok(
-                .send, subject, "APNs took a test push (apns-id \(id)): the device shows it if it is on")
+                .send, subject, "APNs accepted a test push (apns-id \(id)): the device shows it if it is on")
         case .rejected(let rejection):
             let name = rejection.name
             var fault = PushReason.fault(of: name)

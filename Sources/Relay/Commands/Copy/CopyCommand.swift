@@ -4,7 +4,7 @@ import Storage
 
 /// `relay copy`: copies everything from one database to another.
 enum CopyCommand {
-    /// Copies and compares; a run that was interrupted is continued by the next one.
+    /// Copies and compares; the next run continues an interrupted one.
     static func run(_ configuration: CopyConfiguration) -> ExitStatus {
         Signals.prepare()
         let end = Lock<ExitStatus?>(nil)
@@ -16,7 +16,7 @@ enum CopyCommand {
         while true {
             switch Signals.wait(atMost: nil) {
             case .request(.stop):
-                // A page is stored whole or not at all, so there is nothing to wait for.
+                // A page is stored completely or not at all, so there is nothing to wait for.
                 StandardError.message("interrupted. Run the same command again to continue.")
                 return .interrupted
             case .woken: if let status = end.withLock({ $0 }) { return status }
@@ -29,7 +29,7 @@ enum CopyCommand {
         let places = Places(configuration)
         do throws(StorageError) {
             let source = try OpenStorage.transferSource(configuration.source)
-            // The target is left alone where there is nothing to copy from.
+            // Don't touch the target if there is nothing to copy from.
             do throws(StorageError) {
                 _ = try await source.version()
                 _ = try await source.count(of: TransferTable.all[0])
@@ -87,7 +87,7 @@ enum CopyCommand {
         }
     }
 
-    /// Whether the target holds a part of a copy that failed; a copy without any row is forgotten.
+    /// Whether the target contains part of a failed copy; a copy without any rows doesn't count.
     private static func isBegun(_ target: any TransferDatabase) async -> Bool {
         do throws(StorageError) {
             guard let marks = try await target.marks() else { return false }
@@ -99,7 +99,7 @@ enum CopyCommand {
         }
     }
 
-    /// Says that nothing was copied, and removes the target's file if this run made it.
+    /// Reports that nothing was copied, and removes the target's file if this run created it.
     private static func giveUp(_ configuration: CopyConfiguration, _ isNewFile: Bool) {
         let place = OpenStorage.description(of: configuration.target)
         do throws(StorageError) {
@@ -112,7 +112,7 @@ enum CopyCommand {
 }
 
 extension CopyCommand {
-    /// Where the copy comes from and goes to, for a person: never a user or a password.
+    /// The source and target for messages, without user or password.
     struct Places: Sendable {
         let source: String
         let target: String

@@ -1,29 +1,29 @@
 import Storage
 
-/// What is shown of a copy while it runs: a bar on a terminal, now and then a line elsewhere.
+/// The progress of a running copy: a bar on a terminal, an occasional line elsewhere.
 struct CopyProgress: Sendable {
     private let isTerminal: Bool
     private var shown: (progress: TransferProgress, at: ContinuousClock.Instant)?
     private var began: (progress: TransferProgress, at: ContinuousClock.Instant)?
 
-    /// How often a terminal gets a new bar, and a file a new line.
+    /// How often a terminal and a file are updated.
     private static let terminalInterval: Duration = .milliseconds(100)
     private static let lineInterval: Duration = .seconds(10)
     private static let barWidth = 24
 
-    /// Of a copy that has not begun.
+    /// The progress of a copy that hasn't started.
     init(isTerminal: Bool) {
         self.isTerminal = isTerminal
     }
 
-    /// What to write for a progress, if anything.
+    /// The text to write for a progress update, if any.
     mutating func text(for progress: TransferProgress, at now: ContinuousClock.Instant) -> String? {
         let isSame = began?.progress.table == progress.table && began?.progress.stage == progress.stage
         if !isSame { began = (progress, now) }
         let isLast = progress.done >= progress.total
         let interval = isTerminal ? Self.terminalInterval : Self.lineInterval
         if isSame || !isTerminal, !isLast, let shown, now - shown.at < interval { return nil }
-        // A table's end is told once.
+        // Report the end of a table only once.
         if isLast, let shown, shown.progress == progress { return nil }
         shown = (progress, now)
         let line = Self.line(progress, rate: rate(progress, now), bar: isTerminal)
@@ -31,13 +31,13 @@ struct CopyProgress: Sendable {
         return "\r\u{1B}[K" + line + (isLast ? "\n" : "")
     }
 
-    /// Rows in a second since this table was begun in this run; nil before anything can be said.
+    /// Rows per second since this run started the table; nil while unknown.
     private func rate(_ progress: TransferProgress, _ now: ContinuousClock.Instant) -> Int? {
         guard let began, now - began.at > .milliseconds(200) else { return nil }
         return Int(Double(progress.done - began.progress.done) / ((now - began.at) / .seconds(1)))
     }
 
-    /// One line, without its end.
+    /// One line, without its line break.
     static func line(_ progress: TransferProgress, rate: Int?, bar: Bool) -> String {
         let word =
             switch progress.stage {
@@ -45,7 +45,7 @@ struct CopyProgress: Sendable {
             case .comparing: "comparing"
             case .updating: "updating"
             }
-        // Rows may come in while the source is read.
+        // The source may gain rows while it is read.
         let total = max(progress.total, progress.done)
         let share = total == 0 ? 1 : Double(progress.done) / Double(total)
         var parts = [pad(word, 9), pad(progress.table, 19)]
@@ -58,11 +58,24 @@ struct CopyProgress: Sendable {
         let percent = String(Int(share * 100))
         parts.append(String(repeating: " ", count: 3 - percent.count) + percent + "%")
         parts.append("\(grouped(progress.done)) of \(grouped(total))")
-        if let rate { parts.append("\(grouped(rate))/s") }
+        if let rate {
+            parts.append("\(grouped(rate))/s")
+            if rate > 0, total > progress.done {
+                parts.append(remaining(.seconds((total - progress.done) / rate)))
+            }
+        }
         return parts.joined(separator: "  ")
     }
 
-    /// A number with commas between thousands.
+    /// The remaining time of a table at the current rate: `45 s left`, `3 min left`, `2 h 5 min left`.
+    static func remaining(_ time: Duration) -> String {
+        let seconds = max(1, Int(time.components.seconds))
+        let minutes = (seconds + 59) / 60
+        if seconds < 100 { return "\(seconds) s left" }
+        return minutes < 100 ? "\(minutes) min left" : "\(minutes / 60) h \(minutes % 60) min left"
+    }
+
+    /// A number with thousands separators.
     static func grouped(_ number: Int) -> String {
         var text = ""
         for (index, digit) in String(number).reversed().enumerated() {

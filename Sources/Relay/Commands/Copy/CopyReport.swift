@@ -1,8 +1,8 @@
 import Storage
 
-/// What `relay copy` says at its end.
+/// The final messages of `relay copy`.
 enum CopyReport {
-    /// What arrived, a table a line.
+    /// What was copied, one table per line.
     static func summary(
         _ summaries: [TransferSummary], _ places: CopyCommand.Places, _ time: Duration
     ) -> String {
@@ -19,7 +19,7 @@ enum CopyReport {
         }
         let seconds = Int(time / .seconds(1))
         text += "\(places.target) has all of \(places.source) (\(seconds) s)\n"
-        return text + "Until a relay uses \(places.target), the same command brings it up to date.\n"
+        return text + "Until a relay uses \(places.target), run the same command again to update it.\n"
     }
 
     /// Why a copy ended, and what to do next.
@@ -67,7 +67,7 @@ enum CopyReport {
         "\(CopyProgress.grouped(count)) \(count == 1 ? "row" : "rows")"
     }
 
-    /// How the program ends after a failure.
+    /// The exit status after a failure.
     static func status(_ failure: TransferFailure) -> ExitStatus {
         switch failure {
         case .source, .target: .unavailable

@@ -2,14 +2,14 @@ import JSON
 import Network
 import Storage
 
-/// `relay deliveries`: shows a secret's delivery log, and goes on showing it.
+/// `relay deliveries`: shows a secret's delivery log, and optionally follows it.
 enum DeliveriesCommand {
-    /// Asks for the secret if it must, and prints.
+    /// Asks for the secret if necessary, and prints.
     static func run(
         _ configuration: InspectionConfiguration, _ options: CommandOptions, _ style: OutputStyle
     ) -> ExitStatus {
         Inspection.ofSecret(configuration) { storage, key throws(StorageError) in
-            let limit = options.number(.limit) ?? Bounds.deliveriesShownDefault
+            let limit = options.number(.limit) ?? Bounds.rowsShownDefault
             let view = DeliveryView(devices: try await storage.devices(of: key))
             guard options.has(.follow) else {
                 let rows = try await storage.newestDeliveries(of: key, count: limit)
@@ -22,7 +22,7 @@ enum DeliveriesCommand {
         }
     }
 
-    /// The log as it goes on.
+    /// Follows the log.
     private struct Follow {
         let storage: any Storage
         let key: SecretKey
@@ -30,7 +30,7 @@ enum DeliveriesCommand {
         let style: OutputStyle
         var view: DeliveryView
 
-        /// Shows the newest rows, oldest first, and then each that comes, until nobody reads any more.
+        /// Shows the latest rows, oldest first, then new ones, until the reader is gone.
         consuming func run(showing limit: Int) async throws(StorageError) -> ExitStatus {
             let rows = try await storage.newestDeliveries(of: key, count: max(limit, LogFollower.window))
             var follower = LogFollower(seen: rows)
@@ -74,7 +74,7 @@ enum DeliveriesCommand {
 }
 
 extension Storage {
-    /// The newest rows of a secret's log, newest first, read page by page.
+    /// The latest rows of a secret's log, newest first, read page by page.
     func newestDeliveries(of key: SecretKey, count: Int) async throws(StorageError) -> [Delivery] {
         var rows: [Delivery] = []
         while rows.count < count {
@@ -87,30 +87,30 @@ extension Storage {
     }
 }
 
-/// Rows of the delivery log as they are printed.
+/// Formats delivery log rows.
 struct DeliveryView: Sendable {
-    /// Masked tokens by the device's `id`.
+    /// Masked tokens by device `id`.
     private let tokens: [String: String]
 
-    /// A view that knows the devices that are registered now.
+    /// A view that knows the currently registered devices.
     init(devices: [Device]) {
         tokens = Dictionary(devices.map { ($0.id, $0.maskedToken) }, uniquingKeysWith: { $1 })
     }
 
-    /// Whether a row's device can be named, or the row names none.
+    /// Whether the row's device is known, or the row names none.
     func knowsDevice(of row: Delivery) -> Bool { row.deviceID.map { tokens[$0] != nil } ?? true }
 
-    /// A table for a person, newest first.
+    /// A table as text, newest first.
     func text(_ rows: [Delivery], of key: SecretKey, _ style: OutputStyle) -> String {
         Self.head(key) + table(rows).text(style)
     }
 
-    /// What stands above rows that are still to come.
+    /// The heading above rows that are still to come.
     func heading(of key: SecretKey, _ style: OutputStyle) -> String {
         Self.head(key) + table([]).text(style)
     }
 
-    /// Rows under that heading.
+    /// Rows to print below that heading.
     func rows(_ rows: [Delivery], _ style: OutputStyle) -> String { table(rows).rowsText(style) }
 
     /// One JSON object with all rows.
@@ -125,7 +125,7 @@ struct DeliveryView: Sendable {
         return String(decoding: writer.finish(), as: UTF8.self) + "\n"
     }
 
-    /// A JSON object for each row, on a line of its own.
+    /// One JSON object per row and line.
     func jsonLines(_ rows: [Delivery]) -> String {
         rows.map { row in
             var writer = JSON.Writer()
@@ -158,7 +158,7 @@ struct DeliveryView: Sendable {
         writer.member("eventType", row.eventType)
         writer.member("status", row.status.rawValue)
         if let error = row.error { writer.member("reason", error) }
-        // A device that is gone has no name any more.
+        // A removed device has no token to show.
         if let device = row.deviceID.flatMap({ tokens[$0] }) { writer.member("device", device) }
         writer.member("sessionID", row.sessionID)
         writer.member("id", row.id)

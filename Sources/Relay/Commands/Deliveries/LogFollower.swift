@@ -1,30 +1,30 @@
 import Storage
 
-/// Finds what is new in a delivery log that is read again and again from its newest row on.
+/// Finds new rows in a delivery log that is read repeatedly from its newest row.
 ///
-/// Rows don't come in the order of their times: relays write them in batches, later while the database is away, and
-/// their clocks differ. So a row counts as new when it wasn't among those that were seen, as far down as the newest
-/// `window` rows of the look before.
+/// Rows don't arrive in the order of their times: relays write them in batches, later while the database is
+/// down, and their clocks differ. A row is therefore new if it wasn't among the newest `window` rows of the
+/// previous read.
 struct LogFollower: Sendable {
-    /// Rows that are remembered.
+    /// Maximum remembered rows.
     static let window = StorageLimits.lastDeliveriesWindow
 
     private var seen: Set<String> = []
-    /// The oldest row that is remembered; `nil` while the whole log is.
+    /// The oldest remembered row; `nil` while the whole log is remembered.
     private var floor: DeliveryCursor?
 
-    /// A follower that has seen the newest rows of a log, newest first: at least `window`, or all there are.
+    /// A follower that has seen the newest rows of a log, newest first: at least `window`, or all of them.
     init(seen rows: [Delivery]) {
         remember(rows)
     }
 
-    /// Whether a page of a look, newest first, leaves older rows to be looked at.
+    /// Whether older rows must be read after this page, newest first.
     func goesOn(behind page: [Delivery], of limit: Int) -> Bool {
         guard page.count == limit, let last = page.last else { return false }
         return floor.map { !Self.isOlder(last.cursor, than: $0) } ?? true
     }
 
-    /// Takes the rows of a look, newest first, and returns those that are new, oldest first.
+    /// Processes the rows of a read, newest first, and returns the new ones, oldest first.
     mutating func take(_ rows: [Delivery]) -> [Delivery] {
         let new = rows.filter { row in
             let isBelow = floor.map { Self.isOlder(row.cursor, than: $0) } ?? false

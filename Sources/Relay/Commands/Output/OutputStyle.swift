@@ -1,24 +1,24 @@
 import Glibc
 
-/// What a piece of a command's output means, which a terminal shows as a colour.
+/// The meaning of a piece of output, shown as a colour on a terminal.
 enum TextMark: Sendable, Equatable {
     case heading, good, warning, bad
 }
 
-/// How a command's output looks, depending on what it goes to.
+/// The style of a command's output, depending on its destination.
 struct OutputStyle: Sendable, Equatable {
-    /// Whether marks become colours.
+    /// Whether to use colours.
     let isColoured: Bool
 
     /// Without colours.
     static let plain = OutputStyle(isColoured: false)
 
-    /// The style of standard output: colours on a terminal, unless `NO_COLOR` (no-color.org) or `TERM` is against it.
+    /// Standard output's style: colours on a terminal unless `NO_COLOR` (no-color.org) or `TERM` disables them.
     static func standardOutput(_ environment: [String: String]) -> OutputStyle {
         OutputStyle(isTerminal: isatty(STDOUT_FILENO) == 1, environment)
     }
 
-    /// The style of an output that is a terminal or isn't.
+    /// The style for an output that is or isn't a terminal.
     init(isTerminal: Bool, _ environment: [String: String]) {
         let isUnwanted = !(environment["NO_COLOR"] ?? "").isEmpty || environment["TERM"] == "dumb"
         isColoured = isTerminal && !isUnwanted

@@ -1,8 +1,8 @@
-/// Text from outside, made fit for a terminal.
+/// Makes untrusted text safe for a terminal.
 enum TerminalText {
-    /// The text without anything that a terminal would obey: control and format characters are written as escapes.
+    /// Escapes control and format characters that a terminal would interpret.
     ///
-    /// What joins an emoji's parts stays.
+    /// Joiners within emoji are kept.
     static func safe(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isObeyed) else { return text }
         var safe = ""
@@ -24,12 +24,12 @@ enum TerminalText {
         }
     }
 
-    /// How many cells of a terminal a text takes: two for a wide character, none for what is put upon another.
+    /// The text's width in terminal cells: two for a wide character, none for a combining one.
     static func width(_ text: String) -> Int {
         text.utf8.allSatisfy { $0 < 0x80 } ? text.utf8.count : text.reduce(0) { $0 + width(of: $1) }
     }
 
-    /// The text, or as much of its beginning as fits into a width with an ellipsis behind it.
+    /// The text, or its beginning and an ellipsis if it exceeds the width.
     static func cut(_ text: String, to width: Int) -> String {
         guard self.width(text) > width else { return text }
         var kept = ""
@@ -44,7 +44,7 @@ enum TerminalText {
 
     private static let joiner: Unicode.Scalar = "\u{200D}"
 
-    /// A character is as wide as its first scalar, and two cells where it is shown as an emoji.
+    /// A character is as wide as its first scalar; an emoji takes two cells.
     private static func width(of character: Character) -> Int {
         guard let first = character.unicodeScalars.first else { return 0 }
         let isEmoji =

@@ -1,17 +1,17 @@
-/// Rows under headings, in columns that are aligned.
+/// A table with aligned columns.
 struct TextTable: Sendable {
-    /// A column and how it is laid out.
+    /// A column's layout.
     struct Column: Sendable {
         let heading: String
-        /// Whether its texts stand at the right, as numbers do.
+        /// Whether to align right, for numbers.
         var isNumber = false
-        /// Cells of a terminal that it has at least: for rows that come later.
+        /// Minimum width in terminal cells, for rows that are added later.
         var widthMin = 0
-        /// Cells that it has at most; what is longer is cut.
+        /// Maximum width in terminal cells; longer texts are cut.
         var widthMax = 64
     }
 
-    /// A text in a column, as it came from outside.
+    /// An untrusted text in a column.
     struct Cell: Sendable, Equatable, ExpressibleByStringLiteral {
         let text: String
         let mark: TextMark?
@@ -34,7 +34,7 @@ struct TextTable: Sendable {
         self.columns = columns
     }
 
-    /// Adds a row, a cell for each column; an empty cell shows as a dash.
+    /// Adds a row with a cell per column; an empty cell shows as a dash.
     mutating func add(_ row: [Cell]) {
         precondition(row.count == columns.count, "a row has a cell for each column")
         rows.append(
@@ -44,14 +44,14 @@ struct TextTable: Sendable {
             })
     }
 
-    /// Heading and rows, a line each.
+    /// The heading and the rows, one per line.
     func text(_ style: OutputStyle) -> String {
         let widths = widths
         let head = line(columns.map { Cell($0.heading, .heading) }, widths, style)
         return head + rows.map { line($0, widths, style) }.joined()
     }
 
-    /// The rows alone, as they stand under a heading that was printed for an empty table.
+    /// Only the rows, aligned with the heading of an empty table.
     func rowsText(_ style: OutputStyle) -> String {
         let widths = columns.map(Self.widthOfEmpty)
         return rows.map { line($0, widths, style) }.joined()
@@ -76,7 +76,7 @@ struct TextTable: Sendable {
             if columns[index].isNumber {
                 line += blanks + painted
             } else {
-                // Nothing is left behind a line's last text.
+                // No padding after a line's last text.
                 line += painted + (index == cells.count - 1 ? "" : blanks)
             }
         }

@@ -1,48 +1,93 @@
+import JSON
 import Network
 import Storage
 
-/// `relay revoke`: removes a secret's devices, the pushes that wait for them and its receipts.
+/// `relay revoke`: removes a secret's devices, queued pushes and receipts.
 enum RevokeCommand {
-    /// Shows what would go, asks, and removes it; nothing is left for a second run.
+    /// Shows what would be removed, asks for confirmation, and removes it; a second run finds nothing.
     static func run(
         _ configuration: InspectionConfiguration, _ options: CommandOptions
     ) -> ExitStatus {
         let isMeant = options.has(.yes)
         guard isMeant || TerminalPrompt.isPossible else {
             StandardError.message(
-                "relay revoke asks before it removes anything, and there is no terminal to ask at: use --yes. "
+                "relay revoke asks for confirmation, but there is no terminal: use --yes. "
                     + HelpText.hint(.revoke))
             return .usage
         }
         do throws(ExitStatus) {
-            let secret = try SecretInput.require(configuration.secret)
             let revocation = RevokeTask(
-                configuration: configuration, secret: secret,
-                key: configuration.hasher.key(of: secret), isJSON: options.has(.json))
+                configuration: configuration, subject: try subject(configuration, options),
+                isJSON: options.has(.json))
             return try revocation.run(isMeant: isMeant)
         } catch {
             return error
         }
     }
 
-    /// What is said when it is done.
+    /// The secret that was given or typed, or the given hash.
+    private static func subject(
+        _ configuration: InspectionConfiguration, _ options: CommandOptions
+    ) throws(ExitStatus) -> RevokeSubject {
+        guard let digits = options.text(.secretHash) else {
+            let secret = try SecretInput.require(configuration.secret)
+            return .secret(secret, configuration.hasher.key(of: secret))
+        }
+        guard configuration.secret == nil else {
+            StandardError.message(
+                "--secret-hash and RELAY_SECRET both name a secret: use only one. "
+                    + HelpText.hint(.revoke))
+            throw .usage
+        }
+        return .hash(try SecretHashSearch.require(digits, in: .everyTable, configuration))
+    }
+
+    /// The message after the removal.
     static func removed(_ removed: Holdings, of key: SecretKey) -> String {
         "Secret \(key): removed \(removed.text)\n"
     }
 
-    /// What a person is asked.
+    /// The confirmation question.
     static func question(_ holdings: Holdings, of key: SecretKey) -> String {
         "Secret \(key) has \(holdings.text).\nRemove all of that? Its phones get no pushes until they register again "
             + "[yes/no] "
     }
 }
 
-/// One secret's revocation.
+/// What to revoke.
+private enum RevokeSubject: Sendable {
+    /// Everything of a secret.
+    case secret(Secret, SecretKey)
+    /// The rows of one hash.
+    case hash(SecretHash)
+
+    var key: SecretKey {
+        switch self {
+        case .secret(_, let key): key
+        case .hash(let hash): SecretKey(primary: hash)
+        }
+    }
+
+    /// The request to a running relay, which hashes a secret itself.
+    var request: [UInt8] {
+        var writer = JSON.Writer()
+        writer.beginObject()
+        switch self {
+        case .secret(let secret, _): writer.member("secret", String(decoding: secret.bytes, as: UTF8.self))
+        case .hash(let hash): writer.member("secretHash", hash.hex)
+        }
+        writer.endObject()
+        return writer.finish()
+    }
+}
+
+/// Revokes one secret.
 private struct RevokeTask: Sendable {
     let configuration: InspectionConfiguration
-    let secret: Secret
-    let key: SecretKey
+    let subject: RevokeSubject
     let isJSON: Bool
+
+    private var key: SecretKey { subject.key }
 
     func run(isMeant: Bool) throws(ExitStatus) -> ExitStatus {
         let found = Lock(Holdings())
@@ -73,49 +118,16 @@ private struct RevokeTask: Sendable {
     }
 
     private func remove() async -> ExitStatus {
-        do throws(StorageError) {
-            let storage = try await OpenStorage.openWriting(
-                configuration.database, options: configuration.options)
-            do throws(StorageError) {
-                let removed = try await storage.revokeAll(key)
-                await storage.close()
-                return done(removed)
-            } catch {
-                await storage.close()
-                throw error
-            }
+        let change = DatabaseChange(
+            configuration: configuration, path: .revoke, body: subject.request, read: Holdings.init(json:),
+            make: { [key] storage throws(StorageError) in try await storage.revokeAll(key) })
+        do throws(ExitStatus) {
+            let removed = try await change.run()
+            say(removed, RevokeCommand.removed(removed, of: key))
+            return .success
         } catch {
-            if case .inUse = error { return await askRunningRelay() }
-            let place = OpenStorage.description(of: configuration.database)
-            StandardError.message("\(place): \(error.logDetail)")
-            return .unavailable
+            return error
         }
-    }
-
-    /// A relay is running on the file, and is the only one that may change it.
-    private func askRunningRelay() async -> ExitStatus {
-        let place = OpenStorage.description(of: configuration.database)
-        let advice = "run this command where that relay runs, with its RELAY_ADMIN_LISTEN, or stop it first"
-        guard let address = configuration.admin.address else {
-            StandardError.message(
-                "a relay is running on \(place) and RELAY_ADMIN_LISTEN is off, so it can't be asked: \(advice)"
-            )
-            return .unavailable
-        }
-        switch await RunningRelay.revoke(secret, at: address, token: configuration.adminToken) {
-        case .success(let removed):
-            return done(removed)
-        case .failure(let fault):
-            StandardError.message(
-                "a relay is running on \(place) and its admin listener, expected at \(address), is of no help: "
-                    + "\(fault.reason); \(advice)")
-            return .unavailable
-        }
-    }
-
-    private func done(_ removed: Holdings) -> ExitStatus {
-        say(removed, RevokeCommand.removed(removed, of: key))
-        return .success
     }
 
     private func say(_ removed: Holdings, _ words: String) {

@@ -1,39 +1,44 @@
-import JSON
 import Network
 import Storage
 import WebClient
 
-/// The relay that runs on a database, asked through its admin listener.
+/// The relay that runs on a database, reached through its admin listener.
 enum RunningRelay {
-    /// Asks it to revoke a secret and says what it removed, or why nothing came of it.
-    static func revoke(
-        _ secret: Secret, at address: SocketAddress, token: Secret?
-    ) async -> Result<Holdings, RunningRelayFault> {
-        var writer = JSON.Writer()
-        writer.beginObject()
-        writer.member("secret", String(decoding: secret.bytes, as: UTF8.self))
-        writer.endObject()
-        var request = WebRequest(
-            url: "http://\(address)\(AdminServer.Path.revoke.rawValue)", timeout: Bounds.revokeDeadline)
-        request.isLocal = true
-        request.bearerToken = token.map { String(decoding: $0.bytes, as: UTF8.self) }
-        request.body = writer.finish()
+    /// Requests a database change and returns the response body, or why it failed.
+    static func ask(
+        _ path: AdminServer.Path, _ body: [UInt8], at place: ListenAddress, token: Secret?
+    ) async -> Result<[UInt8], RunningRelayFault> {
+        var request = request(path, at: place, token: token, within: Bounds.relayChangeDeadline)
+        request.body = body
         do throws(WebFailure) {
             let answer = try await WebClient.send(request)
-            guard answer.status == 200, let removed = Holdings(json: answer.body) else {
-                let reason =
-                    answer.status == 401
-                    ? "it wants RELAY_ADMIN_TOKEN" : "it answers with status \(answer.status)"
-                return .failure(RunningRelayFault(reason: reason))
+            switch answer.status {
+            case 200: return .success(answer.body)
+            case 401: return .failure(RunningRelayFault(reason: "it requires RELAY_ADMIN_TOKEN"))
+            default: return .failure(RunningRelayFault(reason: "it returned status \(answer.status)"))
             }
-            return .success(removed)
         } catch {
             return .failure(RunningRelayFault(reason: error.description))
         }
     }
 }
 
-/// Why the relay that runs could not be asked.
+extension RunningRelay {
+    /// A request to the admin listener.
+    static func request(
+        _ path: AdminServer.Path, at place: ListenAddress, token: Secret?, within timeout: Duration
+    ) -> WebRequest {
+        // On a Unix socket, any name that the listener accepts will do.
+        let host = place.address?.description ?? "localhost"
+        var request = WebRequest(url: "http://\(host)\(path.rawValue)", timeout: timeout)
+        request.unixPath = place.unixPath
+        request.isLocal = true
+        request.bearerToken = token.map { String(decoding: $0.bytes, as: UTF8.self) }
+        return request
+    }
+}
+
+/// Why the running relay couldn't make the change.
 struct RunningRelayFault: Error, Equatable {
     let reason: String
 }

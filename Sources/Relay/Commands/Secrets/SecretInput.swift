@@ -1,10 +1,11 @@
 import Storage
 
-/// Where a command gets the secret that it is about: a setting, or a person at a terminal.
+/// Gets a command's secret from a setting or from a terminal.
 enum SecretInput {
-    /// The secret that was given, else the one that is typed.
+    /// The given secret, otherwise the one typed.
     ///
-    /// Called on the main thread before there is another. Throws how the program shall end, after it has said why.
+    /// Call it on the main thread before starting another one. Throws the exit status after printing the
+    /// reason.
     static func require(_ given: Secret?, prompt: String = "Secret: ") throws(ExitStatus) -> Secret {
         if let given { return given }
         switch TerminalPrompt.ask(prompt, isShown: false) {
@@ -13,13 +14,13 @@ enum SecretInput {
                 StandardError.message(
                     bytes.isEmpty
                         ? "no secret was typed"
-                        : "a secret has at most \(Bounds.secretBytesMax) bytes; this was longer")
+                        : "the secret is longer than \(Bounds.secretBytesMax) bytes")
                 throw .usage
             }
             return Secret(bytes)
         case .noTerminal:
             StandardError.message(
-                "no secret was given and there is no terminal to ask at: set RELAY_SECRET, or use --secret-file PATH "
+                "no secret was given and there is no terminal to ask for it: set RELAY_SECRET, or use --secret-file PATH "
                     + "(- is standard input)")
             throw .usage
         case .interrupted:

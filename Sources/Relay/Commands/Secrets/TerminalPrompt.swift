@@ -1,29 +1,29 @@
 import Glibc
 
-/// Asks a person a question on the terminal at standard input.
+/// Asks a question on the terminal at standard input.
 enum TerminalPrompt {
-    /// What came of a question.
+    /// The answer to a question.
     enum Answer: Equatable {
-        /// What was typed, without the line's end; empty also when the input ended.
+        /// The typed line without its line break; empty also at the end of input.
         case line([UInt8])
-        /// Standard input is no terminal.
+        /// Standard input isn't a terminal.
         case noTerminal
-        /// Ctrl-C, SIGTERM, or the terminal is gone.
+        /// Ctrl-C, SIGTERM, or the terminal was closed.
         case interrupted
     }
 
-    /// Bytes of a line that a terminal hands over whole.
+    /// Maximum bytes of a line in a terminal's canonical mode.
     private static let lineBytesMax = 4096
 
-    /// Whether somebody can be asked.
+    /// Whether standard input is a terminal.
     static var isPossible: Bool { isatty(STDIN_FILENO) == 1 }
 
     /// Asks, and waits for a line.
     ///
-    /// The terminal is as it was when this returns, however it returns: the signals that end a program are taken from
-    /// here on and not delivered, and the keys for those that aren't taken do nothing meanwhile.
+    /// The terminal's state is always restored: signals that end a program are caught from here on, and the
+    /// keys for other signals are disabled meanwhile.
     ///
-    /// - Parameter isShown: Whether what is typed shows.
+    /// - Parameter isShown: Whether the input is echoed.
     static func ask(_ question: String, isShown: Bool) -> Answer {
         var before = termios()
         guard isatty(STDIN_FILENO) == 1, tcgetattr(STDIN_FILENO, &before) == 0 else { return .noTerminal }
@@ -35,7 +35,7 @@ enum TerminalPrompt {
         }
         // Zero is the character that no key sends (_POSIX_VDISABLE); Linux keeps VQUIT at 1 and VSUSP at 10.
         (during.c_cc.1, during.c_cc.10) = (0, 0)
-        // What was typed before the question is no answer to it.
+        // Discards input typed before the question.
         guard tcsetattr(STDIN_FILENO, TCSAFLUSH, &during) == 0 else { return .noTerminal }
         defer { tcsetattr(STDIN_FILENO, TCSAFLUSH, &before) }
         StandardError.write(Array(question.utf8))
@@ -44,7 +44,7 @@ enum TerminalPrompt {
         return answer
     }
 
-    /// Reads one line; the kernel lets it be edited until it is sent.
+    /// Reads one line; the kernel handles editing.
     private static func line() -> Answer {
         var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
         let waitMilliseconds = Int32(Bounds.promptSignalInterval.inMilliseconds)

@@ -1,8 +1,8 @@
 import Storage
 
-/// `relay stats`: counts what happened on each day, and what is there now.
+/// `relay stats`: counts events and pushes by day, and shows current totals.
 enum StatsCommand {
-    /// Counts, of one secret where one was given, and prints.
+    /// Counts, for one secret if given, and prints.
     static func run(
         _ configuration: InspectionConfiguration, _ options: CommandOptions, _ style: OutputStyle
     ) -> ExitStatus {
@@ -25,15 +25,15 @@ enum StatsCommand {
     }
 }
 
-/// Counts in steps, so that no statement takes long however much there is.
+/// Counts in steps, so that no statement takes long regardless of the amount of data.
 struct StatsCount: Sendable {
     let storage: any Storage
-    /// The one secret that is counted; `nil` for all.
+    /// The secret to count; `nil` for all.
     let key: SecretKey?
-    /// Told what was counted so far of a day.
+    /// Called with a day's counts so far.
     var progress: @Sendable (StatsReport.Day) -> Void = { _ in }
 
-    /// Counts whole days in UTC, today the last of them.
+    /// Counts whole UTC days; the last one is today.
     func report(days: Int, now: EpochMilliseconds) async throws(StorageError) -> StatsReport {
         let today = now.floorDivided(by: StatsReport.dayMilliseconds)
         var counted: [StatsReport.Day] = []
@@ -64,7 +64,7 @@ struct StatsCount: Sendable {
     }
 }
 
-/// A line on a terminal that says how far the counting is.
+/// A progress line on a terminal.
 private final class StatsProgress: Sendable {
     private let isTerminal: Bool
 

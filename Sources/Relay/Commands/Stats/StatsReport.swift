@@ -1,17 +1,17 @@
 import JSON
 import Storage
 
-/// What `relay stats` found.
+/// The result of `relay stats`.
 struct StatsReport: Sendable, Equatable {
     static let dayMilliseconds: EpochMilliseconds = 86_400_000
 
-    /// One day in UTC.
+    /// One UTC day.
     struct Day: Sendable, Equatable {
         /// Days since 1970-01-01.
         let number: Int64
         private(set) var events = 0
         private(set) var sent = 0
-        /// Pushes that were given up, by their reason.
+        /// Failed pushes, by reason.
         private(set) var reasons: [String: Int] = [:]
 
         init(number: Int64) {
@@ -25,13 +25,13 @@ struct StatsReport: Sendable, Equatable {
         var failed: Int { reasons.values.reduce(0, +) }
         var pushes: Int { sent + failed }
 
-        /// The reasons, the most frequent first.
+        /// The reasons, most frequent first.
         var reasonsInOrder: [(reason: String, count: Int)] {
             reasons.map { ($0.key.isEmpty ? "no reason" : $0.key, $0.value) }
                 .sorted { ($1.count, $0.reason) < ($0.count, $1.reason) }
         }
 
-        /// Adds what was counted; the kinds of reasons are bounded.
+        /// Adds counts; the number of different reasons is limited.
         mutating func add(_ tally: DeliveryTally) {
             events += tally.events
             sent += tally.sent
@@ -42,16 +42,16 @@ struct StatsReport: Sendable, Equatable {
         }
     }
 
-    /// What stands for the reasons beyond ``Bounds/statsReasonsMax``.
+    /// Stands for the reasons beyond ``Bounds/statsReasonsMax``.
     static let otherReasons = "others"
 
-    /// The one secret that was counted.
+    /// The counted secret; `nil` for all.
     let key: SecretKey?
     /// Oldest first.
     let days: [Day]
     let now: Census
 
-    /// A table and a line for a person.
+    /// A table and a summary line as text.
     func text(_ style: OutputStyle) -> String {
         var table = TextTable([
             .init(heading: "DAY"), .init(heading: "EVENTS", isNumber: true),

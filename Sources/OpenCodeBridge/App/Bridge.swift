@@ -1,0 +1,91 @@
+import Network
+
+/// The running bridge: reads a server's stream, applies the rules, and queues what rings.
+struct Bridge: Sendable {
+    /// What the bridge is made of.
+    struct Parts: Sendable {
+        /// Finds the server; asked before each connection, since a restarted server may have moved.
+        let findServer: @Sendable () -> ServerPlace?
+        let options: RunModel.Options
+        let outbox: Outbox
+        let post: @Sendable (QueuedEvent) async -> RelayClient.Answer
+        let console: Console
+    }
+
+    private let parts: Parts
+    private let mailbox = Mailbox(ServerMemory())
+
+    init(_ parts: Parts) { self.parts = parts }
+
+    /// Runs until the task is cancelled.
+    func run() async {
+        let engine = Engine(parts.options, parts.outbox, mailbox)
+        await engine.resume(await parts.outbox.resumed)
+        await withTaskGroup { group in
+            group.addTask { await engine.run() }
+            group.addTask { await parts.outbox.run(parts.post) }
+            group.addTask { await connect() }
+            group.addTask { await tick() }
+            for _ in 0..<Bounds.serverWorkers {
+                group.addTask { await Worker(mailbox: mailbox, console: parts.console).run() }
+            }
+            await group.waitForAll()
+        }
+    }
+
+    private func tick() async {
+        while (try? await Task.sleep(for: Bounds.tickInterval)) != nil {
+            mailbox.post(.event(.tick))
+        }
+    }
+
+    // MARK: Connections
+
+    private func connect() async {
+        var backOff = BackOff(from: Bounds.reconnectPauseMin, to: Bounds.reconnectPauseMax)
+        var isFirst = true
+        var lastFault = ""
+        while !Task.isCancelled {
+            let began = MonotonicTime.current
+            do throws(ServerFault) {
+                let end = try await session(isFirst: &isFirst)
+                guard !Task.isCancelled else { return }
+                lastFault = ""
+                parts.console.note("the event stream ended (\(Self.text(end))); connecting again")
+            } catch {
+                guard !Task.isCancelled else { return }
+                // The same fault every half minute would fill the journal.
+                if error.description != lastFault { parts.console.note(error.description) }
+                lastFault = error.description
+            }
+            if MonotonicTime.current.since(began) >= Bounds.streamLastedMin { backOff.reset() }
+            let pause = backOff.next(.random(in: 0...1))
+            guard (try? await Task.sleep(for: pause)) != nil else { return }
+        }
+    }
+
+    private func session(isFirst: inout Bool) async throws(ServerFault) -> ServerStream.End {
+        guard let place = parts.findServer() else {
+            throw .unreachable("no address", isTimeout: false)
+        }
+        let client = try await OpenCodeClient.connect(place, mailbox.memory)
+        let wasFirst = isFirst
+        let stream = ServerStream(client: client) { [mailbox] signal in
+            mailbox.accept(signal)
+        } connected: { [mailbox, console = parts.console] in
+            console.note("connected to OpenCode \(client.version) at \(place.address)")
+            mailbox.post(.connected(client, isFirst: wasFirst))
+        }
+        let end = try await stream.run()
+        isFirst = false
+        return end
+    }
+
+    private static func text(_ end: ServerStream.End) -> String {
+        switch end {
+        case .closed(let reason): reason
+        case .silent: "nothing came for \(Bounds.streamSilenceMax.components.seconds) seconds"
+        case .overflow: "too many events at once"
+        }
+    }
+}

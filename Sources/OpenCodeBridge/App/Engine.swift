@@ -1,0 +1,75 @@
+import Network
+
+/// Applies the rules to what arrives and carries out what they decide.
+actor Engine {
+    private var model: RunModel
+    private let outbox: Outbox
+    private let mailbox: Mailbox
+    private var client: OpenCodeClient?
+    private var comparedAt: MonotonicTime?
+
+    init(_ options: RunModel.Options, _ outbox: Outbox, _ mailbox: Mailbox) {
+        model = RunModel(options)
+        self.outbox = outbox
+        self.mailbox = mailbox
+    }
+
+    /// Takes over the runs of an earlier process.
+    func resume(_ sessions: [SessionID]) async { await apply(.resumed(sessions)) }
+
+    /// Handles messages until the task is cancelled.
+    func run() async {
+        for await message in mailbox.messages {
+            mailbox.handled()
+            switch message {
+            case .event(let event): await apply(event)
+            case .stateLost: compare(isFirst: false)
+            case .connected(let client, let isFirst):
+                self.client = client
+                compare(isFirst: isFirst)
+            }
+        }
+    }
+
+    private func apply(_ event: BridgeEvent) async {
+        switch event {
+        case .busy(_, let directory?): mailbox.memory.note(directory: directory)
+        case .opened(let request):
+            if let directory = request.directory { mailbox.memory.note(directory: directory) }
+        case .session(_, _, let directory?): mailbox.memory.note(directory: directory)
+        case .tick:
+            if model.tree.hasRuns, let comparedAt,
+                MonotonicTime.current.since(comparedAt) >= Bounds.reconcileInterval
+            {
+                compare(isFirst: false)
+            }
+            guard model.isWaiting else { return }
+        default: break
+        }
+        for action in model.handle(event, at: .current) {
+            switch action {
+            case .ring(let ring): await outbox.put(ring)
+            case .began(let session): await outbox.note(.began(session))
+            case .ended(let session): await outbox.note(.ended(session))
+            case .lookUp, .read, .check:
+                if let client {
+                    mailbox.post(.action(action), client)
+                } else {
+                    deferred.append(action)
+                }
+            }
+        }
+    }
+
+    /// Asks for the server's state, in case events were missed.
+    private func compare(isFirst: Bool) {
+        guard let client else { return }
+        comparedAt = .current
+        for action in deferred { mailbox.post(.action(action), client) }
+        deferred = []
+        mailbox.post(.snapshot(isFirst: isFirst), client)
+    }
+
+    /// Actions for resumed runs, before the first connection.
+    private var deferred: [BridgeAction] = []
+}

@@ -1,0 +1,77 @@
+import Network
+import Synchronization
+
+/// The queue between the parts of the bridge.
+final class Mailbox: Sendable {
+    /// What the engine handles, in order.
+    enum Message: Sendable {
+        case event(BridgeEvent)
+        case stateLost
+        case connected(OpenCodeClient, isFirst: Bool)
+    }
+
+    /// What a worker does.
+    enum Job: Sendable {
+        case action(BridgeAction)
+        case snapshot(isFirst: Bool)
+    }
+
+    let messages: AsyncStream<Message>
+    let jobs: AsyncStream<(OpenCodeClient, Job)>
+    private let messageInput: AsyncStream<Message>.Continuation
+    private let jobInput: AsyncStream<(OpenCodeClient, Job)>.Continuation
+    private let waiting = Atomic(0)
+    /// What later requests need of earlier events.
+    let memory: ServerMemory
+
+    init(_ memory: ServerMemory) {
+        self.memory = memory
+        (messages, messageInput) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
+        (jobs, jobInput) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
+    }
+
+    /// Queues a message; the answers to the model's actions are as many as its actions.
+    func post(_ message: Message) {
+        waiting.add(1, ordering: .relaxed)
+        messageInput.yield(message)
+    }
+
+    /// Queues a signal of the stream; false if too many wait.
+    func accept(_ signal: StreamSignal) -> Bool {
+        guard waiting.load(ordering: .relaxed) < Bounds.streamEventsWaitingMax else { return false }
+        switch signal {
+        case .event(let event): post(.event(event))
+        case .stateLost: post(.stateLost)
+        case .position(let session, let number): memory.note(position: number, of: session)
+        }
+        return true
+    }
+
+    /// Counts a message as handled.
+    func handled() { waiting.subtract(1, ordering: .relaxed) }
+
+    /// Queues a job for a worker.
+    func post(_ job: Job, _ client: OpenCodeClient) { jobInput.yield((client, job)) }
+}
+
+/// Asks the server what the model wants to know.
+struct Worker: Sendable {
+    let mailbox: Mailbox
+    let console: Console
+
+    /// Works until the task is cancelled.
+    func run() async {
+        for await (client, job) in mailbox.jobs {
+            switch job {
+            case .action(let action):
+                if let event = await client.answer(action) { mailbox.post(.event(event)) }
+            case .snapshot(let isFirst):
+                do throws(ServerFault) {
+                    mailbox.post(.event(.snapshot(try await client.snapshot(isFirst: isFirst))))
+                } catch {
+                    console.note("cannot compare with the server's state: \(error)")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+import JSON
+import Network
+import WebClient
+
+/// `opencode-bridge check`: the whole way from the server to the phone, step by step.
+enum CheckCommand {
+    /// Prints a line for each step and what to do about its fault.
+    static func run(
+        _ configuration: Configuration, _ environment: [String: String], _ console: Console
+    ) throws(SettingProblems) -> ExitStatus {
+        let relay = RelayClient(
+            address: try configuration.requireRelay(), secret: try SecretFile.read(configuration),
+            caFile: configuration.relayCAFile)
+        let place = ServerPlace.find(given: configuration.openCode, environment: environment) {
+            ServiceFiles.read(environment)
+        }
+        return CommandTask.run {
+            var findings: [Finding] = []
+            if let place { findings += await server(place) }
+            findings += await self.relay(relay)
+            findings.append(bridge(configuration))
+            for finding in findings { console.print(finding.line) }
+            return findings.contains { !$0.isGood } ? .failed : .success
+        }
+    }
+
+    /// The result of a step.
+    struct Finding: Sendable, Equatable {
+        let isGood: Bool
+        let text: String
+
+        static func good(_ text: String) -> Finding { Finding(isGood: true, text: text) }
+        static func fault(_ text: String) -> Finding { Finding(isGood: false, text: text) }
+
+        var line: String { (isGood ? "ok     " : "FAULT  ") + text }
+    }
+
+    // MARK: The server
+
+    private static func server(_ place: ServerPlace) async -> [Finding] {
+        let source =
+            switch place.origin {
+            case .setting: "as set"
+            case .serviceFile(let path): "from \(path)"
+            case .standard: "OpenCode's standard address"
+            }
+        do throws(ServerFault) {
+            let client = try await OpenCodeClient.connect(place, ServerMemory())
+            let found = Finding.good("server: OpenCode \(client.version) at \(place.address) (\(source))")
+            return [found, await stream(client)]
+        } catch {
+            return [.fault("server at \(place.address) (\(source)): \(error)")]
+        }
+    }
+
+    private static func stream(_ client: OpenCodeClient) async -> Finding {
+        let hasBegun = Lock(false)
+        let isOver = Lock(false)
+        let stream = ServerStream(client: client, silenceLimit: Bounds.checkStreamDeadline) { _ in
+            // The first frame is enough; refusing it ends the stream.
+            false
+        } connected: {
+            hasBegun.withLock { $0 = true }
+            isOver.withLock { $0 = true }
+        }
+        let task = Task { () async -> ServerFault? in
+            defer { isOver.withLock { $0 = true } }
+            do throws(ServerFault) {
+                _ = try await stream.run()
+                return nil
+            } catch {
+                return error
+            }
+        }
+        let end = MonotonicTime.current + Bounds.checkStreamDeadline
+        while !isOver.withLock({ $0 }), MonotonicTime.current < end {
+            guard (try? await Task.sleep(for: .milliseconds(100))) != nil else { break }
+        }
+        task.cancel()
+        let fault = await task.value
+        if hasBegun.withLock({ $0 }) { return .good("event stream: alive") }
+        return .fault(
+            "event stream: \(fault?.description ?? "nothing came; restart the OpenCode server or update it")")
+    }
+
+    // MARK: The relay
+
+    private static func relay(_ relay: RelayClient) async -> [Finding] {
+        do throws(WebFailure) {
+            var request = WebRequest(url: relay.address.text + "/ready", timeout: Bounds.checkDeadline)
+            request.isLocal = relay.address.isLoopback
+            if let caFile = relay.caFile { request.trust = .file(caFile) }
+            let ready = readiness(try await WebClient.send(request), relay.address)
+            guard ready.isGood else { return [ready] }
+            request.url = relay.address.text + "/v1/device/list"
+            request.body = (["secret": .string(relay.secret)] as JSON.Value).encoded()
+            return [ready] + devices(try await WebClient.send(request))
+        } catch {
+            let advice =
+                switch error.kind {
+                case .name: "check the host in --relay-url"
+                case .connect: "start the relay, or check host and port in --relay-url"
+                case .tls: "renew the relay's certificate, or name its authority with --relay-ca-file"
+                case .timeout: "check the network and the relay's load"
+                case .url, .answer: "check --relay-url"
+                }
+            return [.fault("relay at \(relay.address): \(error); \(advice)")]
+        }
+    }
+
+    /// What `/ready` says.
+    static func readiness(_ answer: WebAnswer, _ address: WebAddress) -> Finding {
+        let body = try? JSON.parse(answer.body, maxBytes: Bounds.postAnswerBytesMax)
+        guard let checks = body?["checks"]?.object else {
+            return .fault(
+                "relay at \(address): status \(answer.status) without a relay's answer; check --relay-url")
+        }
+        let faults = checks.members.filter { $0.value.string != "ok" }
+            .map { "\(Console.safe($0.name)) is \(Console.safe($0.value.string ?? "?"))" }
+        guard answer.status == 200, faults.isEmpty else {
+            return .fault(
+                "relay at \(address) isn't ready: \(faults.joined(separator: ", ")); its operator can run "
+                    + "`relay check`")
+        }
+        return .good("relay: ready at \(address)")
+    }
+
+    /// What `/v1/device/list` says.
+    static func devices(_ answer: WebAnswer) -> [Finding] {
+        let body = try? JSON.parse(answer.body, maxBytes: Bounds.postAnswerBytesMax)
+        guard answer.status == 200, let devices = body?["devices"]?.array else {
+            let reason = Console.safe(body?["error"]?.string ?? "status \(answer.status)")
+            return [.fault("secret: the relay refuses it: \(reason)")]
+        }
+        guard !devices.isEmpty else {
+            return [
+                .fault(
+                    "devices: none is registered under this secret; give the app the relay's address and the "
+                        + "secret, and open it once")
+            ]
+        }
+        return devices.map { device in
+            let name = Console.safe(device["deviceName"]?.text ?? device["device"]?.string ?? "?")
+            guard let last = device["lastPush"] else { return .good("device \(name): no push yet") }
+            let status = last["status"]?.string ?? "?"
+            let reason = last["reason"]?.string.map { ": " + $0 } ?? ""
+            let text = Console.safe("last push \(status)\(reason)")
+            return status == "failed"
+                ? .fault("device \(name): \(text); open the app once, or see the relay's docs/API.md")
+                : .good("device \(name): \(text)")
+        }
+    }
+
+    // MARK: This machine
+
+    private static func bridge(_ configuration: Configuration) -> Finding {
+        do throws(SmallFile.Fault) {
+            let free = try QueueOwnership(directory: configuration.stateDirectory)
+            return free == nil
+                ? .good("bridge: serving") : .fault("bridge: not running; start `opencode-bridge serve`")
+        } catch {
+            return .fault("bridge: \(configuration.stateDirectory) can't be used: \(error)")
+        }
+    }
+}

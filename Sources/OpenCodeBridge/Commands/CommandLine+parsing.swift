@@ -1,0 +1,95 @@
+/// A command of the program.
+enum Command: String, CaseIterable, Sendable {
+    case serve, check, test, hook, help, version
+
+    var summary: String {
+        switch self {
+        case .serve: "read the server's events and ring the phones (default)"
+        case .check: "say what is wrong when nothing rings"
+        case .test: "ring the phones once and explain the result"
+        case .hook: "ring for another agent, from its hook; AGENT is claude-code, codex, gemini or generic"
+        case .help: "show this text"
+        case .version: "show the version"
+        }
+    }
+}
+
+/// A parsed command line.
+struct Invocation: Sendable, Equatable {
+    var command = Command.serve
+    var flags: [Setting: String] = [:]
+    /// What follows `hook`: the agent, and its input if it passes it as an argument.
+    var operands: [String] = []
+
+    /// Why a command line can't be used.
+    struct Problem: Error, Sendable, Equatable { let sentence: String }
+
+    /// Parses the arguments after the program's name.
+    init(_ arguments: [String]) throws(Problem) {
+        var rest = arguments[...]
+        if let first = rest.first, !first.hasPrefix("-") {
+            guard let command = Command(rawValue: first) else {
+                throw Problem(sentence: "unknown command \(Console.safe(first))")
+            }
+            self.command = command
+            rest = rest.dropFirst()
+        }
+        while let argument = rest.popFirst() {
+            if argument == "--help" || argument == "-h" {
+                command = .help
+                continue
+            }
+            if argument == "--version" {
+                command = .version
+                continue
+            }
+            if command == .hook, !argument.hasPrefix("-"), operands.count < 2 {
+                operands.append(argument)
+                continue
+            }
+            let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let setting = Setting.allCases.first(where: { $0.flag == parts[0] }) else {
+                throw Problem(sentence: "unexpected argument \(Console.safe(argument))")
+            }
+            guard flags[setting] == nil else { throw Problem(sentence: "\(setting.flag) is given twice") }
+            if parts.count == 2 {
+                flags[setting] = String(parts[1])
+            } else if setting.valueName == nil {
+                flags[setting] = "on"
+            } else if let value = rest.popFirst() {
+                flags[setting] = value
+            } else {
+                throw Problem(sentence: "\(setting.flag) needs a value")
+            }
+        }
+    }
+}
+
+/// The text of `opencode-bridge help`.
+enum HelpText {
+    static var text: String {
+        var lines = [
+            "usage: opencode-bridge [COMMAND] [OPTION ...]",
+            "       opencode-bridge hook AGENT [OPTION ...] [JSON]", "",
+            "Reads the events of an OpenCode server and rings the phones that are registered at a relay.", "",
+            "commands:",
+        ]
+        lines += Command.allCases.map { row($0.rawValue, $0.summary) }
+        lines += ["", "options, each also a variable and a line of the configuration file:"]
+        for setting in Setting.allCases {
+            let value = setting.valueName.map { " " + $0 } ?? ""
+            lines.append("  \(setting.flag)\(value), \(setting.variable)")
+            lines.append("      \(setting.summary)")
+        }
+        lines += [
+            "",
+            "The server's password: OPENCODE_PASSWORD, or OPENCODE_SERVER_USERNAME and "
+                + "OPENCODE_SERVER_PASSWORD.",
+        ]
+        return lines.joined(separator: "\n")
+    }
+
+    private static func row(_ name: String, _ text: String) -> String {
+        "  " + name + String(repeating: " ", count: max(1, 10 - name.count)) + text
+    }
+}

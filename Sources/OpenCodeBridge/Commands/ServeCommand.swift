@@ -1,0 +1,69 @@
+import Glibc
+import Network
+
+/// `opencode-bridge serve`.
+enum ServeCommand {
+    /// Runs the bridge until SIGTERM or SIGINT.
+    static func run(_ configuration: Configuration, _ environment: [String: String])
+        throws(SettingProblems) -> ExitStatus
+    {
+        let console = Console(isVerbose: configuration.isVerbose)
+        let relay = RelayClient(
+            address: try configuration.requireRelay(), secret: try SecretFile.read(configuration),
+            caFile: configuration.relayCAFile)
+        let ownership: QueueOwnership
+        let outbox: Outbox
+        do throws(SmallFile.Fault) {
+            guard let owner = try QueueOwnership(directory: configuration.stateDirectory) else {
+                console.note("another bridge serves with \(configuration.stateDirectory); stop it first")
+                return .unavailable
+            }
+            ownership = owner
+            outbox = try Outbox(directory: configuration.stateDirectory, console)
+        } catch {
+            throw SettingProblems(["the queue in \(configuration.stateDirectory) can't be used: \(error)"])
+        }
+        prepareSignals()
+        let bridge = Bridge(
+            Bridge.Parts(
+                findServer: {
+                    ServerPlace.find(given: configuration.openCode, environment: environment) {
+                        ServiceFiles.read(environment)
+                    }
+                },
+                options: configuration.options, outbox: outbox, post: { await relay.post($0) },
+                console: console))
+        let ended = ThreadSemaphore()
+        let task = Task {
+            await bridge.run()
+            ended.signal()
+        }
+        console.note("rings through \(relay.address)")
+        waitForSignal()
+        task.cancel()
+        ended.wait()
+        withExtendedLifetime(ownership) {}
+        return .success
+    }
+
+    private static var stopping: sigset_t {
+        var set = sigset_t()
+        sigemptyset(&set)
+        for number in [SIGTERM, SIGINT, SIGHUP] { sigaddset(&set, number) }
+        return set
+    }
+
+    /// Blocks the signals that the main thread waits for, before a second thread exists.
+    private static func prepareSignals() {
+        signal(SIGPIPE, SIG_IGN)
+        var set = stopping
+        pthread_sigmask(SIG_BLOCK, &set, nil)
+    }
+
+    private static func waitForSignal() {
+        var set = stopping
+        while sigwaitinfo(&set, nil) < 0 {}
+        // A second signal ends the program at once.
+        pthread_sigmask(SIG_UNBLOCK, &set, nil)
+    }
+}

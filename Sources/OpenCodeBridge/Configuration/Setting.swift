@@ -1,0 +1,133 @@
+/// The settings: each is a flag, a variable and a line of the configuration file.
+enum Setting: String, CaseIterable, Sendable {
+    case opencodeURL = "opencode-url"
+    case relayURL = "relay-url"
+    case relaySecretFile = "relay-secret-file"
+    case relayCAFile = "relay-ca-file"
+    case insecureRelay = "insecure-relay"
+    case stateDirectory = "state-directory"
+    case requestWait = "request-wait"
+    case showCommands = "show-commands"
+    case debug
+    case config
+
+    var flag: String { "--" + rawValue }
+
+    /// `BRIDGE_OPENCODE_URL`.
+    var variable: String {
+        Self.variablePrefix + rawValue.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
+    }
+
+    static let variablePrefix = "BRIDGE_"
+
+    /// What a value is called in the help; `nil` for settings that are on or off.
+    var valueName: String? {
+        switch self {
+        case .opencodeURL, .relayURL: "URL"
+        case .relaySecretFile, .relayCAFile, .config: "FILE"
+        case .stateDirectory: "DIRECTORY"
+        case .requestWait: "SECONDS"
+        case .insecureRelay, .showCommands, .debug: nil
+        }
+    }
+
+    var summary: String {
+        switch self {
+        case .opencodeURL:
+            "the OpenCode server; default: the running service of 2.x, else \(ServerPlace.standardAddress)"
+        case .relayURL: "the relay, such as https://relay.example.org; required"
+        case .relaySecretFile:
+            "the file with the secret that phones and bridge share; default: secret in the state directory, "
+                + "made at the first start"
+        case .relayCAFile: "the PEM certificates to trust for the relay; default: the system's"
+        case .insecureRelay: "allow http:// for a relay on another machine: anyone on the way can read texts"
+        case .stateDirectory: "where secret and queue are kept; default: opencode-bridge in $XDG_STATE_HOME"
+        case .requestWait:
+            "how long a permission or question waits for an answer before it rings; default: 15"
+        case .showCommands: "show a permission's command in the notification"
+        case .debug: "explain decisions"
+        case .config: "the configuration file; default: opencode-bridge/config in $XDG_CONFIG_HOME"
+        }
+    }
+}
+
+/// What is wrong with the command line or the settings, one sentence each.
+struct SettingProblems: Error, Sendable, Equatable {
+    let sentences: [String]
+
+    init(_ sentences: [String]) { self.sentences = sentences }
+}
+
+/// The given values, before they are checked.
+struct SettingValues: Sendable {
+    /// A value and where it was given.
+    private var values: [Setting: (text: String, place: String)] = [:]
+
+    /// Collects values from flags, then variables, then the file: the first place counts.
+    ///
+    /// - Parameter file: The contents of the configuration file at a path; `nil` if there is none.
+    init(
+        flags: [Setting: String], environment: [String: String],
+        file: (String, _ isRequired: Bool) throws(SettingProblems) -> [UInt8]?
+    ) throws(SettingProblems) {
+        for (setting, text) in flags { values[setting] = (text, setting.flag) }
+        var problems = try add(environment.filter { !$0.value.isEmpty }, place: "")
+        let given = values[.config]?.text
+        if let path = given ?? Self.standardFile(environment),
+            let bytes = try file(path, given != nil)
+        {
+            problems += try add(Self.lines(bytes), place: " in \(path)")
+        }
+        guard problems.isEmpty else { throw SettingProblems(problems) }
+    }
+
+    subscript(_ setting: Setting) -> String? { values[setting]?.text }
+
+    /// The name under which a setting was given.
+    func name(_ setting: Setting) -> String { values[setting]?.place ?? setting.flag }
+
+    private mutating func add(_ given: [String: String], place: String) throws(SettingProblems) -> [String] {
+        var problems: [String] = []
+        for (name, text) in given.sorted(by: { $0.key < $1.key }) where name.hasPrefix(Setting.variablePrefix)
+        {
+            guard let setting = Setting.allCases.first(where: { $0.variable == name }) else {
+                problems.append("\(Console.safe(name))\(place) is not a setting of this program")
+                continue
+            }
+            if values[setting] == nil { values[setting] = (text, name + place) }
+        }
+        return problems
+    }
+
+    private static func standardFile(_ environment: [String: String]) -> String? {
+        if let path = environment["XDG_CONFIG_HOME"], path.hasPrefix("/") {
+            return path + "/opencode-bridge/config"
+        }
+        return environment["HOME"].map { $0 + "/.config/opencode-bridge/config" }
+    }
+
+    /// Lines such as `BRIDGE_RELAY_URL=https://relay.example.org`; `#` begins a comment.
+    private static func lines(_ bytes: [UInt8]) throws(SettingProblems) -> [String: String] {
+        var values: [String: String] = [:]
+        let lines = String(decoding: bytes, as: UTF8.self).split(omittingEmptySubsequences: false) {
+            $0.isNewline
+        }
+        for (number, line) in lines.enumerated() {
+            let text = line.drop { $0.isWhitespace }
+            guard !text.isEmpty, !text.hasPrefix("#") else { continue }
+            let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, parts[0].hasPrefix(Setting.variablePrefix) else {
+                throw SettingProblems([
+                    "line \(number + 1) of the configuration file isn't BRIDGE_NAME=value"
+                ])
+            }
+            var value = String(parts[1])
+            while value.last?.isWhitespace == true { value.removeLast() }
+            if value.count >= 2, let quote = value.first, quote == "\"" || quote == "'", value.last == quote {
+                value = String(value.dropFirst().dropLast())
+            }
+            values[String(parts[0])] = value
+        }
+        return values
+    }
+}

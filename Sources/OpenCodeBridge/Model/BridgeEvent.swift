@@ -1,0 +1,105 @@
+import Network
+
+/// What the model is told: decoded frames of either server generation, and the answers to its actions.
+enum BridgeEvent: Sendable, Equatable {
+    /// A session was created, changed or looked up; `parent` is `nil` for a root.
+    case session(SessionID, parent: SessionID?, directory: String?)
+    /// A look-up failed: the session counts as a root until the server says otherwise.
+    case lookUpFailed(SessionID)
+    /// A session was deleted.
+    case deleted(SessionID)
+    /// A run began or continues.
+    case busy(SessionID, directory: String?)
+    /// A run reported an error, before its end (1.x).
+    case failed(SessionID, name: String?)
+    /// A run ended; without an outcome only the session's last message tells how (1.x).
+    ///
+    /// `mark` identifies the end, if the server numbers it.
+    case settled(SessionID, Outcome?, mark: String?)
+    /// The agent asks something.
+    case opened(Request)
+    /// It was answered or withdrawn.
+    case closed(RequestID)
+    /// The server's state after a connection.
+    case snapshot(Snapshot)
+    /// Runs that a previous process saw and didn't see end.
+    case resumed([SessionID])
+    /// The answer to ``BridgeAction/read(_:_:directory:needsOutcome:)``; `nil` if the session can't be read.
+    case read(RingID, Reading?)
+    /// The answer to ``BridgeAction/check(_:directory:)``; `nil` if the list can't be read.
+    case checked(RequestID, isListed: Bool?)
+    /// Time has passed.
+    case tick
+}
+
+/// A permission, a question or a form that waits for a person.
+struct Request: Sendable, Equatable {
+    enum Kind: Sendable, Equatable { case permission, question, form }
+
+    let id: RequestID
+    let session: SessionID
+    let kind: Kind
+    var directory: String?
+    /// What it asks for: a permission's command, or a question.
+    var detail: String?
+}
+
+/// What the server says about all its sessions at one moment.
+struct Snapshot: Sendable, Equatable {
+    /// When the first of its requests was sent; later events override it.
+    let askedAt: MonotonicTime
+    /// The sessions with a run, and their directories where the server has one instance for each.
+    var busy: [SessionID: String?]
+    /// The open requests.
+    var requests: [Request]
+    /// The directories that answered; `nil` means all sessions.
+    ///
+    /// The empty string stands for the server's own directory.
+    var directories: Set<String>?
+    /// Whether the open requests of all covered sessions are listed.
+    var hasRequests = true
+
+    /// Whether it speaks of a session in this directory.
+    func covers(_ directory: String?) -> Bool { directories?.contains(directory ?? "") ?? true }
+}
+
+/// The number of a ring that is being prepared.
+typealias RingID = Int
+
+/// What a session's title and last messages say.
+struct Reading: Sendable, Equatable {
+    var title: String?
+    /// The latest text of the agent, or else of the user.
+    var text: String?
+    /// How the last run ended, as the last message tells.
+    var outcome: Outcome?
+    /// The last message's identifier.
+    var mark: String?
+}
+
+/// What the model wants done.
+enum BridgeAction: Sendable, Equatable {
+    /// Find a session's parent; answered by `session` or `lookUpFailed`.
+    case lookUp(SessionID, directory: String?)
+    /// Read a session's title and last messages; answered by `read`.
+    case read(RingID, SessionID, directory: String?, needsOutcome: Bool)
+    /// Ask whether a request is still open; answered by `checked`.
+    case check(Request, directory: String?)
+    /// Send a notification.
+    case ring(Ring)
+    /// A run began: remember it across restarts.
+    case began(SessionID)
+    /// All that follows from a run has been done: forget it.
+    case ended(SessionID)
+}
+
+/// A notification to post.
+struct Ring: Sendable, Equatable {
+    let type: EventType
+    /// The root session, which the notification opens.
+    let session: SessionID
+    /// Identifies what happened, the same after a restart.
+    let key: String
+    let title: String
+    let body: String
+}

@@ -1,0 +1,67 @@
+/// The texts of notifications, as OpenCode's own forwarder makes them.
+///
+/// A text is cut between grapheme clusters, never inside an emoji.
+enum NotificationText {
+    /// The title: the session's, with what is wanted in front of it.
+    static func title(_ type: EventType, session title: String?) -> String {
+        let words = clean(title ?? "")
+        guard !words.isEmpty else { return "Session \(type.rawValue)" }
+        let prefix =
+            switch type {
+            case .complete: ""
+            case .permission: "Action Needed: "
+            case .error: "Error: "
+            }
+        let whole = words.hasPrefix(prefix) ? words : prefix + words
+        return cut(whole, characters: Bounds.titleCharactersMax, bytes: Bounds.titleBytesMax)
+    }
+
+    /// The body: the beginning of a text, or a sentence about the event.
+    static func body(_ type: EventType, text: String?) -> String {
+        let words = clean(text ?? "").split(separator: " ")
+        guard !words.isEmpty else {
+            return switch type {
+            case .complete: "Session complete."
+            case .permission: "OpenCode needs your permission decision."
+            case .error: "OpenCode reported an error for your session."
+            }
+        }
+        let kept = words.prefix(Bounds.bodyWordsMax).joined(separator: " ")
+        let short = cut(kept, characters: Bounds.bodyCharactersMax, bytes: Bounds.bodyBytesMax)
+        return words.count > Bounds.bodyWordsMax && !short.hasSuffix("…") ? short + "…" : short
+    }
+
+    /// Collapses white space and drops control characters.
+    private static func clean(_ text: String) -> String {
+        var result = String.UnicodeScalarView()
+        var isGap = false
+        // A title and a body need far less, and an agent's text can be long.
+        var room = Bounds.titleBytesMax * 4
+        for scalar in text.unicodeScalars {
+            if scalar.properties.isWhitespace {
+                isGap = true
+            } else if scalar.properties.generalCategory != .control {
+                if isGap, !result.isEmpty { result.append(" ") }
+                isGap = false
+                result.append(scalar)
+                room -= 1
+                guard room > 0 else { break }
+            }
+        }
+        return String(result)
+    }
+
+    private static func cut(_ text: String, characters: Int, bytes: Int) -> String {
+        var size = 0
+        var end = text.startIndex
+        for (count, index) in text.indices.enumerated() {
+            size += text[index].utf8.count
+            guard count < characters, size <= bytes else {
+                let kept = text[..<end]
+                return (kept.last == " " ? kept.dropLast() : kept) + "…"
+            }
+            end = text.index(after: index)
+        }
+        return text
+    }
+}

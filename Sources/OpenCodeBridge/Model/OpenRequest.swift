@@ -1,0 +1,103 @@
+import Network
+
+/// A request that waits for an answer.
+struct OpenRequest: Sendable, Equatable {
+    enum Stage: Sendable, Equatable {
+        /// It is checked at this time.
+        case waiting(until: MonotonicTime)
+        /// The server is being asked whether it is still open.
+        case checking
+        /// Its ring is being prepared.
+        case ringing
+        case rung
+    }
+
+    var request: Request
+    var openedAt: MonotonicTime
+    var stage: Stage
+    var checks = 0
+}
+
+extension RunModel {
+    /// Starts a request's time to be answered; asking again starts it anew.
+    mutating func open(_ request: Request, _ now: MonotonicTime) {
+        guard see(request.session, request.directory, now) else { return }
+        guard requests[request.id] != nil || requests.count < Bounds.requestsMax else { return }
+        if let known = requests[request.id], known.stage == .rung || known.stage == .ringing { return }
+        closed[request.id] = nil
+        requests[request.id] = OpenRequest(
+            request: request, openedAt: now, stage: .waiting(until: now + options.requestWait))
+    }
+
+    /// Handles an answer to a request.
+    mutating func close(_ id: RequestID, _ now: MonotonicTime) {
+        forget(id, now)
+        advanceAll(now)
+    }
+
+    /// Forgets a request and the ring that is being prepared for it.
+    mutating func forget(_ id: RequestID, _ now: MonotonicTime) {
+        requests[id] = nil
+        closed[id] = now
+        dropPending { $0.requestID == id }
+    }
+
+    /// Asks for the state of the requests whose time is over.
+    mutating func checkDue(_ now: MonotonicTime) {
+        let due = requests.values.filter {
+            if case .waiting(let time) = $0.stage { time <= now } else { false }
+        }
+        for open in due.sorted(by: { $0.openedAt < $1.openedAt }) {
+            requests[open.request.id]?.stage = .checking
+            let directory = open.request.directory ?? tree[open.request.session]?.directory
+            actions.append(.check(open.request, directory: directory))
+        }
+    }
+
+    /// Handles the answer to a check.
+    mutating func checked(_ id: RequestID, _ isListed: Bool?, _ now: MonotonicTime) {
+        guard var open = requests[id], open.stage == .checking else { return }
+        switch isListed {
+        case true?:
+            requests[id]?.stage = .ringing
+            add(PendingRing(session: open.request.session, cause: .request(id), since: now, mark: nil), now)
+        case false?:
+            close(id, now)
+        case nil:
+            open.checks += 1
+            guard open.checks < Bounds.requestChecksMax else { return close(id, now) }
+            open.stage = .waiting(until: now + Bounds.requestRecheckPause)
+            requests[id] = open
+        }
+    }
+
+    // MARK: After a connection
+
+    /// Applies the server's state: ends, runs, requests and answers that no event told.
+    mutating func reconcile(_ snapshot: Snapshot, _ now: MonotonicTime) {
+        for (session, directory) in snapshot.busy.sorted(by: { $0.key.text < $1.key.text }) {
+            // An end that arrived while the list was on its way is newer.
+            if let settled = tree[session]?.settledAt, settled >= snapshot.askedAt { continue }
+            guard tree[session]?.run == nil else { continue }
+            begin(session, directory, now)
+        }
+        for session in tree.running.sorted(by: { $0.text < $1.text }) {
+            guard let known = tree[session], let run = known.run, run.startedAt < snapshot.askedAt,
+                snapshot.busy[session] == nil, snapshot.covers(known.directory)
+            else { continue }
+            settle(session, nil, mark: nil, now)
+        }
+        guard snapshot.hasRequests else { return }
+        let listed = Set(snapshot.requests.map(\.id))
+        for (id, open) in requests
+        where open.openedAt < snapshot.askedAt && !listed.contains(id)
+            && snapshot.covers(open.request.directory ?? tree[open.request.session]?.directory)
+        {
+            close(id, now)
+        }
+        for request in snapshot.requests where requests[request.id] == nil {
+            if let time = closed[request.id], time >= snapshot.askedAt { continue }
+            open(request, now)
+        }
+    }
+}

@@ -1,0 +1,173 @@
+import Network
+
+/// Decides what rings: a pure function of its state, an event and the time.
+///
+/// Both generations of servers are decoded to the same events, so that there is one set of rules
+/// (docs/decisions/0033-bridge.md).
+struct RunModel: Sendable {
+    /// What a person can choose.
+    struct Options: Sendable, Equatable {
+        /// Whether the body of a permission shows what it is for.
+        var showsCommands = false
+        var requestWait = Bounds.requestWait
+        var quietGrace = Bounds.quietGrace
+    }
+
+    let options: Options
+    var tree = SessionTree()
+    var requests: [RequestID: OpenRequest] = [:]
+    /// Closed requests and when they were closed.
+    var closed: [RequestID: MonotonicTime] = [:]
+    /// Rings that wait for a look-up, for their tree or for their texts.
+    var pending: [RingID: PendingRing] = [:]
+    /// Those that aren't being read.
+    var unread: Set<RingID> = []
+    private var lastRing: RingID = 0
+    /// The actions of the event that is being handled.
+    var actions: [BridgeAction] = []
+    private var prunedAt: MonotonicTime?
+
+    init(_ options: Options = Options()) {
+        self.options = options
+    }
+
+    /// Whether the passing of time matters.
+    var isWaiting: Bool {
+        !requests.isEmpty || !pending.isEmpty || !closed.isEmpty || tree.count > Bounds.sessionsKept
+    }
+
+    /// Applies one event and returns what has to be done, in order.
+    mutating func handle(_ event: BridgeEvent, at now: MonotonicTime) -> [BridgeAction] {
+        actions = []
+        defer { actions = [] }
+        apply(event, now)
+        return actions
+    }
+
+    private mutating func apply(_ event: BridgeEvent, _ now: MonotonicTime) {
+        switch event {
+        case .session(let session, let parent, let directory):
+            tree.setParent(of: session, to: parent.map { .child(of: $0) } ?? .root, directory: directory, now)
+            advanceAll(now)
+        case .lookUpFailed(let session):
+            if tree[session]?.lineage.isKnown == false {
+                tree.setParent(of: session, to: .root, directory: nil, now)
+            }
+            advanceAll(now)
+        case .deleted(let session): delete(session, now)
+        case .busy(let session, let directory): begin(session, directory, now)
+        case .failed(let session, let name): noteError(session, name, now)
+        case .settled(let session, let outcome, let mark): settle(session, outcome, mark: mark, now)
+        case .opened(let request): open(request, now)
+        case .closed(let id): close(id, now)
+        case .snapshot(let snapshot): reconcile(snapshot, now)
+        case .resumed(let sessions):
+            for session in sessions { begin(session, nil, now, isNew: false) }
+        case .read(let id, let reading): finish(id, reading, now)
+        case .checked(let id, let isListed): checked(id, isListed, now)
+        case .tick:
+            checkDue(now)
+            advanceAll(now)
+            prune(now)
+        }
+    }
+
+    /// Makes a session known, and looks its parent up at the first sight.
+    mutating func see(_ session: SessionID, _ directory: String?, _ now: MonotonicTime) -> Bool {
+        guard tree.see(session, directory, now) else { return false }
+        if tree[session]?.lineage == .unknown {
+            tree.update(session) { $0.lineage = .asked }
+            actions.append(.lookUp(session, directory: tree[session]?.directory))
+        }
+        return true
+    }
+
+    // MARK: Runs
+
+    /// Handles a busy session: a run begins, or continues.
+    mutating func begin(
+        _ session: SessionID, _ directory: String?, _ now: MonotonicTime, isNew: Bool = true
+    ) {
+        guard see(session, directory, now) else { return }
+        // A run that has begun rings at its own end: an earlier one's ring would be out of date.
+        dropPending { $0.session == session && $0.isEnd }
+        guard tree[session]?.run == nil else { return }
+        tree.update(session) { $0.run = Run(startedAt: now) }
+        if isNew { actions.append(.began(session)) }
+    }
+
+    private mutating func noteError(_ session: SessionID, _ name: String?, _ now: MonotonicTime) {
+        guard !SilentError.isOverflow(name), see(session, nil, now) else { return }
+        dropPending { $0.session == session && $0.isEnd }
+        if let run = tree[session]?.run {
+            let isFirst = !run.isSettled
+            tree.update(session) { $0.run?.isSettled = true }
+            guard isFirst, !SilentError.isAbort(name) else { return }
+        } else {
+            // The end of the run has rung: this error belongs to it.
+            guard !SilentError.isAbort(name), !hasRung(session, .complete, within: now) else { return }
+        }
+        add(PendingRing(session: session, cause: .failed(name), since: now, mark: nil), now)
+    }
+
+    /// Handles the end of a run; without one there is nothing that could ring.
+    mutating func settle(
+        _ session: SessionID, _ outcome: Outcome?, mark: String?, _ now: MonotonicTime
+    ) {
+        guard see(session, nil, now) else { return }
+        // An interrupted run withdraws its requests without a word.
+        for (id, open) in requests where open.request.session == session { forget(id, now) }
+        guard let run = tree[session]?.run else { return advanceAll(now) }
+        tree.update(session) {
+            $0.run = nil
+            $0.settledAt = now
+        }
+        switch outcome {
+        case _ where run.isSettled, .interrupted:
+            actions.append(.ended(session))
+        case .failed(let name):
+            if SilentError.isAbort(name) || SilentError.isOverflow(name) {
+                actions.append(.ended(session))
+            } else {
+                add(PendingRing(session: session, cause: .failed(name), since: now, mark: mark), now)
+            }
+        case .completed, nil:
+            add(PendingRing(session: session, cause: .ended(outcome), since: now, mark: mark), now)
+        }
+        advanceAll(now)
+    }
+
+    private mutating func delete(_ session: SessionID, _ now: MonotonicTime) {
+        for (id, open) in requests where open.request.session == session { forget(id, now) }
+        dropPending { $0.session == session }
+        if tree[session]?.run != nil { actions.append(.ended(session)) }
+        tree.remove(session)
+        advanceAll(now)
+    }
+
+    // MARK: Pending rings
+
+    /// Prepares a ring.
+    mutating func add(_ ring: PendingRing, _ now: MonotonicTime) {
+        lastRing += 1
+        pending[lastRing] = ring
+        unread.insert(lastRing)
+        advance(lastRing, now)
+    }
+
+    /// Whether a session's root rang for this type a moment ago.
+    func hasRung(_ root: SessionID, _ type: EventType, within now: MonotonicTime) -> Bool {
+        guard let last = tree[root]?.rungAt[type] else { return false }
+        return now.since(last) < Bounds.repeatWindow
+    }
+
+    private mutating func prune(_ now: MonotonicTime) {
+        closed = closed.filter { now.since($0.value) < Bounds.closedRequestMemory }
+        guard tree.count > Bounds.sessionsKept,
+            prunedAt.map({ now.since($0) >= Bounds.prunePause }) ?? true
+        else { return }
+        prunedAt = now
+        let needed = Set(pending.values.map(\.session)).union(requests.values.map(\.request.session))
+        tree.prune(keeping: needed, now)
+    }
+}

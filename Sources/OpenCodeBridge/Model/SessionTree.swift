@@ -1,0 +1,136 @@
+import Network
+
+/// What is known of a session's parent.
+enum Lineage: Sendable, Equatable {
+    /// Never seen.
+    case unknown
+    /// Being looked up.
+    case asked
+    case root
+    case child(of: SessionID)
+
+    var isKnown: Bool { self != .unknown && self != .asked }
+}
+
+/// A period in which a session is busy.
+struct Run: Sendable, Equatable {
+    let startedAt: MonotonicTime
+    /// Whether its error has rung, or its user aborted it: its end doesn't ring any more.
+    var isSettled = false
+}
+
+/// What is remembered of a session.
+struct Session: Sendable {
+    var lineage = Lineage.unknown
+    /// The directory whose instance of the server runs it (1.x).
+    var directory: String?
+    var run: Run?
+    /// When its last run ended.
+    var settledAt: MonotonicTime?
+    /// Identifies the last end that was judged.
+    var lastEnd: String?
+    /// When it rang last.
+    var rungAt: [EventType: MonotonicTime] = [:]
+    var seenAt: MonotonicTime
+}
+
+/// The known sessions and their parents.
+struct SessionTree: Sendable {
+    private var sessions: [SessionID: Session] = [:]
+    private var children: [SessionID: Set<SessionID>] = [:]
+    /// How many sessions have a run.
+    private var runs = 0
+
+    var count: Int { sessions.count }
+    var hasRuns: Bool { runs > 0 }
+    subscript(_ session: SessionID) -> Session? { sessions[session] }
+
+    /// The sessions with a run.
+    var running: [SessionID] { sessions.filter { $0.value.run != nil }.map(\.key) }
+
+    /// Makes a session known; false if there are too many.
+    mutating func see(_ session: SessionID, _ directory: String?, _ now: MonotonicTime) -> Bool {
+        if sessions[session] == nil {
+            guard sessions.count < Bounds.sessionsMax else { return false }
+            sessions[session] = Session(seenAt: now)
+        }
+        sessions[session]?.seenAt = now
+        if let directory { sessions[session]?.directory = directory }
+        return true
+    }
+
+    /// Changes a known session.
+    mutating func update(_ session: SessionID, _ change: (inout Session) -> Void) {
+        guard var value = sessions[session] else { return }
+        let hadRun = value.run != nil
+        change(&value)
+        runs += (value.run != nil ? 1 : 0) - (hadRun ? 1 : 0)
+        sessions[session] = value
+    }
+
+    /// Records a session's parent.
+    mutating func setParent(
+        of session: SessionID, to lineage: Lineage, directory: String?, _ now: MonotonicTime
+    ) {
+        guard see(session, directory, now) else { return }
+        unlink(session)
+        update(session) { $0.lineage = lineage }
+        if case .child(let parent) = lineage { children[parent, default: []].insert(session) }
+    }
+
+    /// Forgets a session.
+    mutating func remove(_ session: SessionID) {
+        unlink(session)
+        update(session) { $0.run = nil }
+        sessions[session] = nil
+    }
+
+    private mutating func unlink(_ session: SessionID) {
+        guard case .child(let parent)? = sessions[session]?.lineage else { return }
+        children[parent]?.remove(session)
+        if children[parent]?.isEmpty == true { children[parent] = nil }
+    }
+
+    /// The result of following parents.
+    enum Ancestry: Equatable {
+        case root(SessionID)
+        /// This ancestor's parent isn't known.
+        case unknown(SessionID)
+    }
+
+    /// Follows a session's parents to the root.
+    func root(of session: SessionID) -> Ancestry {
+        var current = session
+        for _ in 0..<Bounds.ancestorsMax {
+            switch sessions[current]?.lineage ?? .unknown {
+            case .unknown, .asked: return .unknown(current)
+            case .root: return .root(current)
+            case .child(let parent): current = parent
+            }
+        }
+        return .root(current)
+    }
+
+    /// Whether a descendant is busy or has an open request.
+    func hasWork(below root: SessionID, requests: [RequestID: OpenRequest]) -> Bool {
+        guard let first = children[root] else { return false }
+        var seen: Set<SessionID> = [root]
+        var waiting = Array(first)
+        while let session = waiting.popLast() {
+            guard seen.insert(session).inserted else { continue }
+            if sessions[session]?.run != nil { return true }
+            waiting += children[session] ?? []
+        }
+        return requests.values.contains { $0.request.session != root && seen.contains($0.request.session) }
+    }
+
+    /// Forgets sessions that have been idle for long.
+    mutating func prune(keeping needed: Set<SessionID>, _ now: MonotonicTime) {
+        for (session, value) in sessions
+        where value.run == nil && children[session] == nil && !needed.contains(session)
+            && now.since(value.seenAt) >= Bounds.sessionMemory
+        {
+            remove(session)
+        }
+    }
+}

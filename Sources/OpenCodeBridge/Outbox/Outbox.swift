@@ -1,0 +1,171 @@
+import Glibc
+import Network
+
+/// The queue of events for the relay: durable, bounded, in order for each session.
+actor Outbox {
+    private let file: QueueFile
+    private let console: Console
+    private let wallClock: @Sendable () -> EpochMilliseconds
+    private var queue = PostQueue()
+    /// Delivered events and when they were delivered.
+    private var done: [String: EpochMilliseconds] = [:]
+    private var runs: Set<SessionID> = []
+    private var rewrittenSize: Int64 = 0
+    /// Whether the last write failed, which is reported once.
+    private var isUnwritable = false
+
+    /// Opens the queue in a directory and reads what earlier processes left.
+    init(
+        directory: String, _ console: Console,
+        wallClock: @escaping @Sendable () -> EpochMilliseconds = { SystemTime.now }
+    ) throws(SmallFile.Fault) {
+        file = try QueueFile(directory: directory)
+        self.console = console
+        self.wallClock = wallClock
+        for record in try file.readNew() { Self.apply(record, &queue, &done, &runs) }
+    }
+
+    /// Runs that an earlier process saw begin and whose end it didn't see.
+    var resumed: [SessionID] { runs.sorted { $0.text < $1.text } }
+
+    /// How many events wait.
+    var count: Int { queue.count }
+
+    private static func apply(
+        _ record: QueueRecord, _ queue: inout PostQueue, _ done: inout [String: EpochMilliseconds],
+        _ runs: inout Set<SessionID>
+    ) {
+        switch record {
+        case .put(let event):
+            if done[event.id] == nil {
+                for dropped in queue.add(event) { done[dropped.id] = dropped.at }
+            }
+        case .done(let id, let at):
+            done[id] = at
+            queue.remove(id: id)
+        case .began(let session):
+            if runs.count < Bounds.sessionsMax { runs.insert(session) }
+        case .ended(let session): runs.remove(session)
+        }
+    }
+
+    /// Queues a ring, once: it is on disk when this returns.
+    func put(_ ring: Ring) {
+        let event = QueuedEvent(ring, at: wallClock())
+        guard done[event.id] == nil, !queue.contains(event.id) else { return }
+        write([.put(event)], isDurable: true)
+    }
+
+    /// Remembers across restarts that a run began or is over.
+    func note(_ record: QueueRecord) { write([record], isDurable: false) }
+
+    private func write(_ records: [QueueRecord], isDurable: Bool) {
+        do throws(SmallFile.Fault) {
+            try file.append(records, isDurable: isDurable)
+            isUnwritable = false
+            try readFile()
+        } catch {
+            if !isUnwritable {
+                console.note("cannot write the queue: \(error); events don't survive a restart")
+            }
+            isUnwritable = true
+            for record in records { Self.apply(record, &queue, &done, &runs) }
+        }
+    }
+
+    private func readFile() throws(SmallFile.Fault) {
+        for record in try file.readNew() { Self.apply(record, &queue, &done, &runs) }
+    }
+
+    /// Rewrites the file when it has grown.
+    private func compact() {
+        let now = wallClock()
+        let oldest = now - Bounds.doneMemory.milliseconds
+        done = done.filter { $0.value >= oldest }
+        if done.count > Bounds.doneMax {
+            let kept = done.sorted { $0.value > $1.value }.prefix(Bounds.doneMax)
+            done = Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })
+        }
+        guard file.size > 2 * rewrittenSize + Int64(Bounds.queueFileBytesRewritten) else { return }
+        do throws(SmallFile.Fault) {
+            try file.rewrite { new in
+                for record in new { Self.apply(record, &queue, &done, &runs) }
+                return done.sorted { $0.value < $1.value }.map { .done(id: $0.key, at: $0.value) }
+                    + runs.map { .began($0) } + queue.events.map { .put($0) }
+            }
+            rewrittenSize = file.size
+        } catch {
+            console.explain("cannot rewrite the queue: \(error)")
+        }
+    }
+
+    // MARK: Posting
+
+    /// Posts events until the task is cancelled.
+    func run(_ post: @escaping @Sendable (QueuedEvent) async -> RelayClient.Answer) async {
+        await withDiscardingTaskGroup { group in
+            while !Task.isCancelled {
+                step { event in
+                    group.addTask {
+                        var next: QueuedEvent? = event
+                        while let event = next {
+                            await self.finish(event, await post(event))
+                            next = await self.nextAfterFinish()
+                        }
+                    }
+                }
+                guard (try? await Task.sleep(for: Bounds.queuePollInterval)) != nil else { break }
+            }
+            group.cancelAll()
+        }
+    }
+
+    private func step(_ start: (QueuedEvent) -> Void) {
+        try? readFile()
+        for event in queue.expire(before: wallClock() - Bounds.eventAgeMax.milliseconds) {
+            console.note("gave up an event of \(event.session): the relay took it not within 15 minutes")
+            write([.done(id: event.id, at: wallClock())], isDurable: false)
+        }
+        compact()
+        while let event = queue.next(.current) { start(event) }
+    }
+
+    private func nextAfterFinish() -> QueuedEvent? { Task.isCancelled ? nil : queue.next(.current) }
+
+    private func finish(_ event: QueuedEvent, _ answer: RelayClient.Answer) {
+        let outcome: PostQueue.Outcome
+        let name = "\(event.type.rawValue) of \(event.session)"
+        switch answer {
+        case .accepted(let summary):
+            console.note("\(name): \(summary)")
+            outcome = .done
+        case .refused(let reason):
+            console.note("\(name): the relay refuses it: \(reason)")
+            outcome = .done
+        case .later(let reason, let pause):
+            console.note("\(name): the relay can't take it now (\(reason)); trying again")
+            outcome = .later(pause)
+        case .unreachable(let reason):
+            if !Task.isCancelled { console.note("no relay answers (\(reason)); trying again") }
+            outcome = .unreachable
+        }
+        queue.finish(event, outcome, .current, random: .random(in: 0...1))
+        if outcome == .done { write([.done(id: event.id, at: wallClock())], isDurable: false) }
+    }
+}
+
+/// The machine's clock.
+enum SystemTime {
+    static var now: EpochMilliseconds {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return EpochMilliseconds(time.tv_sec) * 1000 + EpochMilliseconds(time.tv_nsec / 1_000_000)
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds.
+    var milliseconds: EpochMilliseconds {
+        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}

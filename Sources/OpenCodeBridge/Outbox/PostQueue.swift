@@ -1,0 +1,121 @@
+import Network
+
+/// Decides which event is posted when: a pure function of its state and the time.
+///
+/// A session's events are posted in order, one at a time. If the relay can't be reached, everything waits; if it
+/// answers but can't take an event, only that session waits.
+struct PostQueue: Sendable {
+    private struct Lane: Sendable {
+        var events: [QueuedEvent] = []
+        var isPosting = false
+        var notBefore: MonotonicTime?
+        var backOff = PostQueue.newBackOff()
+    }
+
+    /// The outcome of a post.
+    enum Outcome: Sendable, Equatable {
+        /// The relay has it, or never will.
+        case done
+        /// The relay can't take it now; it may say how long to wait.
+        case later(Duration)
+        /// No relay answers.
+        case unreachable
+    }
+
+    private var lanes: [SessionID: Lane] = [:]
+    /// Sessions with events, in the order in which their first one came.
+    private var order: [SessionID] = []
+    private var ids: Set<String> = []
+    private var notBefore: MonotonicTime?
+    private var backOff = PostQueue.newBackOff()
+    private(set) var posting = 0
+
+    private static func newBackOff() -> BackOff {
+        BackOff(from: Bounds.postPauseMin, to: Bounds.postPauseMax)
+    }
+
+    /// All events that wait or are being posted.
+    var events: [QueuedEvent] { order.flatMap { lanes[$0]?.events ?? [] } }
+    var count: Int { ids.count }
+
+    func contains(_ id: String) -> Bool { ids.contains(id) }
+
+    /// Adds an event; returns those that are dropped for it.
+    mutating func add(_ event: QueuedEvent) -> [QueuedEvent] {
+        guard ids.insert(event.id).inserted else { return [] }
+        if lanes[event.session] == nil { order.append(event.session) }
+        lanes[event.session, default: Lane()].events.append(event)
+        guard ids.count > Bounds.queueEventsMax, let oldest = oldestWaiting() else { return [] }
+        remove(oldest)
+        return [oldest]
+    }
+
+    /// Takes the next event to post.
+    mutating func next(_ now: MonotonicTime) -> QueuedEvent? {
+        guard posting < Bounds.postsMax, notBefore.map({ now >= $0 }) ?? true else { return nil }
+        // While the relay doesn't answer, one event finds out whether it does again.
+        if backOff.failures > 0, posting > 0 { return nil }
+        for session in order {
+            guard let lane = lanes[session], !lane.isPosting, let event = lane.events.first,
+                lane.notBefore.map({ now >= $0 }) ?? true
+            else { continue }
+            lanes[session]?.isPosting = true
+            posting += 1
+            return event
+        }
+        return nil
+    }
+
+    /// Records what became of an event from ``next(_:)``.
+    ///
+    /// - Parameter random: From 0 to 1.
+    mutating func finish(
+        _ event: QueuedEvent, _ outcome: Outcome, _ now: MonotonicTime, random: Double
+    ) {
+        posting -= 1
+        lanes[event.session]?.isPosting = false
+        switch outcome {
+        case .done:
+            backOff.reset()
+            notBefore = nil
+            remove(event)
+            lanes[event.session]?.backOff.reset()
+            lanes[event.session]?.notBefore = nil
+        case .later(let pause):
+            backOff.reset()
+            notBefore = nil
+            guard var lane = lanes[event.session] else { return }
+            lane.notBefore = now + max(pause, lane.backOff.next(random))
+            lanes[event.session] = lane
+        case .unreachable:
+            notBefore = now + backOff.next(random)
+        }
+    }
+
+    /// Removes and returns the events that are too old, except those being posted.
+    mutating func expire(before time: EpochMilliseconds) -> [QueuedEvent] {
+        let old = lanes.values.flatMap { $0.events.dropFirst($0.isPosting ? 1 : 0) }.filter { $0.at < time }
+        for event in old { remove(event) }
+        return old
+    }
+
+    /// Removes an event that another process has delivered.
+    mutating func remove(id: String) {
+        guard ids.contains(id), let event = events.first(where: { $0.id == id }) else { return }
+        guard lanes[event.session]?.isPosting != true || lanes[event.session]?.events.first != event
+        else { return }
+        remove(event)
+    }
+
+    private mutating func remove(_ event: QueuedEvent) {
+        ids.remove(event.id)
+        lanes[event.session]?.events.removeAll { $0.id == event.id }
+        guard lanes[event.session]?.events.isEmpty == true else { return }
+        lanes[event.session] = nil
+        order.removeAll { $0 == event.session }
+    }
+
+    private func oldestWaiting() -> QueuedEvent? {
+        lanes.values.flatMap { $0.events.dropFirst($0.isPosting ? 1 : 0) }.min { $0.at < $1.at }
+    }
+}

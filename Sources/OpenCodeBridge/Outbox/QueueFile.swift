@@ -1,0 +1,158 @@
+import Glibc
+import Network
+
+/// The queue's file: records are only appended, by any process of the bridge, each under a lock.
+///
+/// The file is rewritten, without what is over, by the one process that holds the queue (docs/decisions/0033).
+final class QueueFile {
+    private let path: String
+    private let lockDescriptor: Int32
+    private var descriptor: Int32
+    /// How far the file has been read.
+    private var offset: Int64 = 0
+    /// The beginning of a line whose end hasn't been written.
+    private var rest: [UInt8] = []
+
+    /// Opens the queue in a directory, which is created.
+    init(directory: String) throws(SmallFile.Fault) {
+        try SmallFile.createDirectory(directory)
+        path = directory + "/queue.jsonl"
+        lockDescriptor = open(directory + "/queue.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard lockDescriptor >= 0 else { throw SmallFile.Fault(errno: errno) }
+        descriptor = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else {
+            let fault = SmallFile.Fault(errno: errno)
+            close(lockDescriptor)
+            throw fault
+        }
+        SmallFile.syncDirectory(of: path)
+    }
+
+    deinit {
+        close(descriptor)
+        close(lockDescriptor)
+    }
+
+    /// The file's size in bytes.
+    var size: Int64 {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 ? Int64(status.st_size) : 0
+    }
+
+    /// Appends records; with `isDurable` they survive a power failure when this returns.
+    func append(_ records: [QueueRecord], isDurable: Bool) throws(SmallFile.Fault) {
+        try lock()
+        defer { unlock() }
+        try reopenIfReplaced()
+        var bytes: [UInt8] = []
+        // A process that was killed while it wrote may have left half a line.
+        if let last = lastByte(), last != UInt8(ascii: "\n") { bytes.append(UInt8(ascii: "\n")) }
+        for record in records { bytes += record.line }
+        try SmallFile.write(bytes, to: descriptor)
+        guard isDurable, fsync(descriptor) != 0 else { return }
+        throw SmallFile.Fault(errno: errno)
+    }
+
+    /// The records that were appended since the last call, by this process or another.
+    func readNew() throws(SmallFile.Fault) -> [QueueRecord] {
+        let size = self.size
+        guard size > offset else { return [] }
+        guard size - offset <= Bounds.queueFileBytesMax else {
+            throw SmallFile.Fault("it is larger than \(Bounds.queueFileBytesMax) bytes")
+        }
+        var records: [QueueRecord] = []
+        var chunk = [UInt8](repeating: 0, count: 64 * 1024)
+        while offset < size {
+            let count = pread(descriptor, &chunk, chunk.count, off_t(offset))
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw SmallFile.Fault(errno: errno) }
+            guard count > 0 else { break }
+            offset += Int64(count)
+            rest += chunk[..<count]
+            takeLines(into: &records)
+        }
+        return records
+    }
+
+    private func takeLines(into records: inout [QueueRecord]) {
+        var start = rest.startIndex
+        while let end = rest[start...].firstIndex(of: UInt8(ascii: "\n")) {
+            if let record = QueueRecord(line: rest[start..<end]) { records.append(record) }
+            start = end + 1
+        }
+        rest.removeFirst(start)
+        if rest.count > Bounds.queueRecordBytesMax { rest = [] }
+    }
+
+    /// Replaces the file's contents.
+    ///
+    /// - Parameter records: What to keep, given the records that other processes have just appended.
+    func rewrite(_ records: ([QueueRecord]) -> [QueueRecord]) throws(SmallFile.Fault) {
+        try lock()
+        defer { unlock() }
+        let kept = records(try readNew())
+        try SmallFile.replace(path, with: kept.flatMap(\.line))
+        let new = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW)
+        guard new >= 0 else { throw SmallFile.Fault(errno: errno) }
+        close(descriptor)
+        descriptor = new
+        offset = size
+        rest = []
+    }
+
+    /// Follows a rewrite by the process that holds the queue.
+    private func reopenIfReplaced() throws(SmallFile.Fault) {
+        var mine = stat()
+        var current = stat()
+        let isSame =
+            fstat(descriptor, &mine) == 0 && stat(path, &current) == 0 && mine.st_ino == current.st_ino
+            && mine.st_dev == current.st_dev
+        guard !isSame else { return }
+        let new = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard new >= 0 else { throw SmallFile.Fault(errno: errno) }
+        close(descriptor)
+        descriptor = new
+        offset = 0
+        rest = []
+    }
+
+    private func lastByte() -> UInt8? {
+        let size = self.size
+        var byte: UInt8 = 0
+        guard size > 0, pread(descriptor, &byte, 1, off_t(size - 1)) == 1 else { return nil }
+        return byte
+    }
+
+    private func lock() throws(SmallFile.Fault) {
+        let end = MonotonicTime.current + Bounds.queueLockDeadline
+        while flock(lockDescriptor, LOCK_EX | LOCK_NB) != 0 {
+            guard errno == EWOULDBLOCK || errno == EINTR else { throw SmallFile.Fault(errno: errno) }
+            guard MonotonicTime.current < end else { throw SmallFile.Fault("another process holds its lock") }
+            usleep(5_000)
+        }
+    }
+
+    private func unlock() { flock(lockDescriptor, LOCK_UN) }
+}
+
+/// Makes a process the only one that posts a queue's events.
+final class QueueOwnership: Sendable {
+    private let descriptor: Int32
+
+    /// Becomes the owner; `nil` if another process stays it for the time of `patience`.
+    init?(directory: String, patience: Duration = Bounds.ownershipPatience) throws(SmallFile.Fault) {
+        try SmallFile.createDirectory(directory)
+        descriptor = open(directory + "/serve.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw SmallFile.Fault(errno: errno) }
+        let end = MonotonicTime.current + patience
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            guard MonotonicTime.current < end else {
+                close(descriptor)
+                return nil
+            }
+            usleep(20_000)
+        }
+    }
+
+    deinit { close(descriptor) }
+}

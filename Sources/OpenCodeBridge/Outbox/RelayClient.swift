@@ -1,0 +1,87 @@
+import JSON
+import WebClient
+
+/// Posts events to the relay.
+struct RelayClient: Sendable {
+    let address: WebAddress
+    let secret: String
+    /// A file with the certificates to trust instead of the system's.
+    var caFile: String?
+    /// The time limit of a request.
+    var deadline = Bounds.postDeadline
+
+    /// What the relay answered.
+    enum Answer: Sendable, Equatable {
+        /// It took the event: a sentence about the outcome.
+        case accepted(String)
+        /// It will never take the event, for this reason.
+        case refused(String)
+        /// It can't take the event now.
+        case later(String, Duration)
+        /// No relay answers.
+        case unreachable(String)
+    }
+
+    /// Identifies this pairing of relay and server to the app.
+    var serverID: String { Fingerprint.hex(address.text + "|" + secret, count: 16) }
+
+    /// Posts an event; repeating it does no harm.
+    func post(_ event: QueuedEvent) async -> Answer {
+        var request = WebRequest(url: address.text + "/v1/event", timeout: deadline)
+        request.body = body(event)
+        request.isLocal = address.isLoopback
+        request.answerBytesMax = Bounds.postAnswerBytesMax
+        if let caFile { request.trust = .file(caFile) }
+        do throws(WebFailure) {
+            return Self.interpret(try await WebClient.send(request))
+        } catch {
+            return .unreachable("\(address): \(error)")
+        }
+    }
+
+    /// The request's body.
+    func body(_ event: QueuedEvent) -> [UInt8] {
+        var writer = JSON.Writer()
+        writer.beginObject()
+        writer.member("secret", secret)
+        writer.member("serverID", serverID)
+        writer.member("eventType", event.type.rawValue)
+        writer.member("sessionID", event.session.text)
+        writer.member("title", event.title)
+        writer.member("body", event.body)
+        writer.member("eventID", event.id)
+        writer.endObject()
+        return writer.finish()
+    }
+
+    /// The meaning of a response.
+    static func interpret(_ answer: WebAnswer) -> Answer {
+        let value = try? JSON.parse(answer.body, maxBytes: Bounds.postAnswerBytesMax)
+        let reason = value?["error"]?.string.map(Console.safe) ?? "no reason given"
+        switch answer.status {
+        case 200:
+            guard let value, value["ok"]?.bool == true else {
+                return .later("status 200 without a relay's answer; is --relay-url right?", .zero)
+            }
+            return .accepted(summary(value))
+        case 409: return .accepted("sent before")
+        case 404, 408, 429, 500...: return .later("status \(answer.status): \(reason)", answer.retryAfter)
+        default: return .refused("status \(answer.status): \(reason)")
+        }
+    }
+
+    /// `sent 2, failed 1: Unregistered`.
+    private static func summary(_ value: JSON.Value) -> String {
+        let parts = ["sent", "queued", "muted", "failed"].compactMap { name -> String? in
+            guard let count = value[name]?.int, count > 0 else { return nil }
+            return "\(name) \(count)"
+        }
+        guard !parts.isEmpty else {
+            return "no device is registered; pair one with `opencode-bridge pair`"
+        }
+        let reasons = (value["deliveries"]?.array ?? []).filter { $0["status"]?.string == "failed" }
+            .compactMap { $0["reason"]?.string }
+        let distinct = Set(reasons).sorted().prefix(3).map(Console.safe).joined(separator: ", ")
+        return parts.joined(separator: ", ") + (distinct.isEmpty ? "" : ": " + distinct)
+    }
+}

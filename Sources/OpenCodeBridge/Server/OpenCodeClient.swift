@@ -1,0 +1,174 @@
+import JSON
+import Network
+import WebClient
+
+/// Sends requests to an OpenCode server of a known generation.
+struct OpenCodeClient: Sendable {
+    let place: ServerPlace
+    let generation: Generation
+    /// The version that the server reports.
+    let version: String
+    let memory: ServerMemory
+
+    /// Asks a server what it is.
+    ///
+    /// 1.18 also answers some paths of 2.x, and 2.x answers unknown paths with a web page: only JSON counts.
+    static func connect(_ place: ServerPlace, _ memory: ServerMemory) async throws(ServerFault)
+        -> OpenCodeClient
+    {
+        var seen: [String] = []
+        for (path, generation) in probes {
+            let answer = try await send(place, path, [])
+            if answer.status == 401 || answer.status == 403 { throw .unauthorized }
+            let isJSON = answer.isOfType("application/json")
+            if answer.status == 200, isJSON,
+                let body = try? JSON.parse(answer.body, maxBytes: Bounds.serverAnswerBytesMax),
+                let version = body["version"]?.string,
+                generation == .first || !version.hasPrefix("1.")
+            {
+                return OpenCodeClient(
+                    place: place, generation: generation, version: Console.safe(version), memory: memory)
+            }
+            seen.append("\(path) returned \(answer.status)\(isJSON ? "" : " without JSON")")
+        }
+        throw .unknownServer(seen.joined(separator: ", "))
+    }
+
+    private static let probes: [(String, Generation)] = [
+        ("/api/info", .second), ("/global/health", .first), ("/api/health", .second),
+    ]
+
+    /// A request to the server.
+    static func request(_ place: ServerPlace, _ path: String, _ query: [(String, String)]) -> WebRequest {
+        let fields = query.map { "\($0.0)=\(WebAddress.encoded($0.1))" }
+        let suffix = fields.isEmpty ? "" : "?" + fields.joined(separator: "&")
+        var request = WebRequest(url: place.address.text + path + suffix, timeout: Bounds.serverDeadline)
+        request.credentials = place.credentials
+        request.isLocal = place.address.isLoopback
+        request.answerBytesMax = Bounds.serverAnswerBytesMax
+        return request
+    }
+
+    private static func send(_ place: ServerPlace, _ path: String, _ query: [(String, String)])
+        async throws(ServerFault) -> WebAnswer
+    {
+        do throws(WebFailure) {
+            return try await WebClient.send(request(place, path, query))
+        } catch {
+            if error.kind == .answer { throw .answer(error.description) }
+            throw .unreachable("\(place.address): \(error)", isTimeout: error.kind == .timeout)
+        }
+    }
+
+    /// The JSON at a path.
+    func get(_ path: String, _ query: [(String, String)] = []) async throws(ServerFault) -> JSON.Value {
+        let answer = try await Self.send(place, path, query)
+        if answer.status == 401 || answer.status == 403 { throw .unauthorized }
+        guard answer.status == 200 else { throw .status(answer.status) }
+        let value = try? JSON.parse(
+            answer.body, maxBytes: Bounds.serverAnswerBytesMax, loneSurrogates: .replaced)
+        guard let value else { throw .answer("\(answer.body.count) bytes that aren't JSON") }
+        return value
+    }
+
+    // MARK: The model's questions
+
+    /// Does what an action asks and returns the event that answers it.
+    func answer(_ action: BridgeAction) async -> BridgeEvent? {
+        switch action {
+        case .lookUp(let session, let directory):
+            guard
+                let info = try? await retrying({ () async throws(ServerFault) in
+                    try await sessionInfo(session, directory)
+                })
+            else { return .lookUpFailed(session) }
+            return .session(
+                session, parent: info.sessionID("parentID"), directory: info.identifier("directory"))
+        case .read(let id, let session, let directory, let needsOutcome):
+            let reading = try? await retrying { () async throws(ServerFault) in
+                try await read(session, directory, needsOutcome: needsOutcome)
+            }
+            return .read(id, reading)
+        case .check(let request, let directory):
+            let list = try? await retrying { () async throws(ServerFault) in
+                try await openRequests(like: request, directory)
+            }
+            return .checked(request.id, isListed: list.map { $0.contains(request.id) })
+        case .ring, .began, .ended:
+            return nil
+        }
+    }
+
+    private func retrying<Value: Sendable>(
+        _ ask: () async throws(ServerFault) -> Value
+    ) async throws(ServerFault) -> Value {
+        for pause in Bounds.serverRetryPauses {
+            do throws(ServerFault) {
+                return try await ask()
+            } catch {
+                guard error.isPassing, (try? await Task.sleep(for: pause)) != nil else { throw error }
+            }
+        }
+        return try await ask()
+    }
+
+    private func sessionInfo(_ session: SessionID, _ directory: String?) async throws(ServerFault)
+        -> JSON.Value
+    {
+        switch generation {
+        case .first: return try await get(first(session), Self.directoryQuery(directory))
+        case .second:
+            let answer = try await get(second(session))
+            return answer["data"] ?? answer
+        }
+    }
+
+    private func read(_ session: SessionID, _ directory: String?, needsOutcome: Bool)
+        async throws(ServerFault) -> Reading
+    {
+        let limit = String(Bounds.messagesRead)
+        var reading: Reading
+        switch generation {
+        case .first:
+            let query = Self.directoryQuery(directory) + [("limit", limit)]
+            reading = SessionReading.first(try await get(first(session) + "/message", query))
+        case .second:
+            let query = [("order", "desc"), ("limit", limit)]
+            reading = SessionReading.second(try await get(second(session) + "/message", query))
+            if needsOutcome, let outcome = await loggedOutcome(session) { reading.outcome = outcome }
+        }
+        // A notification without a title is better than none.
+        reading.title = (try? await sessionInfo(session, directory))?["title"]?.text
+        return reading
+    }
+
+    private func openRequests(like request: Request, _ directory: String?) async throws(ServerFault)
+        -> Set<RequestID>
+    {
+        let list: JSON.Value
+        switch generation {
+        case .first:
+            let path = request.kind == .permission ? "/permission" : "/question"
+            list = try await get(path, Self.directoryQuery(directory))
+        case .second:
+            let name = request.kind == .permission ? "permission" : "form"
+            list = try await get(second(request.session) + "/" + name)
+        }
+        return Set(Self.elements(list).compactMap { $0.identifier("id") })
+    }
+
+    // MARK: Paths
+
+    private func first(_ session: SessionID) -> String { "/session/\(WebAddress.encoded(session.text))" }
+
+    /// The path of a session of 2.x.
+    func second(_ session: SessionID) -> String { "/api/session/\(WebAddress.encoded(session.text))" }
+
+    /// The query that selects an instance of 1.x.
+    static func directoryQuery(_ directory: String?) -> [(String, String)] {
+        directory.flatMap { $0.isEmpty ? nil : [("directory", $0)] } ?? []
+    }
+
+    /// The elements of a list, which 2.x wraps in `data`.
+    static func elements(_ list: JSON.Value) -> [JSON.Value] { list["data"]?.array ?? list.array ?? [] }
+}

@@ -1,0 +1,36 @@
+/// Why the OpenCode server can't be used, with what to do about it.
+enum ServerFault: Error, Sendable, Equatable, CustomStringConvertible {
+    /// Nothing answers there.
+    case unreachable(String, isTimeout: Bool)
+    /// It wants another password.
+    case unauthorized
+    /// Something answers, but not as OpenCode does.
+    case unknownServer(String)
+    /// A request was refused.
+    case status(Int)
+    /// An answer isn't the expected JSON, or an event stream.
+    case answer(String)
+
+    var description: String {
+        switch self {
+        case .unreachable(let reason, _):
+            "no OpenCode server answers (\(reason)); start `opencode serve` or set --opencode-url"
+        case .unauthorized:
+            "the OpenCode server refuses the password; set OPENCODE_PASSWORD (2.x), or "
+                + "OPENCODE_SERVER_USERNAME and OPENCODE_SERVER_PASSWORD (1.x), as for the server"
+        case .unknownServer(let what):
+            "this is no OpenCode server of 1.x or 2.x: \(what); set --opencode-url to the server's address"
+        case .status(let status): "the OpenCode server returned status \(status)"
+        case .answer(let what): "the OpenCode server's answer is unusable: \(what)"
+        }
+    }
+
+    /// Whether trying again soon may help.
+    var isPassing: Bool {
+        switch self {
+        case .unreachable: true
+        case .status(let status): status >= 500 || status == 429
+        default: false
+        }
+    }
+}

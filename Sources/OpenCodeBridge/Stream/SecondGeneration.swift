@@ -1,0 +1,81 @@
+import JSON
+
+/// Decodes the events of 2.x, `/api/event`.
+///
+/// Previews of 2.x and its releases differ in names and shapes; both are read.
+enum SecondGeneration {
+    static func decode(_ frame: JSON.Value) -> [StreamSignal] {
+        guard let type = frame["type"]?.string else { return [] }
+        let data = frame["data"] ?? frame["properties"] ?? [:]
+        guard let event = event(type, data, mark: frame.identifier("id")) else { return [] }
+        guard let durable = frame["durable"], let number = durable["seq"]?.int,
+            let session = durable.sessionID("aggregateID")
+        else { return [.event(event)] }
+        return [.event(event), .position(session, number)]
+    }
+
+    /// The meaning of an event, from the stream or from a session's log.
+    static func event(_ type: String, _ data: JSON.Value, mark: String?) -> BridgeEvent? {
+        switch type {
+        case "session.execution.started":
+            return data.sessionID().map { .busy($0, directory: nil) }
+        case "session.execution.succeeded":
+            return data.sessionID().map { .settled($0, .completed, mark: mark) }
+        case "session.execution.failed":
+            let name = data["error"]?["type"]?.string ?? data["error"]?["name"]?.string
+            return data.sessionID().map { .settled($0, .failed(name), mark: mark) }
+        case "session.execution.interrupted":
+            return data.sessionID().map { .settled($0, .interrupted, mark: mark) }
+        case "session.created":
+            let session = data.sessionID() ?? data["info"]?.sessionID("id")
+            let parent = data.sessionID("parentID") ?? data["info"]?.sessionID("parentID")
+            return session.map { .session($0, parent: parent, directory: nil) }
+        case "session.forked":
+            // `parentID` is the copied session, not an agent's parent.
+            return data.sessionID().map { .session($0, parent: nil, directory: nil) }
+        case "session.deleted", "session.removed":
+            return (data.sessionID() ?? data["info"]?.sessionID("id")).map { .deleted($0) }
+        case "permission.asked", "permission.v2.asked":
+            return permission(data).map { .opened($0) }
+        case "permission.replied", "permission.v2.replied":
+            return data.identifier("requestID").map { .closed($0) }
+        case "form.created":
+            return form(data["form"] ?? data).map { .opened($0) }
+        case "form.replied", "form.cancelled":
+            return data.identifier("id").map { .closed($0) }
+        case "question.v2.asked":
+            return question(data).map { .opened($0) }
+        case "question.v2.replied", "question.v2.rejected":
+            return data.identifier("requestID").map { .closed($0) }
+        default:
+            return nil
+        }
+    }
+
+    /// A permission, in events and in lists.
+    static func permission(_ value: JSON.Value) -> Request? {
+        guard let id = value.identifier("id"), let session = session(value) else { return nil }
+        let action = value["action"]?.text ?? value["permission"]?.text
+        let resources = value.joined("resources") ?? value.joined("patterns")
+        let detail = action.map { action in resources.map { "\(action): \($0)" } ?? action }
+        return Request(id: id, session: session, kind: .permission, detail: detail)
+    }
+
+    /// A form, in events and in lists.
+    static func form(_ value: JSON.Value) -> Request? {
+        guard let id = value.identifier("id"), let session = session(value) else { return nil }
+        return Request(id: id, session: session, kind: .form, detail: value["title"]?.text)
+    }
+
+    private static func question(_ value: JSON.Value) -> Request? {
+        guard let id = value.identifier("id"), let session = session(value) else { return nil }
+        let detail = value["questions"]?.array?.first?["question"]?.text
+        return Request(id: id, session: session, kind: .question, detail: detail)
+    }
+
+    /// The session that asks; MCP servers also ask in the name of a session called `global`.
+    private static func session(_ value: JSON.Value) -> SessionID? {
+        let session = value.sessionID()
+        return session?.text == "global" ? nil : session
+    }
+}

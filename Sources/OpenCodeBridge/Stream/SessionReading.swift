@@ -1,0 +1,81 @@
+import JSON
+
+/// Reads the answers about a session's last messages.
+enum SessionReading {
+    /// 1.x: `[{"info":{…},"parts":[…]}]`, the newest last.
+    static func first(_ messages: JSON.Value) -> Reading {
+        let messages = messages.array ?? []
+        var reading = Reading()
+        if let info = messages.last?["info"] {
+            reading.mark = info.identifier("id")
+            reading.outcome = firstOutcome(info)
+        }
+        let byRole = { (role: String) in
+            messages.reversed().lazy.filter { $0["info"]?["role"]?.string == role }
+                .compactMap { text($0["parts"]?.array) }.first
+        }
+        reading.text = byRole("assistant") ?? byRole("user")
+        return reading
+    }
+
+    /// A turn is complete when its last message is the agent's, without an error, and finished.
+    ///
+    /// After `tool-calls` the agent would have gone on: somebody stopped it.
+    private static func firstOutcome(_ info: JSON.Value) -> Outcome? {
+        guard info["role"]?.string == "assistant" else { return nil }
+        if let error = info["error"], !error.isNull {
+            let name = error["name"]?.string
+            return SilentError.isAbort(name) ? .interrupted : .failed(name)
+        }
+        guard let finish = info["finish"]?.string, !finish.isEmpty else { return nil }
+        return finish == "tool-calls" ? .interrupted : .completed
+    }
+
+    /// 2.x: `{"data":[…]}`, the newest first.
+    static func second(_ answer: JSON.Value) -> Reading {
+        let messages = answer["data"]?.array ?? []
+        var reading = Reading()
+        let judged = messages.first { judgedTypes.contains($0["type"]?.string ?? "") }
+        reading.mark = judged?.identifier("id")
+        reading.outcome = judged.flatMap(secondOutcome)
+        let byType = { (type: String) in
+            messages.lazy.filter { $0["type"]?.string == type }
+                .compactMap { $0["text"]?.text ?? text($0["content"]?.array) }.first
+        }
+        reading.text = byType("assistant") ?? byType("user")
+        return reading
+    }
+
+    /// Messages that say how a run ended, or that it didn't.
+    private static let judgedTypes: Set<String> = ["assistant", "idle", "user", "synthetic", "shell"]
+
+    private static func secondOutcome(_ message: JSON.Value) -> Outcome? {
+        switch message["type"]?.string {
+        case "idle":
+            switch message["outcome"]?.string {
+            case "succeeded": return .completed
+            case "failed": return .failed(nil)
+            case "interrupted": return .interrupted
+            default: return nil
+            }
+        case "assistant":
+            if let error = message["error"], !error.isNull {
+                let name = error["type"]?.string ?? error["name"]?.string
+                return SilentError.isAbort(name) ? .interrupted : .failed(name)
+            }
+            guard let finish = message["finish"]?.string, !finish.isEmpty else { return nil }
+            return finish == "tool-calls" ? .interrupted : .completed
+        default:
+            return nil
+        }
+    }
+
+    /// The text parts that people see.
+    private static func text(_ parts: [JSON.Value]?) -> String? {
+        let texts = (parts ?? []).filter {
+            $0["type"]?.string == "text" && $0["ignored"]?.bool != true && $0["synthetic"]?.bool != true
+        }
+        let joined = texts.compactMap { $0["text"]?.text }.joined(separator: " ")
+        return joined.contains { !$0.isWhitespace } ? joined : nil
+    }
+}

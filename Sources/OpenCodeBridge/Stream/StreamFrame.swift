@@ -1,0 +1,83 @@
+import JSON
+
+/// The generations of OpenCode servers.
+enum Generation: Sendable, Equatable {
+    /// 1.x: one instance for each directory, a bus of events named `session.status` and the like.
+    case first
+    /// 2.x: one server for all locations, durable events with `data`.
+    case second
+}
+
+/// What a frame of a stream means.
+enum StreamSignal: Sendable, Equatable {
+    /// For the model.
+    case event(BridgeEvent)
+    /// The number of a session's durable event (2.x).
+    case position(SessionID, Int)
+    /// The server dropped an instance, with everything that was running or open in it.
+    case stateLost
+}
+
+/// Decodes frames, each by itself: one that isn't understood is skipped.
+enum StreamFrame {
+    /// The meaning of a frame's data; empty for frames of no interest.
+    static func decode(_ data: [UInt8], _ generation: Generation) -> [StreamSignal] {
+        guard !isNoise(data),
+            let value = try? JSON.parse(
+                data, maxBytes: Bounds.streamFrameBytesMax, loneSurrogates: .replaced)
+        else { return [] }
+        return switch generation {
+        case .first: FirstGeneration.decode(value)
+        case .second: SecondGeneration.decode(value)
+        }
+    }
+
+    /// Whether a frame is an agent's output, as nearly all frames are, told without parsing it.
+    ///
+    /// The first member `type` of such frames is the event's; no nested type has such a name.
+    static func isNoise(_ data: [UInt8]) -> Bool {
+        guard let start = data.firstRange(of: member, within: noiseSearchBytes) else { return false }
+        let name = data[start...].prefix(nameBytesMax).prefix { $0 != UInt8(ascii: "\"") }
+        return name.starts(with: messagePrefix) || name.elementsEqual(sync)
+            || name.reversed().starts(with: deltaSuffixReversed)
+    }
+
+    private static let member = Array("\"type\":\"".utf8)
+    private static let messagePrefix = Array("message.".utf8)
+    private static let sync = Array("sync".utf8)
+    private static let deltaSuffixReversed = Array(".delta".utf8.reversed())
+    private static let noiseSearchBytes = 1_024
+    private static let nameBytesMax = 64
+}
+
+extension [UInt8] {
+    /// The index after the first occurrence of some bytes near the beginning.
+    fileprivate func firstRange(of pattern: [UInt8], within limit: Int) -> Int? {
+        let end = Swift.min(count, limit) - pattern.count
+        guard end >= 0 else { return nil }
+        for start in 0...end where self[start] == pattern[0] {
+            var index = 1
+            while index < pattern.count, self[start + index] == pattern[index] { index += 1 }
+            if index == pattern.count { return start + index }
+        }
+        return nil
+    }
+}
+
+extension JSON.Value {
+    /// A member that is a session's identifier.
+    func sessionID(_ name: String = "sessionID") -> SessionID? { SessionID(self[name]?.string) }
+
+    /// A member that is another identifier.
+    func identifier(_ name: String) -> String? {
+        guard let text = self[name]?.string, (1...Bounds.identifierBytesMax).contains(text.utf8.count)
+        else { return nil }
+        return text
+    }
+
+    /// The strings of an array, joined.
+    func joined(_ name: String) -> String? {
+        guard let texts = self[name]?.array?.compactMap(\.text), !texts.isEmpty else { return nil }
+        return texts.joined(separator: ", ")
+    }
+}

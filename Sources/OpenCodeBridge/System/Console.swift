@@ -1,0 +1,38 @@
+import Glibc
+import Network
+
+/// Writes messages for people and for the journal to standard error, results to standard output.
+struct Console: Sendable {
+    /// Whether to explain decisions, too.
+    var isVerbose = false
+
+    private static let lock = Lock(())
+
+    /// A message.
+    func note(_ text: String) { Self.write("opencode-bridge: \(text)\n", STDERR_FILENO) }
+
+    /// A message that explains a decision.
+    func explain(_ text: @autoclosure () -> String) {
+        if isVerbose { note(text()) }
+    }
+
+    /// A result.
+    func print(_ text: String) { Self.write(text + "\n", STDOUT_FILENO) }
+
+    private static func write(_ text: String, _ descriptor: Int32) {
+        // A reader that has gone is no reason to stop ringing.
+        lock.withLock { _ in try? SmallFile.write(Array(text.utf8), to: descriptor) }
+    }
+
+    /// Makes text from elsewhere safe for one line of a terminal.
+    static func safe(_ text: String) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars.prefix(200) {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator: result += " "
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+}

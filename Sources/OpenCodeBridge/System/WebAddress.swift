@@ -1,0 +1,60 @@
+/// The beginning of an `http` or `https` URL: scheme, host, port and path prefix, without a trailing slash.
+struct WebAddress: Sendable, Equatable, CustomStringConvertible {
+    let text: String
+    /// The host in lower case, without brackets.
+    let host: String
+    let isSecure: Bool
+
+    /// Why a text isn't an address.
+    enum Problem: Error, Equatable { case notHTTP, noHost, credentials, query }
+
+    /// Parses a URL; without a scheme it is `http`.
+    init(_ given: String) throws(Problem) {
+        var text = given.contains("://") ? given : "http://" + given
+        while text.hasSuffix("/") { text.removeLast() }
+        let parts = text.split(separator: ":", maxSplits: 1)
+        let scheme = parts.first?.lowercased()
+        guard scheme == "http" || scheme == "https", let range = text.firstRange(of: "://") else {
+            throw .notHTTP
+        }
+        guard !text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F || $0 == 0x5C }) else { throw .noHost }
+        guard !text.contains("?"), !text.contains("#") else { throw .query }
+        let authority = text[range.upperBound...].prefix { $0 != "/" }
+        guard !authority.contains("@") else { throw .credentials }
+        let host: Substring
+        if authority.hasPrefix("[") {
+            host = authority.dropFirst().prefix { $0 != "]" }
+        } else {
+            host = authority.prefix { $0 != ":" }
+        }
+        guard !host.isEmpty else { throw .noHost }
+        self.text = text
+        self.host = host.lowercased()
+        isSecure = scheme == "https"
+    }
+
+    /// Whether the host is this machine.
+    var isLoopback: Bool {
+        host == "localhost" || host.hasSuffix(".localhost") || host == "::1"
+            || host.hasPrefix("127.") && host.utf8.allSatisfy { $0 == 0x2E || (0x30...0x39).contains($0) }
+    }
+
+    var description: String { text }
+
+    /// The text as part of a URL's path or query (RFC 3986 section 2.3).
+    static func encoded(_ text: String) -> String {
+        var result = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+                UInt8(ascii: "_"), UInt8(ascii: "~"):
+                result.append(Character(Unicode.Scalar(byte)))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                result += digits.count == 1 ? "%0" + digits : "%" + digits
+            }
+        }
+        return result
+    }
+}

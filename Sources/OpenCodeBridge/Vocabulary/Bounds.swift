@@ -1,0 +1,151 @@
+/// Every fixed limit of the bridge, with its unit in its name or type.
+enum Bounds {
+    // MARK: Rules (docs/decisions/0033)
+
+    /// How long a request may stay unanswered before it rings.
+    static let requestWait: Duration = .seconds(15)
+    /// The longest wait that can be set.
+    static let requestWaitSecondsMax: Int64 = 3_600
+    /// The pause before a request whose state couldn't be read is read again.
+    static let requestRecheckPause: Duration = .seconds(5)
+    /// How often a request's state is read before it is given up.
+    static let requestChecksMax = 12
+    /// Rings of the same session and type within this time are one.
+    static let repeatWindow: Duration = .seconds(5)
+    /// How long a tree of sessions must be quiet before a held `complete` rings.
+    ///
+    /// A background agent's end starts its parent again, a moment later.
+    static let quietGrace: Duration = .seconds(3)
+    /// How long a `complete` waits for descendants at most.
+    static let holdMax: Duration = .seconds(3600)
+    /// The longest chain of parents that is followed.
+    static let ancestorsMax = 32
+
+    // MARK: Memory
+
+    /// Sessions above this number are forgotten when they are idle.
+    static let sessionsKept = 4_096
+    /// How long an idle session is remembered when there are more.
+    static let sessionMemory: Duration = .seconds(600)
+    /// The pause between two rounds of forgetting sessions.
+    static let prunePause: Duration = .seconds(10)
+    /// Maximum sessions; events of further ones are ignored.
+    static let sessionsMax = 20_000
+    /// Maximum open requests; further ones are ignored.
+    static let requestsMax = 4_096
+    /// How long a closed request is remembered, so that an older list can't reopen it.
+    static let closedRequestMemory: Duration = .seconds(60)
+
+    // MARK: Texts
+
+    /// Maximum size of an identifier that the relay accepts.
+    static let identifierBytesMax = 255
+    /// Maximum words of a body.
+    static let bodyWordsMax = 18
+    /// Maximum characters (grapheme clusters) of a body.
+    static let bodyCharactersMax = 140
+    /// Maximum size of a body; a grapheme cluster has no limit of its own.
+    static let bodyBytesMax = 1_024
+    /// Maximum characters of a title.
+    static let titleCharactersMax = 200
+    /// Maximum size of a title.
+    static let titleBytesMax = 1_024
+
+    // MARK: Streams
+
+    /// Maximum size of a line of an event stream.
+    static let streamLineBytesMax = 4 << 20
+    /// Maximum size of an event's data; larger events are skipped.
+    static let streamFrameBytesMax = 4 << 20
+
+    /// The longest time without a byte of the stream; OpenCode sends one every 10 to 15 seconds.
+    static let streamSilenceMax: Duration = .seconds(45)
+    /// Maximum events that wait to be handled; a stream that brings more is connected anew.
+    static let streamEventsWaitingMax = 10_000
+    /// The first pause before connecting again; it doubles each time.
+    static let reconnectPauseMin: Duration = .seconds(1)
+    /// The maximum of these pauses.
+    static let reconnectPauseMax: Duration = .seconds(30)
+    /// How long a stream has to last for the pauses to start at their minimum again.
+    static let streamLastedMin: Duration = .seconds(10)
+
+    // MARK: Requests to the server
+
+    /// Timeout of a request to the OpenCode server.
+    static let serverDeadline: Duration = .seconds(10)
+    /// Maximum size of its answer.
+    static let serverAnswerBytesMax = 8 << 20
+    /// The pauses between the attempts to read a session.
+    static let serverRetryPauses: [Duration] = [.milliseconds(500), .seconds(2), .seconds(5)]
+    /// Concurrent requests to the server.
+    static let serverWorkers = 4
+    /// How many of a session's last messages are read.
+    static let messagesRead = 6
+    /// How often the state is compared with the server's while something runs.
+    static let reconcileInterval: Duration = .seconds(60)
+    /// Maximum directories whose state is asked for (1.x).
+    static let directoriesMax = 32
+    /// Projects whose state is asked for at the first connection (1.x); each one starts an instance.
+    static let projectsMax = 8
+    /// Running sessions whose open requests are asked for after a connection (2.x).
+    static let sessionsListedMax = 200
+    /// Sessions whose last durable event is remembered (2.x).
+    static let positionsMax = 4_096
+    /// How often time passes for the rules.
+    static let tickInterval: Duration = .milliseconds(500)
+
+    // MARK: Queue
+
+    /// Maximum events waiting for the relay; the oldest are dropped for further ones.
+    static let queueEventsMax = 1_000
+    /// How long an event is worth delivering.
+    static let eventAgeMax: Duration = .seconds(15 * 60)
+    /// Events posted at once, each of another session.
+    static let postsMax = 4
+    /// The first pause before posting again; it doubles each time.
+    static let postPauseMin: Duration = .seconds(1)
+    /// The maximum of these pauses, unless the relay asks for more.
+    static let postPauseMax: Duration = .seconds(60)
+    /// Timeout of a request to the relay; exceeds its own for slow pushes.
+    static let postDeadline: Duration = .seconds(60)
+    /// Maximum size of its answer.
+    static let postAnswerBytesMax = 1 << 20
+    /// How long a delivered event is remembered: as long as the relay remembers its `eventID`.
+    static let doneMemory: Duration = .seconds(24 * 3600)
+    /// Maximum delivered events that are remembered.
+    static let doneMax = 4_096
+    /// The size at which the queue's file is rewritten without its old records.
+    static let queueFileBytesRewritten = 1 << 20
+    /// The size above which it isn't read: no bridge writes it.
+    static let queueFileBytesMax = 64 << 20
+    /// Maximum size of a record; longer lines are skipped.
+    static let queueRecordBytesMax = 64 << 10
+    /// How often the file is checked for events of other processes.
+    static let queuePollInterval: Duration = .milliseconds(500)
+    /// How long another process may hold the queue's lock.
+    static let queueLockDeadline: Duration = .seconds(2)
+    /// How long a new owner of the queue waits for a process that only looks whether there is one.
+    static let ownershipPatience: Duration = .seconds(1)
+    /// Maximum size of the configuration file and of the secret's file.
+    static let settingFileBytesMax = 64 << 10
+    /// Maximum size of a secret that the relay accepts.
+    static let secretBytesMax = 512
+
+    // MARK: opencode-bridge check
+
+    /// How long `opencode-bridge check` waits for the stream's first bytes.
+    static let checkStreamDeadline: Duration = .seconds(20)
+    /// Timeout of its requests to the relay.
+    static let checkDeadline: Duration = .seconds(10)
+
+    // MARK: opencode-bridge hook
+
+    /// Maximum size of a hook's input.
+    static let hookInputBytesMax = 4 << 20
+    /// How long an agent may take to pass it.
+    static let hookInputDeadline: Duration = .seconds(1)
+    /// Timeout of the request to the relay.
+    static let hookDeadline: Duration = .seconds(3)
+    /// When the process ends in any case.
+    static let hookProcessSecondsMax = 6
+}

@@ -1,0 +1,7 @@
+import Glibc
+import Programs
+
+let status = Program.run(Array(CommandLine.arguments.dropFirst()), ProcessEnvironment.read())
+// Not `exit`: requests may still run, and the libraries' cleanup would break them.
+fflush(nil)
+_exit(status.rawValue)

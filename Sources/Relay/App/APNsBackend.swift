@@ -1,0 +1,138 @@
+import APNs
+import Network
+
+/// The process's APNs side: the apps with their keys, trusted certificates, and clients on each loop.
+final class APNsBackend: Sendable {
+    private let servers: APNsServers
+    private let tls: TLSClientContext
+    private let log: Log
+    private let current: Lock<Apps>
+
+    /// Signs a first token with each key and loads the certificates, without connecting.
+    init(_ configuration: APNsConfiguration, log: Log) throws(StartFailure) {
+        servers = configuration.servers
+        self.log = log
+        current = Lock(configuration.apps)
+        do throws(NetworkError) {
+            tls = try TLSClientContext(caFile: servers.caFile, alpn: ["h2"])
+        } catch {
+            throw StartFailure(
+                APNsCheck.unusableCertificates(servers, error), of: Precondition(.apnsCertificates))
+        }
+        guard checkCredentials() == nil else {
+            throw StartFailure(.signingKeys, "APNS_PRIVATE_KEY: the key can't sign")
+        }
+    }
+
+    /// The current apps.
+    var apps: Apps { current.withLock { $0 } }
+
+    /// Replaces the apps.
+    func use(_ apps: Apps) { current.withLock { $0 = apps } }
+
+    /// Signs with each key if it needs a new token; returns the fault in one word if one can't.
+    func checkCredentials() -> String? {
+        let now = TokenTime.current
+        return apps.keys.allSatisfy { (try? $0.tokens.token(at: now)) != nil } ? nil : "SigningFailed"
+    }
+
+    /// Creates the clients of one loop, on that loop, with its share of the connections to each server.
+    func clients(on loop: EventLoop, loops: Int, waitingMax: Int) -> LoopClients {
+        var settings = ClientSettings()
+        settings.connectionsMax = max(1, (servers.connectionsMax + loops - 1) / loops)
+        settings.queuedPushesMax = waitingMax
+        settings.pushTimeout = servers.pushTimeout
+        settings.connectTimeout = servers.connectTimeout
+        return LoopClients { [servers, tls, log, settings] key, environment in
+            var settings = settings
+            let origin = servers.origin(of: environment)
+            settings.proxy = servers.proxy(for: origin)
+            let client = Client(
+                endpoint: Endpoint(host: origin.host, port: origin.port), tls: tls, tokens: key.tokens,
+                on: loop, settings: settings)
+            client.onEvent = { [log] event in log.note(event, environment, keyID: key.keyID) }
+            return client
+        }
+    }
+}
+
+/// The clients of one loop: one per key and environment, created on first use.
+///
+/// APNs binds a connection to team and key at its first push. Confined to the loop.
+final class LoopClients: PushSenders {
+    private let make: (AppKey, Environment) -> Client
+    private var clients: [APNsHealth.Place: Client] = [:]
+    /// The most recently used client: nearly every push goes where the previous one went.
+    private var last: Client?
+    /// Its destination; kept separately so that comparing copies neither.
+    private var lastPlace: APNsHealth.Place?
+    /// Clients of removed keys, until their pushes are answered.
+    private var leaving: [ObjectIdentifier: Client] = [:]
+
+    /// No clients yet.
+    init(_ make: @escaping (AppKey, Environment) -> Client) {
+        self.make = make
+    }
+
+    func sender(of key: AppKey, to environment: Environment) -> any PushSender {
+        if let last, lastPlace?.key === key, lastPlace?.environment == environment { return last }
+        let place = APNsHealth.Place(key: key, environment: environment)
+        let client = clients[place] ?? make(key, environment)
+        clients[place] = client
+        (last, lastPlace) = (client, place)
+        return client
+    }
+
+    /// Keeps the clients of these keys; lets the others finish their pushes and end.
+    func keep(_ keys: [AppKey], on loop: EventLoop) {
+        (last, lastPlace) = (nil, nil)
+        for (place, client) in clients where !keys.contains(where: { $0 === place.key }) {
+            clients[place] = nil
+            leaving[ObjectIdentifier(client)] = client
+            nonisolated(unsafe) let clients = self  // why: confined to the loop that runs the task
+            nonisolated(unsafe) let client = client  // why: the same
+            loop.spawn { _ in
+                await client.stop(deadline: Bounds.apnsLeavingDeadline)
+                clients.leaving[ObjectIdentifier(client)] = nil
+            }
+        }
+    }
+
+    /// The clients' statistics, by destination.
+    var statistics: [APNsGroup: ClientStatistics] {
+        Dictionary(uniqueKeysWithValues: clients.map { (APNsGroup($0), $1.statistics) })
+    }
+
+    /// Ends all clients concurrently; none accepts another push.
+    func stop(on loop: EventLoop, deadline: Duration) async {
+        let stops = (Array(clients.values) + leaving.values).map { client in
+            nonisolated(unsafe) let client = client  // why: confined to the loop that runs the task
+            return loop.spawn { _ in await client.stop(deadline: deadline) }
+        }
+        for stop in stops { await stop.value }
+    }
+}
+
+extension Client: PushSender {}
+
+extension Log {
+    /// Logs an event of a connection to APNs.
+    fileprivate func note(_ event: ClientConnectionEvent, _ environment: Environment, keyID: String) {
+        let place = [LogField.note("environment", environment.rawValue), .note("key", keyID)]
+        switch event {
+        case .connected(let address):
+            self(.info, "apns.connected", place + [.note("address", address)])
+        case .closed(let end, let unanswered):
+            let level: LogLevel = unanswered > 0 ? .warning : .info
+            self(level, "apns.closed", place + [.reason("\(end)"), .count("unanswered", unanswered)])
+        case .goAway(let code, let reason):
+            self(.warning, "apns.goaway", place + [.reason(reason?.rawValue ?? "\(code)")])
+        case .replaced(.silent(let unanswered)):
+            self(.warning, "apns.silent", place + [.count("unanswered", unanswered)])
+        case .replaced(.noStreams):
+            self(.warning, "apns.no_streams", place)
+        case .replaced(.newToken):
+            self(.info, "apns.token_renewed", place)
+        }
+    }
+}

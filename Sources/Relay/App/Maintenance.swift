@@ -1,0 +1,77 @@
+import Network
+import Storage
+
+/// Removes expired data: old delivery log rows, receipts and history items.
+struct Maintenance: Sendable {
+    let storage: any DeliveryLogStorage & ReceiptStorage & HistoryStorage
+    let log: Log
+    let clock: WallClock
+    var monotonic: @Sendable () -> MonotonicTime = { .current }
+    /// How long delivery log rows are kept.
+    let retention: Duration
+    /// Counts the history items that were removed; without it all are removed.
+    var history: History?
+    /// Waits between rounds and steps; throws to end.
+    var pause: @Sendable (Duration) async throws -> Void = { duration in try await Task.sleep(for: duration) }
+
+    /// Runs rounds until its task is cancelled.
+    ///
+    /// The first round comes after a pause, to keep startup fast. After the clock was set forward, one round is
+    /// skipped, so that a wrong clock removes nothing if it is corrected before the next.
+    func run() async {
+        var watch = ClockWatch()
+        _ = watch.step(to: clock.now, at: monotonic())
+        do {
+            while true {
+                try await pause(Bounds.upkeepInterval)
+                guard watch.step(to: clock.now, at: monotonic()) < Bounds.clockSkewMax else { continue }
+                try await round()
+            }
+        } catch {
+            return
+        }
+    }
+
+    /// Runs one round in small steps.
+    ///
+    /// A storage error ends the round for that table only; the next round tries again.
+    func round() async throws {
+        let now = clock.now
+        let oldest = now - retention.inMilliseconds
+        let rows = await removeAll("delivery_log") { limit throws(StorageError) in
+            try await storage.pruneDeliveries(before: oldest, limit: limit)
+        }
+        let receipts = await removeAll("event_receipt") { limit throws(StorageError) in
+            try await storage.pruneReceipts(at: now, limit: limit)
+        }
+        let oldestItem = now - (history?.options.lifetime ?? .zero).inMilliseconds
+        let items = await removeAll("history_item") { limit throws(StorageError) in
+            try await storage.pruneHistory(before: oldestItem, limit: limit)
+        }
+        history?.noteExpired(items)
+        if rows + receipts + items > 0 {
+            log(
+                .debug, "maintenance",
+                [.count("deliveries", rows), .count("receipts", receipts), .count("items", items)])
+        }
+    }
+
+    private func removeAll(
+        _ table: String, _ step: (Int) async throws(StorageError) -> Int
+    ) async -> Int {
+        var sum = 0
+        while true {
+            let count: Int
+            do throws(StorageError) {
+                count = try await step(Bounds.upkeepRowsPerStep)
+            } catch {
+                log(.warning, "maintenance.failed", [.note("table", table), .storageError(error)])
+                return sum
+            }
+            sum += count
+            guard count == Bounds.upkeepRowsPerStep, (try? await pause(Bounds.upkeepPause)) != nil else {
+                return sum
+            }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+import APNs
+import Storage
+
+/// The settings that requests are checked against.
+struct RequestRules: Sendable {
+    /// Minimum length in bytes of a secret without devices.
+    var secretBytesMin = 16
+    /// The app for registrations that don't name one.
+    var defaultBundleID: Topic?
+    /// The apps that may register; `nil` for any.
+    var bundleIDs: Set<Topic>?
+    /// The environment of each app that has only one.
+    var onlyEnvironment: [Topic: DeviceEnvironment] = [:]
+    /// The time zones allowed in quiet hours.
+    var timeZones = TimeZones()
+}
+
+extension RequestRules {
+    /// The rules for these apps.
+    init(_ apps: Apps, secretBytesMin: Int) {
+        self.init(
+            secretBytesMin: secretBytesMin, defaultBundleID: apps.defaultBundleID, bundleIDs: apps.bundleIDs)
+        for bundleID in apps.bundleIDs ?? [] {
+            guard let environments = apps[bundleID.text]?.environments, environments.count == 1 else {
+                continue
+            }
+            onlyEnvironment[bundleID] = environments.first.map(DeviceEnvironment.init)
+        }
+    }
+}

@@ -1,0 +1,171 @@
+import JSON
+import Storage
+
+/// `relay block` and `relay unblock`: make every relay that uses a database refuse a secret, or serve it again.
+enum BlockCommand {
+    /// Blocks the given hash, or lists the blocked ones.
+    static func block(
+        _ configuration: InspectionConfiguration, _ options: CommandOptions, _ style: OutputStyle
+    ) -> ExitStatus {
+        let digits = options.text(.secretHash)
+        guard !options.has(.list) else {
+            guard digits == nil, !options.has(.note) else {
+                return usage("--list takes neither a hash nor --note", .block)
+            }
+            return list(configuration, isJSON: options.has(.json), style)
+        }
+        guard let digits else {
+            return usage("a hash is missing: relay block HASH, or relay block --list", .block)
+        }
+        let note = options.text(.note)
+        guard note?.utf8.count ?? 0 <= StorageLimits.blockNoteBytes else {
+            return usage("--note is longer than \(StorageLimits.blockNoteBytes) bytes", .block)
+        }
+        return change(digits, in: .everyTable, configuration, options) { hash in
+            let secret = BlockedSecret(secretHash: hash, createdAt: WallClock.system.now, note: note)
+            return DatabaseChange(
+                configuration: configuration, path: .block, body: request(hash, note: note),
+                read: BlockAnswer.init(json:),
+                make: { storage throws(StorageError) in
+                    BlockAnswer(
+                        try await storage.block(secret, limit: StorageLimits.blockedSecretsMax), secret)
+                })
+        }
+    }
+
+    /// Unblocks the given hash.
+    static func unblock(
+        _ configuration: InspectionConfiguration, _ options: CommandOptions
+    ) -> ExitStatus {
+        guard let digits = options.text(.secretHash) else {
+            return usage("a hash is missing: relay unblock HASH", .unblock)
+        }
+        return change(digits, in: .blocked, configuration, options) { hash in
+            DatabaseChange(
+                configuration: configuration, path: .unblock, body: request(hash, note: nil),
+                read: BlockAnswer.init(json:),
+                make: { storage throws(StorageError) in
+                    BlockAnswer(outcome: try await storage.unblock(hash) ? .unblocked : .notBlocked)
+                })
+        }
+    }
+
+    private static func change(
+        _ digits: String, in scope: SecretHashScope, _ configuration: InspectionConfiguration,
+        _ options: CommandOptions, _ make: (SecretHash) -> DatabaseChange<BlockAnswer>
+    ) -> ExitStatus {
+        let isJSON = options.has(.json)
+        do throws(ExitStatus) {
+            let hash = try SecretHashSearch.require(digits, in: scope, configuration)
+            let change = make(hash)
+            return CommandTask.run {
+                do throws(ExitStatus) {
+                    return show(try await change.run(), of: hash, isJSON: isJSON)
+                } catch {
+                    return error
+                }
+            }
+        } catch {
+            return error
+        }
+    }
+
+    private static func request(_ hash: SecretHash, note: String?) -> [UInt8] {
+        var writer = JSON.Writer()
+        writer.beginObject()
+        writer.member("secretHash", hash.hex)
+        if let note { writer.member("note", note) }
+        writer.endObject()
+        return writer.finish()
+    }
+
+    private static func usage(_ problem: String, _ user: Command) -> ExitStatus {
+        StandardError.message("\(problem). \(HelpText.hint(user))")
+        return .usage
+    }
+
+    private static func show(_ answer: BlockAnswer, of hash: SecretHash, isJSON: Bool) -> ExitStatus {
+        guard answer.outcome != .limitReached else {
+            StandardError.message(
+                "\(CopyProgress.grouped(StorageLimits.blockedSecretsMax)) secrets are blocked, which is the limit: "
+                    + "unblock some of them (relay block --list)")
+            return .data
+        }
+        StandardOutput.write(isJSON ? json(answer, of: hash) : text(answer, of: hash))
+        return .success
+    }
+
+    /// The message after the change.
+    static func text(_ answer: BlockAnswer, of hash: SecretHash) -> String {
+        switch answer.outcome {
+        case .blocked:
+            """
+            Secret \(hash): blocked. Every relay that uses the database refuses it within a few seconds.
+            Its devices stay registered; relay revoke --secret-hash \(hash.prefix) removes them.
+
+            """
+        case .alreadyBlocked:
+            "Secret \(hash): already blocked"
+                + (answer.since.map { " since \(Timestamp($0).toTheSecond) UTC" } ?? "") + "\n"
+        case .limitReached: ""
+        case .unblocked: "Secret \(hash): no longer blocked. Relays serve it again within a few seconds.\n"
+        case .notBlocked: "Secret \(hash): wasn't blocked\n"
+        }
+    }
+
+    private static func json(_ answer: BlockAnswer, of hash: SecretHash) -> String {
+        var writer = JSON.Writer()
+        writer.beginObject()
+        writer.member("secretHash", hash.hex)
+        writer.member("outcome", answer.outcome.rawValue)
+        if let since = answer.since { writer.member("since", Timestamp(since).text) }
+        writer.endObject()
+        return String(decoding: writer.finish(), as: UTF8.self) + "\n"
+    }
+
+    // MARK: The list
+
+    private static func list(
+        _ configuration: InspectionConfiguration, isJSON: Bool, _ style: OutputStyle
+    ) -> ExitStatus {
+        Inspection.run(configuration) { storage throws(StorageError) in
+            let blocked = try await storage.blockedSecrets(limit: StorageLimits.blockedSecretsMax)
+            StandardOutput.write(isJSON ? json(blocked) : text(blocked, style))
+            return .success
+        }
+    }
+
+    /// The list of blocked secrets as text.
+    static func text(_ blocked: [BlockedSecret], _ style: OutputStyle) -> String {
+        guard !blocked.isEmpty else { return "No secret is blocked\n" }
+        var table = TextTable([
+            .init(heading: "SECRET"), .init(heading: "BLOCKED"), .init(heading: "NOTE", widthMax: 120),
+        ])
+        for secret in blocked {
+            table.add([
+                .init(secret.secretHash.description), .init(Timestamp(secret.createdAt).toTheSecond),
+                .init(secret.note ?? ""),
+            ])
+        }
+        let count = blocked.count
+        return "\(CopyProgress.grouped(count)) blocked secret\(count == 1 ? "" : "s"); times in UTC\n"
+            + table.text(style)
+    }
+
+    private static func json(_ blocked: [BlockedSecret]) -> String {
+        var writer = JSON.Writer()
+        writer.beginObject()
+        writer.name("blocked")
+        writer.beginArray()
+        for secret in blocked {
+            writer.beginObject()
+            writer.member("secretHash", secret.secretHash.hex)
+            writer.member("since", Timestamp(secret.createdAt).text)
+            if let note = secret.note { writer.member("note", note) }
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+        return String(decoding: writer.finish(), as: UTF8.self) + "\n"
+    }
+}

@@ -1,0 +1,69 @@
+import Network
+import Storage
+
+/// `relay queue`: lists queued pushes, of one secret or of all.
+enum QueueCommand {
+    /// Reads a page of the queue and prints it.
+    static func run(
+        _ configuration: InspectionConfiguration, _ options: CommandOptions, _ style: OutputStyle
+    ) -> ExitStatus {
+        let after = options.text(.after)
+        let cursor = after.flatMap { WaitingCursor($0) }
+        guard after == nil || cursor != nil else {
+            StandardError.message(
+                "--after is not a cursor printed by relay queue. " + HelpText.hint(.queue))
+            return .usage
+        }
+        let limit = options.number(.limit) ?? Bounds.rowsShownDefault
+        do throws(ExitStatus) {
+            var hash: SecretHash?
+            if let digits = options.text(.secretHash) {
+                hash = try SecretHashSearch.require(digits, in: .everyTable, configuration)
+            }
+            return Inspection.run(configuration) { [hash] storage throws(StorageError) in
+                let report = try await storage.queueReport(of: hash, after: cursor, limit: limit)
+                StandardOutput.write(options.has(.json) ? report.json : report.text(style))
+                return .success
+            }
+        } catch {
+            return error
+        }
+    }
+}
+
+extension WaitingCursor {
+    /// Parses a cursor printed by the command.
+    init?(_ text: String) {
+        // The id contains hyphens.
+        let parts = text.split(separator: "-", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, let due = Int64(parts[0]), let hash = SecretHash(hex: parts[1]) else {
+            return nil
+        }
+        self.init(dueAt: due, secretHash: hash, id: String(parts[2]))
+    }
+
+    /// The argument of `--after`.
+    var text: String { "\(dueAt)-\(secretHash.hex)-\(id)" }
+}
+
+extension Storage {
+    /// A page of the queue with its summary.
+    fileprivate func queueReport(
+        of hash: SecretHash?, after cursor: WaitingCursor?, limit: Int
+    ) async throws(StorageError) -> QueueReport {
+        // Reads one more than shown to find out whether there is another page.
+        let pushes = try await waitingPushes(of: hash, after: cursor, limit: limit + 1)
+        var report = QueueReport(
+            pushes: Array(pushes.prefix(limit)), isComplete: pushes.count <= limit, now: WallClock.system.now)
+        report.limit = limit
+        if let hash {
+            report.secretHash = hash
+            report.waiting = try await holdings(of: SecretKey(primary: hash)).pushes
+        } else {
+            report.waiting = try await countPushes(limit: Bounds.waitingCountedMax)
+            report.waitingMayBeMore = report.waiting >= Bounds.waitingCountedMax
+        }
+        report.firstDue = try await waitingPushes(of: hash, after: nil, limit: 1).first?.dueAt
+        return report
+    }
+}

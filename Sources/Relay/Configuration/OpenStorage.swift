@@ -1,0 +1,193 @@
+import Storage
+import StorageMySQL
+import StoragePostgres
+import StorageSQLite
+
+/// The engines supported in `DATABASE_URL`.
+enum DatabaseEngine: String, Sendable, CaseIterable {
+    case sqlite = "SQLite"
+    case postgres = "Postgres"
+    case mysql = "MySQL"
+
+    /// The URL schemes of the engine.
+    var schemes: [String] {
+        switch self {
+        case .sqlite: ["sqlite"]
+        case .postgres: ["postgres", "postgresql"]
+        case .mysql: ["mysql", "mariadb"]
+        }
+    }
+}
+
+/// The only place that knows which database drivers are built in.
+enum OpenStorage {
+    /// A database's location, parsed by its driver.
+    private enum Place {
+        case sqlite(SQLiteLocation)
+        case postgres(PostgresLocation)
+        case mysql(MySQLLocation)
+
+        init(_ database: DatabaseURL) throws(DatabaseURLError) {
+            switch database.engine {
+            case .sqlite: self = .sqlite(try SQLiteLocation(url: database.text))
+            case .postgres: self = .postgres(try PostgresLocation(url: database.text))
+            case .mysql: self = .mysql(try MySQLLocation(url: database.text))
+            }
+        }
+
+        /// For messages, without user and password.
+        var description: String {
+            switch self {
+            case .sqlite(let location): location.path
+            case .postgres(let location): location.description
+            case .mysql(let location): location.description
+            }
+        }
+    }
+
+    /// The driver's error for an invalid URL; `nil` if it is valid.
+    static func problem(with database: DatabaseURL) -> DatabaseURLError? {
+        do throws(DatabaseURLError) {
+            _ = try Place(database)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Opens a database, migrates its schema, and returns the applied steps.
+    ///
+    /// A file that another process writes throws `inUse` immediately; callers that want to wait request it
+    /// first.
+    ///
+    /// - Parameters:
+    ///   - options: For a database server; a file has none.
+    static func open(
+        _ database: DatabaseURL, options: ServerOptions = ServerOptions()
+    ) async throws(StorageError) -> (storage: any Storage, steps: [SchemaStep]) {
+        var file = SQLiteOptions()
+        file.writerLockTimeoutMilliseconds = 0
+        return try await open(database, file: file, server: options)
+    }
+
+    /// Opens a database for reading, also alongside a running relay.
+    static func openReading(
+        _ database: DatabaseURL, options: ServerOptions
+    ) async throws(StorageError) -> any Storage {
+        var server = options
+        server.access = .readOnly
+        var file = SQLiteOptions()
+        file.access = .readOnly
+        file.readers = 1
+        return try await open(database, file: file, server: server).storage
+    }
+
+    /// Opens a database to change data but not its schema; a file used by a running relay throws `inUse`.
+    static func openWriting(
+        _ database: DatabaseURL, options: ServerOptions
+    ) async throws(StorageError) -> any Storage {
+        var server = options
+        server.access = .writeWithoutMigrating
+        var file = SQLiteOptions()
+        file.access = .writeWithoutMigrating
+        file.readers = 1
+        file.writerLockTimeoutMilliseconds = Bounds.commandLockTimeout.inMilliseconds
+        return try await open(database, file: file, server: server).storage
+    }
+
+    private static func open(
+        _ database: DatabaseURL, file: SQLiteOptions, server: ServerOptions
+    ) async throws(StorageError) -> (storage: any Storage, steps: [SchemaStep]) {
+        switch try place(of: database) {
+        case .sqlite(let location):
+            let storage = try await SQLiteStorage.open(location, options: file)
+            return (storage, storage.appliedSteps)
+        case .postgres(let location):
+            let storage = try await PostgresStorage.open(location, options: server)
+            return (storage, storage.appliedSteps)
+        case .mysql(let location):
+            let storage = try await MySQLStorage.open(location, options: server)
+            return (storage, storage.appliedSteps)
+        }
+    }
+
+    /// The steps that opening a database would apply, without applying them; also alongside a running relay.
+    static func pendingSteps(of database: DatabaseURL) async throws(StorageError) -> [PendingStep] {
+        switch try place(of: database) {
+        case .sqlite(let location): try await SQLiteStorage.pendingSteps(at: location)
+        case .postgres(let location):
+            try await PostgresStorage.pendingSteps(at: location)
+        case .mysql(let location): try await MySQLStorage.pendingSteps(at: location)
+        }
+    }
+
+    /// Inspects a database without changing it; also alongside a running relay.
+    static func inspection(
+        of database: DatabaseURL, options: ServerOptions, id: UUIDv7, clock: WallClock
+    ) async throws(StorageError) -> DatabaseInspection {
+        var options = options
+        options.connectionsMax = 1
+        switch try place(of: database) {
+        case .sqlite(let location):
+            return try await SQLiteStorage.inspection(at: location, id: id, now: clock.now)
+        case .postgres(let location):
+            return try await PostgresStorage.inspection(
+                at: location, options: options, id: id
+            ) { clock.now }
+        case .mysql(let location):
+            return try await MySQLStorage.inspection(
+                at: location, options: options, id: id
+            ) { clock.now }
+        }
+    }
+
+    /// The file of a file database.
+    static func file(of database: DatabaseURL) -> String? {
+        guard case .sqlite(let location) = try? Place(database) else { return nil }
+        return location.path
+    }
+
+    /// A database's location for messages, without user and password.
+    static func description(of database: DatabaseURL) -> String {
+        guard let place = try? Place(database) else { return database.engine.rawValue }
+        return "\(database.engine.rawValue) \(place.description)"
+    }
+
+    /// A database as the source of a copy; it is only read.
+    static func transferSource(_ database: DatabaseURL) throws(StorageError) -> any TransferDatabase {
+        switch try place(of: database) {
+        case .sqlite(let location): SQLiteTransfer.source(location)
+        case .postgres(let location): ServerTransfer<PostgresConnection>.side(location, access: .readOnly)
+        case .mysql(let location): ServerTransfer<MySQLConnection>.side(location, access: .readOnly)
+        }
+    }
+
+    /// A database as the target of a copy; missing tables are created.
+    static func transferTarget(_ database: DatabaseURL) async throws(StorageError) -> any TransferDatabase {
+        var server = ServerOptions()
+        server.access = .copyTarget
+        var file = SQLiteOptions()
+        file.access = .copyTarget
+        file.writerLockTimeoutMilliseconds = Bounds.commandLockTimeout.inMilliseconds
+        await (try await open(database, file: file, server: server)).storage.close()
+        return switch try place(of: database) {
+        case .sqlite(let location): SQLiteTransfer.target(location)
+        case .postgres(let location): ServerTransfer<PostgresConnection>.side(location, access: .write)
+        case .mysql(let location): ServerTransfer<MySQLConnection>.side(location, access: .write)
+        }
+    }
+
+    /// Removes the file of a target created for a copy that got no rows; false for a server's database.
+    static func removeEmptyFile(of database: DatabaseURL) throws(StorageError) -> Bool {
+        guard case .sqlite(let location) = try place(of: database) else { return false }
+        return try SQLiteTransfer.removeEmpty(location)
+    }
+
+    private static func place(of database: DatabaseURL) throws(StorageError) -> Place {
+        do throws(DatabaseURLError) {
+            return try Place(database)
+        } catch {
+            throw .internalFault(logDetail: error.description)
+        }
+    }
+}

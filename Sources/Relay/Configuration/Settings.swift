@@ -1,0 +1,291 @@
+/// Every setting of the relay.
+///
+/// This table generates the parsing of environment and flags, `--help` and docs/CONFIGURATION.md.
+enum Settings {
+    /// All settings by section, in documentation order.
+    static let table: [SettingRow] = [
+        port.row, host.row, adminListen.row, adminHosts.row, adminToken.row, loops.row, connectionsMax.row,
+        connectionsPerAddressMax.row, connectionsMemory.row, headDeadline.row, bodyDeadline.row,
+        idleTimeout.row,
+        shutdownDeadline.row,
+        tlsCertFile.row, tlsKeyFile.row, tlsHandshakeDeadline.row,
+        databaseURL.row, databaseConnections.row, databaseTimeout.row, databaseStartDeadline.row,
+        copyFrom.row, copyTo.row, copyMerge.row,
+        teamID.row, keyID.row, privateKey.row, defaultBundleID.row, bundleIDs.row,
+        appsFile.row, productionURL.row, sandboxURL.row, caFile.row, sound.row, timeToLive.row,
+        apnsConnectionsMax.row,
+        connectTimeout.row, pushTimeout.row, httpsProxy.row, noProxy.row,
+        secretBytesMin.row, secretPepper.row, secretPepperOther.row, registration.row,
+        registrationKey.row, devicesPerSecretMax.row,
+        devicesMax.row,
+        eventDeadline.row,
+        pushesPerEventMax.row, pushesMax.row, queueMax.row, queuePerSecretMax.row, retryDelayMax.row,
+        readyQueueAge.row, logRetention.row, historyDays.row, historyText.row,
+        eventsPerMinute.row, registrationsPerMinute.row, unknownSecretsPerMinute.row,
+        devicePushesPerMinute.row, deviceSecretsPerDay.row, trustedProxies.row,
+        logLevel.row, logFormat.row, coreDumps.row,
+        secret.row, pairing.row, envFile.row,
+    ]
+
+    /// The settings of one section that a command reads.
+    static func rows(of group: SettingGroup, for user: Command) -> [SettingRow] {
+        table.filter { $0.group == group && $0.users.contains(user) }
+    }
+
+    // MARK: Server
+
+    static let port = Setting(
+        "PORT", .server, .integer(0...65535), default: 8787, users: [.serve, .send, .health],
+        "The TCP port to listen on. 0 picks a free one, shown in the first log line.")
+    static let host = Setting(
+        "HOST", .server, .address, default: "127.0.0.1", users: [.serve, .send, .health],
+        "The address to listen on. 0.0.0.0 means every IPv4 address, :: every address.")
+    static let adminListen = Setting(
+        "RELAY_ADMIN_LISTEN", .server, .listenAddress, default: .defaultLoopback(port: 8788),
+        users: [.serve] + .changing,
+        "Where Prometheus finds /metrics (docs/METRICS.md). relay revoke, block and unblock use it, too. It shows counts for every app, so keep it off "
+            + "public networks. Relays on one machine need different ports; port 0 picks a free one. "
+            + "If the default is in use, the relay logs a warning and starts without it.")
+    static let adminHosts = Setting(
+        "RELAY_ADMIN_HOSTS", .server, optional: .hostNames,
+        unset: "localhost, IP addresses, names without a dot",
+        "Domain names accepted in the Host header of the admin listener, separated by commas. It refuses others, so that no "
+            + "web page can read it by DNS rebinding.")
+    static let adminToken = Setting(
+        "RELAY_ADMIN_TOKEN", .server, optional: .adminToken, unset: "none required",
+        secret: true,
+        users: [.serve] + .changing,
+        "The bearer token for /metrics and the commands that change data on the admin listener; /health and /ready need none."
+    )
+    static let loops = Setting(
+        "RELAY_LOOPS", .server, optional: .integer(1...64), unset: "one per core, at most 8",
+        "Event loops. Each is a thread with its own listener and connections to APNs.")
+    static let connectionsMax = Setting(
+        "RELAY_CONNECTIONS_MAX", .server, .integer(1...1_000_000), default: 16_384,
+        "Open client connections. When the server is full, a new connection replaces the one that has been idle the longest."
+    )
+    static let connectionsPerAddressMax = Setting(
+        "RELAY_CONNECTIONS_PER_ADDRESS_MAX", .server, .integer(1...1_000_000), default: 1024,
+        "Open client connections from one address (an IPv6 /64 counts as one, a /48 as four). Further ones get 503. "
+            + "Once half of RELAY_CONNECTIONS_MAX is in use, the limit drops, down to 16 when the server is full. It doesn't "
+            + "apply to trusted proxies.")
+    static let connectionsMemory = Setting(
+        "RELAY_CONNECTIONS_MEMORY_MIB", .server, .integer(1...1_048_576), default: 256,
+        "Memory for all client connections, in MiB. Above it, the relay closes connections with unfinished requests or unread responses, "
+            + "then idle ones.")
+    static let headDeadline = Setting(
+        "RELAY_HEAD_DEADLINE", .server, .duration(.milliseconds(100)...(.seconds(600))),
+        default: .seconds(10),
+        "From the first byte of a request to the end of its headers; for a connection's first request, from connecting."
+    )
+    static let bodyDeadline = Setting(
+        "RELAY_BODY_DEADLINE", .server, .duration(.milliseconds(100)...(.seconds(600))),
+        default: .seconds(20),
+        "From the end of a request's headers to the end of its body.")
+    static let idleTimeout = Setting(
+        "RELAY_IDLE_TIMEOUT", .server, .duration(.milliseconds(100)...(.seconds(3600))),
+        default: .seconds(75),
+        "How long a connection may stay open without a request. A reverse proxy should use a shorter timeout."
+    )
+    static let shutdownDeadline = Setting(
+        "RELAY_SHUTDOWN_DEADLINE", .server, .duration(.milliseconds(100)...(.seconds(600))),
+        default: .seconds(15),
+        "After SIGTERM or SIGINT: how long requests in flight may take before they are cut off.")
+
+    // MARK: TLS
+
+    static let tlsCertFile = Setting(
+        "RELAY_TLS_CERT_FILE", .tls, optional: .path, unset: "plain HTTP", users: [.serve, .send, .health],
+        "The certificate chain in PEM. Set together with RELAY_TLS_KEY_FILE; SIGHUP reloads both.")
+    static let tlsKeyFile = Setting(
+        "RELAY_TLS_KEY_FILE", .tls, optional: .path, unset: "plain HTTP", users: [.serve, .send, .health],
+        "The certificate's private key in PEM, without password.")
+    static let tlsHandshakeDeadline = Setting(
+        "RELAY_TLS_HANDSHAKE_DEADLINE", .tls, .duration(.milliseconds(100)...(.seconds(600))),
+        default: .seconds(10), "How long a TLS handshake may take.")
+
+    // MARK: Database
+
+    static let databaseURL = Setting(
+        "DATABASE_URL", .database, .database,
+        default: .sqlite(path: "relay.db"),
+        secret: true, users: [.serve, .migrate] + .inspecting,
+        "The database URL; docs/DATABASES.md describes its format.")
+    static let databaseConnections = Setting(
+        "RELAY_DATABASE_CONNECTIONS", .database, .integer(1...256), default: 10,
+        "Connections to a database server, each with a thread, opened on demand. Not used for SQLite."
+    )
+    static let databaseTimeout = Setting(
+        "RELAY_DATABASE_TIMEOUT", .database, .duration(.milliseconds(100)...(.seconds(60))),
+        default: .seconds(5), users: [.serve] + .inspecting,
+        "Timeout of a call to a database server. While the server is known to be down, calls fail immediately."
+    )
+    static let databaseStartDeadline = Setting(
+        "RELAY_DATABASE_START_DEADLINE", .database, .duration(.zero...(.seconds(3600))),
+        default: .seconds(60),
+        "How long startup waits for a database server that is down. After that the relay exits with status 69."
+    )
+
+    // MARK: APNs
+
+    static let teamID = Setting(
+        "APNS_TEAM_ID", .apns, optional: .appleIdentifier, unset: "required",
+        "The team that owns the app: developer.apple.com, Membership.")
+    static let keyID = Setting(
+        "APNS_KEY_ID", .apns, optional: .appleIdentifier, unset: "required",
+        "The signing key's ID: the ten characters in AuthKey_….p8.")
+    static let privateKey = Setting(
+        "APNS_PRIVATE_KEY", .apns, optional: .privateKey, unset: "required", secret: true,
+        "The signing key (developer.apple.com, Keys, with the APNs service).")
+    static let defaultBundleID = Setting(
+        "APNS_DEFAULT_BUNDLE_ID", .apns, optional: .bundleID, unset: "registrations must name their app",
+        "The app for registrations that don't name one.")
+    static let bundleIDs = Setting(
+        "APNS_BUNDLE_IDS", .apns, optional: .bundleIDs, unset: "any app of the team",
+        "The apps that devices may register for. Registrations for others are refused.")
+    static let appsFile = Setting(
+        "APNS_APPS_FILE", .apns, optional: .path, unset: "one app, from the other APNS settings",
+        "A JSON file with several apps, each with its team, key and settings; docs/CONFIGURATION.md has an example. "
+            + "SIGHUP reloads it.")
+    static let productionURL = Setting(
+        "APNS_PRODUCTION_URL", .apns, .apnsOrigin, default: .production,
+        "The server for `apnsEnv` \"production\". Change it only for tests.")
+    static let sandboxURL = Setting(
+        "APNS_SANDBOX_URL", .apns, .apnsOrigin, default: .sandbox,
+        "The server for `apnsEnv` \"sandbox\". Change it only for tests.")
+    static let caFile = Setting(
+        "APNS_CA_FILE", .apns, optional: .path, unset: "the system's certificates",
+        "PEM file of the CA certificates to trust for APNs.")
+    static let sound = Setting(
+        "APNS_SOUND", .apns, .sound, default: "default",
+        "The sound of a push: a file in the app, \"default\" for the system sound, or \"none\".")
+    static let timeToLive = Setting(
+        "APNS_TTL", .apns, .duration(.zero...(.seconds(30 * 86400))), default: .seconds(86400),
+        "How long APNs stores a push for a device that is offline. 0s: one attempt.")
+    static let apnsConnectionsMax = Setting(
+        "APNS_CONNECTIONS_MAX", .apns, .integer(1...64), default: 8,
+        "Connections to each APNs server, divided among the event loops; each loop has at least one.")
+    static let connectTimeout = Setting(
+        "APNS_CONNECT_TIMEOUT", .apns, .duration(.milliseconds(100)...(.seconds(60))), default: .seconds(5),
+        "How long connecting to APNs may take, including the TLS handshake.")
+    static let pushTimeout = Setting(
+        "APNS_PUSH_TIMEOUT", .apns, .duration(.milliseconds(100)...(.seconds(60))), default: .seconds(8),
+        "How long APNs may take to answer a push.")
+
+    // MARK: Registrations and delivery
+
+    static let secretBytesMin = Setting(
+        "RELAY_SECRET_BYTES_MIN", .delivery, .integer(1...512), default: 16,
+        "The minimum length in bytes of a secret that registers its first device. Secrets with devices may be shorter."
+    )
+    static let secretPepper = Setting(
+        "RELAY_SECRET_PEPPER", .delivery, optional: .pepper, unset: "hashes without pepper", secret: true,
+        users: [.serve] + .aboutSecret,
+        "A key for the hashes of secrets. Registrations stored without it are still found; if it is removed, "
+            + "those stored with it are lost.")
+    static let secretPepperOther = Setting(
+        "RELAY_SECRET_PEPPER_OTHER", .delivery, optional: .pepper, unset: "no second pepper", secret: true,
+        users: [.serve] + .aboutSecret,
+        "A second pepper to find registrations by: the previous or the next one. docs/ROTATION.md "
+            + "uses it to change RELAY_SECRET_PEPPER without losing registrations.")
+    static let registration = Setting(
+        "RELAY_REGISTRATION", .delivery, .choice, default: RegistrationMode.open,
+        "Who may register devices. open: anyone. challenge: the relay pushes a code to a new device, and the app must send it "
+            + "back; this needs RELAY_SECRET_PEPPER. key: clients with RELAY_REGISTRATION_KEY. See docs/API.md."
+    )
+    static let registrationKey = Setting(
+        "RELAY_REGISTRATION_KEY", .delivery, optional: .registrationKey, unset: "no key required",
+        secret: true,
+        "The bearer token that registrations require when RELAY_REGISTRATION is key. Create it with `openssl rand -hex 32`."
+    )
+    static let devicesPerSecretMax = Setting(
+        "RELAY_DEVICES_PER_SECRET_MAX", .delivery, .integer(1...10_000), default: 50,
+        "Maximum devices per secret.")
+    static let devicesMax = Setting(
+        "RELAY_DEVICES_MAX", .delivery, .integer(0...1_000_000_000), default: 0,
+        "Maximum devices of all secrets together. Further ones are refused with `relay_full`; registered ones can still refresh. "
+            + "The count may be a few seconds old. 0: no limit.")
+    static let eventDeadline = Setting(
+        "RELAY_EVENT_DEADLINE", .delivery, .duration(.milliseconds(100)...(.seconds(300))),
+        default: .seconds(10),
+        "How long an event waits for its pushes. Pushes without an outcome by then are queued.")
+    static let pushesPerEventMax = Setting(
+        "RELAY_PUSHES_PER_EVENT_MAX", .delivery, .integer(1...10_000), default: 500,
+        "Maximum pushes of one event in flight at once; the rest of the event waits.")
+    static let pushesMax = Setting(
+        "RELAY_PUSHES_MAX", .delivery, .integer(1...1_000_000), default: 20_000,
+        "Maximum pushes of all events in flight, divided among the event loops. Further events get "
+            + "503 `overloaded` before anything is sent. An event with more devices is sent only while no other is."
+    )
+
+    static let queueMax = Setting(
+        "RELAY_QUEUE_MAX", .delivery, .integer(0...10_000_000), default: 200_000,
+        "Maximum pushes queued in the database for a retry. Beyond it, and with 0, pushes that APNs can't accept now fail."
+    )
+    static let queuePerSecretMax = Setting(
+        "RELAY_QUEUE_PER_SECRET_MAX", .delivery, .integer(1...10_000_000), default: 20_000,
+        "Maximum pushes of one secret queued for a retry.")
+    static let retryDelayMax = Setting(
+        "RELAY_RETRY_DELAY_MAX", .delivery, .duration(.milliseconds(100)...(.seconds(86_400))),
+        default: .seconds(600),
+        "The longest delay between two attempts to send a push, unless APNs asks for a longer one.")
+    static let readyQueueAge = Setting(
+        "RELAY_READY_QUEUE_AGE", .delivery, .duration(.zero...(.seconds(30 * 86_400))),
+        default: .seconds(300),
+        "How long a queued push may be overdue before `/ready` reports a problem. 0s: no limit.")
+    static let logRetention = Setting(
+        "RELAY_LOG_RETENTION", .delivery, .duration(.seconds(3600)...(.seconds(3650 * 86400))),
+        default: .seconds(30 * 86400),
+        "How long delivery log rows are kept.")
+    static let historyDays = Setting(
+        "RELAY_HISTORY_DAYS", .delivery, .integer(0...Bounds.historyDaysMax), default: 0,
+        "How many days the relay keeps what was sent, for `/v1/history/list` and unread badges. A secret keeps its newest "
+            + "\(Bounds.historyItemsMax) items. 0: no history; items that were kept before are removed."
+    )
+    static let historyText = Setting(
+        "RELAY_HISTORY_TEXT", .delivery, .choice, default: HistoryText.off,
+        "Whether a history keeps readable titles and texts. Sealed notifications are kept sealed either way.")
+
+    // MARK: Limits
+
+    static let eventsPerMinute = Setting(
+        "RELAY_EVENTS_PER_MINUTE", .limits, .integer(0...10_000_000), default: 600,
+        "Events and notifications per minute of one secret; a full minute's worth may arrive as a burst. 0: no limit."
+    )
+    static let registrationsPerMinute = Setting(
+        "RELAY_REGISTRATIONS_PER_MINUTE", .limits, .integer(0...10_000_000), default: 120,
+        "Registrations, unregistrations and device lists per minute of one secret, counted together. 0: no limit."
+    )
+    static let unknownSecretsPerMinute = Setting(
+        "RELAY_UNKNOWN_SECRETS_PER_MINUTE", .limits, .integer(0...10_000_000), default: 600,
+        "Requests per minute of one client address (an IPv6 /64 counts as one) for secrets without devices: events, "
+            + "notifications, lists, unregistrations of unknown devices; also registrations of new devices under any "
+            + "secret, and wrong registration keys. 0: no limit.")
+    static let devicePushesPerMinute = Setting(
+        "RELAY_DEVICE_PUSHES_PER_MINUTE", .limits, .integer(0...10_000_000), default: 120,
+        "Pushes per minute to one device of an app, from all secrets it is registered under. Further ones fail with "
+            + "`DeviceRateLimited`. 0: no limit.")
+    static let deviceSecretsPerDay = Setting(
+        "RELAY_DEVICE_SECRETS_PER_DAY", .limits, .integer(0...10_000_000), default: 16,
+        "New secrets per day that one device of an app may register under. Registering again under a known secret doesn't "
+            + "count. 0: no limit.")
+    static let trustedProxies = Setting(
+        "RELAY_TRUSTED_PROXIES", .limits, optional: .addressRanges, unset: "no proxy is trusted",
+        "Proxies whose `X-Forwarded-For` or `Forwarded` header is trusted to name the client. Without it a reverse proxy is "
+            + "one client, and all requests it forwards share one limit.")
+
+    // MARK: Logs
+
+    static let logLevel = Setting(
+        "RELAY_LOG_LEVEL", .log, .choice, default: LogLevel.info, users: [.serve, .migrate],
+        "The minimum log level. Request lines are logged at info.")
+    static let logFormat = Setting(
+        "RELAY_LOG_FORMAT", .log, optional: SettingType<LogFormat>.choice,
+        unset: "text on a terminal, json otherwise",
+        users: [.serve, .migrate],
+        "The format of log lines. They go to standard error.")
+    static let coreDumps = Setting(
+        "RELAY_CORE_DUMPS", .log, .choice, default: Switch.no,
+        "Whether a crash may leave a core dump, and the relay's user may attach a debugger. A dump contains the "
+            + "APNs keys and secrets.")
+}

@@ -1,0 +1,118 @@
+import Network
+
+/// Limits the stored pushes in flight, in total and per destination.
+///
+/// A destination is a key's connections to one environment. It may use as many slots as are free, and always
+/// has a small minimum: alone it gets half of them, two destinations get a third each, and one that doesn't
+/// answer can't block another. The window of a destination that rejects most pushes shrinks to that minimum and
+/// grows again once it accepts most of them.
+struct ConcurrencyLimiter {
+    /// What a push's outcome says about its destination.
+    enum Answer {
+        /// APNs accepted the push or rejected it permanently.
+        case ended
+        /// APNs can't accept pushes now.
+        case putOff
+        /// APNs didn't answer.
+        case none
+        /// APNs rejected the provider token, which says nothing about capacity.
+        case tokenRefused
+    }
+
+    private struct Use {
+        var inFlight = 0
+        /// When it last answered, or when pushes to it resumed.
+        var answeredAt: MonotonicTime
+        /// When it last released a slot.
+        var usedAt: MonotonicTime
+        /// Maximum pushes in flight.
+        var window: Int
+        /// Pushes returned since the window was last adjusted, and how many of them APNs didn't accept.
+        var returned = 0
+        var putOff = 0
+    }
+
+    private let budget: RetryBudget
+    private var uses: [APNsHealth.Place: Use] = [:]
+    /// Pushes in flight to all destinations.
+    private(set) var inFlight = 0
+
+    /// All slots are free.
+    init(_ budget: RetryBudget) {
+        self.budget = budget
+    }
+
+    /// How many pushes are worth claiming: the widest window of any destination.
+    var width: Int { uses.values.map(\.window).max() ?? budget.inFlightMax }
+
+    /// Whether one more push may be sent there while this many pushes of new events are in flight.
+    func hasPlace(in place: APNsHealth.Place, besides eventPushes: Int) -> Bool {
+        let free = budget.inFlightMax - eventPushes - inFlight
+        guard let use = uses[place] else { return max(free, budget.perPlaceMin) > 0 }
+        return use.inFlight < min(use.window, max(free, budget.perPlaceMin))
+    }
+
+    /// Takes a slot, even above the limit.
+    mutating func take(in place: APNsHealth.Place, at now: MonotonicTime) {
+        inFlight += 1
+        if (uses[place]?.inFlight ?? 0) == 0 { forget(at: now) }
+        var use = uses[place] ?? Use(answeredAt: now, usedAt: now, window: budget.inFlightMax)
+        if use.inFlight == 0 { use.answeredAt = now }
+        use.inFlight += 1
+        uses[place] = use
+    }
+
+    /// Releases a slot.
+    mutating func giveBack(_ place: APNsHealth.Place, _ answer: Answer, at now: MonotonicTime) {
+        guard var use = uses[place] else { return }
+        inFlight -= 1
+        use.inFlight -= 1
+        use.usedAt = now
+        if answer != .none { use.answeredAt = now }
+        switch answer {
+        case .tokenRefused: break
+        case .ended: use.returned += 1
+        case .putOff, .none:
+            use.returned += 1
+            use.putOff += 1
+        }
+        if use.returned >= use.window {
+            let isRefusing = 2 * use.putOff > use.returned
+            use.window =
+                isRefusing
+                ? max(use.window / 2, min(budget.perPlaceMin, use.window))
+                : min(use.window * 2, budget.inFlightMax)
+            (use.returned, use.putOff) = (0, 0)
+        }
+        uses[place] = use
+    }
+
+    /// The destinations that have no free slot and haven't answered for a while.
+    func silent(besides eventPushes: Int, at now: MonotonicTime) -> Set<APNsHealth.Place> {
+        let silent = uses.filter { place, use in
+            use.inFlight > 0 && now.since(use.answeredAt) >= Bounds.retryStallTime
+                && !hasPlace(in: place, besides: eventPushes)
+        }
+        return Set(silent.keys)
+    }
+
+    /// Forgets destinations that have been idle for a while.
+    private mutating func forget(at now: MonotonicTime) {
+        uses = uses.filter { $1.inFlight > 0 || now.since($1.usedAt) < Bounds.retryWindowMemory }
+    }
+}
+
+extension ConcurrencyLimiter.Answer {
+    /// What the step after an outcome says about the destination.
+    init(_ step: OutcomePolicy.Step) {
+        self = .ended
+        guard case .retryLater(let retry) = step else { return }
+        switch retry.cause {
+        case .unreachable: self = .none
+        case .server: self = .putOff
+        // One device received too many pushes, not the destination.
+        case .tooMany: self = .ended
+        case .token: self = .tokenRefused
+        }
+    }
+}

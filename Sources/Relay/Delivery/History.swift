@@ -1,0 +1,158 @@
+import Network
+import Storage
+
+/// Adds what is sent to the histories of secrets, in batches.
+///
+/// While one batch is being written the next one gathers, so that an item waits for two transactions at most. The
+/// buffer is bounded, and a push waits a limited time: an item that can't be stored is dropped and counted.
+final class History: Sendable {
+    /// What is kept, and limits.
+    struct Options: Sendable {
+        /// How long items are kept.
+        var lifetime: Duration
+        /// Whether readable titles and texts are kept.
+        var keepsText = false
+        /// Maximum items that wait to be written.
+        var waitingMax = Bounds.historyWaitingMax
+        /// Maximum items in one transaction.
+        var batchMax = Bounds.historyPerBatchMax
+        /// Maximum time that a push waits for its item.
+        var waitMax = Bounds.historyWaitMax
+    }
+
+    /// The counters.
+    struct Figures: Sendable, Equatable {
+        /// Items that were stored.
+        var stored: UInt64 = 0
+        /// Items that were left out because their `eventID` had one.
+        var repeated: UInt64 = 0
+        /// Items that were never stored.
+        var dropped: UInt64 = 0
+        /// Items that were removed because their secret had too many.
+        var replaced: UInt64 = 0
+        /// Items that were removed after their lifetime.
+        var expired: UInt64 = 0
+    }
+
+    private struct Entry: Sendable {
+        let item: HistoryItem?
+        let key: SecretKey
+        let isCounted: Bool
+        let waiter: Waiter
+    }
+
+    private struct State {
+        var waiting: [Entry] = []
+        var figures = Figures()
+        var isFinished = false
+    }
+
+    let options: Options
+    private let storage: any HistoryStorage
+    private let log: Log
+    private let state = Lock(State())
+    private let wakeUps: AsyncStream<Void>
+    private let wake: AsyncStream<Void>.Continuation
+
+    /// A history without items to write; nothing is written before ``run()``.
+    init(storage: any HistoryStorage, log: Log, options: Options) {
+        self.storage = storage
+        self.log = log
+        self.options = options
+        (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// The counters.
+    var figures: Figures { state.withLock(\.figures) }
+
+    /// Counts items that maintenance removed.
+    func noteExpired(_ count: Int) {
+        state.withLock { $0.figures.expired += UInt64(count) }
+    }
+
+    /// Stores an item, if there is one, and returns the secret's unread items, if they are to be counted.
+    ///
+    /// Returns `nil` when the item couldn't be stored, and after `limit`; then it may be stored later. Call it on
+    /// the loop.
+    nonisolated(nonsending) func add(
+        _ item: HistoryItem?, of key: SecretKey, countingUnread isCounted: Bool, within limit: Duration,
+        on loop: EventLoop
+    ) async -> Int? {
+        var timer: Timer?
+        let unread = await withCheckedContinuation { continuation in
+            let waiter = Waiter(continuation)
+            timer = Timer(on: loop) { waiter.end(nil) }
+            timer?.schedule(after: min(limit, options.waitMax))
+            put(Entry(item: item, key: key, isCounted: isCounted, waiter: waiter))
+        }
+        timer?.cancel()
+        return unread
+    }
+
+    private func put(_ entry: Entry) {
+        let isTaken = state.withLock { state in
+            guard !state.isFinished, state.waiting.count < options.waitingMax else {
+                if entry.item != nil { state.figures.dropped += 1 }
+                return false
+            }
+            state.waiting.append(entry)
+            return true
+        }
+        if isTaken { wake.yield() } else { entry.waiter.end(nil) }
+    }
+
+    /// Writes items as they arrive until ``finish()``, then writes the rest and returns.
+    func run() async {
+        for await _ in wakeUps { await writeAll() }
+        await writeAll()
+    }
+
+    /// Ends ``run()``; later items are dropped.
+    func finish() {
+        state.withLock { $0.isFinished = true }
+        wake.finish()
+    }
+
+    private func writeAll() async {
+        while true {
+            let batch = state.withLock { state in
+                let batch = Array(state.waiting.prefix(options.batchMax))
+                state.waiting.removeFirst(batch.count)
+                return batch
+            }
+            guard !batch.isEmpty else { return }
+            await write(batch)
+        }
+    }
+
+    private func write(_ batch: [Entry]) async {
+        let items = batch.compactMap { entry in entry.item.map { (item: $0, key: entry.key) } }
+        let counted = Set(batch.lazy.filter(\.isCounted).map(\.key))
+        do throws(StorageError) {
+            let addition = try await storage.add(items, counting: counted)
+            state.withLock { state in
+                state.figures.stored += UInt64(addition.stored)
+                state.figures.repeated += UInt64(items.count - addition.stored)
+                state.figures.replaced += UInt64(addition.removed)
+            }
+            for entry in batch { entry.waiter.end(entry.isCounted ? addition.unread[entry.key] : nil) }
+        } catch {
+            state.withLock { $0.figures.dropped += UInt64(items.count) }
+            log(.error, "history.dropped", [.count("items", items.count), .storageError(error)])
+            for entry in batch { entry.waiter.end(nil) }
+        }
+    }
+}
+
+/// A push that waits for its item; the first call ends the wait.
+private final class Waiter: Sendable {
+    private let continuation: Lock<CheckedContinuation<Int?, Never>?>
+
+    init(_ continuation: CheckedContinuation<Int?, Never>) {
+        self.continuation = Lock(continuation)
+    }
+
+    func end(_ unread: Int?) {
+        continuation.withLock { $0.take() }?.resume(returning: unread)
+    }
+}

@@ -1,0 +1,151 @@
+import APNs
+import Instruments
+import Storage
+
+/// The counters of one event loop since startup; summed over all loops on request.
+///
+/// Plain numbers in arrays: counting a push takes no lock, no allocation and no string.
+struct LoopCounts: Sendable {
+    /// App numbers used in this loop's counters.
+    private(set) var apps = AppLabels()
+    /// Responses, by route and status.
+    private(set) var requests = [UInt64](repeating: 0, count: routes.count * statuses.count)
+    /// Response times, by route.
+    private(set) var requestDurations = [DurationHistogram](
+        repeating: DurationHistogram(), count: routes.count)
+    /// Outcomes of attempts, by app, environment and outcome.
+    private(set) var attempts: [UInt64] = []
+    /// Attempt durations, by environment.
+    private(set) var attemptDurations = [DurationHistogram](
+        repeating: DurationHistogram(), count: environments.count)
+    /// Results of events' pushes, by app, environment and result.
+    private(set) var results: [UInt64] = []
+    /// Refusals, by ``LimitKind``.
+    private(set) var limits = [UInt64](repeating: 0, count: LimitKind.allCases.count)
+    /// Retries of stored pushes.
+    var retries: UInt64 = 0
+    /// Registrations removed because APNs reported their token as invalid.
+    var devicesRemoved: UInt64 = 0
+    /// Registrations moved to the other environment.
+    var environmentsHealed: UInt64 = 0
+
+    static let routes = RouteName.allCases
+    static let environments = Environment.allCases
+    /// Every status that a response can have.
+    static let statuses = Set(ErrorCode.allCases.map(\.status) + [200, 202]).sorted()
+    private static let routeNumbers = Dictionary(
+        uniqueKeysWithValues: routes.enumerated().map { ($1, $0) })
+    private static let statusNumbers = Dictionary(
+        uniqueKeysWithValues: statuses.enumerated().map { ($1, $0) })
+    static let reasonCount = KnownReasons.words.count
+    /// `accepted`; rejected and unreachable for each reason.
+    static let outcomeCount = 1 + 2 * reasonCount
+    /// `sent`, `muted`; failed and queued for each reason.
+    static let resultCount = 2 + 2 * reasonCount
+
+    /// Zero counters for these apps.
+    init(_ apps: Apps? = nil) {
+        if let apps { use(apps) } else { makeRoom() }
+    }
+
+    /// Adds new apps, which are counted under their own names from now on.
+    mutating func use(_ apps: Apps) {
+        self.apps.add(apps)
+        makeRoom()
+    }
+
+    private mutating func makeRoom() {
+        let places = apps.names.count * Self.environments.count
+        attempts += Array(repeating: 0, count: places * Self.outcomeCount - attempts.count)
+        results += Array(repeating: 0, count: places * Self.resultCount - results.count)
+    }
+}
+
+// MARK: - Counting
+
+extension LoopCounts {
+    /// Counts a response, and its duration where that is meaningful.
+    mutating func request(_ route: RouteName, status: Int, took nanoseconds: UInt64?) {
+        guard let route = Self.routeNumbers[route], let status = Self.statusNumbers[status] else { return }
+        requests[route * Self.statuses.count + status] &+= 1
+        if let nanoseconds { requestDurations[route].observe(nanoseconds: nanoseconds) }
+    }
+
+    /// Counts a refusal by a limit.
+    mutating func hit(_ limit: LimitKind, times: UInt64 = 1) {
+        if let number = LimitKind.allCases.firstIndex(of: limit) { limits[number] &+= times }
+    }
+
+    /// Counts the outcome of one attempt to send a push.
+    mutating func attempt(_ outcome: Outcome, app: Int, _ environment: Environment, took nanoseconds: UInt64)
+    {
+        let number =
+            switch outcome {
+            case .accepted: 0
+            case .rejected(let rejection): 1 + KnownReasons.number(of: rejection.name)
+            case .unreachable(let lack):
+                1 + Self.reasonCount + KnownReasons.number(of: lack.cause.rawValue)
+            }
+        attempts[Self.place(app, environment) * Self.outcomeCount + number] &+= 1
+        attemptDurations[Self.number(of: environment)].observe(nanoseconds: nanoseconds)
+    }
+
+    /// Counts the result of a push to an app's device, as shown in the response.
+    mutating func result(_ status: DeviceResult.Status, _ bundleID: String, _ environment: Environment) {
+        let number =
+            switch status {
+            case .sent: 0
+            case .muted: 1
+            case .failed(let reason): 2 + KnownReasons.number(of: reason)
+            case .queued(let reason): 2 + Self.reasonCount + KnownReasons.number(of: reason)
+            }
+        let place = Self.place(apps.number(of: bundleID), environment)
+        results[place * Self.resultCount + number] &+= 1
+        switch status {
+        case .failed(FailureReason.queueFull): hit(.queue)
+        case .failed(FailureReason.deviceRateLimited): hit(.devicePushes)
+        case .failed, .sent, .queued, .muted: break
+        }
+    }
+
+    static func place(_ app: Int, _ environment: Environment) -> Int {
+        app * environments.count + number(of: environment)
+    }
+
+    private static func number(of environment: Environment) -> Int {
+        switch environment {
+        case .sandbox: 0
+        case .production: 1
+        }
+    }
+}
+
+// MARK: - Summing
+
+extension LoopCounts {
+    /// Adds another loop's counters, whose apps may have different numbers.
+    mutating func add(_ other: LoopCounts) {
+        for index in requests.indices { requests[index] &+= other.requests[index] }
+        for index in requestDurations.indices { requestDurations[index].add(other.requestDurations[index]) }
+        for index in attemptDurations.indices { attemptDurations[index].add(other.attemptDurations[index]) }
+        for index in limits.indices { limits[index] &+= other.limits[index] }
+        retries &+= other.retries
+        devicesRemoved &+= other.devicesRemoved
+        environmentsHealed &+= other.environmentsHealed
+        for (theirs, name) in other.apps.names.enumerated() {
+            let mine = apps.add(name)
+            makeRoom()
+            for environment in Self.environments {
+                let (from, to) = (Self.place(theirs, environment), Self.place(mine, environment))
+                for number in 0..<Self.outcomeCount {
+                    attempts[to * Self.outcomeCount + number] &+=
+                        other.attempts[from * Self.outcomeCount + number]
+                }
+                for number in 0..<Self.resultCount {
+                    results[to * Self.resultCount + number] &+=
+                        other.results[from * Self.resultCount + number]
+                }
+            }
+        }
+    }
+}

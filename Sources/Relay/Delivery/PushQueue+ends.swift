@@ -1,0 +1,137 @@
+import Network
+import Storage
+
+/// Writes the ends of pushes; ``UnwrittenEnds`` decides which ones and how.
+extension PushQueue {
+    /// Accepts the end of a lease; never waits.
+    func end(_ end: End) {
+        let isTaken = state.withLock { state in
+            guard !state.isFinished, state.unwritten.add(end) else { return false }
+            state.figures.count(end.settlement.end)
+            return true
+        }
+        if isTaken {
+            wake.yield()
+        } else {
+            log(.error, "queue.end_lost", [.count("pushes", 1), .secretHash(end.settlement.secretHash)])
+        }
+    }
+
+    /// Writes ends as they arrive until ``finish()``, then writes the rest and returns.
+    func run() async {
+        await withTaskGroup { group in
+            group.addTask { await self.callForRefused() }
+            for await _ in wakeUps {
+                await options.pause(Bounds.settlementsGatherTime)
+                await writeAll()
+                await tryRefusedIfDue()
+            }
+            await writeAll()
+            await writeRefused()
+            state.withLock { $0.unwritten.giveUpRefused() }
+            noteLost()
+            group.cancelAll()
+        }
+    }
+
+    /// Makes ``run()`` return; later ends are lost, and their pushes are sent again when the leases run out.
+    func finish() {
+        state.withLock { $0.isFinished = true }
+        wake.finish()
+        refusal.finish()
+    }
+
+    private func writeAll() async {
+        while let batch = state.withLock({ $0.unwritten.next() }) {
+            do throws(StorageError) {
+                try await write(batch)
+            } catch {
+                let step = state.withLock { state in
+                    state.unwritten.failed(batch, error, isEnding: state.isFinished)
+                }
+                note(error, batch)
+                if case .wait(let delay) = step { await options.pause(delay) }
+            }
+        }
+    }
+
+    /// Writes a batch, logs its unlogged rows and removes the registrations that it marks as gone.
+    private func write(_ batch: UnwrittenEnds.Batch) async throws(StorageError) {
+        let held = try await storage.settle(batch.ends.map(\.settlement), logging: batch.isLogged)
+        let written = state.withLock { $0.unwritten.wrote(batch, held: held) }
+        if written.notHeld > 0 { log(.debug, "queue.not_held", [.count("pushes", written.notHeld)]) }
+        deliveryLog.append(written.unlogged)
+        await remove(written.removals)
+        state.withLock(\.endsWritten)?()
+    }
+
+    private func note(_ error: StorageError, _ batch: UnwrittenEnds.Batch) {
+        let fields: [LogField] = [.count("pushes", batch.ends.count), .storageError(error)]
+        if error.isTransient {
+            log(.warning, "queue.end_delayed", fields)
+        } else {
+            log(.error, batch.isLogged ? "queue.end_unlogged" : "queue.end_refused", fields)
+        }
+        noteLost()
+    }
+
+    private func noteLost() {
+        let lost = state.withLock { $0.unwritten.takeLost() }
+        if lost > 0 { log(.error, "queue.end_lost", [.count("pushes", lost)]) }
+    }
+
+    /// Removes registrations.
+    ///
+    /// A removal ends all pushes queued for the device, so it must follow the end of its own push.
+    private func remove(_ removals: [End.Removal]) async {
+        for removal in removals {
+            do throws(StorageError) {
+                let bound = removal.device.removalBound(removal.ifNotUpdatedAfter)
+                if try await storage.remove(removal.device, ifNotUpdatedAfter: bound, at: removal.at) {
+                    state.withLock { $0.figures.devicesRemoved += 1 }
+                }
+            } catch {
+                log(.warning, "registration.unchanged", [.storageError(error)])
+            }
+        }
+    }
+
+    // MARK: Refused ends
+
+    /// Schedules the next attempt to write refused ends; other ends are written in the meantime.
+    private func callForRefused() async {
+        for await _ in refusals {
+            await options.pause(Bounds.settlementsRefusedPause)
+            guard !Task.isCancelled else { return }
+            state.withLock { $0.triesRefused = true }
+            wake.yield()
+        }
+    }
+
+    private func tryRefusedIfDue() async {
+        let isDue = state.withLock { state in
+            defer { state.triesRefused = false }
+            return state.triesRefused
+        }
+        if isDue { await writeRefused() }
+        if state.withLock(\.unwritten.refusedCount) > 0 { refusal.yield() }
+    }
+
+    /// Tries each refused end on its own until the round's limit of refusals is reached.
+    private func writeRefused() async {
+        var left = state.withLock(\.unwritten.refusedCount)
+        var refusals = 0
+        while left > 0, refusals < Bounds.settlementsRefusedPerRound,
+            let batch = state.withLock({ $0.unwritten.nextRefused() })
+        {
+            left -= 1
+            do throws(StorageError) {
+                try await write(batch)
+            } catch {
+                state.withLock { $0.unwritten.failedAgain(batch) }
+                refusals += 1
+                guard !error.isTransient else { return }
+            }
+        }
+    }
+}

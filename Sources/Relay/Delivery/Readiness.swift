@@ -1,0 +1,41 @@
+import Storage
+
+/// The results of `/ready`'s checks; `nil` means no fault.
+struct Readiness: Sendable, Equatable {
+    /// The database's fault, one word.
+    var storage: String?
+    /// Why the database can't be written, one word.
+    var write: String?
+    /// The fault of the APNs credentials: APNs' reason or one of the relay's.
+    var apns: String?
+    /// The queue's fault, one word.
+    var queue: String?
+
+    /// The database doesn't respond.
+    static let unavailable = "unavailable"
+    /// A push is overdue.
+    static let overdue = "overdue"
+    /// It couldn't be checked.
+    static let unknown = "unknown"
+
+    /// Why a database that responds can't be written, one word.
+    static func word(for error: StorageError) -> String {
+        switch error {
+        case .full: "full"
+        case .readOnly: "read_only"
+        case .refused, .denied: "refused"
+        case .timeout, .unconfirmed: "timeout"
+        case .unavailable, .inUse, .corrupt, .schemaTooNew, .schemaTooOld, .foreignDatabase, .unfinishedCopy,
+            .invalidValue, .closed, .internalFault:
+            "failed"
+        }
+    }
+
+    /// The checks by name, with their faults.
+    var checks: [(name: String, fault: String?)] {
+        [("storage", storage), ("write", write), ("apns", apns), ("queue", queue)]
+    }
+
+    /// Whether there is no fault.
+    var isReady: Bool { checks.allSatisfy { $0.fault == nil } }
+}

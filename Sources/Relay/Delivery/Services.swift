@@ -1,0 +1,99 @@
+import APNs
+import HTTPServer
+import Network
+import Storage
+
+/// What all routes on all loops share.
+struct Services: Sendable {
+    let storage: any Storage
+    let hasher: SecretHasher
+    /// Minimum length in bytes of a secret without devices.
+    let secretBytesMin: Int
+    let limits: DeliveryLimits
+    let rates: RateLimits
+    let blocked: BlockList
+    let clock: WallClock
+    /// For times compared within the process, independent of the wall clock.
+    var monotonic: @Sendable () -> MonotonicTime = { .current }
+    let log: Log
+    let deliveryLog: DeliveryLog
+    /// Keeps what is sent; `nil` without `RELAY_HISTORY_DAYS`.
+    var history: History?
+    let queue: PushQueue
+    let apnsHealth: APNsHealth
+    /// Who may register devices.
+    var registration: RegistrationPolicy = .open
+    /// Enforces `RELAY_DEVICES_MAX`; `nil` without a limit.
+    var deviceTotal: DeviceTotal?
+    /// The maximum age of the oldest due push while the relay is ready; zero for no limit.
+    var queueAgeMax: Duration = .seconds(300)
+    /// Signs with APNs' keys; returns the fault in one word if it can't.
+    let checkCredentials: @Sendable () -> String?
+    /// Tracks whether the database can be written.
+    let writes: WriteWatch
+    /// The latest result of `/ready`.
+    let readiness = SharedAnswer<Readiness>()
+}
+
+/// Limits of registrations and events.
+struct DeliveryLimits: Sendable {
+    /// Maximum devices per secret.
+    var devicesPerSecretMax = 50
+    /// Time from an event's arrival to its response.
+    var eventDeadline: Duration = .seconds(10)
+    /// Maximum pushes of one event in flight.
+    var pushesPerEventMax = 500
+    /// Maximum pushes of one loop in flight.
+    var pushesPerLoopMax = 10_000
+    /// Maximum pushes of one loop waiting for a connection; larger events are allowed, too.
+    var waitingPushesPerLoopMax: Int { max(pushesPerLoopMax, pushesPerEventMax) }
+    /// How much longer than `eventDeadline` an event's receipt is leased: time for its storage calls and clock skew.
+    var claimLeaseMargin = Bounds.claimLeaseMargin(databaseTimeout: .seconds(5))
+}
+
+/// What the routes on one loop use.
+///
+/// Confined to that loop.
+final class LoopServices {
+    let loop: EventLoop
+    let shared: Services
+    let senders: any PushSenders
+    /// The current apps; replaced as a whole by ``use(_:)``.
+    private(set) var apps: Apps
+    /// The rules that requests must satisfy.
+    private(set) var rules: RequestRules
+    var slots: PushSlots
+    var generator = IDGenerator()
+    private var lastID: UUIDv7?
+    /// This loop's counters.
+    var counts: LoopCounts
+    /// Responses that couldn't be stored yet and are being retried.
+    var receiptsRetried = 0
+
+    /// The services of a loop; call it on that loop.
+    init(loop: EventLoop, shared: Services, apps: Apps, senders: any PushSenders) {
+        self.loop = loop
+        self.shared = shared
+        self.senders = senders
+        self.apps = apps
+        rules = RequestRules(apps, secretBytesMin: shared.secretBytesMin)
+        slots = PushSlots(capacity: shared.limits.pushesPerLoopMax)
+        counts = LoopCounts(apps)
+    }
+
+    /// Replaces the apps, also for requests in progress.
+    func use(_ apps: Apps) {
+        self.apps = apps
+        rules = RequestRules(apps, secretBytesMin: shared.secretBytesMin)
+        counts.use(apps)
+    }
+
+    /// A new identifier for a row or a push; a loop's identifiers sort by creation.
+    ///
+    /// - Parameter time: The current time, if the caller already knows it.
+    func makeID(at time: EpochMilliseconds? = nil) -> UUIDv7 {
+        let id = UUIDv7(at: time ?? shared.clock.now, after: lastID, using: &generator)
+        lastID = id
+        return id
+    }
+}

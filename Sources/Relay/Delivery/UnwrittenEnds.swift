@@ -1,0 +1,293 @@
+import Storage
+
+/// The ends of stored pushes that the database hasn't recorded yet, and the order in which they are written.
+///
+/// A pure value: ``PushQueue`` writes what ``next()`` returns and reports the result. A row whose end is unwritten can
+/// be claimed again once its lease has run out; ``reclaimed(_:owner:)`` keeps this process from sending such a push
+/// again.
+struct UnwrittenEnds {
+    typealias End = PushQueue.End
+
+    /// Ends to write in one transaction.
+    struct Batch {
+        var ends: [End]
+        /// Whether their rows in the delivery log are written with them.
+        var isLogged: Bool
+    }
+
+    /// What to do after a failure.
+    enum Step: Equatable {
+        /// Write the next batch.
+        case resume
+        /// Wait, then write the next batch.
+        case wait(Duration)
+    }
+
+    private struct Waiting {
+        var end: End
+        var isLogged = true
+    }
+
+    /// A push's row and lease owner.
+    private struct Hold {
+        var secretHash: SecretHash
+        var owner: UUIDv7
+
+        func applied(to end: End) -> End {
+            var end = end
+            end.settlement = Settlement(
+                id: end.settlement.id, secretHash: secretHash, owner: owner, end: end.settlement.end)
+            return end
+        }
+    }
+
+    /// Oldest first.
+    private var waiting: [Waiting] = []
+    private var inHand = 0
+    /// New leases of pushes that were claimed again while their ends were being written.
+    private var holds: [String: Hold] = [:]
+    /// Ends that the database refused, oldest first.
+    private var refused: [End] = []
+    /// For each push that is over, how many of its ends are in `waiting`, in hand or in `refused`.
+    private var unwritten: [String: Int] = [:]
+    private var remembered = RememberedEnds(limit: Bounds.settlementsRememberedMax)
+    private var batchMax = Bounds.settlementsPerBatchMax
+    /// Transient failures in a row.
+    private var failures = 0
+    /// Timeouts since a batch was last written with its log rows.
+    private var timeouts = 0
+    /// Refusals in a row.
+    private var refusals = 0
+    /// Transient failures since the process began to end.
+    private var failuresAtEnd = 0
+    /// Ends that were dropped since ``takeLost()``.
+    private var lost = 0
+
+    /// The number of unwritten ends.
+    var count: Int { waiting.count + inHand + refused.count }
+
+    /// How many of them the database refused.
+    var refusedCount: Int { refused.count }
+
+    // MARK: Adding
+
+    /// Adds an end; returns false when the limit is reached.
+    mutating func add(_ end: End) -> Bool {
+        guard count < Bounds.settlementsWaitingMax else { return false }
+        waiting.append(Waiting(end: end))
+        note(end, 1)
+        return true
+    }
+
+    /// Whether a push that this process has claimed again is over; if so, its end will be written under the new lease.
+    mutating func reclaimed(_ push: PendingPush, owner: UUIDv7) -> Bool {
+        let hold = Hold(secretHash: push.secretHash, owner: owner)
+        if let end = remembered.take(push.id) {
+            // Even above the limit: the alternative is to send the push again.
+            waiting.append(Waiting(end: hold.applied(to: end)))
+            note(end, 1)
+            return true
+        }
+        guard unwritten[push.id] != nil else { return false }
+        if let index = refused.firstIndex(where: { $0.isOver(push.id) }) {
+            refused[index] = hold.applied(to: refused[index])
+        } else if let index = waiting.firstIndex(where: { $0.end.isOver(push.id) }) {
+            waiting[index].end = hold.applied(to: waiting[index].end)
+        } else {
+            holds[push.id] = hold
+        }
+        return true
+    }
+
+    // MARK: Writing
+
+    /// Takes the next batch.
+    mutating func next() -> Batch? {
+        guard let isLogged = waiting.first?.isLogged else { return nil }
+        let ends = waiting.prefix(batchMax).prefix { $0.isLogged == isLogged }.map(\.end)
+        waiting.removeFirst(ends.count)
+        inHand = ends.count
+        return Batch(ends: ends, isLogged: isLogged)
+    }
+
+    /// Takes the oldest refused end, without its log row, which may be what the database refuses.
+    mutating func nextRefused() -> Batch? {
+        guard !refused.isEmpty else { return nil }
+        inHand = 1
+        return Batch(ends: [refused.removeFirst()], isLogged: false)
+    }
+
+    /// What to do after a batch was written.
+    struct Written {
+        /// Log rows that weren't written with the batch.
+        var unlogged: [Delivery] = []
+        var removals: [End.Removal] = []
+        /// Ends that came too late: their rows were no longer held.
+        var notHeld = 0
+    }
+
+    /// Notes that a batch was written; `held` says for each end whether its row was still held.
+    mutating func wrote(_ batch: Batch, held: [Bool]) -> Written {
+        let ends = takeBack(batch)
+        (failures, refusals, failuresAtEnd) = (0, 0, 0)
+        if batch.isLogged { timeouts = 0 }
+        batchMax = min(2 * batchMax, Bounds.settlementsPerBatchMax)
+        var written = Written()
+        for (index, isHeld) in zip(ends.indices, held) {
+            let end = ends[index]
+            guard isHeld || end.settlement.owner == batch.ends[index].settlement.owner else {
+                waiting.append(Waiting(end: end))
+                continue
+            }
+            note(end, -1)
+            if let removal = end.removal { written.removals.append(removal) }
+            guard case .over(let delivery) = end.settlement.end else {
+                written.notHeld += isHeld ? 0 : 1
+                continue
+            }
+            if !isHeld {
+                written.notHeld += 1
+                remembered.add(end)
+            } else if !batch.isLogged {
+                written.unlogged.append(delivery)
+            }
+        }
+        return written
+    }
+
+    /// Records that a batch wasn't written.
+    ///
+    /// After a permanent failure the batch is retried without its log rows, then halved until the refused end
+    /// is found. After a timeout it is halved, then retried without its log rows, because the log or a row may
+    /// be locked. After any other transient failure it is retried after a delay.
+    mutating func failed(_ batch: Batch, _ error: StorageError, isEnding: Bool) -> Step {
+        let batch = Batch(ends: takeBack(batch), isLogged: batch.isLogged)
+        guard error.isTransient else {
+            refuse(batch)
+            return .resume
+        }
+        if case .timeout = error, !tookTooLong(batch) { return .resume }
+        failures += 1
+        if isEnding { failuresAtEnd += 1 }
+        guard failuresAtEnd <= Bounds.settlementsAttemptsAtEnd else {
+            giveUp(batch.ends)
+            return .resume
+        }
+        putBack(batch.ends, isLogged: batch.isLogged)
+        let doublings = min(failures - 1, 10)
+        return .wait(min(Bounds.settlementsRetryDelayMin * (1 << doublings), Bounds.settlementsRetryDelayMax))
+    }
+
+    /// Records that a batch from ``nextRefused()`` wasn't written.
+    mutating func failedAgain(_ batch: Batch) {
+        refused += takeBack(batch)
+    }
+
+    /// Takes back the ends of a batch, each with its latest lease.
+    private mutating func takeBack(_ batch: Batch) -> [End] {
+        inHand = 0
+        guard !holds.isEmpty else { return batch.ends }
+        defer { holds = [:] }
+        return batch.ends.map { end in holds[end.settlement.id]?.applied(to: end) ?? end }
+    }
+
+    /// Requeues a batch that timed out; returns true if only waiting and retrying is left.
+    private mutating func tookTooLong(_ batch: Batch) -> Bool {
+        timeouts += 1
+        let isAlone = batch.ends.count == 1
+        if batch.isLogged, isAlone || timeouts >= Bounds.settlementsLoggedTimeoutsMax {
+            putBack(batch.ends, isLogged: false)
+        } else if !isAlone {
+            batchMax = batch.ends.count / 2
+            putBack(batch.ends, isLogged: batch.isLogged)
+        } else if case .over = batch.ends[0].settlement.end {
+            setAside(batch.ends)
+        } else {
+            return true
+        }
+        return false
+    }
+
+    private mutating func refuse(_ batch: Batch) {
+        guard !batch.isLogged else { return putBack(batch.ends, isLogged: false) }
+        refusals += 1
+        if batch.ends.count > 1, refusals < Bounds.settlementsRefusedInRowMax {
+            batchMax = batch.ends.count / 2
+            return putBack(batch.ends, isLogged: false)
+        }
+        setAside(batch.ends)
+        guard refusals >= Bounds.settlementsRefusedInRowMax else { return }
+        // The ends aren't the cause of the failure.
+        setAside(waiting.map(\.end))
+        waiting = []
+        batchMax = Bounds.settlementsPerBatchMax
+    }
+
+    /// Keeps the ends of pushes that are over.
+    ///
+    /// Drops the others: those pushes become due again when their leases expire.
+    private mutating func setAside(_ ends: [End]) {
+        for end in ends {
+            if case .over = end.settlement.end { refused.append(end) } else { lost += 1 }
+        }
+    }
+
+    private mutating func putBack(_ ends: [End], isLogged: Bool) {
+        waiting.insert(contentsOf: ends.map { Waiting(end: $0, isLogged: isLogged) }, at: 0)
+    }
+
+    // MARK: Dropping
+
+    /// Drops the refused ends because the process is ending.
+    mutating func giveUpRefused() {
+        giveUp(refused)
+        refused = []
+    }
+
+    /// How many ends were dropped since the last call.
+    mutating func takeLost() -> Int {
+        defer { lost = 0 }
+        return lost
+    }
+
+    private mutating func giveUp(_ ends: [End]) {
+        lost += ends.count
+        for end in ends { note(end, -1) }
+    }
+
+    private mutating func note(_ end: End, _ change: Int) {
+        guard case .over = end.settlement.end else { return }
+        let count = (unwritten[end.settlement.id] ?? 0) + change
+        unwritten[end.settlement.id] = count > 0 ? count : nil
+    }
+}
+
+/// The latest ends that came too late, because the row had moved to another hash or another process had claimed it.
+private struct RememberedEnds {
+    private let limit: Int
+    private var ends: [String: UnwrittenEnds.End] = [:]
+    /// Push ids, oldest first.
+    private var order: [String] = []
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    mutating func add(_ end: UnwrittenEnds.End) {
+        if ends.updateValue(end, forKey: end.settlement.id) == nil { order.append(end.settlement.id) }
+        while order.count > limit { ends[order.removeFirst()] = nil }
+    }
+
+    mutating func take(_ id: String) -> UnwrittenEnds.End? {
+        guard let end = ends.removeValue(forKey: id) else { return nil }
+        order.removeAll { $0 == id }
+        return end
+    }
+}
+
+extension PushQueue.End {
+    fileprivate func isOver(_ id: String) -> Bool {
+        guard case .over = settlement.end else { return false }
+        return settlement.id == id
+    }
+}

@@ -1,0 +1,90 @@
+import Network
+import Storage
+
+/// Tracks whether the database can be written: tries it on request, and logs failure and recovery.
+final class WriteWatch: Sendable {
+    private struct State {
+        var isFailing = false
+        var generator = IDGenerator()
+    }
+
+    private let storage: any DatabaseStatus
+    private let clock: WallClock
+    private let monotonic: @Sendable () -> MonotonicTime
+    private let log: Log
+    private let pause: @Sendable (Duration) async throws -> Void
+    private let answer = SharedAnswer<StorageError?>()
+    private let state = Lock(State())
+    private let failures: AsyncStream<Void>
+    private let failed: AsyncStream<Void>.Continuation
+
+    /// A watch that hasn't tried yet.
+    init(
+        storage: any DatabaseStatus, clock: WallClock = .system,
+        monotonic: @escaping @Sendable () -> MonotonicTime = { .current }, log: Log,
+        pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    ) {
+        self.storage = storage
+        self.clock = clock
+        self.monotonic = monotonic
+        self.log = log
+        self.pause = pause
+        (failures, failed) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Why the database can't be written, at most ``Bounds/writeTrialInterval`` old; `nil` if it can.
+    ///
+    /// The route is public, so the database is written at most once per interval.
+    func fault() async -> StorageError? {
+        await fault(lifetime: Bounds.writeTrialInterval)
+    }
+
+    /// Why the database can't be written now, for callers that are infrequent by themselves.
+    func faultNow() async -> StorageError? {
+        await fault(lifetime: .zero)
+    }
+
+    /// After a failure, retries until the database can be written, so that recovery is logged even without requests.
+    ///
+    /// Ends when its task is cancelled.
+    func run() async {
+        for await _ in failures {
+            repeat {
+                do { try await pause(Bounds.writeTrialInterval) } catch { return }
+            } while await fault() != nil
+        }
+    }
+
+    private func fault(lifetime: Duration) async -> StorageError? {
+        await answer.value(at: monotonic(), lifetime: lifetime) { await tryWriting() }
+    }
+
+    private func tryWriting() async -> StorageError? {
+        let now = clock.now
+        let id = state.withLock { UUIDv7(at: now, using: &$0.generator) }
+        do throws(StorageError) {
+            try await storage.tryWriting(id: id, at: now)
+            note(nil)
+            return nil
+        } catch {
+            note(error)
+            return error
+        }
+    }
+
+    /// Records the result of an attempt to use the database; `nil` for a successful write.
+    func note(_ error: StorageError?) {
+        // A closed database is the relay's own shutdown.
+        if case .closed? = error { return }
+        let wasFailing = state.withLock { state in
+            defer { state.isFailing = error != nil }
+            return state.isFailing
+        }
+        if let error, !wasFailing {
+            log(.error, "database.not_writable", [.storageError(error)])
+            failed.yield()
+        } else if error == nil, wasFailing {
+            log(.info, "database.writable")
+        }
+    }
+}

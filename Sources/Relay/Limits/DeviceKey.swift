@@ -1,0 +1,29 @@
+import APNs
+import Storage
+
+/// A device of an app, regardless of its secrets: the unit of device limits.
+struct DeviceKey: Hashable, Sendable {
+    private let token: String
+    private let app: FoldedBundleID
+
+    /// The key of an app's device token.
+    init(_ token: DeviceToken, _ app: FoldedBundleID) {
+        self.token = token.text
+        self.app = app
+    }
+
+    /// The key of an app's device token.
+    init(_ token: DeviceToken, bundleID: String) {
+        self.init(token, FoldedBundleID(bundleID))
+    }
+}
+
+/// A bundle ID in lower case: Apple ignores its case, so a different case must not count as another device.
+struct FoldedBundleID: Hashable, Sendable {
+    private let text: String
+
+    /// Folds a bundle ID.
+    init(_ bundleID: String) {
+        text = bundleID.lowercased()
+    }
+}

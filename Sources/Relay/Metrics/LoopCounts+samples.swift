@@ -1,0 +1,66 @@
+import APNs
+
+extension LoopCounts {
+    /// Responses by route and status, if any.
+    var requestSamples: [Metric.Sample] {
+        Self.routes.enumerated().flatMap { route, name in
+            Self.statuses.enumerated().compactMap { status, code in
+                let count = requests[route * Self.statuses.count + status]
+                return count == 0 ? nil : Metric.Sample([name.label, "\(code)"], count)
+            }
+        }
+    }
+
+    /// Attempts by environment, app, outcome and reason, if any, and every `accepted`.
+    var attemptSamples: [Metric.Sample] {
+        samples(attempts, Self.outcomeCount) { number in
+            switch number {
+            case 0: ("accepted", Self.noReason)
+            case ...Self.reasonCount: ("rejected", KnownReasons.words[number - 1])
+            default: ("unreachable", KnownReasons.words[number - 1 - Self.reasonCount])
+            }
+        }
+    }
+
+    /// Results by environment, app, result and reason, if any, and every `sent`.
+    var resultSamples: [Metric.Sample] {
+        samples(results, Self.resultCount) { number in
+            switch number {
+            case 0: ("sent", Self.noReason)
+            case 1: ("muted", Self.noReason)
+            case ..<(2 + Self.reasonCount): ("failed", KnownReasons.words[number - 2])
+            default: ("queued", KnownReasons.words[number - 2 - Self.reasonCount])
+            }
+        }
+    }
+
+    /// Every limit.
+    var limitSamples: [Metric.Sample] {
+        zip(LimitKind.allCases, limits).map { Metric.Sample([$0.rawValue], $1) }
+    }
+
+    /// The reason of a success.
+    static let noReason = "none"
+
+    private func samples(
+        _ counts: [UInt64], _ width: Int, _ words: (Int) -> (String, String)
+    ) -> [Metric.Sample] {
+        apps.names.enumerated().flatMap { app, name in
+            Self.environments.flatMap { environment in
+                let start = Self.place(app, environment) * width
+                return (0..<width).compactMap { number -> Metric.Sample? in
+                    let count = counts[start + number]
+                    // The first is always present, so that the rate includes the first push.
+                    guard count > 0 || number == 0 else { return nil }
+                    let (word, reason) = words(number)
+                    return Metric.Sample([environment.rawValue, name, word, reason], count)
+                }
+            }
+        }
+    }
+}
+
+extension RouteName {
+    /// The route's name in metrics; never the path that was sent.
+    var label: String { self == .none ? KnownReasons.other : rawValue }
+}

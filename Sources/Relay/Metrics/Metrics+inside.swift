@@ -1,0 +1,152 @@
+import Instruments
+import Storage
+
+/// Metrics of the queue, the database, the logs and the process.
+extension Metrics {
+    // MARK: Retry queue
+
+    static let queue: [Metric] = [
+        Metric("relay_queue_pushes", .gauge, "Pushes queued in the database, by all relays that use it.") {
+            $0.queue.waiting
+        },
+        Metric("relay_queue_pushes_max", .gauge, "Maximum queued pushes.") { $0.queueMax },
+        Metric(
+            "relay_queue_oldest_due_age_seconds", .gauge, labels: [],
+            "How long the oldest queued push has been due; 0 if none is due."
+        ) { snapshot in
+            let age = snapshot.queue.oldestDue.map { max(0, snapshot.time - $0) } ?? 0
+            return [Metric.Sample(value: .nanoseconds(UInt64(age) * 1_000_000))]
+        },
+        Metric("relay_queue_retries_total", .counter, "Retries of queued pushes.") {
+            Int(clamping: $0.loops.counts.retries)
+        },
+        Metric(
+            "relay_queue_settled_total", .counter, labels: ["result", "reason"],
+            "Results of retries: sent, failed, or again if the push was queued again."
+        ) { $0.queue.settledSamples },
+        Metric(
+            "relay_queue_unwritten_ends", .gauge,
+            "Outcomes of queued pushes that the database has not recorded yet."
+        ) { $0.queue.unwritten },
+    ]
+
+    // MARK: History
+
+    static let history: [Metric] = [
+        Metric(
+            "relay_history_items_total", .counter, labels: ["result"],
+            "Items for the histories of secrets: stored, repeated (the eventID had one) or dropped; only with "
+                + "RELAY_HISTORY_DAYS."
+        ) { snapshot in
+            guard let figures = snapshot.history else { return [] }
+            return [
+                Metric.Sample(["stored"], figures.stored), Metric.Sample(["repeated"], figures.repeated),
+                Metric.Sample(["dropped"], figures.dropped),
+            ]
+        },
+        Metric(
+            "relay_history_removed_items_total", .counter, labels: ["reason"],
+            "Removed items of histories: expired, or replaced because a secret had too many; only with "
+                + "RELAY_HISTORY_DAYS."
+        ) { snapshot in
+            guard let figures = snapshot.history else { return [] }
+            return [
+                Metric.Sample(["expired"], figures.expired), Metric.Sample(["replaced"], figures.replaced),
+            ]
+        },
+    ]
+
+    // MARK: Database
+
+    static let database: [Metric] = [
+        Metric(
+            "relay_database_connections", .gauge, labels: ["state"],
+            "Connections to the database server, by state: idle, busy or opening."
+        ) { snapshot in
+            guard let connections = snapshot.storage.connections else { return [] }
+            return [
+                Metric.Sample(["idle"], connections.idle), Metric.Sample(["busy"], connections.busy),
+                Metric.Sample(["opening"], connections.opening),
+            ]
+        },
+        Metric("relay_database_connections_max", .gauge, "Maximum connections to the database server.") {
+            $0.storage.connections?.max
+        },
+        Metric(
+            "relay_database_connections_opened_total", .counter,
+            "Connections established to the database server."
+        ) { $0.storage.connections.map { Int(clamping: $0.opened) } },
+        Metric(
+            "relay_database_connections_failed_total", .counter,
+            "Failed attempts to connect to the database server."
+        ) { $0.storage.connections.map { Int(clamping: $0.failed) } },
+        Metric(
+            "relay_database_connections_lost_total", .counter,
+            "Lost connections to the database server."
+        ) { $0.storage.connections.map { Int(clamping: $0.lost) } },
+        Metric(
+            "relay_database_waiting_calls", .gauge,
+            "Calls waiting for a connection to the database server; with SQLite, writes waiting for the writer."
+        ) { $0.storage.waitingCalls },
+        Metric(
+            "relay_database_call_duration_seconds", .histogram, labels: [],
+            "Duration of calls to the database server, including the wait for a connection; with SQLite, of the "
+                + "writer's transactions."
+        ) { [Metric.Sample(value: .histogram($0.storage.durations))] },
+    ]
+
+    // MARK: Logs
+
+    static let logs: [Metric] = [
+        Metric("relay_delivery_log_waiting_rows", .gauge, "Delivery log rows waiting to be written.") {
+            $0.deliveryLog.waiting
+        },
+        Metric(
+            "relay_delivery_log_waiting_rows_max", .gauge, "Maximum delivery log rows waiting to be written."
+        ) {
+            $0.deliveryLog.waitingMax
+        },
+        Metric(
+            "relay_delivery_log_dropped_rows_total", .counter,
+            "Delivery log rows that were never written."
+        ) { Int(clamping: $0.deliveryLog.dropped) },
+        Metric(
+            "relay_log_dropped_lines_total", .counter,
+            "Log lines dropped because too many were waiting to be written."
+        ) {
+            Int(clamping: $0.logLinesDropped)
+        },
+    ]
+
+    // MARK: Program and process
+
+    static let program: [Metric] = [
+        Metric(
+            "relay_build_info", .gauge, labels: ["version", "database"],
+            "Always 1; labels show the program's version and the database engine."
+        ) { [Metric.Sample([$0.version, $0.database], 1)] },
+        Metric(
+            "relay_tls_certificate_expiry_timestamp_seconds", .gauge,
+            "When the relay's TLS certificate expires, in seconds since 1970; only with TLS."
+        ) { $0.certificateExpiry.map { Int($0) } },
+        Metric(
+            "process_cpu_seconds_total", .counter, labels: [], "CPU time of the process, in seconds."
+        ) { snapshot in
+            snapshot.process.map { [Metric.Sample(value: .nanoseconds($0.cpuNanoseconds))] } ?? []
+        },
+        Metric("process_resident_memory_bytes", .gauge, "Resident memory of the process, in bytes.") {
+            $0.process?.residentBytes
+        },
+        Metric("process_virtual_memory_bytes", .gauge, "Virtual memory of the process, in bytes.") {
+            $0.process?.virtualBytes
+        },
+        Metric("process_open_fds", .gauge, "Open file descriptors.") { $0.process?.openFiles },
+        Metric("process_max_fds", .gauge, "Maximum open file descriptors.") { $0.process?.openFilesMax },
+        Metric(
+            "process_start_time_seconds", .gauge, labels: [],
+            "When the process started, in seconds since 1970."
+        ) { snapshot in
+            snapshot.process.map { [Metric.Sample(value: .nanoseconds($0.startNanoseconds))] } ?? []
+        },
+    ]
+}

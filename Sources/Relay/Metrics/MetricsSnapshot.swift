@@ -1,0 +1,84 @@
+import APNs
+import Programs
+import Storage
+
+/// The data of all metrics at one moment.
+struct MetricsSnapshot: Sendable {
+    /// All loops' counters and gauges.
+    var loops = LoopReport()
+    var pushesInFlightMax = 0
+    var connections = 0
+    var connectionsMax = 0
+    var connectionsEvicted: UInt64 = 0
+    var connectionMemoryBytes = 0
+    var connectionMemoryBytesMax = 0
+    /// The last count; `nil` before it, and without `RELAY_DEVICES_MAX`.
+    var devices: Int?
+    var devicesMax: Int?
+    var queue = PushQueue.Figures()
+    var queueMax = 0
+    var deliveryLog = DeliveryLog.Figures()
+    /// `nil` without a history.
+    var history: History.Figures?
+    var logLinesDropped: UInt64 = 0
+    var storage = StorageLoad()
+    var readiness = Readiness()
+    /// Every configured app in each of its environments.
+    var apnsStandings: [APNsHealth.Standing] = []
+    var process: ProcessFigures?
+    /// When the certificate expires, in seconds since 1970; `nil` without one.
+    var certificateExpiry: Int64?
+    var version = Version.current
+    /// The database's engine.
+    var database = ""
+    /// The time of the snapshot, in milliseconds since 1970.
+    var time: EpochMilliseconds = 0
+}
+
+/// The counters and gauges of one loop, or of several together.
+struct LoopReport: Sendable {
+    var counts = LoopCounts()
+    /// Pushes in flight.
+    var pushesInFlight = 0
+    var groups: [APNsGroup: ClientStatistics] = [:]
+
+    /// Adds another loop's.
+    mutating func add(_ other: LoopReport) {
+        counts.add(other.counts)
+        pushesInFlight += other.pushesInFlight
+        groups.merge(other.groups) { $0 + $1 }
+    }
+}
+
+/// The connections to one APNs environment with one key.
+struct APNsGroup: Hashable, Sendable {
+    let environment: Environment
+    let teamID: String
+    let keyID: String
+
+    /// The group of a key in an environment.
+    init(_ place: APNsHealth.Place) {
+        environment = place.environment
+        teamID = place.key.teamID
+        keyID = place.key.keyID
+    }
+
+    /// Its label values.
+    var labels: [String] { [environment.rawValue, teamID, keyID] }
+}
+
+extension ClientStatistics {
+    fileprivate static func + (left: ClientStatistics, right: ClientStatistics) -> ClientStatistics {
+        var sum = left
+        sum.openConnections += right.openConnections
+        sum.connectingConnections += right.connectingConnections
+        sum.retiringConnections += right.retiringConnections
+        sum.pushesUnderWay += right.pushesUnderWay
+        sum.pushesWaiting += right.pushesWaiting
+        sum.connectionsOpened += right.connectionsOpened
+        sum.connectionsFailed += right.connectionsFailed
+        sum.connectionsReplaced.merge(right.connectionsReplaced) { $0 + $1 }
+        sum.goAways.merge(right.goAways) { $0 + $1 }
+        return sum
+    }
+}

@@ -1,0 +1,30 @@
+import HTTPServer
+import Storage
+
+extension Request {
+    /// The token that the request carries as `Authorization: Bearer` (RFC 6750, section 2.1); `nil` without one.
+    ///
+    /// Another scheme is none of the relay's business: a proxy may have asked for it.
+    var bearerToken: Secret? {
+        guard let value = headers.bytes(of: "Authorization") else { return nil }
+        let scheme = value.prefix { $0 != UInt8(ascii: " ") }
+        guard String(decoding: scheme, as: UTF8.self).lowercased() == "bearer" else { return nil }
+        return Secret(Array(value.dropFirst(scheme.count).drop { $0 == UInt8(ascii: " ") }))
+    }
+
+    /// Whether the request carries this token as `Authorization: Bearer`.
+    ///
+    /// The comparison takes constant time.
+    func hasBearer(_ token: Secret) -> Bool { bearerToken == token }
+}
+
+extension LoopServices {
+    /// The secret in the header of a request to the public API; `nil` if it isn't there.
+    ///
+    /// The registration key comes in the same header and is never a secret.
+    func headerSecret(of request: Request) -> Secret? {
+        guard let token = request.bearerToken else { return nil }
+        if case .key(let key) = shared.registration, token == key { return nil }
+        return token
+    }
+}

@@ -1,0 +1,127 @@
+import APNs
+import HTTPServer
+import JSON
+import Network
+import Storage
+
+/// Sends a registration challenge: a background push with a code to the device being registered.
+struct Challenge {
+    let services: LoopServices
+    let codes: ChallengeCodes
+
+    /// Pushes a code and returns 202 once APNs has accepted it.
+    ///
+    /// As with any push, it goes to the other environment if APNs says that the token belongs there; the code
+    /// is valid for the environment that it was sent to.
+    func send(_ wanted: RegisterRequest, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
+        let destination = services.destination(of: wanted.bundleID.text, in: wanted.environment)
+        guard case .app(let app, _) = destination else {
+            throw APIError(.unknownBundle, field: .bundleID)
+        }
+        guard services.slots.take(1) else { throw APIError(.overloaded, limit: .pushes) }
+        defer { services.slots.giveBack() }
+        let now = shared.clock.now
+        let id = services.makeID(at: now).text
+        var attempt = services.firstAttempt(
+            to: wanted.bundleID.text, in: wanted.environment, of: app, at: now)
+        var report = FanOutReport()
+        defer { report.log(to: shared) }
+        while true {
+            let push = push(id, wanted, DeviceEnvironment(attempt.environment), at: now)
+            guard let (outcome, key) = await outcome(of: push, attempt) else {
+                throw APIError(.unknownBundle, field: .bundleID)
+            }
+            let step = OutcomePolicy.step(after: outcome, of: attempt)
+            report.note(outcome, step, attempt.environment, key, wanted.bundleID.text)
+            switch step {
+            case .sent:
+                trace.add(.note("challenge", id))
+                return Self.reply(id)
+            case .sendAgain(let next):
+                attempt = next
+            case .retryLater(let retry):
+                throw APIError(.apnsUnavailable, logDetail: retry.reason)
+            case .failed(let failure):
+                throw APIError(
+                    .deviceRefused, field: .deviceToken, hint: "APNs' reason is \(failure.reason).",
+                    logDetail: failure.reason)
+            }
+        }
+    }
+
+    private var shared: Services { services.shared }
+
+    /// The environment that a code proves for the registration; `nil` if the code isn't valid for it.
+    ///
+    /// It may differ from the one in the request: a device that doesn't know its environment sends none.
+    func environment(provenBy code: String, _ wanted: RegisterRequest) -> DeviceEnvironment? {
+        [wanted.environment, wanted.environment.other].first { environment in
+            codes.isValid(code, for: Self.subject(wanted, environment), at: shared.clock.now)
+        }
+    }
+
+    private static func subject(
+        _ wanted: RegisterRequest, _ environment: DeviceEnvironment
+    ) -> ChallengeCodes.Subject {
+        ChallengeCodes.Subject(
+            secret: wanted.secret, token: wanted.deviceToken, bundleID: wanted.bundleID,
+            environment: environment)
+    }
+
+    private func outcome(of push: Push, _ attempt: DeliveryAttempt) async -> (Outcome, AppKey)? {
+        await withCheckedContinuation { continuation in
+            let isSent = services.send(push, attempt, for: ()) { outcome, made in
+                continuation.resume(returning: (outcome, made.key))
+            }
+            if !isSent { continuation.resume(returning: nil) }
+        }
+    }
+
+    // MARK: Push and response
+
+    private func push(
+        _ id: String, _ wanted: RegisterRequest, _ environment: DeviceEnvironment, at now: EpochMilliseconds
+    ) -> Push {
+        let code = codes.code(for: Self.subject(wanted, environment), at: now)
+        let end = now + Bounds.challengeLifetime.inMilliseconds
+        // APNs requires this priority for background pushes.
+        let notification = Notification(
+            topic: wanted.bundleID, pushType: .background, priority: .conserveDevicePower,
+            expiration: UInt64(clamping: end / 1000), payload: Self.payload(id, code))
+        return Push(notification, to: wanted.deviceToken, id: id)
+    }
+
+    /// The data appears three times, as in an event's payload.
+    private static func payload(_ id: String, _ code: String) -> [UInt8] {
+        var writer = JSON.Writer(capacity: 512)
+        func writeFacts() {
+            writer.member("challengeID", id)
+            writer.member("challengeCode", code)
+        }
+        writer.beginObject()
+        writer.name("aps")
+        writer.beginObject()
+        writer.member("content-available", 1)
+        writer.endObject()
+        writeFacts()
+        for name: StaticString in ["data", "body"] {
+            writer.name(name)
+            writer.beginObject()
+            writeFacts()
+            writer.endObject()
+        }
+        writer.endObject()
+        return writer.finish()
+    }
+
+    private static func reply(_ id: String) -> Reply {
+        var writer = JSON.Writer()
+        writer.beginObject()
+        writer.member("ok", true)
+        writer.member("registered", false)
+        writer.member("challengeID", id)
+        writer.member("expiresIn", Int(Bounds.challengeLifetime.components.seconds))
+        writer.endObject()
+        return Reply(status: 202, body: writer.finish())
+    }
+}

@@ -1,0 +1,140 @@
+import APNs
+import JSON
+
+/// A device's payload for an event, fitted into APNs' 4,096 bytes.
+///
+/// The app's data appears three times (docs/API.md, "What the device receives"): flat for readers of the raw
+/// payload, in `data` as OpenCode specifies it, and in `body` for Expo's notification library.
+struct EventPayload: Sendable {
+    /// Minimum bytes for title and body before a copy is dropped.
+    static let textBytesMin = 256
+    /// An upper bound for the payload's names and punctuation.
+    private static let frameBytesMax = 320
+
+    /// The title; shortened only if shortening the body isn't enough.
+    var title: String
+    /// The text below the title; shortened first.
+    var body: String
+    let eventType: EventType
+    /// The event's session; notifications of one session are grouped.
+    ///
+    /// At most ``Bounds/identifierBytesMax`` bytes.
+    let sessionID: String
+    /// The session's server; omitted if `nil`.
+    ///
+    /// At most ``Bounds/identifierBytesMax`` bytes.
+    let serverID: String?
+    /// The parts that most events don't have.
+    var extras: EventExtras?
+
+    /// The JSON text, at most ``Notification/payloadBytesMax`` bytes.
+    ///
+    /// It is the same for every device of an app, so a fan-out creates it once. A body that is too long, and
+    /// then the title, is cut between two characters and ends in `…`. Identifiers are never cut. If they
+    /// contain so many control characters that this isn't enough, copies are dropped: `data`, then `thread-id`,
+    /// then the flat members. A sealed event is always written whole. A badge for which there is no room is left out.
+    func encoded(_ style: PushStyle) -> [UInt8] {
+        let payload = shortened(style)
+        guard payload.count > Notification.payloadBytesMax, style.unreadBadge != nil else { return payload }
+        var style = style
+        style.unreadBadge = nil
+        return shortened(style)
+    }
+
+    private func shortened(_ style: PushStyle) -> [UInt8] {
+        if extras?.sealed != nil { return written(.all, style) }
+        // Most fit easily, even if every byte of their strings took six when escaped.
+        let facts = eventType.rawValue.utf8.count + sessionID.utf8.count + (serverID?.utf8.count ?? 0)
+        let strings =
+            title.utf8.count + body.utf8.count + 3 * facts + sessionID.utf8.count
+            + (style.sound?.utf8.count ?? 0) + (extras?.category?.utf8.count ?? 0)
+        let fits = Self.frameBytesMax + 6 * strings <= Notification.payloadBytesMax
+        return fits ? written(.all, style) : fitted(style)
+    }
+
+    private func fitted(_ style: PushStyle) -> [UInt8] {
+        let titleBytes = JSON.Writer.escapedCount(title)
+        let texts = titleBytes + JSON.Writer.escapedCount(body)
+        var empty = self
+        (empty.title, empty.body) = ("", "")
+        let rooms = Copies.inOrder.map { copies in
+            (copies, Notification.payloadBytesMax - empty.written(copies, style).count)
+        }
+        let enough = rooms.first { $0.1 >= min(texts, Self.textBytesMin) }
+        guard let (copies, room) = enough ?? rooms.last else { return [] }
+        guard texts > room else { return written(copies, style) }
+        var short = self
+        short.body = body.shortened(toEscaped: room - titleBytes)
+        short.title = title.shortened(toEscaped: room - JSON.Writer.escapedCount(short.body))
+        return short.written(copies, style)
+    }
+
+    private func written(_ copies: Copies, _ style: PushStyle) -> [UInt8] {
+        var aps = APS()
+        aps.title = title
+        aps.body = body
+        if style.isQuiet {
+            aps.interruptionLevel = .passive
+        } else {
+            aps.sound = style.sound.map { APS.Sound(name: $0) }
+        }
+        aps.badge = style.unreadBadge
+        if copies.contains(.threadID) { aps.threadID = sessionID }
+        if let extras {
+            aps.category = extras.category
+            aps.isMutable = extras.isMutable
+        }
+        var writer = JSON.Writer(capacity: 768)
+        writer.beginObject()
+        aps.write(to: &writer)
+        if let sealed = extras?.sealed { writer.member("sealed", sealed.text) }
+        if copies.contains(.flat) { writeFacts(&writer) }
+        if copies.contains(.data) { writeFacts(&writer, under: "data") }
+        writeFacts(&writer, under: "body")
+        writer.endObject()
+        return writer.finish()
+    }
+
+    private func writeFacts(_ writer: inout JSON.Writer, under name: StaticString) {
+        writer.name(name)
+        writer.beginObject()
+        writeFacts(&writer)
+        writer.endObject()
+    }
+
+    private func writeFacts(_ writer: inout JSON.Writer) {
+        if let serverID { writer.member("serverID", serverID) }
+        writer.member("eventType", eventType.rawValue)
+        writer.member("sessionID", sessionID)
+    }
+}
+
+extension EventPayload {
+    /// Where the app's data appears besides `body`.
+    private struct Copies: OptionSet {
+        let rawValue: Int
+
+        static let data = Copies(rawValue: 1)
+        static let threadID = Copies(rawValue: 2)
+        static let flat = Copies(rawValue: 4)
+
+        static let all: Copies = [.data, .threadID, .flat]
+        static let inOrder: [Copies] = [.all, [.threadID, .flat], .flat, []]
+    }
+}
+
+extension String {
+    /// The text if its escaped size is at most `count` bytes, otherwise as much of its start as leaves room for `…`.
+    ///
+    /// It is cut between two characters (extended grapheme clusters). If not even one fits, only `…` is left; a
+    /// text no longer than that is kept.
+    func shortened(toEscaped count: Int) -> String {
+        let ellipsis = "…"
+        guard JSON.Writer.escapedCount(self) > max(count, ellipsis.utf8.count) else { return self }
+        let fitting = JSON.Writer.prefixCount(self, escapedTo: count - ellipsis.utf8.count)
+        let last = utf8.index(startIndex, offsetBy: fitting)
+        // Going forward and back again finds the start of the character that contains `last`.
+        let end = index(before: index(after: last))
+        return self[..<end] + ellipsis
+    }
+}

@@ -1,0 +1,158 @@
+import HTTPServer
+import JSON
+import Network
+import Storage
+
+/// A validated `POST /v1/history/list`.
+struct HistoryListRequest: Sendable {
+    let secret: Secret
+    /// The last item of the page before.
+    let before: UUIDv7?
+    let limit: Int
+
+    /// Validates a body; fields are checked in the order of docs/API.md.
+    init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
+        let fields = try RequestFields(body: body)
+        secret = try fields.secret(orOf: headerSecret)
+        before = try fields.optional(.historyBefore) { $0.string.flatMap { UUIDv7($0) } }
+        limit =
+            try fields.integer(.historyLimit, in: 1...Bounds.historyPageItemsMax)
+            ?? Bounds.historyPageItemsDefault
+    }
+}
+
+/// `POST /v1/history/list`: lists what was sent to anyone who knows the secret.
+struct HistoryListRoute: AnsweringRoute {
+    let services: LoopServices
+
+    /// Reads a page of the history.
+    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
+        let shared = services.shared
+        guard shared.history != nil else { throw APIError(.historyOff) }
+        let wanted = try HistoryListRequest(
+            body: request.body, headerSecret: services.headerSecret(of: request))
+        let key = shared.hasher.key(of: wanted.secret)
+        trace.add(.secretHash(key.primary))
+        try shared.rates.countRegistration(key, at: services.loop.now)
+        let page: HistoryPage
+        do throws(StorageError) {
+            // One more than is shown tells whether there is another page.
+            page = try await shared.storage.history(of: key, before: wanted.before, limit: wanted.limit + 1)
+        } catch {
+            throw APIError(error)
+        }
+        trace.add(.count("items", min(page.items.count, wanted.limit)))
+        if page.items.isEmpty { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
+        return Reply(body: page.body(limit: wanted.limit))
+    }
+}
+
+extension HistoryPage {
+    /// The response body: as many items as fit into ``Bounds/historyPageBytesMax``, at least one.
+    fileprivate func body(limit: Int) -> [UInt8] {
+        var shown = items.prefix(limit)
+        var bytes = 0
+        if let end = shown.firstIndex(where: { item in
+            defer { bytes += item.textBytes }
+            return bytes > 0 && bytes + item.textBytes > Bounds.historyPageBytesMax
+        }) {
+            shown = shown[..<end]
+        }
+        var writer = JSON.Writer(capacity: 64 + 256 * shown.count)
+        writer.beginObject()
+        writer.member("ok", true)
+        writer.member("unread", unread)
+        writer.name("items")
+        writer.beginArray()
+        for item in shown { item.write(to: &writer) }
+        writer.endArray()
+        if let last = shown.last, shown.count < items.count {
+            writer.member("next", last.id.text)
+        }
+        writer.endObject()
+        return writer.finish()
+    }
+}
+
+extension HistoryItem {
+    /// The size of the texts, which make up most of an item.
+    fileprivate var textBytes: Int {
+        [title, body, sealed, sessionID, serverID, eventID].reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+    }
+
+    fileprivate func write(to writer: inout JSON.Writer) {
+        writer.beginObject()
+        writer.member("id", id.text)
+        writer.member("createdAt", Timestamp(createdAt).text)
+        if let readAt { writer.member("readAt", Timestamp(readAt).text) }
+        writer.member("eventType", eventType)
+        if !sessionID.isEmpty { writer.member("sessionID", sessionID) }
+        let texts: [(StaticString, String?)] = [
+            ("serverID", serverID), ("eventID", eventID), ("title", title), ("body", body),
+            ("sealed", sealed),
+        ]
+        for (name, text) in texts {
+            if let text { writer.member(name, text) }
+        }
+        writer.endObject()
+    }
+}
+
+/// A validated `POST /v1/history/read`.
+struct HistoryReadRequest: Sendable {
+    let secret: Secret
+    /// The items that were read; `nil` for all.
+    let ids: [UUIDv7]?
+
+    /// Validates a body; fields are checked in the order of docs/API.md.
+    init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
+        let fields = try RequestFields(body: body)
+        secret = try fields.secret(orOf: headerSecret)
+        ids = try fields.optional(.historyIDs) { value in
+            guard let elements = value.array, (1...Bounds.historyReadIDsMax).contains(elements.count) else {
+                return nil
+            }
+            let ids = elements.compactMap { $0.string.flatMap { UUIDv7($0) } }
+            return ids.count == elements.count ? ids : nil
+        }
+        let isAll = try fields.optional(.historyAll) { $0.bool == true ? true : nil } ?? false
+        switch (ids, isAll) {
+        case (nil, false): throw APIError(.missingField, field: .historyIDs)
+        case (_?, true): throw APIError(.invalidField, field: .historyAll, hint: "Send ids or all, not both.")
+        case (_?, false), (nil, true): break
+        }
+    }
+}
+
+/// `POST /v1/history/read`: marks items of a secret as read, for all of its devices.
+struct HistoryReadRoute: AnsweringRoute {
+    let services: LoopServices
+
+    /// Marks the items and returns how many are unread now.
+    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
+        let shared = services.shared
+        guard shared.history != nil else { throw APIError(.historyOff) }
+        let wanted = try HistoryReadRequest(
+            body: request.body, headerSecret: services.headerSecret(of: request))
+        let key = shared.hasher.key(of: wanted.secret)
+        trace.add(.secretHash(key.primary))
+        try shared.rates.countRegistration(key, at: services.loop.now)
+        let reading: HistoryReading
+        do throws(StorageError) {
+            reading = try await shared.storage.markRead(wanted.ids, of: key, at: shared.clock.now)
+        } catch {
+            throw APIError(error)
+        }
+        trace.add(.count("read", reading.read))
+        if reading == HistoryReading() {
+            try shared.rates.countUnknownSecret(request, at: services.loop.now)
+        }
+        var writer = JSON.Writer()
+        writer.beginObject()
+        writer.member("ok", true)
+        writer.member("read", reading.read)
+        writer.member("unread", reading.unread)
+        writer.endObject()
+        return Reply(body: writer.finish())
+    }
+}

@@ -1,0 +1,7 @@
+/// Details of a request's log line besides route, status and duration; collected while it is handled.
+struct RequestTrace {
+    private(set) var fields: [LogField] = []
+
+    /// Adds a detail.
+    mutating func add(_ field: LogField) { fields.append(field) }
+}

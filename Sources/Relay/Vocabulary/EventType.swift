@@ -1,0 +1,33 @@
+/// What happened in a session.
+enum EventType: String, CaseIterable, Sendable {
+    case complete, permission, error
+
+    /// Whether a text can be a notification's kind, which shares its names with the event types.
+    static func isKind(_ bytes: String.UTF8View) -> Bool {
+        (1...Bounds.kindCountMax).contains(bytes.count)
+            && bytes.allSatisfy { byte in
+                switch byte {
+                case 0x30...0x39, 0x61...0x7A, UInt8(ascii: "_"), UInt8(ascii: "-"): true
+                default: false
+                }
+            }
+    }
+
+    /// The notification's default title.
+    var defaultTitle: String {
+        switch self {
+        case .complete: "Session complete"
+        case .permission: "Action needed"
+        case .error: "Session error"
+        }
+    }
+
+    /// The notification's default text.
+    var defaultBody: String {
+        switch self {
+        case .complete: "OpenCode finished your session."
+        case .permission: "OpenCode needs your permission decision."
+        case .error: "OpenCode reported an error for your session."
+        }
+    }
+}

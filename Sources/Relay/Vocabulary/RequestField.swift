@@ -1,0 +1,130 @@
+import APNs
+
+/// The fields of requests and their rules, which the tables in docs/API.md mirror.
+///
+/// A nested field's name is prefixed with its object's name and a dot.
+enum RequestField: String, CaseIterable, Sendable {
+    case secret
+    case deviceToken
+    case bundleID = "bundleId"
+    case apnsEnvironment = "apnsEnv"
+    case deviceName
+    case deviceModel
+    case osVersion
+    case appVersion
+    case challengeCode
+    case preferences
+    case preferencesEventTypes = "preferences.eventTypes"
+    case quietHours = "preferences.quietHours"
+    case quietHoursFrom = "preferences.quietHours.from"
+    case quietHoursTo = "preferences.quietHours.to"
+    case quietHoursTimeZone = "preferences.quietHours.timeZone"
+    case quietHoursAllowPermission = "preferences.quietHours.allowPermission"
+    case preferencesBadge = "preferences.badge"
+    case installationID = "deviceID"
+    case sealed
+    case eventType
+    case sessionID
+    case serverID
+    case title
+    case body
+    case eventID
+    case category
+    case mutableContent
+    case notification
+    case notificationPushType = "notification.pushType"
+    case notificationTitle = "notification.title"
+    case notificationSubtitle = "notification.subtitle"
+    case notificationBody = "notification.body"
+    case notificationBadge = "notification.badge"
+    case notificationSound = "notification.sound"
+    case notificationCategory = "notification.category"
+    case notificationThreadID = "notification.threadID"
+    case notificationCollapseID = "notification.collapseID"
+    case notificationInterruptionLevel = "notification.interruptionLevel"
+    case notificationRelevanceScore = "notification.relevanceScore"
+    case notificationPriority = "notification.priority"
+    case notificationTimeToLive = "notification.ttl"
+    case notificationMutableContent = "notification.mutableContent"
+    case notificationContentAvailable = "notification.contentAvailable"
+    case notificationData = "notification.data"
+    case notificationKind = "notification.kind"
+    case historyBefore = "before"
+    case historyLimit = "limit"
+    case historyIDs = "ids"
+    case historyAll = "all"
+
+    /// Whether it is text for people, which no program compares.
+    ///
+    /// Senders that cut a text within an emoji leave half of a surrogate pair, which is read as U+FFFD in these
+    /// fields. The same applies to all strings in `notification.data`.
+    var isProse: Bool {
+        switch self {
+        case .title, .body, .notificationTitle, .notificationSubtitle, .notificationBody, .deviceName,
+            .deviceModel, .osVersion, .appVersion:
+            true
+        default: false
+        }
+    }
+
+    /// The rule, to follow "must be".
+    var rule: String {
+        switch self {
+        case .secret: "a string of 1 to \(Bounds.secretBytesMax) bytes"
+        case .deviceToken: "hexadecimal, of even length, 2 to \(DeviceToken.countMax) characters"
+        case .bundleID: "1 to \(Topic.countMax) characters of A-Z a-z 0-9 . -"
+        case .apnsEnvironment: "\"sandbox\" or \"production\""
+        case .deviceName, .deviceModel, .osVersion, .appVersion:
+            "a string of 1 to \(Bounds.deviceDetailBytesMax) bytes without NUL"
+        case .challengeCode:
+            "the code of a challenge push: \(ChallengeCodes.count) characters of 0-9 a-f"
+        case .preferences, .quietHours, .notification: "an object"
+        case .preferencesEventTypes:
+            "a list of at most \(Bounds.kindsMax) event types and kinds of notifications, each once"
+        case .quietHoursFrom: "a time of day such as \"22:00\""
+        case .quietHoursTo: "a time of day such as \"07:00\", not the same as from"
+        case .quietHoursTimeZone: "a time zone's name such as \"Europe/Berlin\" known to the relay's system"
+        case .installationID: "1 to \(Bounds.installationCountMax) printable ASCII characters"
+        case .sealed:
+            "2 to \(Bounds.sealedCountMax) characters of base64url without padding, the first byte being "
+                + "\(SealedText.version); in a registration a list of at most \(Bounds.sealedVersionsMax) "
+                + "whole numbers from 1 to \(Bounds.sealedVersionMax), each once"
+        case .eventType: Self.eventTypes
+        case .sessionID, .serverID: "a string of 1 to \(Bounds.identifierBytesMax) bytes without NUL"
+        case .eventID: "a string of 1 to \(Bounds.eventIDBytesMax) bytes without NUL"
+        case .title, .body, .notificationTitle, .notificationSubtitle, .notificationBody:
+            "a string that is not empty"
+        case .notificationPushType: "\"alert\" or \"background\""
+        case .preferencesBadge: "\"unread\""
+        case .notificationBadge: "a whole number from 0 to \(Bounds.badgeMax), or \"unread\""
+        case .notificationSound:
+            "a string of 1 to \(Bounds.identifierBytesMax) bytes without NUL, or an object with such a name, "
+                + "critical (true or false) and volume (0 to 1)"
+        case .category, .notificationCategory, .notificationThreadID:
+            "a string of 1 to \(Bounds.identifierBytesMax) bytes without NUL"
+        case .notificationCollapseID: "1 to \(CollapseID.bytesMax) printable ASCII characters without spaces"
+        case .notificationInterruptionLevel: "\"passive\", \"active\", \"time-sensitive\" or \"critical\""
+        case .notificationRelevanceScore: "a number from 0 to 1"
+        case .notificationPriority: "10, 5 or 1"
+        case .notificationTimeToLive: "whole seconds from 0 to \(Bounds.timeToLiveSecondsMax)"
+        case .quietHoursAllowPermission, .mutableContent, .notificationMutableContent,
+            .notificationContentAvailable:
+            "true or false"
+        case .notificationData: "an object without an aps member"
+        case .notificationKind: "1 to \(Bounds.kindCountMax) characters of a-z 0-9 _ -"
+        case .historyBefore: "the id of an item"
+        case .historyLimit: "a whole number from 1 to \(Bounds.historyPageItemsMax)"
+        case .historyIDs: "a list of 1 to \(Bounds.historyReadIDsMax) ids of items"
+        case .historyAll: "true"
+        }
+    }
+
+    /// Stored because refusals repeat it.
+    private static let eventTypes = choice(EventType.allCases.map(\.rawValue))
+
+    /// The rule of a field that takes one of several words.
+    private static func choice(_ words: [String]) -> String {
+        let quoted = words.map { "\"\($0)\"" }
+        return quoted.dropLast().joined(separator: ", ") + " or " + (quoted.last ?? "")
+    }
+}

@@ -1,0 +1,19 @@
+/// The routes, as named in logs.
+enum RouteName: String, CaseIterable, Sendable {
+    case health = "GET /health"
+    case ready = "GET /ready"
+    case register = "POST /v1/device/register"
+    case unregister = "POST /v1/device/unregister"
+    case list = "POST /v1/device/list"
+    case event = "POST /v1/event"
+    case notify = "POST /v1/notify"
+    case historyList = "POST /v1/history/list"
+    case historyRead = "POST /v1/history/read"
+    /// No route matched: an unknown path or method, or an invalid request.
+    case none = "-"
+
+    /// The path.
+    var path: String {
+        String(rawValue.drop { $0 != "/" })
+    }
+}

@@ -1,0 +1,108 @@
+/// Something that was sent to a secret's devices, as the secret's history keeps it: a row of `history_item`.
+package struct HistoryItem: Hashable, Sendable {
+    /// The row's ID, whose milliseconds are the time when the item was sent.
+    package let id: UUIDv7
+    /// The secret's hash.
+    package let secretHash: SecretHash
+    /// The sender's ID of the event; a secret's history has at most one item with it.
+    package let eventID: String?
+    /// The event's type or the notification's kind, as in the delivery log.
+    package let eventType: String
+    /// The session that it is about; empty for none.
+    package let sessionID: String
+    /// The session's server.
+    package let serverID: String?
+    /// When one of the secret's devices reported it as read; nil while it is unread.
+    package var readAt: EpochMilliseconds?
+    /// The readable title, at most `StorageLimits.historyTextBytes`.
+    package let title: String?
+    /// The readable text, at most `StorageLimits.historyTextBytes`.
+    package let body: String?
+    /// The encrypted content, as the sender encrypted it.
+    package let sealed: String?
+
+    /// Creates an item from its columns.
+    ///
+    /// `title` and `body` lose NULs and are cut to ``StorageLimits/historyTextBytes`` between two characters: pushes
+    /// allow both.
+    package init(
+        id: UUIDv7, secretHash: SecretHash, eventID: String?, eventType: String, sessionID: String,
+        serverID: String?, readAt: EpochMilliseconds? = nil, title: String? = nil, body: String? = nil,
+        sealed: String? = nil
+    ) {
+        self.id = id
+        self.secretHash = secretHash
+        self.eventID = eventID
+        self.eventType = eventType
+        self.sessionID = sessionID
+        self.serverID = serverID
+        self.readAt = readAt
+        self.title = title.map { StorageText.cut($0, bytes: StorageLimits.historyTextBytes) }
+        self.body = body.map { StorageText.cut($0, bytes: StorageLimits.historyTextBytes) }
+        self.sealed = sealed
+    }
+
+    /// When it was sent.
+    package var createdAt: EpochMilliseconds { id.milliseconds }
+
+    /// Throws if a value can't be stored unchanged; every driver calls this first.
+    package func validate() throws(StorageError) {
+        try StorageText.check(eventID ?? "", field: "eventID", bytes: StorageLimits.eventIDBytes)
+        try StorageText.check(eventType, field: "eventType", bytes: StorageLimits.eventTypeBytes)
+        try StorageText.check(sessionID, field: "sessionID", bytes: StorageLimits.sessionIDBytes)
+        try StorageText.check(serverID ?? "", field: "serverID", bytes: StorageLimits.serverIDBytes)
+        try StorageText.check(sealed ?? "", field: "sealed", bytes: StorageLimits.sealedBytes)
+    }
+}
+
+/// What became of items that were added to histories.
+package struct HistoryAddition: Hashable, Sendable {
+    /// Items that were stored; the others' `eventID` had an item already.
+    package var stored: Int
+    /// Older items that were removed because their secret had more than ``StorageLimits/historyItemsMax``.
+    package var removed: Int
+    /// The unread items of the keys that were to be counted, those of this call included.
+    package var unread: [SecretKey: Int]
+
+    /// Creates an addition from its numbers.
+    package init(stored: Int = 0, removed: Int = 0, unread: [SecretKey: Int] = [:]) {
+        self.stored = stored
+        self.removed = removed
+        self.unread = unread
+    }
+}
+
+/// A page of a secret's history.
+package struct HistoryPage: Hashable, Sendable {
+    /// The items, newest first.
+    package var items: [HistoryItem]
+    /// How many of all the secret's items are unread.
+    package var unread: Int
+
+    /// Creates a page from its parts.
+    package init(items: [HistoryItem] = [], unread: Int = 0) {
+        self.items = items
+        self.unread = unread
+    }
+}
+
+/// The result of marking items as read.
+package struct HistoryReading: Hashable, Sendable {
+    /// Items that were unread before.
+    package var read: Int
+    /// Items that are unread now.
+    package var unread: Int
+
+    /// Creates a result from its numbers.
+    package init(read: Int = 0, unread: Int = 0) {
+        self.read = read
+        self.unread = unread
+    }
+}
+
+extension [HistoryItem] {
+    /// At most `limit` items, newest first.
+    package func newestFirst(_ limit: Int) -> [HistoryItem] {
+        Array(sorted { $0.id > $1.id }.prefix(Swift.max(limit, 0)))
+    }
+}

@@ -1,0 +1,65 @@
+/// One connection to a database, as used by the statements of ``SQLSession``.
+///
+/// A connection owns one C handle and is used on one thread at a time. Transactions read what was committed before each
+/// of their statements (`READ COMMITTED`), texts are UTF-8 in both directions, and a value that doesn't fit its column
+/// is an error: it is never truncated or rounded.
+package protocol SQLConnection: AnyObject, SendableMetatype {
+    /// What differs in this engine's SQL.
+    static var dialect: SQLDialect { get }
+
+    /// When the statements that are run now must have ended.
+    ///
+    /// A statement that would wait longer fails as `timeout`, and the connection can't be used any more. A driver that
+    /// can't interrupt its wait then ends it after the options' `callTimeout`. SQLite, which waits for locks alone,
+    /// has its own timeout for them.
+    var deadline: ContinuousClock.Instant { get set }
+
+    /// False after a failure that ended the connection or left it in an unknown state; it is then discarded.
+    var isUsable: Bool { get }
+
+    /// Whether a transaction is open, including a failed one.
+    var isInTransaction: Bool { get }
+
+    /// Runs a statement and returns how many rows it inserted, deleted or matched for an update (changed or not).
+    ///
+    /// `?` stands for each parameter in turn, and for nothing else: the statements have no `?` in texts or names.
+    /// The statement is prepared once in a connection's life, if the location doesn't forbid it; the program has a
+    /// bounded number of them.
+    func execute(_ sql: String, _ parameters: [SQLValue]) throws(SQLFailure) -> Int
+
+    /// Runs a statement and passes its rows to `row`, one by one; if that throws, the rest are dropped.
+    func query(
+        _ sql: String, _ parameters: [SQLValue], row: (SQLRow) throws(SQLFailure) -> Void
+    ) throws(SQLFailure)
+
+    /// Runs a text unchanged, without parameters or results: `BEGIN`, `COMMIT`, DDL.
+    func run(_ sql: String) throws(SQLFailure)
+}
+
+extension SQLConnection {
+    /// What differs in this engine's SQL.
+    package var dialect: SQLDialect { Self.dialect }
+
+    /// The first column of the first row as an integer; nil if there is no row.
+    package func integer(_ sql: String, _ parameters: [SQLValue] = []) throws(SQLFailure) -> Int64? {
+        var value: Int64?
+        try query(sql, parameters) { row throws(SQLFailure) in
+            if value == nil { value = try row.integer(0) }
+        }
+        return value
+    }
+
+    /// The first column of every row as text.
+    package func texts(_ sql: String, _ parameters: [SQLValue] = []) throws(SQLFailure) -> [String] {
+        var values: [String] = []
+        try query(sql, parameters) { row throws(SQLFailure) in values.append(try row.text(0)) }
+        return values
+    }
+
+    /// Every row's columns.
+    package func rows(_ sql: String, _ parameters: [SQLValue] = []) throws(SQLFailure) -> [[SQLValue]] {
+        var rows: [[SQLValue]] = []
+        try query(sql, parameters) { row throws(SQLFailure) in rows.append(row.columns) }
+        return rows
+    }
+}

@@ -1,0 +1,96 @@
+/// The parts of SQL that differ between engines; everything else is written once, in ``SQLSession``.
+package final class SQLDialect: Sendable {
+    /// Whether one connection makes all changes, so that rows need no locks and statements no round trips.
+    package let hasOneWriter: Bool
+    /// Begins a transaction that may write, at `READ COMMITTED`.
+    package let begin: String
+    /// Counts the tables with a name: a query with one parameter.
+    package let countTables: String
+    /// An `INSERT` that leaves an existing row with the same key unchanged and then reports no affected row.
+    ///
+    /// `rest` is what follows the keyword: `secret_lock (secret_hash) VALUES (?)`.
+    package let insertUnlessPresent: @Sendable (_ rest: String) -> String
+    /// The end of an `INSERT` that replaces an existing row: takes the key's columns, then the others.
+    package let replacing: @Sendable (_ key: [String], _ others: [String]) -> String
+    /// Updates a device; parameters are the registration's values, the secret's hash and the token.
+    package let updateDevice: String
+    /// Like `updateDevice`, only if the device is the installation that follows the token.
+    let updateInstallation: String
+    /// The statements built from this dialect, once.
+    let statements: SQLStatements
+
+    /// Creates a dialect from its parts.
+    ///
+    /// - Parameters:
+    ///   - greatest: The function for the larger of two numbers.
+    ///   - bytewise: A column's values as bytes, for `ORDER BY` and `<`: `id` becomes `id COLLATE "C"`.
+    ///   - deleteFirst: `DELETE` of at most a number of rows, the last parameter, in an order.
+    package init(
+        hasOneWriter: Bool = false, begin: String, countTables: String, greatest: String = "greatest",
+        bytewise: (String) -> String = { $0 },
+        insertUnlessPresent: @escaping @Sendable (String) -> String = SQLDialect.onConflictDoNothing,
+        replacing: @escaping @Sendable ([String], [String]) -> String = SQLDialect.onConflictUpdate,
+        deleteFirst: (LimitedDeletion) -> String = SQLDialect.deleteThoseSelected
+    ) {
+        self.hasOneWriter = hasOneWriter
+        self.begin = begin
+        self.countTables = countTables
+        self.insertUnlessPresent = insertUnlessPresent
+        self.replacing = replacing
+        updateDevice = """
+            UPDATE device_registration
+            SET bundle_id = ?, apns_env = ?, updated_at = \(greatest)(updated_at + 1, ?),
+                device_name = coalesce(?, device_name), device_model = coalesce(?, device_model),
+                os_version = coalesce(?, os_version), app_version = coalesce(?, app_version),
+                preferences = coalesce(?, preferences),
+                sealed_versions = coalesce(?, sealed_versions),
+                installation_id = coalesce(?, installation_id)
+            WHERE secret_hash = ? AND device_token = ?
+            """
+        updateInstallation = updateDevice + " AND installation_id = ?"
+        statements = SQLStatements(
+            lockingRows: hasOneWriter ? "" : " FOR UPDATE", bytewise: bytewise,
+            insertUnlessPresent: insertUnlessPresent, deleteFirst: deleteFirst)
+    }
+
+    /// The `insertUnlessPresent` of Postgres and SQLite.
+    @Sendable package static func onConflictDoNothing(_ rest: String) -> String {
+        "INSERT \(rest) ON CONFLICT DO NOTHING"
+    }
+
+    /// The `replacing` of Postgres and SQLite.
+    @Sendable package static func onConflictUpdate(_ key: [String], _ others: [String]) -> String {
+        let changes = others.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+        return "ON CONFLICT (\(key.joined(separator: ", "))) DO UPDATE SET \(changes)"
+    }
+
+    /// The `deleteFirst` of Postgres and SQLite.
+    package static func deleteThoseSelected(_ deletion: LimitedDeletion) -> String {
+        let key = deletion.key.joined(separator: ", ")
+        return """
+            DELETE FROM \(deletion.table) WHERE (\(key)) IN
+                (SELECT \(key) FROM \(deletion.table) WHERE \(deletion.condition)
+                 ORDER BY \(deletion.order) LIMIT ?)
+            """
+    }
+}
+
+/// A `DELETE` with a limit, which MySQL writes without a subquery.
+package struct LimitedDeletion: Sendable {
+    /// The table.
+    package let table: String
+    /// The columns of its primary key.
+    package let key: [String]
+    /// Which rows: a condition with parameters.
+    package let condition: String
+    /// The column that determines the order; rows with its smallest values are deleted first.
+    package let order: String
+
+    /// Creates a deletion from its parts.
+    package init(from table: String, key: [String], where condition: String, orderedBy order: String) {
+        self.table = table
+        self.key = key
+        self.condition = condition
+        self.order = order
+    }
+}

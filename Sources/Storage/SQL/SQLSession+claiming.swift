@@ -1,0 +1,96 @@
+/// Claiming due pushes.
+extension SQLSession {
+    /// Takes the chosen pushes that no other worker took since they were read: each update's condition states what it
+    /// expects.
+    func claimPushes(
+        dueAt now: EpochMilliseconds, _ lease: PushLease, limit: Int, _ scope: ClaimScope
+    ) throws(SQLFailure) -> [ClaimedPush] {
+        try claim(try choose(dueAt: now, limit: limit, scope), dueAt: now, lease)
+    }
+
+    /// Takes those of the chosen pushes that nobody took since they were read.
+    package func claim(
+        _ chosen: [DuePush], dueAt now: EpochMilliseconds, _ lease: PushLease
+    ) throws(SQLFailure) -> [ClaimedPush] {
+        guard !chosen.isEmpty || isRepeated else { return [] }
+        // In the same order everywhere, so that concurrent claims wait for each other less often.
+        let inOrder = chosen.sorted { ($0.secretHash.hex, $0.id) < ($1.secretHash.hex, $1.id) }
+        // All or none, so that a claim repeated after a conflict leaves no push leased to an unknown owner.
+        return try transaction { () throws(SQLFailure) in
+            for chunk in Insertion.chunks(of: inOrder) { try take(chunk, lease) }
+            return try held(lease, chosen, now)
+        }
+    }
+
+    /// The due pushes that a claim tries to take; other callers may be faster.
+    package func choose(
+        dueAt now: EpochMilliseconds, limit: Int, _ scope: ClaimScope
+    ) throws(SQLFailure) -> [DuePush] {
+        var scan = DueScan(limit: limit, scope: scope)
+        let excludedMax = StorageLimits.claimExcludedSecretsMax
+        let places = Array(repeating: "?", count: excludedMax).joined(separator: ", ")
+        let sql = """
+            SELECT secret_hash, id, due_at FROM pending_push
+            WHERE due_at <= ? AND secret_hash NOT IN (\(places))
+            ORDER BY due_at LIMIT \(StorageLimits.claimWindow)
+            """
+        while let excluded = scan.excluded {
+            var values: [SQLValue] = [.integer(now)]
+            values += excluded.map { .hash($0) }
+            values += Array(repeating: .text(""), count: excludedMax - excluded.count)
+            var window: [DuePush] = []
+            try query(sql, values) { row throws(SQLFailure) in
+                window.append(try DuePush(row))
+            }
+            scan.add(window)
+        }
+        return scan.chosen
+    }
+
+    private func take(_ chosen: ArraySlice<DuePush>, _ lease: PushLease) throws(SQLFailure) {
+        let rows = Self.anyOf("secret_hash = ? AND id = ? AND due_at = ?", chosen.count)
+        var values: [SQLValue] = [.text(lease.owner.text), .integer(lease.until)]
+        for due in chosen { values += [.hash(due.secretHash), .text(due.id), .integer(due.dueAt)] }
+        _ = try execute(
+            "UPDATE pending_push SET lease_owner = ?, due_at = ? WHERE \(rows)", values)
+    }
+
+    /// What the lease holds now; its owner's id belongs to this call alone.
+    private func held(
+        _ lease: PushLease, _ chosen: [DuePush], _ now: EpochMilliseconds
+    ) throws(SQLFailure) -> [ClaimedPush] {
+        let columns = SQLStatements.pushColumns.map { "p." + $0 }.joined(separator: ", ")
+        var claimed: [PlaceOfPush: ClaimedPush] = [:]
+        let places = Dictionary(
+            chosen.map { (PlaceOfPush(hash: $0.secretHash, id: $0.id), $0.dueAt) }, uniquingKeysWith: { $1 })
+        try query(
+            """
+            SELECT \(columns), \(Device.columnsOfD) FROM pending_push p
+            LEFT JOIN device_registration d ON d.secret_hash = p.secret_hash AND d.id = p.device_id
+            WHERE p.due_at = ? AND p.lease_owner = ?
+            """, [.integer(lease.until), .text(lease.owner.text)]
+        ) { row throws(SQLFailure) in
+            let push = try PendingPush(row)
+            let place = PlaceOfPush(hash: push.secretHash, id: push.id)
+            claimed[place] = ClaimedPush(
+                push: push.due(at: places[place] ?? now),
+                device: try Self.device(row, from: SQLStatements.pushColumns.count))
+        }
+        let inOrder = chosen.compactMap { due in
+            claimed.removeValue(forKey: PlaceOfPush(hash: due.secretHash, id: due.id))
+        }
+        // The pushes taken by a first attempt whose connection was lost.
+        return inOrder + claimed.values
+    }
+
+    /// One unreadable row must not stop all other pushes.
+    private static func device(_ row: SQLRow, from first: Int) throws(SQLFailure) -> Device? {
+        guard !row.isNull(first) else { return nil }
+        do throws(SQLFailure) {
+            return try Device(row, from: first)
+        } catch {
+            guard case .corrupt = error.error else { throw error }
+            return nil
+        }
+    }
+}

@@ -1,0 +1,97 @@
+/// The delivery log.
+extension SQLSession {
+    package func append(_ deliveries: [Delivery], isRepeated: Bool) throws(SQLFailure) {
+        guard let first = deliveries.first else { return }
+        if isRepeated {
+            return try transaction { () throws(SQLFailure) in try appendUnlessPresent(deliveries) }
+        }
+        // A batch is stored completely or not at all, so checking one row is enough.
+        if self.isRepeated, try isPresent(first) { return }
+        if Insertion.chunkSizes.contains(deliveries.count) {
+            return try insert(deliveries[...], statements.insertDeliveries)
+        }
+        try transaction { () throws(SQLFailure) in
+            try insertAll(deliveries, statements.insertDeliveries)
+        }
+    }
+
+    /// Stores the rows whose IDs aren't stored yet; within a transaction.
+    func appendUnlessPresent(_ deliveries: [Delivery]) throws(SQLFailure) {
+        try insertAll(deliveries, statements.insertDeliveriesUnlessPresent)
+    }
+
+    func deliveries(
+        of key: SecretKey, before cursor: DeliveryCursor?, limit: Int
+    ) throws(SQLFailure) -> [Delivery] {
+        let time = SQLValue.integer(cursor?.createdAt ?? .max)
+        let bounds: [SQLValue] = [time, time, time, .text(cursor?.id ?? ""), .limit(limit)]
+        var deliveries: [Delivery] = []
+        let row: (SQLRow) throws(SQLFailure) -> Void = { row throws(SQLFailure) in
+            deliveries.append(try Delivery(row))
+        }
+        for hash in key.hashes { try query(statements.page, [.hash(hash)] + bounds, row: row) }
+        return !key.hasLegacy ? deliveries : deliveries.newestFirst(limit)
+    }
+
+    func tally(
+        of hash: SecretHash?, from start: EpochMilliseconds, before end: EpochMilliseconds, limit: Int
+    ) throws(SQLFailure) -> DeliveryTally {
+        let span = (hash == nil ? "" : "secret_hash = ? AND ") + "created_at >= ? AND created_at < ?"
+        let from: [SQLValue] = (hash.map { [.hash($0)] } ?? []) + [.integer(start)]
+        let next = try integer(
+            "SELECT created_at FROM delivery_log WHERE \(span) ORDER BY created_at LIMIT 1 OFFSET ?",
+            from + [.integer(end), .integer(Int64(max(limit, 1)))])
+        var tally = DeliveryTally(end: DeliveryTally.end(from: start, next: next, before: end))
+        let values = from + [.integer(tally.end)]
+        try query(
+            "SELECT status, error, count(*) FROM delivery_log WHERE \(span) GROUP BY status, error", values
+        ) { row throws(SQLFailure) in
+            guard let status = DeliveryStatus(rawValue: try row.text(0)) else { throw row.wrong(0) }
+            tally.add(status, try row.optionalText(1), count: Int(try row.integer(2)))
+        }
+        tally.events = try count(
+            """
+            SELECT count(*) FROM (SELECT DISTINCT secret_hash, event_type, session_id, created_at
+                FROM delivery_log WHERE \(span)) AS events
+            """, values)
+        return tally
+    }
+
+    func pruneDeliveries(before time: EpochMilliseconds, limit: Int) throws(SQLFailure) -> Int {
+        try execute(
+            statements.deleteOldDeliveries, [.integer(time), .limit(limit)])
+    }
+
+    private func insertAll(_ deliveries: [Delivery], _ insertion: Insertion) throws(SQLFailure) {
+        for chunk in Insertion.chunks(of: deliveries) { try insert(chunk, insertion) }
+    }
+
+    private func insert(_ deliveries: ArraySlice<Delivery>, _ insertion: Insertion) throws(SQLFailure) {
+        var values: [SQLValue] = []
+        values.reserveCapacity(8 * deliveries.count)
+        for delivery in deliveries {
+            values += [
+                .text(delivery.id), .hash(delivery.secretHash), .text(delivery.eventType),
+                .text(delivery.sessionID), .text(delivery.status.rawValue), .text(delivery.error),
+                .integer(delivery.createdAt), .text(delivery.deviceID),
+            ]
+        }
+        _ = try execute(insertion.sql(rows: deliveries.count), values)
+    }
+
+    private func isPresent(_ delivery: Delivery) throws(SQLFailure) -> Bool {
+        try integer(
+            "SELECT created_at FROM delivery_log WHERE secret_hash = ? AND created_at = ? AND id = ?",
+            [.hash(delivery.secretHash), .integer(delivery.createdAt), .text(delivery.id)]) != nil
+    }
+}
+
+extension Delivery {
+    fileprivate init(_ row: SQLRow) throws(SQLFailure) {
+        guard let status = DeliveryStatus(rawValue: try row.text(4)) else { throw row.wrong(4) }
+        self.init(
+            id: try row.text(0), secretHash: try row.hash(1), eventType: try row.text(2),
+            sessionID: try row.text(3), status: status, error: try row.optionalText(5),
+            createdAt: try row.integer(6), deviceID: try row.optionalText(7))
+    }
+}

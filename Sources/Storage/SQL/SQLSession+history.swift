@@ -1,0 +1,137 @@
+/// Histories.
+extension SQLSession {
+    func add(
+        _ items: [(item: HistoryItem, key: SecretKey)], counting keys: Set<SecretKey>
+    ) throws(SQLFailure) -> HistoryAddition {
+        try transaction { () throws(SQLFailure) in
+            let new = try withoutRepeated(items)
+            var addition = HistoryAddition()
+            for chunk in Insertion.chunks(of: new) { addition.stored += try insert(chunk) }
+            for hash in Set(new.map(\.secretHash)).sorted(by: { $0.hex < $1.hex }) {
+                addition.removed += try removeItems(of: hash, beyond: StorageLimits.historyItemsMax)
+            }
+            for key in keys { addition.unread[key] = try countUnread(of: key) }
+            return addition
+        }
+    }
+
+    func history(
+        of key: SecretKey, before id: UUIDv7?, limit: Int
+    ) throws(SQLFailure) -> HistoryPage {
+        let time = SQLValue.integer(id?.milliseconds ?? .max)
+        let bounds: [SQLValue] = [time, time, time, .text(id?.text ?? ""), .limit(limit)]
+        var page = HistoryPage()
+        for hash in key.hashes {
+            try query(statements.historyPage, [.hash(hash)] + bounds) { row throws(SQLFailure) in
+                page.items.append(try HistoryItem(row))
+            }
+        }
+        if key.hasLegacy { page.items = page.items.newestFirst(limit) }
+        page.unread = try countUnread(of: key)
+        return page
+    }
+
+    func markRead(
+        _ ids: [UUIDv7]?, of key: SecretKey, at now: EpochMilliseconds
+    ) throws(SQLFailure) -> HistoryReading {
+        let update = """
+            UPDATE history_item SET read_at = ? WHERE secret_hash IN (\(SQLStatements.anyHash)) AND read_at IS NULL
+            """
+        let values: [SQLValue] = [.integer(now)] + .anyHash(of: key)
+        return try transaction { () throws(SQLFailure) in
+            var reading = HistoryReading()
+            if let ids {
+                // In one order everywhere, as two devices may report the same items at once.
+                for id in Set(ids).sorted() {
+                    reading.read += try execute(
+                        update + " AND created_at = ? AND id = ?",
+                        values + [.integer(id.milliseconds), .text(id.text)])
+                }
+            } else {
+                reading.read = try execute(update, values)
+            }
+            reading.unread = try countUnread(of: key)
+            return reading
+        }
+    }
+
+    func pruneHistory(before time: EpochMilliseconds, limit: Int) throws(SQLFailure) -> Int {
+        try execute(statements.deleteOldItems, [.integer(time), .limit(limit)])
+    }
+
+    /// Removes a secret's history if it has no devices any more; within a transaction.
+    func endHistory(of key: SecretKey) throws(SQLFailure) {
+        let device = try integer(
+            "SELECT created_at FROM device_registration WHERE secret_hash IN (\(SQLStatements.anyHash)) LIMIT 1",
+            .anyHash(of: key))
+        guard device == nil else { return }
+        _ = try execute(
+            "DELETE FROM history_item WHERE secret_hash IN (\(SQLStatements.anyHash))", .anyHash(of: key))
+    }
+}
+
+// MARK: - Parts
+
+extension SQLSession {
+    /// Those items whose `eventID` has no item yet, in table order, so that concurrent calls lock rows in one order.
+    private func withoutRepeated(
+        _ items: [(item: HistoryItem, key: SecretKey)]
+    ) throws(SQLFailure) -> [HistoryItem] {
+        var new: [HistoryItem] = []
+        var known: Set<[UInt8]> = []
+        for (item, key) in items {
+            if let eventID = item.eventID {
+                let name = Array(item.secretHash.hex.utf8) + Array(eventID.utf8)
+                guard known.insert(name).inserted, try !hasItem(eventID, key) else { continue }
+            }
+            new.append(item)
+        }
+        return new.sorted { ($0.secretHash.hex, $0.id) < ($1.secretHash.hex, $1.id) }
+    }
+
+    private func hasItem(_ eventID: String, _ key: SecretKey) throws(SQLFailure) -> Bool {
+        try integer(
+            """
+            SELECT created_at FROM history_item
+            WHERE secret_hash IN (\(SQLStatements.anyHash)) AND event_id = ? LIMIT 1
+            """, .anyHash(of: key) + [.text(eventID)]) != nil
+    }
+
+    private func insert(_ items: ArraySlice<HistoryItem>) throws(SQLFailure) -> Int {
+        var values: [SQLValue] = []
+        for item in items {
+            values += [
+                .text(item.id.text), .hash(item.secretHash), .text(item.eventID), .text(item.eventType),
+                .text(item.sessionID), .text(item.serverID), .integer(item.createdAt),
+                item.readAt.map { .integer($0) } ?? .null, .text(item.title), .text(item.body),
+                .text(item.sealed),
+            ]
+        }
+        return try execute(statements.insertItems.sql(rows: items.count), values)
+    }
+
+    private func removeItems(of hash: SecretHash, beyond limit: Int) throws(SQLFailure) -> Int {
+        let first = try rows(statements.firstItemBeyond, [.hash(hash), .limit(limit)]).first
+        guard let first else { return 0 }
+        return try execute(statements.deleteItemsFrom, [.hash(hash), first[0], first[0], first[1]])
+    }
+
+    private func countUnread(of key: SecretKey) throws(SQLFailure) -> Int {
+        try count(
+            """
+            SELECT count(*) FROM history_item
+            WHERE secret_hash IN (\(SQLStatements.anyHash)) AND read_at IS NULL
+            """, .anyHash(of: key))
+    }
+}
+
+extension HistoryItem {
+    fileprivate init(_ row: SQLRow) throws(SQLFailure) {
+        guard let id = UUIDv7(try row.text(0)) else { throw row.wrong(0) }
+        self.init(
+            id: id, secretHash: try row.hash(1), eventID: try row.optionalText(2), eventType: try row.text(3),
+            sessionID: try row.text(4), serverID: try row.optionalText(5),
+            readAt: row.isNull(7) ? nil : try row.integer(7), title: try row.optionalText(8),
+            body: try row.optionalText(9), sealed: try row.optionalText(10))
+    }
+}

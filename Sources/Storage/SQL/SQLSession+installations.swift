@@ -1,0 +1,58 @@
+/// Devices that are installations: the app names them, so that a new token takes the old one's place.
+extension SQLSession {
+    /// Gives a new token to the device of an installation, if there is one; within a transaction that locks the secret.
+    ///
+    /// The device keeps its id, so its queued pushes go to the new token. Another device of the secret that has the
+    /// token goes, and its queued pushes move, also those that a worker holds: one phone has one token.
+    func giveToken(_ token: String, to installation: String, _ hash: SecretHash) throws(SQLFailure) {
+        let select = "SELECT id FROM device_registration WHERE secret_hash = ?"
+        func id(_ column: String, _ value: String) throws(SQLFailure) -> String? {
+            var found: String?
+            try query("\(select) AND \(column) = ?\(statements.lockRows)", [.hash(hash), .text(value)]) {
+                row throws(SQLFailure) in found = try row.text(0)
+            }
+            return found
+        }
+        guard let device = try id("installation_id", installation) else { return }
+        if let other = try id("device_token", token) {
+            guard other != device else { return }
+            _ = try execute(
+                "DELETE FROM device_registration WHERE secret_hash = ? AND id = ?",
+                [.hash(hash), .text(other)])
+            _ = try execute(
+                "UPDATE pending_push SET device_id = ? WHERE secret_hash = ? AND device_id = ?",
+                [.text(device), .hash(hash), .text(other)])
+        }
+        _ = try execute(
+            "UPDATE device_registration SET device_token = ? WHERE secret_hash = ? AND id = ?",
+            [.text(token), .hash(hash), .text(device)])
+    }
+
+    /// Merges a device that is being moved to another hash into its installation's device there, whose id stays.
+    ///
+    /// The later of both registrations has the token.
+    func merge(_ moved: Device, into kept: Device) throws(SQLFailure) {
+        guard moved.updatedAt > kept.updatedAt else { return }
+        _ = try execute(
+            """
+            UPDATE device_registration SET device_token = ?, bundle_id = ?, apns_env = ?, updated_at = ?
+            WHERE secret_hash = ? AND id = ?
+            """,
+            [
+                .text(moved.token), .text(moved.bundleID), .text(moved.environment.rawValue),
+                .integer(moved.updatedAt), .hash(kept.secretHash), .text(kept.id),
+            ])
+    }
+}
+
+extension Device {
+    /// Whether both are the same installation.
+    ///
+    /// Compares bytes, because Swift treats canonically equivalent strings as equal.
+    func isSameInstallation(as other: Device) -> Bool {
+        guard let mine = details.installationID, let others = other.details.installationID else {
+            return false
+        }
+        return mine.utf8.elementsEqual(others.utf8)
+    }
+}

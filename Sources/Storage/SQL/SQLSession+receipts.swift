@@ -1,0 +1,136 @@
+/// Event receipts: every change is one statement whose condition states what it expects.
+extension SQLSession {
+    /// How often a claim retries after another caller was faster; each time, that caller has made progress.
+    private static var claimAttemptsMax: Int { 16 }
+
+    private struct Receipt {
+        let hash: SecretHash
+        let content: String
+        let claimID: String
+        let leaseUntil: EpochMilliseconds
+        let answer: [UInt8]?
+        let expiresAt: EpochMilliseconds
+    }
+
+    func claim(_ event: EventClaim) throws(SQLFailure) -> EventClaimResult {
+        if !event.key.hasLegacy, try insert(event) { return .claimed }
+        for _ in 0..<Self.claimAttemptsMax {
+            let receipts = try receipts(of: event)
+            if let standing = receipts.first(where: { $0.expiresAt > event.at }),
+                let result = result(of: event, standing)
+            {
+                if case .inProgress = result { try shorten(standing, for: event) }
+                return result
+            }
+            if try take(event, from: receipts) { return .claimed }
+        }
+        throw SQLFailure(.other, .unavailable(logDetail: "an event's receipt changed too often"))
+    }
+
+    func complete(_ event: EventClaim, answer: [UInt8]) throws(SQLFailure) -> Bool {
+        try execute(
+            "UPDATE event_receipt SET answer = ? WHERE secret_hash = ? AND event_id = ? AND claim_id = ?",
+            [.blob(answer), .hash(event.key.primary), .text(event.eventID), .text(event.id.text)]) > 0
+    }
+
+    func release(_ event: EventClaim) throws(SQLFailure) {
+        _ = try execute(
+            """
+            DELETE FROM event_receipt
+            WHERE secret_hash = ? AND event_id = ? AND claim_id = ? AND answer IS NULL
+            """,
+            [.hash(event.key.primary), .text(event.eventID), .text(event.id.text)])
+    }
+
+    func pruneReceipts(at now: EpochMilliseconds, limit: Int) throws(SQLFailure) -> Int {
+        try execute(
+            statements.deleteOldReceipts, [.integer(now), .limit(limit)])
+    }
+}
+
+// MARK: - Parts
+
+extension SQLSession {
+    private func insert(_ event: EventClaim) throws(SQLFailure) -> Bool {
+        try execute(
+            statements.insertReceipt,
+            [
+                .hash(event.key.primary), .text(event.eventID), .text(event.content.hex),
+                .text(event.id.text), .integer(event.leaseUntil),
+                .integer(event.at + StorageLimits.receiptLifetime),
+            ]) > 0
+    }
+
+    /// The event's receipts, the primary hash's first, including expired ones.
+    private func receipts(of event: EventClaim) throws(SQLFailure) -> [Receipt] {
+        var receipts: [Receipt] = []
+        try query(
+            """
+            SELECT secret_hash, content_digest, claim_id, lease_until, answer, expires_at FROM event_receipt
+            WHERE secret_hash IN (\(SQLStatements.anyHash)) AND event_id = ?
+            """, .anyHash(of: event.key) + [.text(event.eventID)]
+        ) { row throws(SQLFailure) in
+            receipts.append(
+                Receipt(
+                    hash: try row.hash(0), content: try row.text(1), claimID: try row.text(2),
+                    leaseUntil: try row.integer(3), answer: row.isNull(4) ? nil : try row.blob(4),
+                    expiresAt: try row.integer(5)))
+        }
+        return receipts.sorted { $0.hash == event.key.primary && $1.hash != event.key.primary }
+    }
+
+    /// The result of a claim given a valid receipt; nil if the receipt's lease has expired and the claim may take it.
+    private func result(of event: EventClaim, _ receipt: Receipt) -> EventClaimResult? {
+        guard receipt.content == event.content.hex else { return .conflict }
+        if let answer = receipt.answer { return .answered(answer) }
+        // The call itself, on a connection whose answer was lost.
+        if receipt.claimID == event.id.text { return .claimed }
+        return receipt.leaseUntil > event.at ? .inProgress : nil
+    }
+
+    /// Shortens a lease that ends later than allowed, because the clock was ahead when it was taken.
+    ///
+    /// It isn't taken over, because its holder may still be at work.
+    private func shorten(_ receipt: Receipt, for event: EventClaim) throws(SQLFailure) {
+        guard receipt.leaseUntil > event.at + StorageLimits.receiptLeaseMax else { return }
+        _ = try execute(
+            """
+            UPDATE event_receipt SET lease_until = ?
+            WHERE secret_hash = ? AND event_id = ? AND claim_id = ? AND lease_until = ?
+            """,
+            [
+                .integer(event.leaseUntil), .hash(receipt.hash), .text(event.eventID),
+                .text(receipt.claimID), .integer(receipt.leaseUntil),
+            ])
+    }
+
+    /// Takes the event over, unless another caller has changed a receipt since it was read.
+    private func take(_ event: EventClaim, from receipts: [Receipt]) throws(SQLFailure) -> Bool {
+        for legacy in receipts where legacy.hash != event.key.primary {
+            guard try delete(legacy, event) else { return false }
+        }
+        guard let primary = receipts.first(where: { $0.hash == event.key.primary }) else {
+            return try insert(event)
+        }
+        return try execute(
+            """
+            UPDATE event_receipt
+            SET content_digest = ?, claim_id = ?, lease_until = ?, answer = NULL, expires_at = ?
+            WHERE secret_hash = ? AND event_id = ? AND claim_id = ? AND (answer IS NULL OR expires_at <= ?)
+            """,
+            [
+                .text(event.content.hex), .text(event.id.text), .integer(event.leaseUntil),
+                .integer(event.at + StorageLimits.receiptLifetime), .hash(primary.hash),
+                .text(event.eventID), .text(primary.claimID), .integer(event.at),
+            ]) > 0
+    }
+
+    private func delete(_ receipt: Receipt, _ event: EventClaim) throws(SQLFailure) -> Bool {
+        try execute(
+            """
+            DELETE FROM event_receipt
+            WHERE secret_hash = ? AND event_id = ? AND claim_id = ? AND (answer IS NULL OR expires_at <= ?)
+            """,
+            [.hash(receipt.hash), .text(event.eventID), .text(receipt.claimID), .integer(event.at)]) > 0
+    }
+}

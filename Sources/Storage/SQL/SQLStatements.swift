@@ -1,0 +1,172 @@
+/// The statements that depend on the dialect, built once.
+final class SQLStatements: Sendable {
+    /// The end of a `SELECT` that locks its rows until the transaction ends.
+    let lockRows: String
+    // Adding a device locks its secret's row of this table. The update is a write, which a cluster that
+    // certifies writes (Galera) sees too.
+    let makeLock: String
+    let takeLock = "UPDATE secret_lock SET registrations = registrations + 1 WHERE secret_hash = ?"
+    let insertReceipt: String
+    let insertDeliveries: Insertion
+    let insertDeliveriesUnlessPresent: Insertion
+    let insertPushes: Insertion
+    let insertPushesUnlessPresent: Insertion
+    /// Logs the results of a removed device's queued pushes, except those that a worker holds.
+    let logRemovedPushes: String
+    let deleteOldDeliveries: String
+    let deleteOldReceipts: String
+    /// A page of one hash's log.
+    let page: String
+    let revokeDevices: String
+    let revokePushes: String
+    let revokeReceipts: String
+    let revokeHistory: String
+    let insertItems: Insertion
+    /// A page of one hash's history.
+    let historyPage: String
+    /// The newest item of a hash that is beyond a number of items.
+    let firstItemBeyond: String
+    let deleteItemsFrom: String
+    let deleteOldItems: String
+
+    /// A parameter for each hash that a key may have, for `IN (…)`; `[SQLValue].anyHash(of:)` provides the values.
+    static let anyHash = Array(repeating: "?", count: SecretKey.legacyMax + 1).joined(separator: ", ")
+
+    init(
+        lockingRows: String, bytewise: (String) -> String,
+        insertUnlessPresent: (String) -> String, deleteFirst: (LimitedDeletion) -> String
+    ) {
+        lockRows = lockingRows
+        makeLock = insertUnlessPresent(
+            "INTO secret_lock (secret_hash, registrations) VALUES (?, 0)")
+        insertReceipt = insertUnlessPresent(
+            """
+            INTO event_receipt
+                (secret_hash, event_id, content_digest, claim_id, lease_until, expires_at)
+            VALUES (?, ?, ?, ?, ?, ?)
+            """)
+        let delivery = Insertion.into("delivery_log", Self.deliveryColumns)
+        insertDeliveries = Insertion("INSERT " + delivery, columns: Self.deliveryColumns)
+        insertDeliveriesUnlessPresent = Insertion(
+            insertUnlessPresent(delivery + Insertion.mark), columns: Self.deliveryColumns)
+        let push = Insertion.into("pending_push", Self.pushColumns)
+        insertPushes = Insertion("INSERT " + push, columns: Self.pushColumns)
+        insertPushesUnlessPresent = Insertion(
+            insertUnlessPresent(push + Insertion.mark), columns: Self.pushColumns)
+        // The rows can't change between being read and being deleted.
+        logRemovedPushes = insertUnlessPresent(
+            """
+            INTO delivery_log (\(Self.deliveryColumns.joined(separator: ", ")))
+            SELECT id, secret_hash, event_type, session_id, '\(DeliveryStatus.failed.rawValue)',
+                '\(Delivery.deviceRemoved)', ?, device_id
+            FROM pending_push WHERE secret_hash = ? AND device_id = ? AND lease_owner IS NULL\(lockingRows)
+            """)
+        deleteOldDeliveries = deleteFirst(
+            LimitedDeletion(
+                from: "delivery_log", key: ["secret_hash", "created_at", "id"], where: "created_at < ?",
+                orderedBy: "created_at"))
+        deleteOldReceipts = deleteFirst(
+            LimitedDeletion(
+                from: "event_receipt", key: ["secret_hash", "event_id"], where: "expires_at <= ?",
+                orderedBy: "expires_at"))
+        page = Self.page(of: "delivery_log", Self.deliveryColumns, id: bytewise("id"))
+        let item = Insertion.into("history_item", Self.historyColumns)
+        insertItems = Insertion(insertUnlessPresent(item + Insertion.mark), columns: Self.historyColumns)
+        historyPage = Self.page(of: "history_item", Self.historyColumns, id: bytewise("id"))
+        firstItemBeyond = """
+            SELECT created_at, id FROM history_item WHERE secret_hash = ?
+            ORDER BY created_at DESC, \(bytewise("id")) DESC LIMIT 1 OFFSET ?
+            """
+        deleteItemsFrom = """
+            DELETE FROM history_item
+            WHERE secret_hash = ? AND created_at <= ? AND (created_at < ? OR \(bytewise("id")) <= ?)
+            """
+        deleteOldItems = deleteFirst(
+            LimitedDeletion(
+                from: "history_item", key: ["secret_hash", "created_at", "id"], where: "created_at < ?",
+                orderedBy: "created_at"))
+        func revocation(_ table: String, _ columns: String...) -> String {
+            deleteFirst(
+                LimitedDeletion(
+                    from: table, key: ["secret_hash"] + columns, where: "secret_hash = ?",
+                    orderedBy: columns[0]))
+        }
+        revokeDevices = revocation("device_registration", "device_token")
+        revokePushes = revocation("pending_push", "id")
+        revokeReceipts = revocation("event_receipt", "event_id")
+        revokeHistory = revocation("history_item", "created_at", "id")
+    }
+
+    private static let deliveryColumns = [
+        "id", "secret_hash", "event_type", "session_id", "status", "error", "created_at", "device_id",
+    ]
+
+    /// The columns of `pending_push`, in the order in which ```SQLSession``` reads and writes them.
+    static let pushColumns = [
+        "secret_hash", "id", "device_id", "event_type", "session_id", "payload", "push_type", "priority",
+        "collapse_id", "attempts", "due_at", "lease_owner", "created_at", "expires_at",
+    ]
+
+    private static let historyColumns = [
+        "id", "secret_hash", "event_id", "event_type", "session_id", "server_id", "created_at", "read_at",
+        "title", "body", "sealed",
+    ]
+
+    private static func page(of table: String, _ columns: [String], id: String) -> String {
+        // The first bound on created_at says nothing new; an index can be read up to it.
+        """
+        SELECT \(columns.joined(separator: ", ")) FROM \(table)
+        WHERE secret_hash = ? AND created_at <= ? AND (created_at < ? OR created_at = ? AND \(id) < ?)
+        ORDER BY created_at DESC, \(id) DESC LIMIT ?
+        """
+    }
+}
+
+/// An `INSERT` of several rows, in few sizes, because each size is a separate prepared statement.
+struct Insertion: Sendable {
+    /// The allowed numbers of rows per statement.
+    static let chunkSizes = [64, 16, 4, 1]
+    /// Where the rows come in a statement that goes on behind them.
+    static let mark = "\u{1}"
+
+    private let statements: [Int: String]
+
+    /// Creates an insertion from a statement whose rows follow at its end, or at `mark`.
+    init(_ statement: String, columns: [String]) {
+        let row = "(" + Array(repeating: "?", count: columns.count).joined(separator: ", ") + ")"
+        var statements: [Int: String] = [:]
+        for size in Self.chunkSizes {
+            let rows = Array(repeating: row, count: size).joined(separator: ", ")
+            let parts = statement.split(separator: Self.mark, omittingEmptySubsequences: false)
+            statements[size] = parts[0] + rows + parts.dropFirst().joined()
+        }
+        self.statements = statements
+    }
+
+    /// Splits elements, in order, into few chunks whose sizes are among `chunkSizes`.
+    static func chunks<Element>(of elements: [Element]) -> [ArraySlice<Element>] {
+        var chunks: [ArraySlice<Element>] = []
+        var rest = elements[...]
+        while !rest.isEmpty {
+            let size = chunkSizes.first { $0 <= rest.count } ?? 1
+            chunks.append(rest.prefix(size))
+            rest = rest.dropFirst(size)
+        }
+        return chunks
+    }
+
+    /// The statement for one of the sizes.
+    func sql(rows: Int) -> String {
+        statements[rows] ?? ""
+    }
+
+    /// What follows `INSERT`: the table, its columns, and the word before the rows.
+    static func into(_ table: String, _ columns: [String]) -> String {
+        "INTO \(table) (\(columns.joined(separator: ", "))) VALUES "
+    }
+}
+
+extension [SQLValue] {
+    /// Each hash of a key, where a statement has `SQLStatements.anyHash`.
+    static func anyHash(of key: SecretKey) -> [SQLValue] { key.hashesPadded.map { .hash($0) } }
+}

@@ -1,0 +1,99 @@
+extension SQLStorage {
+    /// Implements `Storage`.
+    package func enqueue(
+        _ pushes: [PendingPush], lease: PushLease?, limitPerSecret: Int, isRepeated: Bool
+    ) async throws(StorageError) -> [EnqueueResult] {
+        for push in pushes { try push.validate() }
+        return try await write { session throws(SQLFailure) in
+            try session.enqueue(pushes, lease, limitPerSecret: limitPerSecret, isRepeated: isRepeated)
+        }
+    }
+
+    /// Implements `Storage`.
+    package func claimPushes(
+        dueAt now: EpochMilliseconds, lease: PushLease, limit: Int, scope: ClaimScope
+    ) async throws(StorageError) -> [ClaimedPush] {
+        try await write { session throws(SQLFailure) in
+            try session.claimPushes(dueAt: now, lease, limit: limit, scope)
+        }
+    }
+
+    /// Implements `Storage`.
+    package func settle(
+        _ settlements: [Settlement], logging: Bool
+    ) async throws(StorageError) -> [Bool] {
+        if logging { for settlement in settlements { try settlement.validate() } }
+        return try await write { session throws(SQLFailure) in
+            try session.settle(settlements, logging: logging)
+        }
+    }
+
+    /// Implements `Storage`.
+    package func nextPushDue() async throws(StorageError) -> EpochMilliseconds? {
+        try await read { session throws(SQLFailure) in
+            try session.integer("SELECT due_at FROM pending_push ORDER BY due_at LIMIT 1", [])
+        }
+    }
+
+    /// Implements `Storage`.
+    package func pushes(
+        dueAfter horizon: EpochMilliseconds, leased: Bool, limit: Int
+    ) async throws(StorageError) -> [DuePush] {
+        try await read { session throws(SQLFailure) in
+            try session.pushes(dueAfter: horizon, leased: leased, limit: limit)
+        }
+    }
+
+    /// Implements `Storage`.
+    package func setDue(_ pushes: [DuePush], to time: EpochMilliseconds) async throws(StorageError) -> Int {
+        guard !pushes.isEmpty else { return 0 }
+        return try await write { session throws(SQLFailure) in try session.setDue(pushes, to: time) }
+    }
+
+    /// Implements `Storage`.
+    package func countPushes(limit: Int) async throws(StorageError) -> Int {
+        try await read { session throws(SQLFailure) in
+            try session.count(
+                "SELECT count(*) FROM (SELECT 1 FROM pending_push LIMIT ?) AS counted", [.limit(limit)])
+        }
+    }
+}
+
+// MARK: - All that a secret has, and all that is there
+
+extension SQLStorage {
+    /// Implements `Storage`.
+    package func countDevices(limit: Int) async throws(StorageError) -> Int {
+        try await read { session throws(SQLFailure) in
+            try session.count(
+                "SELECT count(*) FROM (SELECT 1 FROM device_registration LIMIT ?) AS counted", [.limit(limit)]
+            )
+        }
+    }
+
+    /// Implements `Storage`.
+    package func holdings(of key: SecretKey) async throws(StorageError) -> Holdings {
+        try await read { session throws(SQLFailure) in try session.holdings(of: key) }
+    }
+
+    /// Implements `Storage`.
+    package func revoke(_ key: SecretKey, limit: Int) async throws(StorageError) -> Holdings {
+        try await writeDevices(of: key) { session throws(SQLFailure) in
+            try session.revoke(key, limit: limit)
+        }
+    }
+
+    /// Implements `Storage`.
+    package func tally(
+        of hash: SecretHash?, from start: EpochMilliseconds, before end: EpochMilliseconds, limit: Int
+    ) async throws(StorageError) -> DeliveryTally {
+        try await read { session throws(SQLFailure) in
+            try session.tally(of: hash, from: start, before: end, limit: limit)
+        }
+    }
+
+    /// Implements `Storage`.
+    package func census(ofShare share: UInt8) async throws(StorageError) -> Census {
+        try await read { session throws(SQLFailure) in try session.census(ofShare: share) }
+    }
+}

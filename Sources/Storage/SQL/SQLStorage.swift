@@ -1,0 +1,184 @@
+/// A storage implemented with the statements of ``SQLSession``, like every driver.
+///
+/// Each call is implemented once, here. A driver provides the connection, and may implement a call itself where that
+/// has been measured to be faster.
+package protocol SQLStorage: Storage {
+    /// Calls `body` with a connection; it must not change the database.
+    func read<Output: Sendable>(
+        _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
+    ) async throws(StorageError) -> Output
+
+    /// Calls `body` with a connection that may change the database; its changes are committed before this returns.
+    ///
+    /// `body` may be called again if its first call had no effect, or with `SQLSession.isRepeated` set.
+    func write<Output: Sendable>(
+        _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
+    ) async throws(StorageError) -> Output
+
+    /// Like `write`, for changes to a secret's devices.
+    func writeDevices<Output: Sendable>(
+        of key: SecretKey, _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
+    ) async throws(StorageError) -> Output
+}
+
+extension SQLStorage {
+    /// Like `write`.
+    package func writeDevices<Output: Sendable>(
+        of key: SecretKey, _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
+    ) async throws(StorageError) -> Output {
+        try await write(body)
+    }
+
+    /// Makes a change that adds log rows; if the log can't be written, makes the change without them.
+    private func writeDevicesLogging<Output: Sendable>(
+        of key: SecretKey,
+        _ body: @escaping @Sendable (SQLSession, _ logging: Bool) throws(SQLFailure) -> Output
+    ) async throws(StorageError) -> Output {
+        do throws(StorageError) {
+            return try await writeDevices(of: key) { session throws(SQLFailure) in try body(session, true) }
+        } catch {
+            guard !error.isTransient, error.canBeCured else { throw error }
+            return try await writeDevices(of: key) { session throws(SQLFailure) in try body(session, false) }
+        }
+    }
+}
+
+// MARK: - Devices
+
+extension SQLStorage {
+    /// Implements `Storage`.
+    package func register(
+        _ registration: Registration, under key: SecretKey, deviceLimit: Int
+    ) async throws(StorageError) -> RegistrationResult {
+        try registration.validate()
+        return try await writeDevices(of: key) { session throws(SQLFailure) in
+            try session.register(registration, key, limit: deviceLimit)
+        }
+    }
+
+    /// Implements `Storage`.
+    package func unregister(
+        token: String, under key: SecretKey, at now: EpochMilliseconds
+    ) async throws(StorageError) -> Bool {
+        // No row has such a token, and it can't be sent to a server.
+        guard !token.utf8.contains(0) else { return false }
+        return try await writeDevicesLogging(of: key) { session, logging throws(SQLFailure) in
+            try session.unregister(token, key, at: now, logging: logging)
+        }
+    }
+
+    /// Implements `Storage`.
+    package func devices(of key: SecretKey) async throws(StorageError) -> [Device] {
+        try await read { session throws(SQLFailure) in try session.devices(of: key) }
+    }
+
+    /// Implements `Storage`.
+    package func rehash(_ key: SecretKey) async throws(StorageError) -> Bool {
+        guard key.hasLegacy else { return false }
+        return try await writeDevices(of: key) { session throws(SQLFailure) in try session.rehash(key) }
+    }
+
+    /// Implements `Storage`.
+    package func setEnvironment(
+        _ environment: DeviceEnvironment, of device: Device
+    ) async throws(StorageError) -> Bool {
+        try await writeDevices(of: SecretKey(primary: device.secretHash)) { session throws(SQLFailure) in
+            try session.setEnvironment(environment, device)
+        }
+    }
+
+    /// Implements `Storage`.
+    package func remove(
+        _ device: Device, ifNotUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds
+    ) async throws(StorageError) -> Bool {
+        try await writeDevicesLogging(of: SecretKey(primary: device.secretHash)) {
+            session, logging throws(SQLFailure) in
+            try session.remove(device, notUpdatedAfter: time, at: now, logging: logging)
+        }
+    }
+}
+
+// MARK: - The delivery log
+
+extension SQLStorage {
+    /// Implements `Storage`.
+    package func append(_ deliveries: [Delivery], isRepeated: Bool) async throws(StorageError) {
+        try deliveries.validate()
+        try await write { session throws(SQLFailure) in
+            try session.append(deliveries, isRepeated: isRepeated)
+        }
+    }
+
+    /// Implements `Storage`.
+    package func deliveries(
+        of key: SecretKey, before cursor: DeliveryCursor?, limit: Int
+    ) async throws(StorageError) -> [Delivery] {
+        try await read { session throws(SQLFailure) in
+            try session.deliveries(of: key, before: cursor, limit: limit)
+        }
+    }
+
+    /// Implements `Storage`.
+    package func pruneDeliveries(
+        before time: EpochMilliseconds, limit: Int
+    ) async throws(StorageError) -> Int {
+        try await write { session throws(SQLFailure) in
+            try session.pruneDeliveries(before: time, limit: limit)
+        }
+    }
+}
+
+// MARK: - Event receipts
+
+extension SQLStorage {
+    /// Implements `Storage`.
+    package func claim(_ event: EventClaim) async throws(StorageError) -> EventClaimResult {
+        try event.validate()
+        return try await write { session throws(SQLFailure) in try session.claim(event) }
+    }
+
+    /// Implements `Storage`.
+    package func complete(_ event: EventClaim, answer: [UInt8]) async throws(StorageError) -> Bool {
+        try event.validate(answer: answer)
+        return try await write { session throws(SQLFailure) in try session.complete(event, answer: answer) }
+    }
+
+    /// Implements `Storage`.
+    package func release(_ event: EventClaim) async throws(StorageError) {
+        try await write { session throws(SQLFailure) in try session.release(event) }
+    }
+
+    /// Implements `Storage`.
+    package func pruneReceipts(at now: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int {
+        try await write { session throws(SQLFailure) in try session.pruneReceipts(at: now, limit: limit) }
+    }
+}
+
+// MARK: - The database itself
+
+extension SQLStorage {
+    /// See `Storage`; a look-up that reads one page.
+    package func ping() async throws(StorageError) {
+        _ = try await schemaVersion()
+    }
+
+    /// Implements `Storage`.
+    package func tryWriting(id: UUIDv7, at now: EpochMilliseconds) async throws(StorageError) {
+        try await write { session throws(SQLFailure) in
+            try session.transaction { () throws(SQLFailure) in
+                if !session.dialect.hasOneWriter {
+                    // No row of that table is ever deleted, so the privilege may be missing.
+                    try session.connection.run("SAVEPOINT lock_trial")
+                    try session.execute(TrialWrite.locking(id: id))
+                    try session.connection.run("ROLLBACK TO SAVEPOINT lock_trial")
+                }
+                try session.execute(TrialWrite.statements(id: id, at: now))
+            }
+        }
+    }
+
+    /// Implements `Storage`.
+    package func schemaVersion() async throws(StorageError) -> Int {
+        try await read { session throws(SQLFailure) in try session.count(SchemaStep.versionQuery, []) }
+    }
+}

@@ -1,0 +1,81 @@
+/// A value exchanged with a database: one parameter, or one column of a row.
+package enum SQLValue: Hashable, Sendable {
+    /// SQL's NULL.
+    case null
+    /// Any integer type, and booleans as 0 and 1.
+    case integer(Int64)
+    /// A UTF-8 text without NUL.
+    case text(String)
+    /// Bytes.
+    case blob([UInt8])
+}
+
+extension SQLValue {
+    /// The text of a hash's column.
+    package static func hash(_ hash: SecretHash) -> SQLValue { .text(hash.hex) }
+
+    /// The value of a `LIMIT`, never negative.
+    static func limit(_ limit: Int) -> SQLValue { .integer(Int64(max(limit, 0))) }
+
+    /// A text, or NULL.
+    package static func text(_ text: String?) -> SQLValue { text.map { .text($0) } ?? .null }
+}
+
+/// One row of a result, whose columns are read by their position in the `SELECT`.
+///
+/// Unreadable values throw `corrupt`: this program didn't write them.
+package struct SQLRow: Sendable {
+    let columns: [SQLValue]
+
+    /// Creates a row from its columns.
+    package init(_ columns: [SQLValue]) {
+        self.columns = columns
+    }
+
+    /// An integer that is not NULL.
+    package func integer(_ column: Int) throws(SQLFailure) -> Int64 {
+        guard case .integer(let value) = columns[column] else { throw wrong(column) }
+        return value
+    }
+
+    /// A text that is not NULL.
+    package func text(_ column: Int) throws(SQLFailure) -> String {
+        guard case .text(let value) = columns[column] else { throw wrong(column) }
+        return value
+    }
+
+    /// A text or NULL.
+    package func optionalText(_ column: Int) throws(SQLFailure) -> String? {
+        isNull(column) ? nil : try text(column)
+    }
+
+    /// The column as text, whatever its type, with U+FFFD for invalid UTF-8.
+    ///
+    /// For rows that another program may have written; one invalid row must not affect others.
+    func repairedText(_ column: Int) throws(SQLFailure) -> String {
+        if case .blob(let bytes) = columns[column] { return String(decoding: bytes, as: UTF8.self) }
+        return try text(column)
+    }
+
+    /// Bytes that are not NULL.
+    package func blob(_ column: Int) throws(SQLFailure) -> [UInt8] {
+        guard case .blob(let value) = columns[column] else { throw wrong(column) }
+        return value
+    }
+
+    /// A hash that is not NULL.
+    package func hash(_ column: Int) throws(SQLFailure) -> SecretHash {
+        guard let hash = SecretHash(hex: try text(column)) else { throw wrong(column) }
+        return hash
+    }
+
+    /// Whether a column is NULL.
+    package func isNull(_ column: Int) -> Bool {
+        columns[column] == .null
+    }
+
+    /// The error for a column with a value that this program never writes; it doesn't contain the value.
+    package func wrong(_ column: Int) -> SQLFailure {
+        SQLFailure(.other, .corrupt(logDetail: "column \(column) of a result is not what it should be"))
+    }
+}

@@ -1,0 +1,169 @@
+/// The statements of a trial write, the same in every engine; each `?` is one of `parameters`.
+///
+/// In each table they insert, update (where the relay does) and delete one row, under a hash that no secret has. So
+/// they need the same privileges as, and at least as much space as, a registration, a queued push and its log row.
+package enum TrialWrite {
+    /// One statement with its parameters.
+    package typealias Statement = (sql: String, parameters: [SQLValue])
+
+    /// The statements for the tables that a schema of this version has.
+    ///
+    /// - Parameter version: The schema's; nothing is written below the first.
+    package static func statements(
+        id: UUIDv7, at now: EpochMilliseconds, version: Int = SchemaStep.current
+    ) -> [Statement] {
+        let row = Row(id: id, now: now)
+        return SchemaStep.allCases.filter { $0.rawValue <= version }.flatMap { step -> [Statement] in
+            switch step {
+            case .devicesAndDeliveries: row.device + row.delivery
+            case .eventReceipts: row.receipt
+            case .pendingPushes: row.push
+            case .deviceDetails, .installations: []
+            case .blockedSecrets: row.block
+            case .history: row.item
+            }
+        }
+    }
+
+    /// The statements for the table of locks, which exists only on servers; none of its rows is ever deleted.
+    package static func locking(id: UUIDv7) -> [Statement] {
+        let hash = hash(of: id)
+        return [
+            ("INSERT INTO secret_lock (secret_hash, registrations) VALUES (?, 0)", [.hash(hash)]),
+            ("UPDATE secret_lock SET registrations = registrations + 1 WHERE secret_hash = ?", [.hash(hash)]),
+        ]
+    }
+
+    /// A query that returns 1 if there is any device, otherwise 0.
+    package static let hasDevices =
+        "SELECT count(*) FROM (SELECT 1 FROM device_registration LIMIT 1) AS found"
+
+    private static func hash(of id: UUIDv7) -> SecretHash {
+        SecretHash(Digest256(of: Array("relay check \(id.text)".utf8)))
+    }
+
+    private struct Row {
+        let id: String
+        let hash: SQLValue
+        let now: SQLValue
+
+        init(id: UUIDv7, now: EpochMilliseconds) {
+            self.id = id.text
+            hash = .hash(TrialWrite.hash(of: id))
+            self.now = .integer(now)
+        }
+
+        private var key: [SQLValue] { [hash, .text(id)] }
+
+        var device: [Statement] {
+            [
+                (
+                    """
+                    INSERT INTO device_registration
+                        (secret_hash, device_token, id, bundle_id, apns_env, created_at, updated_at)
+                    VALUES (?, ?, ?, ?, ?, ?, ?)
+                    """,
+                    key + [
+                        .text(id), .text("relay.check"), .text(DeviceEnvironment.production.rawValue), now,
+                        now,
+                    ]
+                ),
+                (
+                    """
+                    UPDATE device_registration SET updated_at = updated_at + 1
+                    WHERE secret_hash = ? AND device_token = ?
+                    """, key
+                ),
+                ("DELETE FROM device_registration WHERE secret_hash = ? AND device_token = ?", key),
+            ]
+        }
+
+        var delivery: [Statement] {
+            [
+                (
+                    """
+                    INSERT INTO delivery_log (secret_hash, id, event_type, session_id, status, created_at)
+                    VALUES (?, ?, ?, ?, ?, ?)
+                    """,
+                    key + [
+                        .text("relay.check"), .text(""), .text(DeliveryStatus.failed.rawValue), now,
+                    ]
+                ),
+                (
+                    "DELETE FROM delivery_log WHERE secret_hash = ? AND id = ? AND created_at = ?",
+                    key + [now]
+                ),
+            ]
+        }
+
+        var receipt: [Statement] {
+            [
+                (
+                    """
+                    INSERT INTO event_receipt
+                        (secret_hash, event_id, content_digest, claim_id, lease_until, expires_at)
+                    VALUES (?, ?, ?, ?, ?, ?)
+                    """, key + [hash, .text(id), now, now]
+                ),
+                (
+                    """
+                    UPDATE event_receipt SET lease_until = lease_until + 1
+                    WHERE secret_hash = ? AND event_id = ?
+                    """, key
+                ),
+                ("DELETE FROM event_receipt WHERE secret_hash = ? AND event_id = ?", key),
+            ]
+        }
+
+        var push: [Statement] {
+            [
+                (
+                    """
+                    INSERT INTO pending_push
+                        (secret_hash, id, device_id, event_type, session_id, payload, push_type, priority, attempts,
+                         due_at, created_at, expires_at)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    """,
+                    key + [
+                        .text(id), .text("relay.check"), .text(""), .blob(TrialWrite.payload), .text("alert"),
+                        .integer(10), .integer(0), now, now, now,
+                    ]
+                ),
+                (
+                    "UPDATE pending_push SET attempts = attempts + 1 WHERE secret_hash = ? AND id = ?", key
+                ),
+                ("DELETE FROM pending_push WHERE secret_hash = ? AND id = ?", key),
+            ]
+        }
+
+        var item: [Statement] {
+            [
+                (
+                    """
+                    INSERT INTO history_item (secret_hash, id, event_type, session_id, created_at)
+                    VALUES (?, ?, ?, ?, ?)
+                    """, key + [.text("relay.check"), .text(""), now]
+                ),
+                (
+                    """
+                    UPDATE history_item SET read_at = ? WHERE secret_hash = ? AND id = ? AND created_at = ?
+                    """, [now] + key + [now]
+                ),
+                (
+                    "DELETE FROM history_item WHERE secret_hash = ? AND id = ? AND created_at = ?",
+                    key + [now]
+                ),
+            ]
+        }
+
+        var block: [Statement] {
+            [
+                ("INSERT INTO blocked_secret (secret_hash, created_at) VALUES (?, ?)", [hash, now]),
+                ("DELETE FROM blocked_secret WHERE secret_hash = ?", [hash]),
+            ]
+        }
+    }
+
+    /// As long as APNs takes: it doesn't fit the page that it begins on, so that a free one is needed.
+    private static let payload = [UInt8](repeating: 0x20, count: 4_096)
+}

@@ -1,0 +1,97 @@
+/// What a database stores about one secret.
+package struct Tenant: Hashable, Sendable {
+    /// The hash of its rows.
+    package let secretHash: SecretHash
+    /// Its devices.
+    package var devices = 0
+    /// Its queued pushes, including leased ones.
+    package var waiting = 0
+    /// When one of its devices last registered; nil if it has no devices.
+    package var deviceUpdatedAt: EpochMilliseconds?
+    /// When its newest row of the delivery log was written; nil when there is none.
+    package var deliveredAt: EpochMilliseconds?
+
+    /// Creates a tenant without any rows yet.
+    package init(secretHash: SecretHash) {
+        self.secretHash = secretHash
+    }
+
+    /// The later of the two; nil when neither is known.
+    package var lastUsed: EpochMilliseconds? {
+        [deviceUpdatedAt, deliveredAt].compactMap(\.self).max()
+    }
+}
+
+/// Some of a database's tenants, in the order of their hashes.
+package struct TenantPage: Hashable, Sendable {
+    /// Those that were read.
+    package var tenants: [Tenant]
+    /// Where the next page begins; nil when there is none.
+    package var next: String?
+
+    /// Creates a page from its parts.
+    package init(tenants: [Tenant], next: String?) {
+        self.tenants = tenants
+        self.next = next
+    }
+}
+
+/// A queued push as shown to an operator, without its content.
+package struct WaitingPush: Hashable, Sendable {
+    /// The secret's hash.
+    package let secretHash: SecretHash
+    /// Its `apns-id`.
+    package let id: String
+    /// The `id` of the device it is for.
+    package let deviceID: String
+    /// The event's type.
+    package let eventType: String
+    /// The number of attempts so far.
+    package let attempts: Int
+    /// When it may be tried next; while a relay holds it, the end of the lease.
+    package let dueAt: EpochMilliseconds
+    /// Whether a relay holds it: it is being sent.
+    package let isLeased: Bool
+    /// When the event arrived.
+    package let createdAt: EpochMilliseconds
+    /// When it is given up.
+    package let expiresAt: EpochMilliseconds
+
+    /// Creates a push from its columns.
+    package init(
+        secretHash: SecretHash, id: String, deviceID: String, eventType: String, attempts: Int,
+        dueAt: EpochMilliseconds, isLeased: Bool, createdAt: EpochMilliseconds, expiresAt: EpochMilliseconds
+    ) {
+        self.secretHash = secretHash
+        self.id = id
+        self.deviceID = deviceID
+        self.eventType = eventType
+        self.attempts = attempts
+        self.dueAt = dueAt
+        self.isLeased = isLeased
+        self.createdAt = createdAt
+        self.expiresAt = expiresAt
+    }
+
+    /// Its position in the queue.
+    package var cursor: WaitingCursor {
+        WaitingCursor(dueAt: dueAt, secretHash: secretHash, id: id)
+    }
+}
+
+/// A position in the queue, which is ordered by due time, then hash and ID.
+package struct WaitingCursor: Hashable, Sendable {
+    /// The push's due time.
+    package let dueAt: EpochMilliseconds
+    /// The push's hash.
+    package let secretHash: SecretHash
+    /// The push's id.
+    package let id: String
+
+    /// Creates a position from its parts.
+    package init(dueAt: EpochMilliseconds, secretHash: SecretHash, id: String) {
+        self.dueAt = dueAt
+        self.secretHash = secretHash
+        self.id = id
+    }
+}

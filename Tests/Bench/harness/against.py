@@ -1,0 +1,50 @@
+"""Compares this relay with another build of it, such as the last release, request by request in one run."""
+
+from statistics import median
+
+from . import wrk
+from .programs import start_relay, start_simulator
+from .relay import SECRETS, register
+from .storage import Servers
+
+# what is sent, devices per secret, wrk's connections
+CASES = [("event", 1, 64), ("event", 100, 4), ("register", 1, 16), ("list", 1, 64), ("refused", 1, 64)]
+SERVER_CASES = [("event", 1, 64), ("register", 1, 16)]
+NAMES = {"event": "events", "register": "registrations", "list": "device lists", "refused": "refusals"}
+
+
+def measure(workplace, other):
+    workplace.build("relay", "apns-simulator")
+    for case in CASES:
+        compare(workplace, other, "SQLite", *case, lambda number: {})
+    with Servers(workplace) as servers:
+        for engine, name in (("postgres", "Postgres"), ("mysql", "MariaDB")):
+            for index, case in enumerate(SERVER_CASES):
+                urls = [servers.database(engine, f"against_{index}_{number}") for number in range(2)]
+                compare(workplace, other, name, *case, lambda number: {"DATABASE_URL": urls[number]})
+
+
+def compare(workplace, other, database, kind, devices, connections, settings):
+    """Runs both relays side by side under alternating load; both start equally often."""
+    simulator = start_simulator(workplace)
+    limit = {"RELAY_DEVICES_PER_SECRET_MAX": str(max(devices, 50))}
+    relays = [
+        start_relay(workplace, simulator, {**limit, **settings(0)}, database="relay.db"),
+        start_relay(workplace, simulator, {**limit, **settings(1)}, program=other, database="other.db")]
+    commands = []
+    for relay in relays:
+        register(relay.port, devices)
+        commands.append(wrk.command(relay.port, connections, 1 if workplace.quick else 3, kind, SECRETS))
+    result = workplace.result(f"{NAMES[kind]}, {devices} device{'s'[:devices - 1]}, {database}", "/s", "other")
+    for turn in range(workplace.runs):
+        figures = [None, None]
+        for number in ((0, 1), (1, 0))[turn % 2]:
+            figures[number] = wrk.run(workplace, relays[number], commands[number], kind == "refused")
+        ours, theirs = figures
+        result.add(ours["rate"], theirs["rate"], ours["cpu"], theirs["cpu"])
+        workplace.progress(result, turn)
+    ratio = median(ours / theirs for ours, theirs in zip(result.cpu_ours, result.cpu_theirs))
+    peaks = [relay.peak_mebibytes for relay in relays]
+    result.remark = f"CPU {ratio:.2f}, peak {peaks[0]:.0f} and {peaks[1]:.0f} MiB"
+    for server in (*relays, simulator):
+        workplace.stop(server)

@@ -1,0 +1,122 @@
+import Foundation
+import JSON
+import PushSealing
+import Testing
+
+@Suite("Pairing and sealing on the command line", .timeLimit(.minutes(2)))
+struct SealingTests {
+    /// A command that has ended: its status and both of its streams.
+    private func run(_ arguments: [String], _ environment: [String: String] = [:]) async throws -> (
+        Int32, String
+    ) {
+        let program = try Program("relay", arguments, environment: environment)
+        let status = try await program.ended()
+        return (status, program.output)
+    }
+
+    @Test("What relay pair shows is one pairing: the code, the link and the JSON")
+    func pair() async throws {
+        let directory = try TemporaryDirectory()
+        let image = directory.file("code.png")
+        let arguments = [
+            "pair", "--relay-url", "https://relay.example/push/", "--host", "http://100.64.0.7:4096",
+            "--host",
+            "http://192.168.1.20:4096", "--name", "9f2c", "--png", image,
+        ]
+        let (status, output) = try await run(arguments)
+        #expect(status == 0, "\(output)")
+        #expect(output.contains("warning: OpenCode's app ignores the path in https://relay.example/push"))
+        let lines = output.split(separator: "\n").map(String.init)
+        let link = try #require(lines.first { $0.hasPrefix("mobilevoice:///?pair=") })
+        let json = try #require(lines.first { $0.hasPrefix("{") })
+        let pairing = try Pairing(parsing: json)
+        #expect(try Pairing(parsing: link) == pairing)
+        #expect(pairing.hosts == ["http://100.64.0.7:4096", "http://192.168.1.20:4096"])
+        #expect(pairing.relayURL == "https://relay.example/push" && pairing.serverID == "9f2c")
+        #expect(pairing.key?.relaySecret == pairing.relaySecret)
+        #expect(lines.contains { $0.contains("█▀▀▀▀▀█") })
+        let mode = try FileManager.default.attributesOfItem(atPath: image)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        let reader = try Program(
+            tool: "/usr/bin/zbarimg", ["--quiet", "--raw", "-Sdisable", "-Sqrcode.enable", image])
+        #expect(try await reader.ended() == 0 && reader.output.contains(link))
+        // The file may be for others, so it isn't written over.
+        let (again, said) = try await run(arguments)
+        #expect(again == 74 && said.contains("File exists") && !said.contains("mobilevoice"))
+    }
+
+    @Test("Without hosts the pairing names the relay, and a scheme of one's own has no warning")
+    func defaults() async throws {
+        let (status, output) = try await run(
+            ["pair", "--relay-url", "https://relay.example/push", "--scheme", "my-app", "--json"])
+        let pairing = try Pairing(parsing: output)
+        #expect(status == 0 && pairing.hosts == ["https://relay.example/push"] && pairing.serverID == nil)
+        for arguments in [["pair"], ["pair", "--relay-url", "https://user@relay.example"]] {
+            #expect(try await run(arguments).0 == 64)
+        }
+    }
+
+    @Test("relay open reads what relay seal wrote, and nothing else")
+    func sealed() async throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.file("pairing")
+        let other = directory.file("other")
+        for path in [file, other] {
+            let (_, json) = try await run(["pair", "--relay-url", "https://relay.example", "--json"])
+            try Data(json.utf8).write(to: URL(fileURLWithPath: path))
+        }
+        let (status, line) = try await run(
+            [
+                "seal", "--title", "Fix auth bug", "--body", "Done.", "--session", "ses_1", "--event-type",
+                "complete",
+            ],
+            ["RELAY_PAIRING_FILE": file])
+        let sealed = line.trimmingCharacters(in: .newlines)
+        #expect(status == 0 && sealed.count == 386 && sealed.hasPrefix("A"))
+        let opened = try await run([
+            "open", sealed, "--event-type", "complete", "--json", "--pairing-file", file,
+        ])
+        let json = try JSON.parse(Array(opened.1.utf8), maxBytes: 1 << 16)
+        #expect(opened.0 == 0 && json["title"] == "Fix auth bug" && json["body"] == "Done.")
+        #expect(json["sessionID"] == "ses_1" && json["serverID"] == nil)
+        let text = try await run(["open", sealed, "--event-type", "complete", "--pairing-file", file])
+        #expect(text.0 == 0 && text.1.contains("title      Fix auth bug\nbody       Done.\n"))
+        let refused: [([String], String)] = [
+            (["open", sealed, "--event-type", "error", "--pairing-file", file], "its type isn't error"),
+            (["open", sealed, "--pairing-file", file], "its type isn't notify"),
+            (["open", sealed, "--event-type", "complete", "--pairing-file", other], "for another pairing"),
+            (
+                ["open", "!" + sealed, "--event-type", "complete", "--pairing-file", file],
+                "isn't a sealed text"
+            ),
+        ]
+        for (arguments, reason) in refused {
+            let (status, output) = try await run(arguments)
+            #expect(status == 65 && output.contains(reason) && !output.contains("Fix auth bug"), "\(output)")
+        }
+    }
+
+    @Test("Wrong use is refused for its reason")
+    func usage() async throws {
+        let stock = ["RELAY_PAIRING": #"{"relaySecret":"s3cret","hosts":["h"]}"#]
+        let key = PairingSecret()
+        let changed = [
+            "RELAY_PAIRING": #"{"relaySecret":"s3cret","hosts":["h"],"key":"\#(key.base64URL)"}"#
+        ]
+        let good = ["RELAY_PAIRING": try Pairing(relayURL: "https://r", hosts: ["h"], key: key).json]
+        let cases: [([String], [String: String], Int32, String)] = [
+            (["seal", "--title", "t"], [:], 64, "no pairing was given"),
+            (["seal", "--title", "t"], stock, 78, "it has no key"),
+            (["seal", "--title", "t"], changed, 78, "its relaySecret does not belong to its key"),
+            (["seal"], good, 64, "no text was given"),
+            (["seal", "--body", String(repeating: "x", count: 2600)], good, 64, "too long"),
+            (["seal", "--title", "t", "--kind", "k", "--event-type", "error"], good, 64, "not both"),
+            (["open"], good, 65, "isn't a sealed text"),
+        ]
+        for (arguments, environment, status, reason) in cases {
+            let (ended, output) = try await run(arguments, environment)
+            #expect(ended == status && output.contains(reason), "\(arguments): \(output)")
+            #expect(!output.contains("s3cret") && !output.contains(key.base64URL))
+        }
+    }
+}

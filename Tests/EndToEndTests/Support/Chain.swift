@@ -1,0 +1,111 @@
+import Foundation
+import JSON
+import Network
+import Testing
+
+/// A stand-in for an OpenCode server, the bridge, the relay and the simulated APNs, each a process of its own.
+final class Chain: Sendable {
+    static let secret = "Kx3s0Q9-secret-of-the-chain"
+
+    let stack: Stack
+    /// The stand-in, `Support/opencode.py`.
+    let server: Program
+    private let serverHTTP: HTTPClient
+    private let environment: [String: String]
+    private let current: Lock<Program>
+
+    /// The bridge that runs now.
+    var bridge: Program { current.withLock { $0 } }
+
+    private init(_ stack: Stack, _ server: Program, _ port: UInt16, _ environment: [String: String]) throws {
+        self.stack = stack
+        self.server = server
+        self.environment = environment
+        serverHTTP = HTTPClient(endpoint: Endpoint(host: "127.0.0.1", port: port), loop: stack.loop)
+        current = Lock(try Program("opencode-bridge", ["serve"], environment: environment))
+    }
+
+    /// Starts everything with one registered phone, gives it to `body`, and stops the bridge, which must end well.
+    static func run(
+        generation: Int, _ settings: [String: String] = [:], _ body: (Chain) async throws -> Void
+    ) async throws {
+        try await Stack.run { stack in
+            try await stack.register(secret, token(1))
+            let server = try Program(script: "opencode", [String(generation)])
+            let line = try await server.line("its port") { $0.hasPrefix("port ") }
+            let port = try #require(UInt16(line.dropFirst(5)))
+            let secretFile = stack.directory.file("bridge-secret")
+            try Data(secret.utf8).write(
+                to: URL(fileURLWithPath: secretFile))
+            let environment = [
+                "BRIDGE_OPENCODE_URL": "http://127.0.0.1:\(port)",
+                "BRIDGE_RELAY_URL": "http://\(stack.http.endpoint)", "BRIDGE_REQUEST_WAIT": "1",
+                "BRIDGE_RELAY_SECRET_FILE": secretFile, "HOME": stack.directory.file("home"),
+            ].merging(settings) { $1 }
+            let chain = try Chain(stack, server, port, environment)
+            do {
+                try await chain.connected()
+                try await body(chain)
+            } catch {
+                throw Program.Failure(description: "\(error)\nthe bridge printed:\n\(chain.bridge.output)")
+            }
+            let status = try await chain.bridge.stop()
+            #expect(status == 0)
+            #expect(!chain.bridge.output.contains("Fix auth"), "a title was logged")
+            server.signal(SIGKILL)
+        }
+    }
+
+    /// Starts the bridge again, after it has ended.
+    func restartBridge() async throws {
+        let program = try Program("opencode-bridge", ["serve"], environment: environment)
+        current.withLock { $0 = program }
+        try await connected()
+    }
+
+    private func connected() async throws {
+        _ = try await bridge.line("it is connected") { $0.contains("connected to OpenCode") }
+    }
+
+    /// Runs a command of the bridge's with the same settings and waits for its end.
+    func command(_ arguments: [String]) async throws -> (status: Int32, output: String) {
+        let program = try Program("opencode-bridge", arguments, environment: environment)
+        return (try await program.ended(), program.output)
+    }
+
+    /// Lets something happen on the server.
+    func does(_ name: String, _ arguments: JSON.Value = [:]) async throws {
+        var call = arguments.object ?? JSON.Object()
+        call["do"] = .string(name)
+        let answer = try await serverHTTP.post("/_do", call)
+        guard answer.status == 200 else { throw Program.Failure(description: server.output) }
+    }
+
+    /// Lets several things happen with no time between them.
+    func doesAtOnce(_ calls: JSON.Value) async throws { try await does("all", ["calls": calls]) }
+
+    /// The titles of all notifications that reached the phone, in order, once there are as many as wanted.
+    func titles(atLeast count: Int) async throws -> [String] {
+        try await eventually {
+            try await stack.control.pushes(token: token(1)).compactMap {
+                $0["payload"]?["aps"]?["alert"]?["title"]?.string
+            }
+        } until: {
+            $0.count >= count
+        }
+    }
+
+    /// The contents of the bridge's queue.
+    func queueFile() throws -> String {
+        let home = stack.directory.file("home")
+        return try String(
+            contentsOfFile: home + "/.local/state/opencode-bridge/queue.jsonl", encoding: .utf8)
+    }
+
+    /// A turn of a session of its own, after which everything before has rung.
+    func lastTurn(_ id: String = "ses_last") async throws {
+        try await does("session", ["id": .string(id), "title": .string("Last " + id)])
+        try await does("begin", ["id": .string(id)])
+        try await does("end", ["id": .string(id), "outcome": "completed"])
+    }
+}

@@ -1,0 +1,21 @@
+import Testing
+
+@testable import OpenCodeBridge
+
+@Suite("Rules, on recorded streams", .timeLimit(.minutes(2)))
+struct ScenarioTests {
+    @Test("each stream rings as its file says", arguments: Scenario.all)
+    func plays(name: String) throws {
+        let checks = try Scenario(name).play()
+        #expect(!checks.isEmpty, "the file expects nothing")
+        for check in checks {
+            #expect(check.rings == check.expected, "\(name), line \(check.line)")
+        }
+    }
+
+    @Test("there are streams of both generations")
+    func present() throws {
+        #expect(Scenario.all.count { $0.hasPrefix("1.x-") } >= 15)
+        #expect(Scenario.all.count { $0.hasPrefix("2.x-") } >= 10)
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import Network
+import Testing
+
+@testable import OpenCodeBridge
+
+/// A directory that is removed at the end.
+final class TestDirectory {
+    let path: String
+
+    init() throws {
+        path = NSTemporaryDirectory() + "bridge-" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+}
+
+private func ring(_ key: String, _ session: String = "ses_1") throws -> Ring {
+    Ring(type: .complete, session: try #require(SessionID(session)), key: key, title: "T", body: "é\n\"")
+}
+
+@Suite("The queue's file", .timeLimit(.minutes(2)))
+struct OutboxTests {
+    @Test("what was queued, delivered or begun is known after a restart")
+    func restart() async throws {
+        let directory = try TestDirectory()
+        let session = try #require(SessionID("ses_2"))
+        do {
+            let outbox = try Outbox(directory: directory.path, Console())
+            await outbox.put(try ring("complete ses_1 msg_1"))
+            await outbox.put(try ring("complete ses_1 msg_1"))
+            await outbox.put(try ring("complete ses_1 msg_2"))
+            await outbox.note(.began(session))
+            await outbox.note(.began(try #require(SessionID("ses_3"))))
+            await outbox.note(.ended(session))
+            #expect(await outbox.count == 2)
+        }
+        let outbox = try Outbox(directory: directory.path, Console())
+        #expect(await outbox.count == 2)
+        #expect(await outbox.resumed.map(\.text) == ["ses_3"])
+        let posted = Lock<[QueuedEvent]>([])
+        let task = Task {
+            await outbox.run { event in
+                posted.withLock { $0.append(event) }
+                return .accepted("sent 1")
+            }
+        }
+        while await outbox.count > 0 { await Task.yield() }
+        task.cancel()
+        await task.value
+        #expect(posted.withLock { $0 }.map(\.body) == ["é\n\"", "é\n\""])
+        let again = try Outbox(directory: directory.path, Console())
+        await again.put(try ring("complete ses_1 msg_1"))
+        #expect(await again.count == 0, "a delivered event is not queued again")
+    }
+
+    @Test("half a line, left by a crash, costs nothing but itself")
+    func tornLine() async throws {
+        let directory = try TestDirectory()
+        do {
+            let outbox = try Outbox(directory: directory.path, Console())
+            await outbox.put(try ring("a"))
+        }
+        let file = try #require(FileHandle(forWritingAtPath: directory.path + "/queue.jsonl"))
+        try file.seekToEnd()
+        try file.write(contentsOf: Data(#"{"put":{"id":"oc-x","at":1,"ty"#.utf8))
+        try file.close()
+        let outbox = try Outbox(directory: directory.path, Console())
+        #expect(await outbox.count == 1)
+        await outbox.put(try ring("b"))
+        #expect(await outbox.count == 2)
+        #expect(await (try Outbox(directory: directory.path, Console())).count == 2)
+    }
+
+    @Test("records of another process are found, and survive a rewrite")
+    func sharing() throws {
+        let directory = try TestDirectory()
+        let (owner, other) = (
+            try QueueFile(directory: directory.path), try QueueFile(directory: directory.path)
+        )
+        let (first, second) = (QueueRecord.put(try event("a")), QueueRecord.put(try event("b")))
+        try other.append([first], isDurable: true)
+        #expect(try owner.readNew() == [first])
+        try other.append([second], isDurable: true)
+        var merged: [QueueRecord] = []
+        try owner.rewrite { new in
+            merged = [first] + new
+            return merged
+        }
+        #expect(merged == [first, second])
+        // The other process follows the new file.
+        let third = QueueRecord.done(id: "a", at: 5)
+        try other.append([third], isDurable: false)
+        #expect(try owner.readNew() == [third])
+        #expect(try QueueFile(directory: directory.path).readNew() == [first, second, third])
+    }
+
+    @Test("every record is read back as it was written")
+    func records() throws {
+        let session = try #require(SessionID("ses_é"))
+        for record in [
+            QueueRecord.put(try event("a")), .done(id: "a", at: 7), .began(session), .ended(session),
+        ] {
+            #expect(QueueRecord(line: record.line.dropLast()) == record)
+            #expect(record.line.count { $0 == UInt8(ascii: "\n") } == 1)
+        }
+        for line in ["", "{}", "[]", #"{"later":1}"#, #"{"put":{}}"#, #"{"done":""}"#] {
+            #expect(QueueRecord(line: Array(line.utf8)[...]) == nil)
+        }
+    }
+
+    @Test("only one process owns the queue, until it ends")
+    func ownership() throws {
+        let directory = try TestDirectory()
+        var first = try QueueOwnership(directory: directory.path)
+        #expect(first != nil)
+        #expect(try QueueOwnership(directory: directory.path) == nil)
+        first = nil
+        #expect(try QueueOwnership(directory: directory.path) != nil)
+    }
+}

@@ -1,0 +1,145 @@
+import Foundation
+import JSON
+import Network
+
+@testable import OpenCodeBridge
+
+/// A recorded stream with what the server would answer, from a file of JSON lines in `Streams`.
+///
+/// | line | meaning |
+/// |---|---|
+/// | `{"generation":1}` | the server's generation |
+/// | `{"at":1.5,"frame":{…}}` | a frame arrives |
+/// | `{"at":1.5,"snapshot":{"busy":{…},"requests":[…],"asked":1}}` | a reconnection |
+/// | `{"sessions":{"ses_1":{"parent":null,"title":"…"}}}` | what look-ups answer from now on |
+/// | `{"messages":{"ses_1":…}}` | what the session's messages are from now on; null: unreadable |
+/// | `{"open":["per_1"]}` | the requests that the server lists from now on |
+/// | `{"at":9,"rings":["complete ses_1 …"]}` | all rings since the last such line, by this time |
+struct Scenario {
+    let name: String
+    let lines: [JSON.Value]
+
+    static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("Streams")
+
+    static var all: [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        return names.filter { $0.hasSuffix(".jsonl") }.sorted()
+    }
+
+    init(_ name: String) throws {
+        self.name = name
+        let text = try String(contentsOf: Self.folder.appendingPathComponent(name), encoding: .utf8)
+        lines = try text.split(separator: "\n").map {
+            try JSON.parse(Array($0.utf8), maxBytes: 1 << 20, loneSurrogates: .replaced)
+        }
+    }
+
+    /// One expectation of the file and what happened.
+    struct Check {
+        let line: Int
+        let expected: [String]
+        let rings: [String]
+    }
+
+    /// Plays the file and returns what rang.
+    func play() -> [Check] {
+        var player = Player()
+        var checks: [Check] = []
+        for (index, line) in lines.enumerated() {
+            if let expected = line["rings"]?.array {
+                player.advance(to: line["at"]?.double ?? player.time)
+                checks.append(
+                    Check(line: index + 1, expected: expected.compactMap(\.string), rings: player.rings))
+                player.rings = []
+            } else {
+                player.apply(line)
+            }
+        }
+        return checks
+    }
+}
+
+/// Feeds a model and answers its actions at once.
+struct Player {
+    var model = RunModel()
+    var generation = Generation.first
+    var time = 0.0
+    var rings: [String] = []
+    private var sessions: JSON.Value = [:]
+    private var messages: [String: JSON.Value] = [:]
+    private var open: Set<String> = []
+
+    private var now: MonotonicTime {
+        MonotonicTime(nanoseconds: 1_000_000_000_000) + .milliseconds(Int64(time * 1000))
+    }
+
+    mutating func advance(to end: Double) {
+        while time + 0.5 <= end {
+            time += 0.5
+            handle(.tick)
+        }
+        time = end
+        handle(.tick)
+    }
+
+    mutating func apply(_ line: JSON.Value) {
+        if let number = line["generation"]?.int { generation = number == 1 ? .first : .second }
+        for member in line["sessions"]?.object?.members ?? [] {
+            var object = sessions.object ?? JSON.Object()
+            object[member.name] = member.value
+            sessions = .object(object)
+        }
+        for member in line["messages"]?.object?.members ?? [] { messages[member.name] = member.value }
+        if let list = line["open"]?.array { open = Set(list.compactMap(\.string)) }
+        if let at = line["at"]?.double { advance(to: at) }
+        if let frame = line["frame"] {
+            for signal in StreamFrame.decode(frame.encoded(), generation) {
+                if case .event(let event) = signal { handle(event) }
+            }
+        }
+        if let snapshot = line["snapshot"] { handle(.snapshot(self.snapshot(snapshot))) }
+    }
+
+    private func snapshot(_ value: JSON.Value) -> Snapshot {
+        var snapshot = Snapshot(
+            askedAt: MonotonicTime(nanoseconds: 1_000_000_000_000)
+                + .milliseconds(Int64((value["asked"]?.double ?? time) * 1000)),
+            busy: [:], requests: [])
+        for member in value["busy"]?.object?.members ?? [] {
+            if let session = SessionID(member.name) { snapshot.busy[session] = .some(member.value.string) }
+        }
+        snapshot.requests = (value["requests"]?.array ?? []).compactMap {
+            generation == .first
+                ? FirstGeneration.request($0, .permission, nil) : SecondGeneration.permission($0)
+        }
+        return snapshot
+    }
+
+    mutating func handle(_ event: BridgeEvent) {
+        for action in model.handle(event, at: now) {
+            switch action {
+            case .lookUp(let session, _):
+                guard let info = sessions[session.text] else {
+                    handle(.lookUpFailed(session))
+                    continue
+                }
+                handle(.session(session, parent: info.sessionID("parent"), directory: nil))
+            case .read(let id, let session, _, _):
+                guard let answer = messages[session.text], !answer.isNull else {
+                    handle(.read(id, nil))
+                    continue
+                }
+                var reading =
+                    generation == .first ? SessionReading.first(answer) : SessionReading.second(answer)
+                reading.title = sessions[session.text]?["title"]?.text
+                handle(.read(id, reading))
+            case .check(let request, _):
+                handle(.checked(request.id, isListed: open.contains(request.id)))
+            case .ring(let ring):
+                rings.append("\(ring.type.rawValue) \(ring.session) \(ring.title) | \(ring.body)")
+            case .began, .ended: break
+            }
+        }
+    }
+}

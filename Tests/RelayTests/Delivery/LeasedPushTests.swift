@@ -1,0 +1,63 @@
+import APNs
+import Storage
+import Testing
+
+@testable import Relay
+
+@Suite("The end of a hold", .timeLimit(.minutes(2)))
+struct HeldPushTests {
+    private let now: EpochMilliseconds = 1_800_000_000_000
+    private let device = Device(
+        id: "device", secretHash: RelayFixture.key.primary, token: "aa00", bundleID: "org.example.app",
+        environment: .production, createdAt: 1, updatedAt: 2)
+
+    /// A push that was sent so often, in the hand of its sender.
+    private func held(attempts: Int) -> LeasedPush {
+        var generator = IDGenerator(seed: 1)
+        let push = PendingPush(
+            id: "push", secretHash: device.secretHash, deviceID: device.id, eventType: "error",
+            sessionID: "ses_9", payload: [], pushType: "alert", priority: 10, collapseID: nil,
+            attempts: attempts, dueAt: now, createdAt: now - 5_000, expiresAt: now + 86_400_000)
+        return LeasedPush(push, to: device, owner: UUIDv7(at: 0, using: &generator))
+    }
+
+    private func end(after step: OutcomePolicy.Step, attempts: Int) -> PushQueue.End {
+        held(attempts: attempts).end(after: step, RetrySchedule(), at: now, random: 0.5)
+    }
+
+    @Test("Each further attempt that comes to nothing doubles the wait")
+    func backOff() {
+        let later = OutcomePolicy.Step.retryLater(
+            OutcomePolicy.RetryLater(reason: "Timeout", cause: .unreachable))
+        for (attempts, delay) in [(0, 500), (1, 1_000), (2, 2_000), (5, 16_000)] {
+            let end = end(after: later, attempts: attempts)
+            #expect(
+                end.settlement.end
+                    == .again(dueAt: now + EpochMilliseconds(delay), attempts: attempts + 1))
+            #expect(end.removal == nil)
+        }
+    }
+
+    @Test("What would be sent again at once is due at once, and that was an attempt")
+    func atOnce() throws {
+        let attempt = DeliveryAttempt(
+            registeredEnvironment: .production, mayChangeEnvironment: true, isTopicDefault: false,
+            isTopicConfigured: true, firstSentAt: now)
+        let next = try #require(attempt.inOtherEnvironment(after: .badDeviceToken))
+        #expect(end(after: .sendAgain(next), attempts: 2).settlement.end == .again(dueAt: now, attempts: 3))
+    }
+
+    @Test("An end for good is written down as of its time, with its reason and the registration that goes")
+    func over() throws {
+        let failure = OutcomePolicy.Failure(reason: "Unregistered", removeIfNotUpdatedAfter: 7)
+        let end = end(after: .failed(failure), attempts: 1)
+        guard case .over(let row) = end.settlement.end else {
+            Issue.record("it waits again")
+            return
+        }
+        #expect(row.id == "push" && row.deviceID == "device" && row.createdAt == now)
+        #expect(row.status == .failed && row.error == "Unregistered")
+        let removal = try #require(end.removal)
+        #expect(removal.device == device && removal.ifNotUpdatedAfter == 7 && removal.at == now)
+    }
+}

@@ -1,0 +1,178 @@
+import APNs
+import HTTPServer
+import JSON
+import Network
+import Storage
+import Testing
+
+@testable import Relay
+
+@Suite("Answers in docs/openapi.yaml", .timeLimit(.minutes(2)))
+struct OpenAPIAnswerTests {
+    private let document: JSON.Value
+    private let schema: JSONSchema
+
+    init() throws {
+        document = try SimpleYAML.parse(Documents.read("openapi.yaml"))
+        schema = JSONSchema(document: document)
+    }
+
+    @Test("Every answer that the routes give is described: status, headers, members")
+    func answers() async throws {
+        var options = RelayFixture.Options()
+        options.limits.devicesPerSecretMax = 2
+        try await RelayFixture.with(options) { relay in
+            let secret = JSON.Value.string(RelayFixture.secret)
+            func check(_ method: Method, _ path: String, _ body: JSON.Value? = nil, _ status: Int) async {
+                let response = await relay.answer(
+                    Request(method: method, target: path, body: body?.encoded() ?? []))
+                #expect(response.status.rawValue == status)
+                schema.expect(
+                    response, isDescribedBy: document["paths"]?[path]?[method.description.lowercased()])
+            }
+            let event: JSON.Value = [
+                "secret": secret, "eventType": "error", "sessionID": "s", "eventID": "e",
+            ]
+            await check(.get, "/health", nil, 200)
+            await check(.get, "/ready", nil, 200)
+            for token: JSON.Value in ["aa00", "bb00"] {
+                await check(.post, "/v1/device/register", ["secret": secret, "deviceToken": token], 200)
+            }
+            await check(.post, "/v1/device/register", ["secret": secret, "deviceToken": "cc00"], 409)
+            await relay.loop.run { _ in
+                relay.production.value.script = { push in
+                    push.deviceToken.text == "aa00" ? .accepted(push) : .rejected(410, "Unregistered")
+                }
+            }
+            relay.time.withLock { $0 += 10 }
+            await check(.post, "/v1/event", event, 200)
+            let notify: JSON.Value = ["secret": secret, "notification": ["title": "t"]]
+            await check(.post, "/v1/notify", notify, 200)
+            await check(
+                .post, "/v1/notify",
+                [
+                    "secret": secret,
+                    "notification": ["title": .string(String(repeating: "t", count: 5000))],
+                ], 413)
+            await check(.post, "/v1/device/list", ["secret": secret], 200)
+            #expect(relay.storage.state.withLock { $0.devices.count } == 1)
+            await check(
+                .post, "/v1/event",
+                ["secret": secret, "eventType": "error", "sessionID": "other", "eventID": "e"], 409)
+            await check(.post, "/v1/device/unregister", ["secret": secret, "deviceToken": "aa00"], 200)
+            relay.storage.state.withLock { $0.failure = .unavailable(logDetail: "x") }
+            await relay.onLoop { $0.services.shared.readiness.forget() }
+            await check(.get, "/ready", nil, 503)
+            await check(.post, "/v1/event", event, 503)
+            await check(.post, "/v1/device/register", ["secret": secret, "deviceToken": "aa00"], 503)
+            relay.storage.state.withLock { $0.failure = .internalFault(logDetail: "x") }
+            await check(.post, "/v1/device/unregister", ["secret": secret, "deviceToken": "aa00"], 500)
+        }
+    }
+
+    @Test("What a history answers is described", arguments: [true, false])
+    func history(_ isKept: Bool) async throws {
+        var options = RelayFixture.Options()
+        options.history = isKept ? History.Options(lifetime: .seconds(86_400), keepsText: true) : nil
+        try await RelayFixture.with(options) { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            func check(_ path: String, _ members: JSON.Value) async -> Int {
+                var body = members.object ?? JSON.Object()
+                body["secret"] = .string(RelayFixture.secret)
+                let response = await relay.post(path, .object(body))
+                schema.expect(response, isDescribedBy: document["paths"]?[path]?["post"])
+                return response.status.rawValue
+            }
+            #expect(await relay.event(["title": "t", "eventID": "e", "serverID": "s"]).status == .ok)
+            let notification: JSON.Value = ["title": "t", "badge": "unread"]
+            #expect(await check("/v1/notify", ["notification": notification]) == (isKept ? 200 : 403))
+            #expect(await check("/v1/history/list", ["limit": 1]) == (isKept ? 200 : 403))
+            #expect(await check("/v1/history/read", ["all": true]) == (isKept ? 200 : 403))
+            #expect(await check("/v1/history/list", [:]) == (isKept ? 200 : 403))
+        }
+    }
+
+    @Test("What registrations answer when they are not open is described")
+    func registrations() async throws {
+        var options = RelayFixture.Options()
+        let hasher = try #require(SecretHasher(pepper: Secret(String(repeating: "p", count: 32))))
+        let policies: [(RegistrationPolicy, JSON.Value?, Int)] = [
+            (.challenge(try #require(ChallengeCodes(hasher))), nil, 202),
+            (
+                .challenge(try #require(ChallengeCodes(hasher))),
+                .string(String(repeating: "0", count: 40)), 403
+            ),
+            (.key(Secret("the operator's key")), nil, 401),
+        ]
+        for (policy, code, status) in policies {
+            options.registration = policy
+            try await RelayFixture.with(options) { relay in
+                var body = JSON.Object()
+                body["secret"] = .string(RelayFixture.secret)
+                body["deviceToken"] = "aa00"
+                body["challengeCode"] = code
+                let path = "/v1/device/register"
+                let response = await relay.post(path, .object(body))
+                #expect(response.status.rawValue == status)
+                schema.expect(response, isDescribedBy: document["paths"]?[path]?["post"])
+            }
+        }
+    }
+
+    @Test(
+        "Bearer tokens are described as optional: the key for registrations, the secret for all that take one"
+    )
+    func registrationKey() async throws {
+        let key = "the operator's key"
+        let scheme = document["components"]?["securitySchemes"]?["RegistrationKey"]
+        #expect(scheme?["type"] == "http" && scheme?["scheme"] == "bearer")
+        #expect(document["components"]?["securitySchemes"]?["Secret"]?["scheme"] == "bearer")
+        var options = RelayFixture.Options()
+        options.registration = .key(Secret(key))
+        options.history = History.Options(lifetime: .seconds(86_400))
+        try await RelayFixture.with(options) { relay in
+            for path in try #require(document["paths"]?.object).members {
+                for method in try #require(path.value.object).members {
+                    let security = method.value["security"]
+                    let isKeyed = security == [[:], ["RegistrationKey": []], ["Secret": []]]
+                    let takesSecret = method.name == "post"
+                    #expect(
+                        isKeyed || security == (takesSecret ? [[:], ["Secret": []]] : nil), "\(path.name)")
+                    let body: JSON.Value = [
+                        "secret": .string(RelayFixture.secret), "deviceToken": "aa00",
+                        "eventType": "complete", "sessionID": "s", "notification": ["title": "t"],
+                        "all": true,
+                    ]
+                    for isGiven in [false, true] {
+                        let request = Request(
+                            method: method.name == "get" ? .get : .post, target: path.name,
+                            headers: isGiven ? [("Authorization", "Bearer \(key)")] : [],
+                            body: method.name == "get" ? [] : body.encoded())
+                        let answer = await relay.answer(request)
+                        #expect(answer.status.rawValue == (isKeyed && !isGiven ? 401 : 200), "\(path.name)")
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension JSONSchema {
+    /// Records what of an answer its operation doesn't describe.
+    func expect(_ response: Response, isDescribedBy operation: JSON.Value?) {
+        let status = "\(response.status.rawValue)"
+        guard var described = operation?["responses"]?[status] else {
+            Issue.record("status \(status) is not described")
+            return
+        }
+        if let reference = described["$ref"]?.string { described = resolve(reference) ?? nil }
+        for header in described["headers"]?.object?.members ?? [] {
+            #expect(response.headers[header.name] != nil, "\(status) without \(header.name)")
+        }
+        for pair in response.headers.pairs where pair.name != "Content-Type" {
+            #expect(described["headers"]?[pair.name] != nil, "\(pair.name) is not described for \(status)")
+        }
+        let body = described["content"]?["application/json"]?["schema"] ?? nil
+        #expect(faults(in: response.json, body).isEmpty, "\(faults(in: response.json, body))")
+    }
+}

@@ -1,0 +1,78 @@
+import Storage
+import Testing
+
+/// Cases in which two transactions meet at a row, which is brought about by locking the row past the storage.
+extension ServerCase {
+    static let locks: [ServerCase] = [
+        ServerCase("a push stored while its secret's rows are being moved keeps its device") {
+            database, _ async throws in
+            let storage = try await database.open(patient)
+            let old = Samples.key("secret")
+            let new = SecretKey(primary: SecretHash(Digest256(of: [1])), legacy: [old.primary])
+            let device = try await storage.registered("aa", old)
+            // By its id it stands before the one that is stored first, at which the move is held up.
+            let late = Samples.pending(device)
+            let first = Samples.pending(device)
+            _ = try await storage.enqueue([first], lease: nil, limitPerSecret: 99)
+            let holder = try database.connect()
+            try holder.run("BEGIN")
+            _ = try holder.execute(
+                "UPDATE pending_push SET attempts = 7 WHERE secret_hash = ? AND id = ?",
+                [.hash(old.primary), .text(first.id)])
+            async let moved = storage.rehash(new)
+            try await untilWaiting(1, database)
+            async let stored = storage.enqueue([late], lease: nil, limitPerSecret: 99)
+            try await untilWaiting(2, database, or: { try await storage.countPushes(limit: 9) == 2 })
+            try holder.run("COMMIT")
+            #expect(try await moved)
+            let result = try await stored
+            let claimed = try await storage.claimed(at: Samples.time)
+            #expect(claimed.count == (result == [.queued] ? 2 : 1))
+            #expect(claimed.allSatisfy { $0.device?.id == device.id })
+            await storage.close()
+        },
+
+        ServerCase("an event that is answered while it is taken over stays answered") {
+            database, _ async throws in
+            let storage = try await database.open(patient)
+            let old = Samples.key("secret")
+            let new = SecretKey(primary: SecretHash(Digest256(of: [1])), legacy: [old.primary])
+            // The receipt is under the claim's primary hash, and then under a legacy one.
+            for (key, eventID) in [(old, "event 1"), (new, "event 2")] {
+                let slow = Samples.claim(eventID, under: old, lease: 1_000)
+                #expect(try await storage.claim(slow) == .claimed)
+                let holder = try database.connect()
+                try holder.run("BEGIN")
+                _ = try holder.execute(
+                    "UPDATE event_receipt SET answer = ? WHERE secret_hash = ? AND event_id = ?",
+                    [.blob([7]), .hash(old.primary), .text(eventID)])
+                // It finds that the lease is over and no answer is there, and waits for the row to take it.
+                let next = Samples.claim(eventID, under: key, at: Samples.time + 2_000)
+                async let claimed = storage.claim(next)
+                try await untilWaiting(1, database)
+                try holder.run("COMMIT")
+                #expect(try await claimed == .answered([7]))
+            }
+            await storage.close()
+        },
+    ]
+
+    /// Calls wait for as long as the test does.
+    private static var patient: ServerOptions {
+        var options = ServerOptions()
+        options.callTimeout = .seconds(60)
+        return options
+    }
+
+    /// Waits until so many sessions wait for a row, or until something else holds; half a minute at most.
+    private static func untilWaiting(
+        _ count: Int, _ database: any ServerDatabase, or isDone: () async throws -> Bool = { false }
+    ) async throws {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while try database.countLockWaits() < count, try await !isDone() {
+            try #require(ContinuousClock.now < deadline, "nobody waits for the row")
+            // InnoDB renews what `innodb_trx` shows only for who hasn't read it for 100 ms.
+            try await Task.sleep(for: .milliseconds(150))
+        }
+    }
+}

@@ -1,0 +1,347 @@
+/** The primitives that the library is built on. Results may be values or promises. */
+export interface Cryptography {
+    /** Bytes from a cryptographic random number generator. */
+    randomBytes(count: number): Uint8Array | Promise<Uint8Array>;
+    /** HMAC-SHA-256: 32 bytes. */
+    hmacSHA256(key: Uint8Array, data: Uint8Array): Uint8Array | Promise<Uint8Array>;
+    /** AES-256-GCM with a nonce of 12 bytes: the ciphertext followed by the tag of 16 bytes. */
+    sealAES256GCM(
+        key: Uint8Array, nonce: Uint8Array, plaintext: Uint8Array, associatedData: Uint8Array,
+    ): Uint8Array | Promise<Uint8Array>;
+    /** The plaintext of a ciphertext followed by its tag. Throws or rejects if it isn't authentic. */
+    openAES256GCM(
+        key: Uint8Array, nonce: Uint8Array, sealed: Uint8Array, associatedData: Uint8Array,
+    ): Uint8Array | Promise<Uint8Array>;
+}
+
+/** Makes the library use these primitives. Needed only without Web Crypto (React Native), before any other call. */
+export function setCryptography(cryptography: Cryptography): void;
+
+/** The primitives on top of a Web Crypto object: the global `crypto`, or a library that has its interface. */
+export function webCryptography(crypto: { subtle: any; getRandomValues(array: Uint8Array): Uint8Array }): Cryptography;
+
+/** A store for small strings that the app supplies, such as AsyncStorage. */
+export interface Store {
+    get(name: string): string | null | undefined | Promise<string | null | undefined>;
+    set(name: string, value: string): unknown;
+}
+
+// Pairing
+
+/** Everything derived from a pairing secret. Printing it doesn't show the secrets. */
+export class PairingKeys {
+    private constructor();
+    /** Derives the keys from 32 bytes, or from their 43 characters of base64url. Throws a `TypeError`. */
+    static derive(pairingSecret: Uint8Array | string): Promise<PairingKeys>;
+    /** Keys of a new random pairing secret. */
+    static generate(): Promise<PairingKeys>;
+    /** The key's id in envelopes: 8 hexadecimal digits. */
+    readonly id: string;
+    /** The pairing secret in base64url. Store it in the Keychain only. */
+    readonly pairingSecret: string;
+    /** The `secret` of every request to the relay. */
+    readonly relaySecret: string;
+    /** The AES-256-GCM key of envelopes. */
+    readonly notificationKey: Uint8Array;
+    /** What a sender can use as `sessionID` so that the relay doesn't learn the real one. */
+    privateSessionID(sessionID: string): Promise<string>;
+}
+
+export class Pairing {
+    private constructor();
+    /** Reads a link with `pair=` or `payload=`, or its JSON. Throws a `PairingError`. */
+    static parse(text: string): Promise<Pairing>;
+    /** A new pairing with a random pairing secret, or with the given keys. */
+    static make(pairing: {
+        hosts: readonly string[]; relayURL?: string; serverID?: string; keys?: PairingKeys;
+    }): Promise<Pairing>;
+    /** The `secret` of requests to the relay. */
+    readonly relaySecret: string;
+    /** The keys of sealed notifications; undefined if the link had none. */
+    readonly keys: PairingKeys | undefined;
+    /** Addresses of the OpenCode server, at least one. */
+    readonly hosts: readonly string[];
+    readonly serverID: string | undefined;
+    /** The relay's base URL; undefined if the link doesn't name one. */
+    readonly relayURL: string | undefined;
+    /** The JSON in the link. It contains the secrets. */
+    json(): string;
+    /** The link for a QR code. It contains the secrets. The default scheme is `mobilevoice`. */
+    link(scheme?: string): string;
+}
+
+export class PairingError extends Error {
+    private constructor();
+    readonly reason: "notPairing" | "unsupportedVersion" | "invalid" | "secretMismatch";
+    /** The member at fault. */
+    readonly field?: string;
+}
+
+// Sealed notifications
+
+/** The text that only the phone can read. `title` or `body` must not be empty. */
+export interface SealedContent {
+    title?: string;
+    body?: string;
+    sessionID?: string;
+    serverID?: string;
+    /** Unique for the key: the request's `eventID`. At most 128 bytes. */
+    eventID: string;
+    /** Seconds since 1970. */
+    sentAt: number;
+    /** How many seconds the text is current; a day if absent. */
+    ttl?: number;
+    /** Further properties, named as in the `notification` of `/v1/notify`. Their values aren't checked. */
+    notification?: {
+        subtitle?: unknown; category?: unknown; threadID?: unknown; sound?: unknown; badge?: unknown;
+        interruptionLevel?: unknown; [member: string]: unknown;
+    };
+}
+
+export const Envelope: {
+    /**
+     * Seals a content; returns the value of the request's member `sealed`.
+     *
+     * `type` is the event's `eventType`, or the notification's `kind`, or `notify` if it has none. `eventID` is random
+     * and `sentAt` is now if absent. Throws an `EnvelopeError`: `badContent`, `tooLarge`.
+     */
+    seal(envelope: {
+        keys: PairingKeys; type: string; content: Omit<SealedContent, "eventID" | "sentAt"> & Partial<SealedContent>;
+    }): Promise<string>;
+    /**
+     * Opens a sealed string with one of the keys. Throws an `EnvelopeError`; show the push's visible text then.
+     *
+     * Doesn't look for repetitions; see `Replay`.
+     */
+    open(envelope: {
+        keys: PairingKeys | readonly PairingKeys[]; type: string; sealed: string;
+    }): Promise<{ content: SealedContent; keys: PairingKeys }>;
+};
+
+export class EnvelopeError extends Error {
+    private constructor();
+    readonly reason:
+        | "malformed" | "unsupportedVersion" | "unknownKey" | "notAuthentic" | "badPadding" | "badContent" | "tooLarge";
+}
+
+/** Recognises envelopes that were shown before or are out of date. */
+export class Replay {
+    /** `store` keeps at most about 30 KB per key. `now` returns seconds since 1970. */
+    constructor(store: Store, options?: { now?: () => number });
+    /** Returns `fresh` and remembers the content, or returns why it must not be shown. */
+    check(opened: { content: SealedContent; keys: PairingKeys }): Promise<"fresh" | "stale" | "repeated">;
+}
+
+/** What a push says besides its text. */
+export class PushPayload {
+    private constructor();
+    /** Reads a whole payload, or only its `data` or `body`. Returns undefined if it isn't from a relay. */
+    static read(payload: unknown): PushPayload | undefined;
+    /** Reads a notification of expo-notifications. */
+    static fromExpo(notification: unknown): PushPayload | undefined;
+    /** What `Envelope.open` needs as `type`. */
+    readonly type: string;
+    readonly eventType: string | undefined;
+    readonly kind: string | undefined;
+    readonly sessionID: string | undefined;
+    readonly serverID: string | undefined;
+    readonly sealed: string | undefined;
+    /** The visible title. */
+    readonly title: string | undefined;
+    /** The visible text. */
+    readonly body: string | undefined;
+    /** A registration challenge, for `TokenKeeper.answer`. */
+    readonly challenge: { id: string; code: string } | undefined;
+}
+
+// The relay
+
+export interface Preferences {
+    /** Event types, and kinds of notifications, that the device wants; all if absent. */
+    eventTypes?: string[];
+    /** The number of unread items as badge. */
+    badge?: "unread";
+    quietHours?: { from: string; to: string; timeZone: string; allowPermission?: boolean };
+}
+
+export interface DeviceDetails {
+    bundleId?: string;
+    apnsEnv?: "sandbox" | "production";
+    deviceName?: string;
+    deviceModel?: string;
+    osVersion?: string;
+    appVersion?: string;
+    /** The installation; a new token with the same ID replaces the old one. */
+    deviceID?: string;
+    preferences?: Preferences;
+    /** Versions of sealed notifications that the app can open: `[1]`. */
+    sealed?: number[];
+}
+
+export interface RegisteredDevice extends DeviceDetails {
+    /** The end of the device token. */
+    device: string;
+    createdAt: string;
+    updatedAt: string;
+    lastPush?: { at: string; eventType: string; status: string; reason?: string };
+}
+
+export interface PushResult {
+    ok: true;
+    sent: number;
+    failed: number;
+    queued?: number;
+    muted?: number;
+    deliveries?: {
+        device: string; status: "sent" | "failed" | "queued" | "muted"; apnsID?: string; reason?: string; removed?: boolean;
+    }[];
+}
+
+export interface RelayEvent {
+    eventType: "complete" | "permission" | "error";
+    sessionID: string;
+    serverID?: string;
+    title?: string;
+    body?: string;
+    /** Makes a repetition safe; random if absent. */
+    eventID?: string;
+    /** From `Envelope.seal`; excludes `title` and `body`. */
+    sealed?: string;
+    category?: string;
+    mutableContent?: boolean;
+}
+
+/** A notification; docs/API.md says which members go together. */
+export interface RelayNotification {
+    pushType?: "alert" | "background";
+    title?: string;
+    subtitle?: string;
+    body?: string;
+    badge?: number | "unread";
+    sound?: string | { name: string; critical?: boolean; volume?: number };
+    category?: string;
+    threadID?: string;
+    collapseID?: string;
+    interruptionLevel?: "passive" | "active" | "time-sensitive" | "critical";
+    relevanceScore?: number;
+    priority?: 10 | 5 | 1;
+    ttl?: number;
+    mutableContent?: boolean;
+    contentAvailable?: boolean;
+    data?: Record<string, unknown>;
+    kind?: string;
+}
+
+export interface HistoryItem {
+    id: string;
+    createdAt: string;
+    readAt?: string;
+    /** Also the type for `Envelope.open`. */
+    eventType: string;
+    sessionID?: string;
+    serverID?: string;
+    eventID?: string;
+    title?: string;
+    body?: string;
+    sealed?: string;
+}
+
+export interface RequestOptions {
+    /** Ends the request with a `RelayError` of the kind `aborted`. */
+    signal?: AbortSignal;
+}
+
+export interface RelayOptions {
+    /** The value of `RELAY_REGISTRATION_KEY`, if the relay requires it. */
+    registrationKey?: string;
+    /** Sends the secret as `Authorization: Bearer`. Relays before that was added refuse such requests. */
+    secretInHeader?: boolean;
+    /** Milliseconds for a call with all its retries; 30,000. */
+    deadline?: number;
+    /** How often a call is tried at most; 5. */
+    attempts?: number;
+    fetch?: (url: string, request: any) => Promise<any>;
+    /** Milliseconds of any clock. */
+    now?: () => number;
+    /** Waits for some milliseconds, or until the signal. */
+    sleep?: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
+    /** A number from 0 to 1. */
+    random?: () => number;
+}
+
+/** The API of one relay for one secret. Every call throws a `RelayError` if it fails. */
+export class Relay {
+    constructor(options: { url: string; secret: string } & RelayOptions);
+    /** The relay and secret of a pairing. Throws a `TypeError` if the pairing names no relay and `options` no `url`. */
+    static of(pairing: Pairing, options?: RelayOptions & { url?: string }): Relay;
+    /** Registers a device, or updates the members that are present, such as `preferences`. */
+    register(
+        device: DeviceDetails & { deviceToken: string | Uint8Array; challengeCode?: string }, options?: RequestOptions,
+    ): Promise<{ registered: true } | { registered: false; challengeID: string; expiresIn: number }>;
+    /** Removes a device; also succeeds if it wasn't registered. */
+    unregister(deviceToken: string | Uint8Array, options?: RequestOptions): Promise<void>;
+    /** The secret's devices, oldest first. */
+    devices(options?: RequestOptions): Promise<RegisteredDevice[]>;
+    /** Pushes an event to all devices of the secret. */
+    event(event: RelayEvent, options?: RequestOptions): Promise<PushResult>;
+    /** Pushes a notification to all devices of the secret, or to one. */
+    notify(
+        notification: RelayNotification,
+        options?: RequestOptions & { deviceToken?: string | Uint8Array; sealed?: string; eventID?: string },
+    ): Promise<PushResult>;
+    /** What was sent, newest first, if the relay has a history. `before` is the `next` of the page before. */
+    history(options?: RequestOptions & { before?: string; limit?: number }): Promise<{
+        /** How many of all items are unread. */
+        unread: number; items: HistoryItem[]; next: string | undefined;
+    }>;
+    /** Marks the items with these ids, at most 100, or all, as read. Returns how many are unread now. */
+    readHistory(ids: readonly string[] | "all", options?: RequestOptions): Promise<number>;
+    /** Pushes a text that says that pushes arrive. */
+    testPush(options?: RequestOptions & { deviceToken?: string | Uint8Array }): Promise<PushResult>;
+}
+
+export class RelayError extends Error {
+    private constructor();
+    /** `unreachable` and `timeout`: the relay may nevertheless have done what was asked. */
+    readonly kind: "refused" | "unreachable" | "timeout" | "aborted" | "unexpectedAnswer";
+    /** The HTTP status. */
+    readonly status?: number;
+    /** One of the codes in docs/API.md, if the relay gave one. */
+    readonly code?: string;
+    /** The request's field at fault. */
+    readonly field?: string;
+    /** Also in the relay's log. */
+    readonly requestID?: string;
+    /** Seconds. */
+    readonly retryAfter?: number;
+    /** Whether the same request can succeed later. */
+    readonly isTemporary: boolean;
+}
+
+/** Keeps the device registered with the relay of each pairing. */
+export class TokenKeeper {
+    constructor(options: {
+        /** Keeps a small string per pairing. It has device tokens, but no secrets. */
+        store: Store;
+        /** Further members of the registration. `sealed` is left out for pairings without keys. */
+        details?: DeviceDetails | ((pairing: Pairing) => DeviceDetails);
+        /** The relay of a pairing; `Relay.of` if absent. */
+        relay?: (pairing: Pairing) => Relay;
+    });
+    /**
+     * Registers the token for all pairings and then unregisters earlier tokens. What failed is done by the next call.
+     *
+     * Throws a `TypeError` if the token isn't one, and nothing else.
+     */
+    sync(pairings: readonly Pairing[], deviceToken: string | Uint8Array): Promise<SyncResult[]>;
+    /** Completes the registration that a challenge push belongs to; undefined if none was asked for. */
+    answer(challenge: { id: string; code: string }): Promise<SyncResult | undefined>;
+    /** Unregisters every token of a pairing. */
+    forget(pairing: Pairing): Promise<void>;
+}
+
+export interface SyncResult {
+    pairing: Pairing;
+    status: "registered" | "challenged" | "failed";
+    error?: unknown;
+}

@@ -1,0 +1,34 @@
+// The plaintext's members (docs/ENCRYPTION.md, Plaintext) and their names in this library.
+import { encodeUTF8 } from "./bytes.js";
+import { isObject } from "./json.js";
+
+const names = [
+    ["title", "t"], ["body", "b"], ["sessionID", "s"], ["serverID", "v"], ["eventID", "i"], ["sentAt", "at"],
+    ["ttl", "ttl"], ["notification", "n"],
+];
+const eventIDBytesMax = 128;
+const ttlMax = 2_592_000;
+
+/** The plaintext's members of a content. */
+export function membersOf(content) {
+    return Object.fromEntries(
+        names.map(([name, member]) => [member, content[name]]).filter(([, value]) => value !== undefined));
+}
+
+/** The content of a plaintext's members; unknown members are left out. */
+export function contentOf(members) {
+    return Object.fromEntries(
+        names.map(([name, member]) => [name, members[member]]).filter(([, value]) => value !== undefined));
+}
+
+/** Whether every member has an allowed value. */
+export function checkedContent(members) {
+    if (!isObject(members)) return false;
+    const { i, at, t, b, s, v, ttl, n } = members;
+    if (typeof i !== "string" || i === "" || encodeUTF8(i).length > eventIDBytesMax) return false;
+    if (!Number.isSafeInteger(at) || at < 0) return false;
+    if ([t, b, s, v].some((text) => text !== undefined && typeof text !== "string")) return false;
+    if (!t && !b) return false;
+    if (ttl !== undefined && !(Number.isSafeInteger(ttl) && ttl >= 0 && ttl <= ttlMax)) return false;
+    return n === undefined || isObject(n);
+}

@@ -1,0 +1,8 @@
+import { encodeHex } from "./bytes.js";
+
+/** A device token in lower-case hexadecimal, from bytes or hexadecimal in any case. */
+export function deviceTokenText(token) {
+    const text = token instanceof Uint8Array ? encodeHex(token) : String(token).trim().toLowerCase();
+    if (!/^([0-9a-f]{2}){1,200}$/.test(text)) throw new TypeError("a device token must be bytes or hexadecimal");
+    return text;
+}

@@ -1,0 +1,135 @@
+// Sealed notifications, version 1 (docs/ENCRYPTION.md).
+import { concatenate, decodeBase64URL, decodeUTF8, encodeBase64URL, encodeHex, encodeUTF8 } from "./bytes.js";
+import { checkedContent, contentOf, membersOf } from "./content.js";
+import { cryptography } from "./cryptography.js";
+
+const version = 1;
+const keyIDBytes = 4;
+const nonceBytes = 12;
+const tagBytes = 16;
+const headerBytes = 1 + keyIDBytes + nonceBytes;
+const blockBytes = 256;
+const sealedCharactersMax = 3600;
+const plaintextBytesMax = 10 * blockBytes - 1;
+const label = encodeUTF8("apn-relay/1\0");
+
+const messages = {
+    malformed: "The sealed string is not an envelope.",
+    unsupportedVersion: "The envelope has a version that this app does not know.",
+    unknownKey: "No key has the envelope's key id.",
+    notAuthentic: "The envelope was changed, or belongs to another type.",
+    badPadding: "The envelope's padding is wrong.",
+    badContent: "The envelope's content is not valid.",
+    tooLarge: `The content has more than ${plaintextBytesMax} bytes of JSON. Shorten the body.`,
+};
+
+/** Why an envelope can't be sealed or opened. `reason` is one of docs/ENCRYPTION.md's refusals, or `tooLarge`. */
+export class EnvelopeError extends Error {
+    constructor(reason, options) {
+        super(messages[reason], options);
+        this.name = "EnvelopeError";
+        this.reason = reason;
+    }
+}
+
+/** Seals and opens the texts of notifications. */
+export const Envelope = Object.freeze({
+    /** Seals a content for one type. Returns the string for the request's member `sealed`. */
+    async seal({ keys, type, content }) {
+        const eventID = content.eventID ?? encodeHex(await cryptography().randomBytes(16));
+        const sentAt = content.sentAt ?? Math.floor(Date.now() / 1000);
+        const members = membersOf({ ...content, eventID, sentAt });
+        if (!checkedContent(members)) throw new EnvelopeError("badContent");
+        const nonce = await cryptography().randomBytes(nonceBytes);
+        return sealPlaintext(keys, type, JSON.stringify(members, wholeCharacters), nonce);
+    },
+
+    /**
+     * Opens a sealed string with the key that its key id names.
+     *
+     * Doesn't look for repetitions; see `Replay`.
+     */
+    async open({ keys, type, sealed }) {
+        const envelope = decoded(sealed);
+        const id = encodeHex(envelope.subarray(1, 1 + keyIDBytes));
+        const candidates = (Array.isArray(keys) ? keys : [keys]).filter((key) => key.id === id);
+        if (candidates.length === 0) throw new EnvelopeError("unknownKey");
+        let failure;
+        for (const key of candidates) {
+            let padded;
+            try {
+                padded = await decrypted(envelope, key, type);
+            } catch (error) {
+                failure = error;
+                continue;
+            }
+            return { content: contentOf(parsed(padded)), keys: key };
+        }
+        throw new EnvelopeError("notAuthentic", { cause: failure });
+    },
+});
+
+/** Seals a plaintext as it is. For `Envelope.seal` and tests only: a nonce must never be used twice. */
+export async function sealPlaintext(keys, type, plaintext, nonce) {
+    const bytes = encodeUTF8(plaintext);
+    if (bytes.length > plaintextBytesMax) throw new EnvelopeError("tooLarge");
+    const padded = new Uint8Array((Math.floor(bytes.length / blockBytes) + 1) * blockBytes);
+    padded.set(bytes);
+    padded[bytes.length] = 0x80;
+    const header = concatenate(Uint8Array.of(version), keyIDOf(keys), nonce);
+    const data = associatedData(keyIDOf(keys), type);
+    return encodeBase64URL(concatenate(
+        header, await cryptography().sealAES256GCM(keys.notificationKey, nonce, padded, data)));
+}
+
+/** Replaces unpaired surrogates, which JSON.stringify would write as escapes that other readers refuse. */
+function wholeCharacters(_, value) {
+    return typeof value === "string" ? value.replace(/[\ud800-\udfff]/gu, "\ufffd") : value;
+}
+
+function keyIDOf(keys) {
+    return Uint8Array.from(keys.id.match(/../g), (digits) => parseInt(digits, 16));
+}
+
+/** The type is the only part of variable length, and the last. */
+function associatedData(keyID, type) {
+    return concatenate(label, keyID, encodeUTF8(type));
+}
+
+function decoded(sealed) {
+    if (typeof sealed !== "string" || sealed.length > sealedCharactersMax) throw new EnvelopeError("malformed");
+    const envelope = decodeBase64URL(sealed);
+    if (envelope === undefined || envelope.length === 0) throw new EnvelopeError("malformed");
+    if (envelope[0] !== version) throw new EnvelopeError("unsupportedVersion");
+    const paddedBytes = envelope.length - headerBytes - tagBytes;
+    if (paddedBytes <= 0 || paddedBytes % blockBytes !== 0) throw new EnvelopeError("malformed");
+    return envelope;
+}
+
+/** The padded plaintext. Throws what the app's cryptography throws if the envelope isn't authentic. */
+async function decrypted(envelope, key, type) {
+    const nonce = envelope.slice(1 + keyIDBytes, headerBytes);
+    const data = associatedData(envelope.subarray(1, 1 + keyIDBytes), type);
+    const padded = await cryptography().openAES256GCM(
+        key.notificationKey, nonce, envelope.slice(headerBytes), data);
+    if (!padded) throw new Error("not authentic");
+    return padded;
+}
+
+/** The members of a padded plaintext. */
+function parsed(padded) {
+    const end = padded.lastIndexOf(0x80);
+    const padding = padded.subarray(end + 1);
+    if (end < 0 || padding.length >= blockBytes || padding.some((byte) => byte !== 0)) {
+        throw new EnvelopeError("badPadding");
+    }
+    const text = decodeUTF8(padded.subarray(0, end));
+    let members;
+    try {
+        members = JSON.parse(text);
+    } catch {
+        throw new EnvelopeError("badContent");
+    }
+    if (!checkedContent(members)) throw new EnvelopeError("badContent");
+    return members;
+}

@@ -1,0 +1,152 @@
+import { encodeUTF8 } from "./bytes.js";
+import { isObject } from "./json.js";
+import { PairingKeys } from "./keys.js";
+
+const textCharactersMax = 16_384;
+const secretBytesMax = 512;
+const schemeDefault = "mobilevoice";
+
+const messages = {
+    notPairing: "This is not a pairing link.",
+    unsupportedVersion: "The pairing link has a version that this app does not know.",
+    invalid: "The pairing link is incomplete or damaged.",
+    secretMismatch: "The pairing link's relay secret does not belong to its key. Do not use it.",
+};
+
+/** Why a text isn't a pairing. `reason` is `notPairing`, `unsupportedVersion`, `invalid` or `secretMismatch`. */
+export class PairingError extends Error {
+    constructor(reason, field) {
+        super(field ? `${messages[reason]} Wrong member: ${field}` : messages[reason]);
+        this.name = "PairingError";
+        this.reason = reason;
+        this.field = field;
+    }
+}
+
+/** A phone's relation to an OpenCode server and its relay, as the QR code says it. */
+export class Pairing {
+    #relaySecret;
+    #keys;
+
+    /** Addresses of the OpenCode server, at least one. */
+    hosts;
+    /** The OpenCode server's ID, if known. */
+    serverID;
+    /** The relay's base URL without a slash at the end, or undefined for the app's default. */
+    relayURL;
+
+    constructor({ relaySecret, keys, hosts, serverID, relayURL }) {
+        this.#relaySecret = relaySecret;
+        this.#keys = keys;
+        this.hosts = Object.freeze([...hosts]);
+        this.serverID = serverID;
+        this.relayURL = relayURL;
+        Object.freeze(this);
+    }
+
+    /** The `secret` of requests to the relay. */
+    get relaySecret() {
+        return this.#relaySecret;
+    }
+
+    /** The keys of sealed notifications, or undefined if the link had no `key`. */
+    get keys() {
+        return this.#keys;
+    }
+
+    /** Reads a link with `pair=` or `payload=`, or its JSON. Throws a `PairingError`. */
+    static async parse(text) {
+        const members = membersOf(text);
+        if (members.v !== undefined && members.v !== 1) throw new PairingError("unsupportedVersion", "v");
+        const relaySecret = textMember(members, "relaySecret")?.trim();
+        if (!relaySecret || encodeUTF8(relaySecret).length > secretBytesMax) throw new PairingError("invalid", "relaySecret");
+        const { hosts } = members;
+        if (!Array.isArray(hosts) || !hosts.some(isHost)) throw new PairingError("invalid", "hosts");
+        const keys = await keysOf(members);
+        if (keys && keys.relaySecret !== relaySecret) throw new PairingError("secretMismatch");
+        return new Pairing({
+            relaySecret, keys, hosts: hosts.filter(isHost), serverID: textMember(members, "serverID") || undefined,
+            relayURL: relayURLOf(textMember(members, "relayURL")),
+        });
+    }
+
+    /** A new pairing with a random pairing secret, or with the given keys. */
+    static async make({ hosts, relayURL, serverID, keys }) {
+        if (!Array.isArray(hosts) || hosts.length === 0 || !hosts.every(isHost)) throw new PairingError("invalid", "hosts");
+        const made = keys ?? (await PairingKeys.generate());
+        return new Pairing({
+            relaySecret: made.relaySecret, keys: made, hosts, serverID, relayURL: relayURLOf(relayURL),
+        });
+    }
+
+    /** The JSON in the link. It contains the secrets. */
+    json() {
+        const { hosts, serverID, relayURL, relaySecret, keys } = this;
+        return JSON.stringify({ v: 1, serverID, relayURL, relaySecret, hosts, key: keys?.pairingSecret });
+    }
+
+    /** The link for a QR code. It contains the secrets. */
+    link(scheme = schemeDefault) {
+        return `${scheme}:///?pair=${encodeURIComponent(this.json())}`;
+    }
+}
+
+function membersOf(text) {
+    if (typeof text !== "string" || text.length > textCharactersMax) throw new PairingError("notPairing");
+    const trimmed = text.trim();
+    const json = trimmed.startsWith("{") ? trimmed : queryMember(trimmed, ["pair", "payload"]);
+    let members;
+    try {
+        members = JSON.parse(json);
+    } catch {
+        throw new PairingError("notPairing");
+    }
+    if (!isObject(members)) throw new PairingError("notPairing");
+    return members;
+}
+
+/** The first of some members of a URL's query. React Native's own URL class can't read queries. */
+function queryMember(url, names) {
+    const query = /^[^?#]*\?([^#]*)/.exec(url)?.[1] ?? "";
+    const pairs = query.split("&").map((pair) => /^([^=]*)=?(.*)$/s.exec(pair).slice(1));
+    for (const name of names) {
+        const found = pairs.find(([found]) => found === name);
+        if (!found) continue;
+        try {
+            return decodeURIComponent(found[1].replaceAll("+", " "));
+        } catch {
+            throw new PairingError("notPairing");
+        }
+    }
+    throw new PairingError("notPairing");
+}
+
+function textMember(members, name) {
+    const value = members[name];
+    if (value !== undefined && typeof value !== "string") throw new PairingError("invalid", name);
+    return value;
+}
+
+function isHost(host) {
+    return typeof host === "string" && host.trim() !== "";
+}
+
+/** Like OpenCode's app, takes a URL without a scheme for plain HTTP. */
+function relayURLOf(text) {
+    const trimmed = (text ?? "").trim().replace(/\/+$/, "");
+    if (trimmed === "") return undefined;
+    const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed) ? trimmed : `http://${trimmed}`;
+    if (!/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/i.test(url)) throw new PairingError("invalid", "relayURL");
+    return url;
+}
+
+async function keysOf(members) {
+    const key = textMember(members, "key");
+    if (key === undefined) return undefined;
+    try {
+        return await PairingKeys.derive(key);
+    } catch (error) {
+        if (error instanceof TypeError) throw new PairingError("invalid", "key");
+        throw error;
+    }
+}

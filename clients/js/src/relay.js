@@ -1,0 +1,103 @@
+import { encodeHex } from "./bytes.js";
+import { cryptography } from "./cryptography.js";
+import { deviceTokenText } from "./device-token.js";
+import { Requests } from "./requests.js";
+
+/** The HTTP API of one relay for one secret (docs/API.md). */
+export class Relay {
+    #requests;
+    #secret;
+    #registrationKey;
+    #secretInHeader;
+
+    constructor({ url, secret, registrationKey, secretInHeader = false, ...options }) {
+        if (typeof secret !== "string" || secret === "") throw new TypeError("secret must not be empty");
+        this.#requests = new Requests(url, options);
+        this.#secret = secret;
+        this.#registrationKey = registrationKey;
+        this.#secretInHeader = secretInHeader;
+    }
+
+    /** The relay and secret of a pairing. */
+    static of(pairing, options) {
+        return new Relay({ url: pairing.relayURL, secret: pairing.relaySecret, ...options });
+    }
+
+    /**
+     * Registers a device, or updates the members that are present, such as `preferences`.
+     *
+     * Returns `{ registered: true }`. If the relay requires a challenge, returns `{ registered: false, challengeID,
+     * expiresIn }`; register again with the `challengeCode` of the push.
+     */
+    async register(device, { signal } = {}) {
+        const members = { ...device, deviceToken: deviceTokenText(device.deviceToken) };
+        const key = this.#registrationKey;
+        const answer = await (key === undefined
+            ? this.#post("/v1/device/register", members, signal)
+            : this.#requests.post("/v1/device/register", { secret: this.#secret, ...members }, { bearer: key, signal }));
+        if (answer.registered !== false) return { registered: true };
+        return { registered: false, challengeID: answer.challengeID, expiresIn: answer.expiresIn };
+    }
+
+    /** Removes a device; also succeeds if it wasn't registered. */
+    async unregister(deviceToken, { signal } = {}) {
+        await this.#post("/v1/device/unregister", { deviceToken: deviceTokenText(deviceToken) }, signal);
+    }
+
+    /** The secret's devices, oldest first. */
+    async devices({ signal } = {}) {
+        return (await this.#post("/v1/device/list", {}, signal)).devices;
+    }
+
+    /**
+     * Pushes an event to all devices of the secret.
+     *
+     * `eventID` is random if absent, so that a retry isn't a second event. `sealed` excludes `title` and `body`,
+     * because a relay that doesn't know it would show them.
+     */
+    async event(event, { signal } = {}) {
+        if (event.sealed !== undefined && (event.title !== undefined || event.body !== undefined)) {
+            throw new TypeError("an event with sealed must have neither title nor body");
+        }
+        return this.#post("/v1/event", await withEventID(event), signal);
+    }
+
+    /** Pushes a notification to all devices of the secret, or to the one with `deviceToken`. */
+    async notify(notification, { deviceToken, sealed, eventID, signal } = {}) {
+        const token = deviceToken === undefined ? undefined : deviceTokenText(deviceToken);
+        const members = { notification, deviceToken: token, sealed, eventID };
+        return this.#post("/v1/notify", await withEventID(members), signal);
+    }
+
+    /** Pushes a text that says that pushes arrive. */
+    testPush({ deviceToken, signal } = {}) {
+        const notification = { title: "Test", body: "Notifications from this relay arrive.", sound: "default" };
+        return this.notify(notification, { deviceToken, signal });
+    }
+
+    /**
+     * What was sent, newest first: `{ unread, items, next }`. `before` is the `next` of the page before.
+     *
+     * To open an item's `sealed`, use its `eventType` as the type.
+     */
+    async history({ before, limit, signal } = {}) {
+        const { unread, items, next } = await this.#post("/v1/history/list", { before, limit }, signal);
+        return { unread, items, next };
+    }
+
+    /** Marks the items with these ids, at most 100, or `all`, as read. Returns how many are unread now. */
+    async readHistory(ids, { signal } = {}) {
+        const members = ids === "all" ? { all: true } : { ids };
+        return (await this.#post("/v1/history/read", members, signal)).unread;
+    }
+
+    #post(path, members, signal) {
+        return this.#secretInHeader
+            ? this.#requests.post(path, members, { bearer: this.#secret, signal })
+            : this.#requests.post(path, { secret: this.#secret, ...members }, { signal });
+    }
+}
+
+async function withEventID(members) {
+    return { ...members, eventID: members.eventID ?? encodeHex(await cryptography().randomBytes(16)) };
+}

@@ -1,0 +1,57 @@
+// Checked by tsc, never run: the declarations allow what README.md shows and refuse what is wrong.
+import {
+    Envelope, EnvelopeError, Pairing, PushPayload, Relay, RelayError, Replay, TokenKeeper, setCryptography,
+    webCryptography, type Cryptography, type Store,
+} from "../index.js";
+
+const entries = new Map<string, string>();
+const store: Store = { get: (name) => entries.get(name), set: (name, value) => entries.set(name, value) };
+
+const primitives: Cryptography = {
+    randomBytes: (count) => new Uint8Array(count),
+    hmacSHA256: (key) => key,
+    sealAES256GCM: async (key, nonce, plaintext, associatedData) => plaintext,
+    openAES256GCM: async (key, nonce, sealed, associatedData) => sealed,
+};
+
+export async function phone(link: string, token: string, notification: unknown): Promise<string | undefined> {
+    setCryptography(primitives);
+    setCryptography(webCryptography(crypto));
+    const pairing = await Pairing.parse(link);
+    const keeper = new TokenKeeper({ store, details: { bundleId: "com.example.app", apnsEnv: "sandbox", sealed: [1] } });
+    const [result] = await keeper.sync([pairing], token);
+    if (result.status === "failed" && result.error instanceof RelayError && result.error.kind === "refused") {
+        return result.error.code;
+    }
+    const push = PushPayload.fromExpo(notification);
+    if (push?.challenge) await keeper.answer(push.challenge);
+    if (!push?.sealed || !pairing.keys) return push?.title;
+    try {
+        const opened = await Envelope.open({ keys: [pairing.keys], type: push.type, sealed: push.sealed });
+        const state = await new Replay(store).check(opened);
+        return state === "fresh" ? opened.content.title : push.title;
+    } catch (error) {
+        if (error instanceof EnvelopeError && error.reason === "unsupportedVersion") return "update";
+        return push.title;
+    }
+}
+
+export async function sender(pairing: Pairing, signal: AbortSignal): Promise<number> {
+    const relay = Relay.of(pairing, { deadline: 5_000, fetch });
+    if (!pairing.keys) return 0;
+    const sealed = await Envelope.seal({
+        keys: pairing.keys, type: "complete", content: { title: "Done", eventID: "evt_1", notification: { badge: 1 } },
+    });
+    const answer = await relay.event({ eventType: "complete", sessionID: "ses_1", eventID: "evt_1", sealed }, { signal });
+    const registration = await relay.register({ deviceToken: "00fc13ad", preferences: { eventTypes: ["error"] } });
+    if (!registration.registered) return registration.expiresIn;
+    // @ts-expect-error: not an event type
+    await relay.event({ eventType: "finished", sessionID: "ses_1" });
+    // @ts-expect-error: not a push type
+    await relay.notify({ pushType: "voip" });
+    // @ts-expect-error: made by parse() or make()
+    new Pairing();
+    const { items, unread } = await relay.history({ limit: 10 });
+    if (unread > 0) await relay.readHistory(items.map(({ id }) => id));
+    return answer.sent;
+}

@@ -1,0 +1,153 @@
+/// What a pairing link tells a phone: the relay, the secret shared with the sender, and the servers to open.
+///
+/// The link is the one that OpenCode's app reads. With a ``key``, notifications can be sealed. Nothing that describes
+/// values reveals the secrets.
+public struct Pairing: Sendable, Equatable {
+    /// The relay that a link without `relayURL` means.
+    public static let relayURLDefault = "https://apn.dev.opencode.ai"
+    /// The scheme of OpenCode's app.
+    public static let schemeDefault = "mobilevoice"
+    /// The maximum size of a link or JSON, in bytes.
+    public static let bytesMax = 16_384
+
+    /// The relay's URL without a slash at the end; the scheme is `http` or `https`.
+    public let relayURL: String
+    /// The secret of every request to the relay.
+    public let relaySecret: String
+    /// The addresses of the server, at least one.
+    public let hosts: [String]
+    /// The server's name in pushes; see ``SealedMessage/serverID``.
+    public let serverID: String?
+    /// The pairing secret; `nil` if the sender can't seal.
+    public let key: PairingSecret?
+
+    /// Makes a pairing for a new or existing secret.
+    ///
+    /// - Throws: ``PairingFailure``.
+    public init(
+        relayURL: String, hosts: [String], serverID: String? = nil, key: PairingSecret = PairingSecret()
+    ) throws(PairingFailure) {
+        try self.init(
+            relayURL: relayURL, relaySecret: key.relaySecret, hosts: hosts, serverID: serverID, key: key)
+    }
+
+    private init(
+        relayURL: String, relaySecret: String, hosts: [String], serverID: String?, key: PairingSecret?
+    ) throws(PairingFailure) {
+        guard let url = Self.normalized(relayURL) else { throw .invalid("relayURL") }
+        guard !relaySecret.isEmpty else { throw .missing("relaySecret") }
+        guard !hosts.isEmpty else { throw .missing("hosts") }
+        self.relayURL = url
+        self.relaySecret = relaySecret
+        self.hosts = hosts
+        self.serverID = serverID
+        self.key = key
+    }
+
+    /// Parses a link or the JSON in it, with or without `key`.
+    ///
+    /// The link is any URL with the JSON in its query as `pair` or `payload`.
+    ///
+    /// - Throws: ``PairingFailure``.
+    public init(parsing text: String) throws(PairingFailure) {
+        guard text.utf8.count <= Self.bytesMax else { throw .notAPairing }
+        let text = String(text.drop(while: \.isWhitespace))
+        guard let json = JSONValue(parsing: PairingLink.payload(of: text) ?? text), json.isObject else {
+            throw .notAPairing
+        }
+        if let version = json["v"], version != .integer(1) { throw .unsupportedVersion }
+        guard let relaySecret = try json.member("relaySecret") else { throw .missing("relaySecret") }
+        guard let hosts = json["hosts"]?.array?.compactMap(\.string) else { throw .missing("hosts") }
+        let relayURL = try json.member("relayURL") ?? ""
+        var key: PairingSecret?
+        if let text = try json.member("key") {
+            guard let secret = PairingSecret(base64URL: text) else { throw .invalid("key") }
+            guard secret.relaySecret == relaySecret else { throw .secretMismatch }
+            key = secret
+        }
+        try self.init(
+            relayURL: relayURL.isEmpty ? Self.relayURLDefault : relayURL, relaySecret: relaySecret,
+            hosts: hosts,
+            serverID: try json.member("serverID"), key: key)
+    }
+
+    /// Names the pairing in an app's storage: 16 hexadecimal digits that reveal nothing of its secrets.
+    public var id: String {
+        let code = SystemCiphers.authenticationCode(
+            of: Array("pairing id \(relayURL)".utf8), key: Array(relaySecret.utf8))
+        return Hexadecimal.text(Array(code.prefix(8)))
+    }
+
+    /// The pairing as compact JSON.
+    public var json: String {
+        var members = [JSONValue.Member("v", .integer(1))]
+        members.add("serverID", serverID)
+        members.add("relayURL", relayURL)
+        members.add("relaySecret", relaySecret)
+        members.append(JSONValue.Member("hosts", .array(hosts.map { .string($0) })))
+        members.add("key", key?.base64URL)
+        return JSONValue.object(members).text
+    }
+
+    /// The link for the QR code.
+    public func link(scheme: String = schemeDefault) -> String { PairingLink.link(to: json, scheme: scheme) }
+
+    // A URL without a scheme is an http one for OpenCode's app.
+    private static func normalized(_ text: String) -> String? {
+        var url = text.contains("://") ? text : "http://" + text
+        while url.hasSuffix("/") { url.removeLast() }
+        let parts = url.split(separator: ":", maxSplits: 1)
+        guard parts.count == 2, ["http", "https"].contains(parts[0].lowercased()), parts[1].hasPrefix("//")
+        else { return nil }
+        let host = parts[1].dropFirst(2)
+        let isPlain = url.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        guard isPlain, let first = host.first, first != "/", !host.contains(where: { "@?#\\".contains($0) })
+        else { return nil }
+        return parts[0].lowercased() + ":" + parts[1]
+    }
+}
+
+extension Pairing: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The relay and the server, without secrets.
+    public var description: String { "<pairing with \(relayURL)>" }
+    /// The relay and the server, without secrets.
+    public var debugDescription: String { description }
+    /// A mirror without children.
+    public var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
+}
+
+/// Why a text isn't a pairing, or why one can't be made.
+public enum PairingFailure: Error, Sendable, Equatable {
+    /// Neither the JSON of a pairing nor a link with it.
+    case notAPairing
+    /// A version other than 1.
+    case unsupportedVersion
+    /// A member is missing; its name.
+    case missing(String)
+    /// A member isn't valid; its name.
+    case invalid(String)
+    /// `relaySecret` isn't the one that belongs to `key`: somebody changed the link.
+    case secretMismatch
+}
+
+extension PairingFailure: CustomStringConvertible {
+    /// A sentence without any part of the text.
+    public var description: String {
+        switch self {
+        case .notAPairing: "it is neither a pairing link nor its JSON"
+        case .unsupportedVersion: "its version is not supported"
+        case .missing(let name): "it has no \(name)"
+        case .invalid(let name): "its \(name) is not valid"
+        case .secretMismatch: "its relaySecret does not belong to its key"
+        }
+    }
+}
+
+extension JSONValue {
+    // A member that is a string if it is there.
+    fileprivate func member(_ name: String) throws(PairingFailure) -> String? {
+        guard let value = self[name] else { return nil }
+        guard let text = value.string else { throw .invalid(name) }
+        return text
+    }
+}

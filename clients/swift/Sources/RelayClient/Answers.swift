@@ -1,0 +1,153 @@
+public import Foundation
+internal import PushSealing
+
+/// A device in the relay's list.
+public struct RegisteredDevice: Sendable, Equatable {
+    /// The token's end, such as `…d4e5f6a7`.
+    public let device: String
+    /// The app.
+    public let bundleID: String
+    /// APNs' environment.
+    public let environment: Registration.Environment?
+    /// The first registration.
+    public let createdAt: Date?
+    /// The last registration.
+    public let updatedAt: Date?
+    /// The installation, if it said which.
+    public let deviceID: String?
+    /// The device's name.
+    public let deviceName: String?
+    /// The device's model.
+    public let deviceModel: String?
+    /// The system's version.
+    public let osVersion: String?
+    /// The app's version.
+    public let appVersion: String?
+    /// Which pushes it wants.
+    public let preferences: Preferences?
+    /// The versions of sealed notifications that it opens.
+    public let opensSealed: [Int]
+    /// The last push with a final result.
+    public let lastPush: LastPush?
+
+    /// A push's result.
+    public struct LastPush: Sendable, Equatable {
+        /// When it ended.
+        public let at: Date?
+        /// `sent` or `failed`.
+        public let status: String
+        /// Why it failed.
+        public let reason: String?
+    }
+
+    init?(_ json: JSONValue) {
+        guard let device = json["device"]?.string else { return nil }
+        self.device = device
+        bundleID = json["bundleId"]?.string ?? ""
+        environment = json["apnsEnv"]?.string.flatMap(Registration.Environment.init)
+        createdAt = json.date("createdAt")
+        updatedAt = json.date("updatedAt")
+        deviceID = json["deviceID"]?.string
+        deviceName = json["deviceName"]?.string
+        deviceModel = json["deviceModel"]?.string
+        osVersion = json["osVersion"]?.string
+        appVersion = json["appVersion"]?.string
+        preferences = Preferences(json["preferences"])
+        opensSealed = json["sealed"]?.array?.compactMap(\.integer) ?? []
+        lastPush = json["lastPush"].flatMap { push in
+            push["status"]?.string.map {
+                LastPush(at: push.date("at"), status: $0, reason: push["reason"]?.string)
+            }
+        }
+    }
+}
+
+/// What became of an event's or a notification's pushes.
+public struct SendResult: Sendable, Equatable {
+    /// How many pushes APNs accepted.
+    public let sent: Int
+    /// How many failed.
+    public let failed: Int
+    /// How many the relay retries later.
+    public let queued: Int
+    /// How many devices didn't want it.
+    public let muted: Int
+    /// A result per device, at most the first 380.
+    public let deliveries: [Delivery]
+
+    /// One device's result.
+    public struct Delivery: Sendable, Equatable {
+        /// The token's end.
+        public let device: String
+        /// `sent`, `failed`, `queued` or `muted`.
+        public let status: String
+        /// Why it failed or was queued.
+        public let reason: String?
+    }
+
+    init(_ json: JSONValue) {
+        sent = json["sent"]?.integer ?? 0
+        failed = json["failed"]?.integer ?? 0
+        queued = json["queued"]?.integer ?? 0
+        muted = json["muted"]?.integer ?? 0
+        deliveries = (json["deliveries"]?.array ?? []).map {
+            Delivery(
+                device: $0["device"]?.string ?? "", status: $0["status"]?.string ?? "",
+                reason: $0["reason"]?.string)
+        }
+    }
+}
+
+/// A page of the relay's history, newest first.
+public struct HistoryPage: Sendable, Equatable {
+    /// The items.
+    public let items: [Item]
+    /// How many items of the whole history are unread.
+    public let unread: Int
+    /// The cursor of the next page; `nil` for the last one.
+    public let next: String?
+
+    /// Something that was sent.
+    public struct Item: Sendable, Equatable {
+        /// The relay's ID of it.
+        public let id: String
+        /// When it was sent.
+        public let createdAt: Date?
+        /// When it was read; `nil` if it wasn't.
+        public let readAt: Date?
+        /// The event type, or `notify`.
+        public let eventType: String
+        /// The visible session.
+        public let sessionID: String?
+        /// The visible server.
+        public let serverID: String?
+        /// The visible title, if the relay keeps texts.
+        public let title: String?
+        /// The visible text, if the relay keeps texts.
+        public let body: String?
+        /// The sealed notification; open it with the type ``eventType``.
+        public let sealed: String?
+    }
+
+    init(_ json: JSONValue) {
+        items = (json["items"]?.array ?? []).compactMap { item in
+            guard let id = item["id"]?.string else { return nil }
+            return Item(
+                id: id, createdAt: item.date("createdAt"), readAt: item.date("readAt"),
+                eventType: item["eventType"]?.string ?? "", sessionID: item["sessionID"]?.string,
+                serverID: item["serverID"]?.string, title: item["title"]?.string, body: item["body"]?.string,
+                sealed: item["sealed"]?.string)
+        }
+        unread = json["unread"]?.integer ?? 0
+        next = json["next"]?.string
+    }
+}
+
+extension JSONValue {
+    /// A member that is a time in RFC 3339 with milliseconds.
+    fileprivate func date(_ name: String) -> Date? {
+        self[name]?.string.flatMap {
+            try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse($0)
+        }
+    }
+}

@@ -1,0 +1,70 @@
+internal import Foundation
+internal import PushSealing
+
+/// What the relay puts into a push for the app.
+///
+/// The relay sends its members three times: beside `aps`, in `data` and, since Expo hands on only that, in `body`.
+public struct PushPayload: Sendable, Equatable {
+    /// The server's name, as the relay saw it.
+    public var serverID: String?
+    /// The event's type; a notification has none.
+    public var eventType: String?
+    /// The session, as the relay saw it.
+    public var sessionID: String?
+    /// A notification's kind.
+    public var kind: String?
+    /// The envelope of a sealed notification.
+    public var sealed: String?
+    /// A registration challenge, with the code to register with.
+    public var challenge: Challenge?
+
+    /// A challenge push's content.
+    public struct Challenge: Sendable, Equatable {
+        /// Which registration it belongs to.
+        public let id: String
+        /// The value of ``Registration/challengeCode``.
+        public let code: String
+    }
+
+    /// The type that the envelope was sealed for.
+    public var sealedType: String { eventType ?? kind ?? Envelope.defaultType }
+
+    /// Reads a push's payload: `UNNotificationContent.userInfo`, or only its `data` or `body`.
+    public init(_ userInfo: [AnyHashable: Any]) {
+        self.init { name in
+            let inner = ["data", "body"].lazy.compactMap { userInfo[$0] as? [AnyHashable: Any] }
+            return userInfo[name] as? String ?? inner.compactMap { $0[name] as? String }.first
+        }
+        // Only the visible members at the top are what the sender's envelope is bound to.
+        sealed = userInfo["sealed"] as? String
+        kind = userInfo["kind"] as? String
+        if sealed != nil { eventType = userInfo["eventType"] as? String }
+    }
+
+    /// Reads a payload's JSON; `nil` if it isn't an object.
+    public init?(json bytes: [UInt8]) {
+        guard let json = JSONValue(parsing: bytes), json.isObject else { return nil }
+        self.init(json.dictionary)
+    }
+
+    private init(_ member: (String) -> String?) {
+        serverID = member("serverID")
+        eventType = member("eventType")
+        sessionID = member("sessionID")
+        if let id = member("challengeID"), let code = member("challengeCode") {
+            challenge = Challenge(id: id, code: code)
+        }
+    }
+}
+
+extension JSONValue {
+    // Strings and objects, which is all that a payload is asked for.
+    fileprivate var dictionary: [AnyHashable: Any] {
+        guard case .object(let members) = self else { return [:] }
+        var values: [AnyHashable: Any] = [:]
+        for member in members {
+            values[member.name] = member.value.isObject ? member.value.dictionary : member.value.string
+        }
+        return values
+    }
+}

@@ -1,0 +1,55 @@
+internal import Foundation
+public import PushSealing
+
+/// Opens sealed pushes.
+public struct PushReader: Sendable {
+    /// What a push is.
+    public enum Reading: Sendable, Equatable {
+        /// Show this message.
+        case opened(SealedMessage)
+        /// The push isn't sealed. An app that has a key for its server marks it as not encrypted.
+        case unsealed
+        /// Show the push's visible text.
+        case refused(Refusal)
+    }
+
+    private let keys: [NotificationKey]
+    private let replays: any ReplayStore
+    private let now: @Sendable () -> Int
+
+    /// A reader with the keys of all pairings.
+    ///
+    /// - Parameter now: The time in seconds since 1970; the system's clock if `nil`.
+    public init(
+        keys: [NotificationKey], replays: any ReplayStore,
+        now: (@Sendable () -> Int)? = nil
+    ) {
+        self.keys = keys
+        self.replays = replays
+        self.now = now ?? { Int(Date().timeIntervalSince1970) }
+    }
+
+    /// Opens a push and remembers it; call it once, where the notification is shown first.
+    public func read(_ payload: PushPayload) -> Reading {
+        guard let sealed = payload.sealed else { return .unsealed }
+        do throws(Refusal) {
+            let (message, key) = try Envelope.openNamingKey(sealed, type: payload.sealedType, with: keys)
+            try replays.withRecord(of: key.id) { record throws(Refusal) in
+                try record.admit(message, now: now())
+            }
+            return .opened(message)
+        } catch {
+            return .refused(error)
+        }
+    }
+
+    /// Opens a push that was shown before, such as one that was tapped.
+    public func reread(_ payload: PushPayload) -> Reading {
+        guard let sealed = payload.sealed else { return .unsealed }
+        do throws(Refusal) {
+            return .opened(try Envelope.open(sealed, type: payload.sealedType, with: keys))
+        } catch {
+            return .refused(error)
+        }
+    }
+}

@@ -1,0 +1,76 @@
+#if canImport(UserNotifications) && !os(tvOS)
+public import PushSealing
+public import UserNotifications
+
+extension UNMutableNotificationContent {
+    /// Replaces the visible text with an opened message's.
+    public func show(_ message: SealedMessage) {
+        title = message.title ?? ""
+        subtitle = message.properties.subtitle ?? ""
+        body = message.body ?? ""
+        if let category = message.properties.category { categoryIdentifier = category }
+        if let thread = message.properties.threadID { threadIdentifier = thread }
+        if let badge = message.properties.badge { self.badge = NSNumber(value: badge) }
+        switch message.properties.sound {
+        case nil: break
+        case "default": sound = .default
+        case let name?: sound = UNNotificationSound(named: UNNotificationSoundName(rawValue: name))
+        }
+        switch message.properties.interruptionLevel {
+        case "passive": interruptionLevel = .passive
+        case "active": interruptionLevel = .active
+        case "time-sensitive": interruptionLevel = .timeSensitive
+        default: break
+        }
+    }
+}
+
+/// The work of a notification service extension: opens the push, or leaves its visible text, and calls back once.
+///
+/// Keep one per request: call ``deliver()`` from `didReceive` and from `serviceExtensionTimeWillExpire`.
+public final class SealedNotification: @unchecked Sendable {  // why: the lock guards what changes
+    private let lock = NSLock()
+    private var callBack: ((UNNotificationContent) -> Void)?
+    private let original: UNNotificationContent
+
+    /// The notification of a request, and what to call with its content.
+    public init(_ request: UNNotificationRequest, _ callBack: @escaping (UNNotificationContent) -> Void) {
+        original = request.content
+        self.callBack = callBack
+    }
+
+    /// Opens the push and shows it; with a missing key, or one that can't be read yet, the visible text.
+    public func open(with reader: PushReader?) {
+        guard case .opened(let message)? = reader?.read(PushPayload(original.userInfo)),
+            let content = original.mutableCopy() as? UNMutableNotificationContent
+        else { return deliver() }
+        content.show(message)
+        deliver(content)
+    }
+
+    /// Shows the visible text, unless something was shown: what to do when the time expires.
+    public func deliver() { deliver(original) }
+
+    private func deliver(_ content: UNNotificationContent) {
+        let callBack = lock.withLock { () -> ((UNNotificationContent) -> Void)? in
+            defer { self.callBack = nil }
+            return self.callBack
+        }
+        callBack?(content)
+    }
+}
+
+extension NotificationCategory {
+    /// The category for `UNUserNotificationCenter.setNotificationCategories`.
+    public var userNotificationCategory: UNNotificationCategory {
+        let actions = actions.map { action in
+            var options: UNNotificationActionOptions = []
+            if action.needsUnlock { options.insert(.authenticationRequired) }
+            if action.opensApp { options.insert(.foreground) }
+            if action.isDestructive { options.insert(.destructive) }
+            return UNNotificationAction(identifier: action.id, title: action.title, options: options)
+        }
+        return UNNotificationCategory(identifier: id, actions: actions, intentIdentifiers: [])
+    }
+}
+#endif

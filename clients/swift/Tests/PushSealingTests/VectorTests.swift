@@ -1,0 +1,81 @@
+import Testing
+
+@testable import PushSealing
+
+@Suite(.timeLimit(.minutes(1)))
+struct VectorTests {
+    private let vectors: Vectors
+
+    init() throws { vectors = try Vectors.read() }
+
+    @Test("HKDF derives the keys of RFC 5869")
+    func derivation() throws {
+        for vector in vectors.hkdf {
+            let key = KeyDerivation.key(
+                from: try bytes(vector.ikm), salt: try bytes(vector.salt), info: try bytes(vector.info),
+                count: vector.length)
+            #expect(Hexadecimal.text(key) == vector.okm, "\(vector.name)")
+        }
+        #expect(vectors.hkdf.count >= 3)
+        // The longest key that RFC 5869 allows.
+        #expect(KeyDerivation.key(from: [1], salt: [], info: [], count: 8160).count == 8160)
+    }
+
+    @Test("AES-256-GCM gives the published ciphertexts and tags, and opens them")
+    func cipher() throws {
+        for vector in vectors.aesGCM {
+            let (key, nonce) = (try bytes(vector.key), try bytes(vector.nonce))
+            let context = try bytes(vector.associatedData)
+            let sealed = SystemCiphers.seal(
+                try bytes(vector.plaintext), key: key, nonce: nonce, context: context)
+            #expect(sealed.map(Hexadecimal.text) == vector.ciphertext + vector.tag, "\(vector.name)")
+            let opened = SystemCiphers.open(try #require(sealed), key: key, nonce: nonce, context: context)
+            #expect(opened.map(Hexadecimal.text) == vector.plaintext, "\(vector.name)")
+        }
+        #expect(vectors.aesGCM.count >= 4)
+        let empty: [UInt8] = []
+        #expect(
+            SystemCiphers.seal([1], key: [2], nonce: [UInt8](repeating: 0, count: 12), context: []) == nil)
+        #expect(SystemCiphers.open(empty, key: empty, nonce: empty, context: empty) == nil)
+    }
+
+    @Test("A pairing secret derives the relay's secret, the notification key and private session IDs")
+    func keys() throws {
+        for vector in vectors.keys {
+            let secret = try #require(PairingSecret(base64URL: vector.pairingSecret))
+            #expect(secret.relaySecret == vector.relaySecret)
+            #expect(secret.notificationKey.id == vector.notificationKeyID)
+            #expect(Hexadecimal.text(secret.notificationKey.bytes) == vector.notificationKey)
+            #expect(Hexadecimal.text(secret.derived("session id key", count: 32)) == vector.sessionIDKey)
+            #expect(secret.privateSessionID(of: vector.sessionID) == vector.privateSessionID)
+        }
+        #expect(vectors.keys.count >= 2)
+    }
+
+    @Test("Sealing under a given nonce gives exactly the vectors' strings, and opening their content")
+    func seal() throws {
+        for vector in vectors.seal {
+            let key = try #require(PairingSecret(base64URL: vector.pairingSecret)).notificationKey
+            let content = Array(vector.plaintext.utf8)
+            let sealed = try Envelope.seal(
+                content: content, type: vector.type, with: key, nonce: try bytes(vector.nonce))
+            #expect(sealed == vector.sealed, "\(vector.name)")
+            let message = try Envelope.open(vector.sealed, type: vector.type, with: [key])
+            #expect(try message == SealedMessage(content: content), "\(vector.name)")
+        }
+        #expect(vectors.seal.count >= 7)
+    }
+
+    @Test("Strings that must not open are refused for the vectors' reasons")
+    func refuse() throws {
+        for vector in vectors.refuse {
+            let key = try #require(PairingSecret(base64URL: vector.pairingSecret)).notificationKey
+            #expect(throws: try #require(Refusal(rawValue: vector.reason)), "\(vector.name)") {
+                try Envelope.open(vector.sealed, type: vector.type, with: [key])
+            }
+        }
+        #expect(vectors.refuse.count >= 50)
+    }
+
+    private func bytes(_ text: String) throws -> [UInt8] { try #require(Hexadecimal.bytes(text)) }
+}
