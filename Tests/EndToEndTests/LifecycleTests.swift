@@ -110,13 +110,17 @@ struct LifecycleTests {
             environment["DATABASE_URL"] = "sqlite:" + stack.directory.file("other.db")
             // Otherwise nobody but root could see its files.
             environment["RELAY_CORE_DUMPS"] = "yes"
+            // A relay that blocks signals is ready for SIGTERM; one that has ended already is waited for.
             let script = """
                 \(Program.products.appendingPathComponent("relay").path) serve <&- >&- 2>&- &
-                until [ "$(cd /proc/$!/fd && readlink 0 1 2 | uniq -c | tr -d ' ')" = 3/dev/null ]; do
-                    kill -0 $! || exit 1
+                until grep -q '^State:.Z' /proc/$!/status || {
+                    [ "$(cd /proc/$!/fd && readlink 0 1 2 | uniq -c | tr -d ' ')" = 3/dev/null ] &&
+                        grep -q '^SigBlk:.*[1-9a-f]' /proc/$!/status
+                }; do
                     sleep 0.05
                 done
-                kill $! && wait $!
+                kill $!
+                wait $!
                 """
             let started = try Program(tool: "/bin/sh", ["-c", script], environment: environment)
             #expect(try await started.ended() == 0, "\(started.output)")

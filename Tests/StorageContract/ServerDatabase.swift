@@ -54,9 +54,11 @@ extension ServerDatabase {
         return connection
     }
 
-    /// As the program does.
+    /// As the program does, but with time for a machine that is busy with other tests.
     package func open() async throws(StorageError) -> any Storage {
-        try await ServerStorage<Connection>.open(location)
+        var options = ServerOptions()
+        options.callTimeout = .seconds(30)
+        return try await ServerStorage<Connection>.open(location, options: options)
     }
 
     /// As a command does that must not change anything.

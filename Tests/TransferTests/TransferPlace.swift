@@ -62,12 +62,14 @@ struct TransferPlace: Sendable {
         }
     }
 
-    /// Opens it as `relay copy` opens its target, or as a relay does.
+    /// Opens it as `relay copy` opens its target, or as a relay does, but with time for a machine that is busy with
+    /// other tests.
     func open(asRelay: Bool = false) async throws -> any Storage {
         var file = SQLiteOptions()
         file.access = asRelay ? .write : .copyTarget
         var server = ServerOptions()
         server.access = asRelay ? .write : .copyTarget
+        server.callTimeout = .seconds(30)
         return switch engine {
         case .sqlite: try await SQLiteStorage.open(try SQLiteLocation(url: url), options: file)
         case .postgres: try await PostgresStorage.open(try PostgresLocation(url: url), options: server)
