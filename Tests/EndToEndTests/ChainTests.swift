@@ -99,6 +99,50 @@ struct ChainTests {
         }
     }
 
+    @Test(
+        "a turn that ends while the stream is silent rings once, after the bridge has connected again",
+        arguments: [1, 2])
+    func silence(generation: Int) async throws {
+        try await Chain.run(generation: generation, ["BRIDGE_STREAM_TIMEOUT": "5"]) { chain in
+            try await chain.does("session", ["id": "ses_1", "title": "Fix auth bug"])
+            try await chain.does("begin", ["id": "ses_1"])
+            try await chain.doesAtOnce([
+                ["do": "silence", "on": true], ["do": "end", "id": "ses_1", "outcome": "completed"],
+            ])
+            _ = try await chain.bridge.line("it noticed the silence") { $0.contains("nothing came for 5 s") }
+            #expect(try await chain.titles(atLeast: 1) == ["Fix auth bug"])
+            try await chain.does("silence", ["on": false])
+            try await chain.lastTurn()
+            #expect(try await chain.titles(atLeast: 2) == ["Fix auth bug", "Last ses_last"])
+        }
+    }
+
+    @Test("while somebody types, completed runs are quiet; errors and permissions ring")
+    func quiet() async throws {
+        let terminal = try Terminal()
+        try terminal.type("make\n")
+        let settings = ["BRIDGE_QUIET_WHILE_ACTIVE": "1440", "BRIDGE_DEBUG": "on"]
+        try await Chain.run(generation: 2, settings) { chain in
+            try await chain.does("session", ["id": "ses_1", "title": "Fix auth bug"])
+            try await chain.does("begin", ["id": "ses_1"])
+            try await chain.does("end", ["id": "ses_1", "outcome": "completed"])
+            _ = try await chain.bridge.line("it is quiet") {
+                $0.contains("complete of ses_1 doesn't ring: somebody types")
+            }
+            try await chain.does("begin", ["id": "ses_1"])
+            try await chain.does("end", ["id": "ses_1", "outcome": "failed"])
+            #expect(try await chain.titles(atLeast: 1) == ["Error: Fix auth bug"])
+            let hook = try await chain.command(["hook", "generic", "--debug", "{}"])
+            #expect(hook.output.contains("somebody types"), "\(hook.output)")
+            try await chain.does("session", ["id": "ses_2", "title": "Other"])
+            try await chain.does("begin", ["id": "ses_2"])
+            try await chain.does("ask", ["id": "ses_2", "request": "per_1"])
+            #expect(
+                try await chain.titles(atLeast: 2) == ["Error: Fix auth bug", "Action Needed: Other"])
+        }
+        withExtendedLifetime(terminal) {}
+    }
+
     @Test("events outlive the bridge and the relay, and none comes twice", arguments: [1, 2])
     func durability(generation: Int) async throws {
         try await Chain.run(generation: generation) { chain in
@@ -148,7 +192,14 @@ struct ChainTests {
                 let hook = try await chain.command(["hook", "codex", turn])
                 #expect(hook.status == 0 && hook.output.isEmpty, "\(hook.output)")
             }
-            #expect(try await chain.titles(atLeast: 2).last == "shop (Codex)")
+            let end =
+                #"{"session_id":"s","prompt_id":"p","cwd":"/x/api","hook_event_name":"Stop","last_assistant_message":"Done."}"#
+            for _ in 1...2 { _ = try await chain.command(["hook", "claude-code", end]) }
+            // Sessions are posted side by side.
+            #expect(
+                try await chain.titles(atLeast: 3).sorted() == [
+                    "Test of the bridge", "api (Claude Code)", "shop (Codex)",
+                ])
             try await chain.bridge.stop()
             let alone = try await chain.command(["check"])
             #expect(alone.status == 1 && alone.output.contains("bridge: not running"), "\(alone.output)")
@@ -161,7 +212,17 @@ struct ChainTests {
                 #expect(hook.status == 0 && hook.output.isEmpty, "\(hook.output)")
             }
             try await chain.restartBridge()
-            #expect(try await chain.titles(atLeast: 3) == ["Test of the bridge", "shop (Codex)", "Build"])
+            #expect(try await chain.titles(atLeast: 4).last == "Build")
+            #expect(try await chain.titles(atLeast: 4).count == 4)
+            // Prompts have no identifier, so that a repeated one is known only by its time.
+            let question =
+                #"{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"AskUserQuestion"}"#
+            _ = try await eventually {
+                try await chain.command(["hook", "claude-code", "--debug", question]).output
+            } until: {
+                $0.contains("it rang moments ago")
+            }
+            #expect(try await chain.titles(atLeast: 5)[4] == "Action Needed: Claude Code")
         }
     }
 }

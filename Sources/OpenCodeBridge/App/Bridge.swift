@@ -7,6 +7,9 @@ struct Bridge: Sendable {
         /// Finds the server; asked before each connection, since a restarted server may have moved.
         let findServer: @Sendable () -> ServerPlace?
         let options: RunModel.Options
+        let quiet: QuietRule
+        /// The longest time without a byte of the stream.
+        let silenceMax: Duration
         let outbox: Outbox
         let post: @Sendable (QueuedEvent) async -> RelayClient.Answer
         let console: Console
@@ -19,7 +22,7 @@ struct Bridge: Sendable {
 
     /// Runs until the task is cancelled.
     func run() async {
-        let engine = Engine(parts.options, parts.outbox, mailbox)
+        let engine = Engine(parts.options, parts.quiet, parts.outbox, mailbox, parts.console)
         await engine.resume(await parts.outbox.resumed)
         await withTaskGroup { group in
             group.addTask { await engine.run() }
@@ -51,7 +54,7 @@ struct Bridge: Sendable {
                 let end = try await session(isFirst: &isFirst)
                 guard !Task.isCancelled else { return }
                 lastFault = ""
-                parts.console.note("the event stream ended (\(Self.text(end))); connecting again")
+                parts.console.note("the event stream ended (\(text(end))); connecting again")
             } catch {
                 guard !Task.isCancelled else { return }
                 // The same fault every half minute would fill the journal.
@@ -70,7 +73,7 @@ struct Bridge: Sendable {
         }
         let client = try await OpenCodeClient.connect(place, mailbox.memory)
         let wasFirst = isFirst
-        let stream = ServerStream(client: client) { [mailbox] signal in
+        let stream = ServerStream(client: client, silenceLimit: parts.silenceMax) { [mailbox] signal in
             mailbox.accept(signal)
         } connected: { [mailbox, console = parts.console] in
             console.note("connected to OpenCode \(client.version) at \(place.address)")
@@ -81,10 +84,10 @@ struct Bridge: Sendable {
         return end
     }
 
-    private static func text(_ end: ServerStream.End) -> String {
+    private func text(_ end: ServerStream.End) -> String {
         switch end {
         case .closed(let reason): reason
-        case .silent: "nothing came for \(Bounds.streamSilenceMax.components.seconds) seconds"
+        case .silent: "nothing came for \(parts.silenceMax.components.seconds) seconds"
         case .overflow: "too many events at once"
         }
     }

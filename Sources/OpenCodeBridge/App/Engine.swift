@@ -3,13 +3,20 @@ import Network
 /// Applies the rules to what arrives and carries out what they decide.
 actor Engine {
     private var model: RunModel
+    private let quiet: QuietRule
     private let outbox: Outbox
     private let mailbox: Mailbox
+    private let console: Console
     private var client: OpenCodeClient?
     private var comparedAt: MonotonicTime?
 
-    init(_ options: RunModel.Options, _ outbox: Outbox, _ mailbox: Mailbox) {
+    init(
+        _ options: RunModel.Options, _ quiet: QuietRule, _ outbox: Outbox, _ mailbox: Mailbox,
+        _ console: Console
+    ) {
         model = RunModel(options)
+        self.quiet = quiet
+        self.console = console
         self.outbox = outbox
         self.mailbox = mailbox
     }
@@ -48,6 +55,8 @@ actor Engine {
         }
         for action in model.handle(event, at: .current) {
             switch action {
+            case .ring(let ring) where quiet.silences(ring.type):
+                console.explain("complete of \(ring.session) doesn't ring: somebody types at this machine")
             case .ring(let ring): await outbox.put(ring)
             case .began(let session): await outbox.note(.began(session))
             case .ended(let session): await outbox.note(.ended(session))

@@ -12,7 +12,7 @@ enum HookCommand {
         let isVerbose = invocation.flags[.debug].map { $0 != "off" } ?? false
         let console = Console(isVerbose: isVerbose)
         let agent = invocation.operands.first.flatMap(HookAgent.init)
-        if let answer = agent?.answer { console.print(answer) }
+        if let answer = agent?.answer(hasArgument: invocation.operands.count > 1) { console.print(answer) }
         guard let agent else {
             let names = HookAgent.allCases.map(\.rawValue).joined(separator: ", ")
             return console.explain("expected one of \(names) after hook")
@@ -38,11 +38,17 @@ enum HookCommand {
         case .ring(let found): event = found
         }
         guard let ring = event.ring(agent, now: SystemTime.now) else {
-            return console.explain("doesn't ring: the session's identifier is too long")
+            return console.explain("doesn't ring: its session has no name that the relay takes")
+        }
+        guard !configuration.quiet.silences(ring.type) else {
+            return console.explain("doesn't ring: somebody types at this machine")
         }
         let relay = RelayClient(
             address: try configuration.requireRelay(), secret: try SecretFile.read(configuration),
             caFile: configuration.relayCAFile, deadline: Bounds.hookDeadline)
+        if let moment = event.moment(agent), isRepeated(moment, configuration, console) {
+            return console.explain("doesn't ring: it rang moments ago")
+        }
         let queued = QueuedEvent(ring, at: SystemTime.now)
         do throws(SmallFile.Fault) {
             if try QueueOwnership(directory: configuration.stateDirectory, patience: .zero) == nil {
@@ -53,6 +59,19 @@ enum HookCommand {
             console.explain("the queue can't be used: \(error)")
         }
         post(queued, relay, configuration, console)
+    }
+
+    private static func isRepeated(_ moment: String, _ configuration: Configuration, _ console: Console)
+        -> Bool
+    {
+        do throws(SmallFile.Fault) {
+            return try HookMoments(directory: configuration.stateDirectory)
+                .isRepeated(moment, now: SystemTime.now)
+        } catch {
+            // Ringing twice is better than not at all.
+            console.explain("can't tell whether it rang already: \(error)")
+            return false
+        }
     }
 
     private static func post(

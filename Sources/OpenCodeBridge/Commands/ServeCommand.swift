@@ -31,7 +31,8 @@ enum ServeCommand {
                         ServiceFiles.read(environment)
                     }
                 },
-                options: configuration.options, outbox: outbox, post: { await relay.post($0) },
+                options: configuration.options, quiet: configuration.quiet,
+                silenceMax: configuration.streamSilenceMax, outbox: outbox, post: { await relay.post($0) },
                 console: console))
         let ended = ThreadSemaphore()
         let task = Task {

@@ -8,6 +8,10 @@ struct Configuration: Sendable {
     var relayCAFile: String?
     let stateDirectory: String
     var options = RunModel.Options()
+    /// The longest time without a byte of the event stream.
+    var streamSilenceMax = Bounds.streamSilenceMax
+    /// What doesn't ring while somebody types at this machine.
+    var quiet = QuietRule(time: .zero)
     var isVerbose = false
 
     /// Checks all values and reports every problem at once.
@@ -42,14 +46,22 @@ struct Configuration: Sendable {
         relayCAFile = values[.relayCAFile]
         options.showsCommands = isOn(.showCommands)
         isVerbose = isOn(.debug)
-        if let text = values[.requestWait] {
-            if let seconds = Int64(text), (0...Bounds.requestWaitSecondsMax).contains(seconds) {
-                options.requestWait = .seconds(seconds)
-            } else {
-                problems.append(
-                    "\(values.name(.requestWait)): expected whole seconds from 0 to "
-                        + "\(Bounds.requestWaitSecondsMax)")
-            }
+        func number(_ setting: Setting, _ unit: String, _ range: ClosedRange<Int64>) -> Int64? {
+            guard let text = values[setting] else { return nil }
+            if let number = Int64(text), range.contains(number) { return number }
+            problems.append(
+                "\(values.name(setting)): expected whole \(unit) from \(range.lowerBound) to "
+                    + "\(range.upperBound)")
+            return nil
+        }
+        if let seconds = number(.requestWait, "seconds", 0...Bounds.requestWaitSecondsMax) {
+            options.requestWait = .seconds(seconds)
+        }
+        if let seconds = number(.streamTimeout, "seconds", 1...Bounds.streamSilenceSecondsMax) {
+            streamSilenceMax = .seconds(seconds)
+        }
+        if let minutes = number(.quietWhileActive, "minutes", 0...Bounds.quietMinutesMax) {
+            quiet = QuietRule(time: .seconds(60 * minutes))
         }
         let standard = StateDirectory.base(environment).map { $0 + "/opencode-bridge" }
         if let directory = values[.stateDirectory] ?? standard {

@@ -7,6 +7,8 @@ enum Setting: String, CaseIterable, Sendable {
     case insecureRelay = "insecure-relay"
     case stateDirectory = "state-directory"
     case requestWait = "request-wait"
+    case streamTimeout = "stream-timeout"
+    case quietWhileActive = "quiet-while-active"
     case showCommands = "show-commands"
     case debug
     case config
@@ -26,7 +28,8 @@ enum Setting: String, CaseIterable, Sendable {
         case .opencodeURL, .relayURL: "URL"
         case .relaySecretFile, .relayCAFile, .config: "FILE"
         case .stateDirectory: "DIRECTORY"
-        case .requestWait: "SECONDS"
+        case .requestWait, .streamTimeout: "SECONDS"
+        case .quietWhileActive: "MINUTES"
         case .insecureRelay, .showCommands, .debug: nil
         }
     }
@@ -44,6 +47,11 @@ enum Setting: String, CaseIterable, Sendable {
         case .stateDirectory: "where secret and queue are kept; default: opencode-bridge in $XDG_STATE_HOME"
         case .requestWait:
             "how long a permission or question waits for an answer before it rings; default: 15"
+        case .streamTimeout:
+            "how long the server's event stream may be silent before the bridge connects again; default: 45"
+        case .quietWhileActive:
+            "don't ring for completed runs if you typed in a terminal of this machine within this time; "
+                + "default: 0, always ring"
         case .showCommands: "show a permission's command in the notification"
         case .debug: "explain decisions"
         case .config: "the configuration file; default: opencode-bridge/config in $XDG_CONFIG_HOME"

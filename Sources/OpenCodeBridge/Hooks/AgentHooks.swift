@@ -4,25 +4,47 @@ import JSON
 enum ClaudeCodeHook {
     static func read(_ input: JSON.Value, _ showsCommands: Bool) -> HookVerdict {
         guard let name = input["hook_event_name"]?.string else { return .silent("no hook_event_name") }
-        let session = input.words("session_id") ?? "unknown"
-        func ring(_ type: EventType, mark: String?, _ body: String?) -> HookVerdict {
+        func ring(_ type: EventType, _ identity: HookEvent.Identity, _ body: String?) -> HookVerdict {
             .ring(
                 HookEvent(
-                    type: type, session: session, mark: mark, title: input.place(.claudeCode), body: body))
+                    type: type, session: input.words("session_id") ?? "unknown", identity: identity,
+                    title: input.place(.claudeCode), body: body))
         }
         switch name {
         case "Notification":
-            return notification(input) { ring(.permission, mark: nil, $0) }
+            return notification(input) { ring(.permission, .prompt, $0) }
         case "PermissionRequest":
-            return ring(.permission, mark: input.words("tool_use_id"), input.tool(showsCommands))
+            return ring(.permission, .prompt, input.tool(showsCommands))
+        case "PreToolUse":
+            guard let question = question(input, showsCommands) else {
+                return .silent("this tool asks nobody")
+            }
+            return ring(.permission, .prompt, question)
         case "Stop":
             guard input["agent_id"] == nil else { return .silent("a sub-agent ended") }
-            return ring(.complete, mark: nil, input.words("last_assistant_message"))
+            return ring(.complete, end(input), input.words("last_assistant_message"))
         case "StopFailure":
             guard input["agent_id"] == nil else { return .silent("a sub-agent failed") }
-            return ring(.error, mark: nil, input.words("last_assistant_message"))
+            return ring(.error, end(input), input.words("last_assistant_message"))
         default:
             return .silent("\(Console.safe(name)) doesn't ring")
+        }
+    }
+
+    /// A prompt can end several times, when another hook lets the agent go on: then the texts differ.
+    private static func end(_ input: JSON.Value) -> HookEvent.Identity {
+        let text = input.words("last_assistant_message") ?? ""
+        return input.words("prompt_id").map { .mark("\($0)\n\(text)") } ?? .moment(text)
+    }
+
+    /// What the tools that ask a person want; `nil` for other tools.
+    private static func question(_ input: JSON.Value, _ showsCommands: Bool) -> String? {
+        switch input["tool_name"]?.string {
+        case "AskUserQuestion":
+            let text = input["tool_input"]?["questions"]?.array?.first?.words("question")
+            return showsCommands ? text ?? "Has a question." : "Has a question."
+        case "ExitPlanMode": return "Has a plan for your approval."
+        default: return nil
         }
     }
 
@@ -43,22 +65,32 @@ enum ClaudeCodeHook {
 enum CodexHook {
     static func read(_ input: JSON.Value, _ showsCommands: Bool) -> HookVerdict {
         let session = input.words("session_id") ?? input.words("thread-id") ?? "unknown"
-        let turn = input.words("turn_id") ?? input.words("turn-id")
-        func ring(_ type: EventType, mark: String?, _ body: String?) -> HookVerdict {
+        func ring(_ type: EventType, _ identity: HookEvent.Identity, _ body: String?) -> HookVerdict {
             .ring(
-                HookEvent(type: type, session: session, mark: mark, title: input.place(.codex), body: body))
+                HookEvent(
+                    type: type, session: session, identity: identity, title: input.place(.codex), body: body))
         }
         switch input["hook_event_name"]?.string ?? input["type"]?.string {
         case "agent-turn-complete":
-            return ring(.complete, mark: turn, input.words("last-assistant-message"))
+            let text = input.words("last-assistant-message")
+            return ring(.complete, input.words("turn-id").map { .mark($0) } ?? .moment(text ?? ""), text)
         case "Stop":
             guard input["agent_id"] == nil else { return .silent("a sub-agent ended") }
-            return ring(.complete, mark: turn, input.words("last_assistant_message"))
+            return ring(.complete, end(input), input.words("last_assistant_message"))
         case "PermissionRequest":
-            return ring(.permission, mark: nil, input.tool(showsCommands))
+            return ring(.permission, .prompt, input.tool(showsCommands))
         case let name?: return .silent("\(Console.safe(name)) doesn't ring")
         case nil: return .silent("neither type nor hook_event_name")
         }
+    }
+
+    /// The first end of a turn has the turn's name, which `notify` has, too, while their texts may differ.
+    ///
+    /// Ends that follow, because another hook let the agent go on, have names of their own.
+    private static func end(_ input: JSON.Value) -> HookEvent.Identity {
+        let text = input.words("last_assistant_message") ?? ""
+        guard let turn = input.words("turn_id") else { return .moment(text) }
+        return input["stop_hook_active"]?.bool == true ? .mark("\(turn) continued\n\(text)") : .mark(turn)
     }
 }
 
@@ -66,18 +98,20 @@ enum CodexHook {
 enum GeminiHook {
     static func read(_ input: JSON.Value) -> HookVerdict {
         guard let name = input["hook_event_name"]?.string else { return .silent("no hook_event_name") }
-        let session = input.words("session_id") ?? "unknown"
-        let time = input.words("timestamp")
-        func ring(_ type: EventType, _ body: String?) -> HookVerdict {
+        func ring(_ type: EventType, _ identity: HookEvent.Identity, _ body: String?) -> HookVerdict {
             .ring(
-                HookEvent(type: type, session: session, mark: time, title: input.place(.gemini), body: body))
+                HookEvent(
+                    type: type, session: input.words("session_id") ?? "unknown", identity: identity,
+                    title: input.place(.gemini), body: body))
         }
         switch name {
         case "Notification":
             let type = input["notification_type"]?.string ?? "no type"
             guard type == "ToolPermission" else { return .silent("\(Console.safe(type)) doesn't ring") }
-            return ring(.permission, input.words("message"))
-        case "AfterAgent": return ring(.complete, input.words("prompt_response"))
+            return ring(.permission, .prompt, input.words("message"))
+        case "AfterAgent":
+            let text = input.words("prompt_response")
+            return ring(.complete, .moment(text ?? ""), text)
         default: return .silent("\(Console.safe(name)) doesn't ring")
         }
     }
@@ -97,6 +131,7 @@ enum GenericHook {
         return .ring(
             HookEvent(
                 type: type, session: input.words("session") ?? input.words("sessionID") ?? "unknown",
-                mark: input.words("id"), title: input.words("title"), body: input.words("body")))
+                identity: input.words("id").map { .mark($0) } ?? .call, title: input.words("title"),
+                body: input.words("body")))
     }
 }

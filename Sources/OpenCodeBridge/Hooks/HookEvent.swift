@@ -15,8 +15,18 @@ enum HookAgent: String, CaseIterable, Sendable {
         }
     }
 
-    /// What it expects on standard output.
-    var answer: String? { self == .gemini ? "{}" : nil }
+    /// What it expects on standard output: an object without decisions, or nothing.
+    ///
+    /// Gemini CLI and Codex parse what their hooks print; Codex reads nothing from `notify`, whose input is an argument.
+    ///
+    /// - Parameter hasArgument: Whether the input is an argument.
+    func answer(hasArgument: Bool) -> String? {
+        switch self {
+        case .gemini: "{}"
+        case .codex: hasArgument ? nil : "{}"
+        case .claudeCode, .generic: nil
+        }
+    }
 }
 
 /// What a hook's input means: a pure function of it.
@@ -38,21 +48,50 @@ enum HookVerdict: Sendable, Equatable {
 
 /// Something that happened in another agent.
 struct HookEvent: Sendable, Equatable {
+    /// What tells it apart from others of its type and session.
+    enum Identity: Sendable, Equatable {
+        /// Each call is something else.
+        case call
+        /// The agent's identifier: calls with the same one ring once.
+        case mark(String)
+        /// No identifier: calls with the same text ring once within `Bounds.hookWindow`.
+        case moment(String)
+
+        /// Something that waits for a person.
+        ///
+        /// Several hooks tell about one prompt: Claude Code's `Notification` comes six seconds after its `PreToolUse` or
+        /// `PermissionRequest`, without their identifier.
+        static let prompt = Identity.moment("prompt")
+    }
+
     let type: EventType
     /// The agent's session; hooks without one share a session.
     let session: String
-    /// The agent's identifier of what happened; without one, each call is something else.
-    var mark: String?
+    var identity = Identity.call
     /// The directory in which the agent works, or another title.
     var title: String?
     var body: String?
+
+    /// The session at the relay: the agent's, or its hash if the relay would refuse it.
+    private func session(_ agent: HookAgent) -> SessionID? {
+        SessionID("\(agent.rawValue):\(session)")
+            ?? SessionID("\(agent.rawValue):\(Fingerprint.hex(session, count: 40))")
+    }
+
+    /// What the calls that ring once within `Bounds.hookWindow` have in common; `nil` if every call rings.
+    func moment(_ agent: HookAgent) -> String? {
+        guard case .moment(let text) = identity else { return nil }
+        return "\(agent.rawValue) \(type.rawValue) \(session)\n\(text)"
+    }
 
     /// The ring for it.
     ///
     /// - Parameter now: Tells apart what has no identifier.
     func ring(_ agent: HookAgent, now: EpochMilliseconds) -> Ring? {
-        guard let id = SessionID("\(agent.rawValue):\(session)") else { return nil }
-        let key = "hook \(type.rawValue) \(id) \(mark ?? "at \(now)")"
+        guard let id = session(agent) else { return nil }
+        var mark = "at \(now)"
+        if case .mark(let given) = identity { mark = given }
+        let key = "hook \(type.rawValue) \(id) \(mark)"
         let text =
             body
             ?? {

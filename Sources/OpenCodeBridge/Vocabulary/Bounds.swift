@@ -6,6 +6,8 @@ enum Bounds {
     static let requestWait: Duration = .seconds(15)
     /// The longest wait that can be set.
     static let requestWaitSecondsMax: Int64 = 3_600
+    /// The longest time for `--quiet-while-active`.
+    static let quietMinutesMax: Int64 = 24 * 60
     /// The pause before a request whose state couldn't be read is read again.
     static let requestRecheckPause: Duration = .seconds(5)
     /// How often a request's state is read before it is given up.
@@ -60,6 +62,8 @@ enum Bounds {
 
     /// The longest time without a byte of the stream; OpenCode sends one every 10 to 15 seconds.
     static let streamSilenceMax: Duration = .seconds(45)
+    /// The longest such time that can be set.
+    static let streamSilenceSecondsMax: Int64 = 3_600
     /// Maximum events that wait to be handled; a stream that brings more is connected anew.
     static let streamEventsWaitingMax = 10_000
     /// The first pause before connecting again; it doubles each time.
@@ -144,6 +148,14 @@ enum Bounds {
     static let hookInputBytesMax = 4 << 20
     /// How long an agent may take to pass it.
     static let hookInputDeadline: Duration = .seconds(1)
+    /// The time within which hooks without an identifier that tell the same ring once.
+    ///
+    /// Claude Code's `Notification` follows six seconds after the `PreToolUse` of a question.
+    static let hookWindow: Duration = .seconds(10)
+    /// Maximum hooks that are remembered for this time.
+    static let hookMomentsMax = 256
+    /// Maximum size of the file that remembers them.
+    static let hookFileBytesMax = 64 << 10
     /// Timeout of the request to the relay.
     static let hookDeadline: Duration = .seconds(3)
     /// When the process ends in any case.

@@ -32,6 +32,10 @@ struct SettingTests {
         let variables = ["BRIDGE_RELAY_URL": "https://variable", "BRIDGE_REQUEST_WAIT": "7"]
         #expect(try configuration([], variables, file: settings).relay?.text == "https://variable")
         #expect(try configuration([], variables).options.requestWait == .seconds(7))
+        let times = ["--stream-timeout", "20", "--quiet-while-active", "5"]
+        #expect(try configuration(times).streamSilenceMax == .seconds(20))
+        #expect(try configuration(times).quiet.time == .seconds(300))
+        #expect(try configuration().quiet.time == .zero)
         let flags = ["serve", "--relay-url", "https://flag", "--show-commands=off"]
         #expect(try configuration(flags, variables, file: settings).relay?.text == "https://flag")
         #expect(try !configuration(flags, variables, file: settings).options.showsCommands)
@@ -54,10 +58,10 @@ struct SettingTests {
     func problems() throws {
         let given = [
             "BRIDGE_RELAY_URL": "ftp://x", "BRIDGE_OPENCODE_URL": "http://u:p@h", "BRIDGE_DEBUG": "maybe",
-            "BRIDGE_REQUEST_WAIT": "-1",
+            "BRIDGE_REQUEST_WAIT": "-1", "BRIDGE_STREAM_TIMEOUT": "0", "BRIDGE_QUIET_WHILE_ACTIVE": "soon",
         ]
         let error = #expect(throws: SettingProblems.self) { try configuration([], given) }
-        #expect(error?.sentences.count == 4)
+        #expect(error?.sentences.count == 6)
         #expect(error?.sentences.contains { $0.contains("u:p") } == false)
         let unknown = #expect(throws: SettingProblems.self) { try configuration([], ["BRIDGE_RELAY": "x"]) }
         #expect(unknown?.sentences == ["BRIDGE_RELAY is not a setting of this program"])

@@ -73,6 +73,24 @@ struct HookTests {
         Sample(.claudeCode, #"{\#(claude),"hook_event_name":"SubagentStop","agent_id":"a1"}"#, nil),
         Sample(.claudeCode, #"{\#(claude),"hook_event_name":"Stop","agent_id":"a1"}"#, nil),
         Sample(.claudeCode, #"{\#(claude),"hook_event_name":"PreToolUse","tool_name":"Bash"}"#, nil),
+        Sample(
+            .claudeCode,
+            #"{\#(claude),"hook_event_name":"PreToolUse","tool_name":"AskUserQuestion","tool_use_id":"u1","tool_input":{"questions":[{"question":"Which port?","header":"Port","options":[]}]}}"#,
+            "permission claude-code:s1 Action Needed: shop (Claude Code) | Has a question."),
+        Sample(
+            .claudeCode,
+            #"{\#(claude),"hook_event_name":"PreToolUse","tool_name":"ExitPlanMode","tool_use_id":"u1","tool_input":{"plan":"p"}}"#,
+            "permission claude-code:s1 Action Needed: shop (Claude Code) | Has a plan for your approval."),
+        Sample(
+            .claudeCode,
+            #"{\#(claude),"hook_event_name":"Notification","message":"Needs you","notification_type":"agent_needs_input","prompt_id":"p1"}"#,
+            "permission claude-code:s1 Action Needed: shop (Claude Code) | Needs you"),
+        Sample(
+            .claudeCode,
+            #"{\#(claude),"hook_event_name":"Notification","notification_type":"elicitation_complete"}"#, nil),
+        Sample(
+            .claudeCode,
+            #"{\#(claude),"hook_event_name":"Notification","notification_type":"elicitation_response"}"#, nil),
         Sample(.claudeCode, "{}", nil),
         Sample(
             .codex,
@@ -106,15 +124,25 @@ struct HookTests {
         Sample(.generic, "[]", nil),
     ]
 
+    private func event(_ agent: HookAgent, _ text: String, showsCommands: Bool = false) throws -> HookEvent? {
+        let input: JSON.Value? =
+            text.isEmpty ? .none : .some(try JSON.parse(Array(text.utf8), maxBytes: 1 << 20))
+        switch HookVerdict.read(input, of: agent, showsCommands: showsCommands) {
+        case .silent: return nil
+        case .ring(let event): return event
+        }
+    }
+
     private func ring(_ sample: Sample, showsCommands: Bool = false, now: EpochMilliseconds = 1) throws
         -> Ring?
     {
-        let input: JSON.Value? =
-            sample.input.isEmpty ? .none : .some(try JSON.parse(Array(sample.input.utf8), maxBytes: 1 << 20))
-        switch HookVerdict.read(input, of: sample.agent, showsCommands: showsCommands) {
-        case .silent: return nil
-        case .ring(let event): return event.ring(sample.agent, now: now)
-        }
+        try event(sample.agent, sample.input, showsCommands: showsCommands)?.ring(sample.agent, now: now)
+    }
+
+    /// What two hooks of one agent ring as: `.mark` and `.moment` of equal text are one.
+    private func identity(_ agent: HookAgent, _ members: String) throws -> HookEvent.Identity {
+        let start = agent == .codex ? Self.codex : Self.claude
+        return try #require(try event(agent, "{\(start),\(members)}")).identity
     }
 
     @Test("each documented input rings as it should", arguments: samples)
@@ -131,10 +159,75 @@ struct HookTests {
         #expect(keys.count == 2 && Set(keys).count == 1)
     }
 
-    @Test("what has no identifier is new each time")
-    func marks() throws {
-        let stop = try #require(Self.samples.first { $0.input.contains(#""Stop""#) })
-        #expect(try ring(stop, now: 1)?.key != ring(stop, now: 2)?.key)
+    @Test("an end of a Codex turn after another hook let it go on rings, too, once")
+    func codexContinued() throws {
+        func end(_ isContinued: Bool, _ text: String) throws -> HookEvent.Identity {
+            try identity(
+                .codex,
+                #""hook_event_name":"Stop","stop_hook_active":\#(isContinued),"last_assistant_message":\#(text)"#
+            )
+        }
+        let ends = [
+            try end(false, "null"), try end(true, "null"), try end(true, #""Tests pass.""#),
+            .mark("t1"),
+        ]
+        #expect(ends[0] == ends[3])
+        #expect(ends[1] != ends[0] && ends[1] != ends[2] && ends[2] != ends[0])
+        #expect(try end(true, "null") == ends[1])
+    }
+
+    @Test("ends of one Claude Code prompt ring once for each text")
+    func claudeEnds() throws {
+        func end(_ prompt: String, _ text: String, _ name: String = "Stop") throws -> HookEvent.Identity {
+            try identity(
+                .claudeCode, #"\#(prompt)"hook_event_name":"\#(name)","last_assistant_message":"\#(text)""#)
+        }
+        #expect(try end(#""prompt_id":"p1","#, "Done.") == .mark("p1\nDone."))
+        #expect(try end(#""prompt_id":"p1","#, "Done, tested.") == .mark("p1\nDone, tested."))
+        #expect(try end(#""prompt_id":"p2","#, "", "StopFailure") == .mark("p2\n"))
+        // Earlier versions name no prompt.
+        #expect(try end("", "Done.") == .moment("Done."))
+    }
+
+    @Test("all hooks that tell of one prompt of Claude Code have one moment")
+    func claudePrompts() throws {
+        let prompts = try Self.samples.filter {
+            $0.agent == .claudeCode && $0.expected?.hasPrefix("permission") == true
+        }.map { try event($0.agent, $0.input)?.moment($0.agent) }
+        #expect(prompts.count >= 6 && Set(prompts).count == 1 && prompts.first != .some(nil))
+        let other = HookEvent(type: .permission, session: "s2", identity: .prompt).moment(.claudeCode)
+        #expect(other != prompts.first)
+        let complete = HookEvent(type: .complete, session: "s1", identity: .prompt).moment(.claudeCode)
+        #expect(complete != prompts.first)
+    }
+
+    @Test("generic calls ring each time, unless they have an id")
+    func generic() throws {
+        let plain = try #require(try event(.generic, "{}"))
+        #expect(plain.moment(.generic) == nil)
+        #expect(plain.ring(.generic, now: 1)?.key != plain.ring(.generic, now: 2)?.key)
+        let named = try #require(try event(.generic, #"{"id":"512"}"#))
+        #expect(named.ring(.generic, now: 1)?.key == named.ring(.generic, now: 2)?.key)
+    }
+
+    @Test("a session that the relay would refuse is shortened to its hash")
+    func longSessions() throws {
+        let long = String(repeating: "é", count: 300)
+        let rings = try [long, long + "x"].map {
+            try #require(HookEvent(type: .complete, session: $0).ring(.codex, now: 1))
+        }
+        #expect(rings[0].session.text.hasPrefix("codex:") && rings[0].session.text.utf8.count == 46)
+        #expect(rings[0].session != rings[1].session)
+        #expect(HookEvent(type: .complete, session: "a\0b").ring(.generic, now: 1) != nil)
+    }
+
+    @Test("agents that parse what a hook prints get an empty object")
+    func answers() {
+        #expect(HookAgent.gemini.answer(hasArgument: false) == "{}")
+        #expect(HookAgent.codex.answer(hasArgument: false) == "{}")
+        #expect(HookAgent.codex.answer(hasArgument: true) == nil)
+        #expect(HookAgent.claudeCode.answer(hasArgument: false) == nil)
+        #expect(HookAgent.generic.answer(hasArgument: false) == nil)
     }
 
     @Test("a command is shown only on request")
@@ -142,5 +235,7 @@ struct HookTests {
         let request = try #require(Self.samples.first { $0.input.contains("git push") })
         #expect(try ring(request, showsCommands: true)?.body == "Bash: git push")
         #expect(try ring(request)?.body.contains("git") == false)
+        let question = try #require(Self.samples.first { $0.input.contains("AskUserQuestion") })
+        #expect(try ring(question, showsCommands: true)?.body == "Which port?")
     }
 }

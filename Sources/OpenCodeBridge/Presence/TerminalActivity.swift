@@ -1,0 +1,30 @@
+import Glibc
+
+/// When somebody last typed in a terminal, as `w` knows it: the kernel notes when a program reads from one.
+enum TerminalActivity {
+    /// The directory of the terminals of SSH sessions, terminal windows, tmux and the like.
+    static let directory = "/dev/pts"
+
+    /// When a program last read what was typed in a user's terminals; `nil` if the user has none.
+    ///
+    /// The kernel rounds to eight seconds. Input that a terminal sends by itself, such as answers about its colours,
+    /// counts as typed.
+    static func lastInput(in directory: String = directory, of user: uid_t = geteuid()) -> EpochMilliseconds?
+    {
+        guard let listing = opendir(directory) else { return nil }
+        defer { closedir(listing) }
+        var last: EpochMilliseconds?
+        while let entry = readdir(listing) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            var status = stat()
+            // `ptmx` belongs to root and is no terminal.
+            guard name != "ptmx", stat(directory + "/" + name, &status) == 0,
+                status.st_mode & S_IFMT == S_IFCHR, status.st_uid == user
+            else { continue }
+            last = max(last ?? 0, EpochMilliseconds(status.st_atim.tv_sec) * 1000)
+        }
+        return last
+    }
+}
