@@ -1,4 +1,7 @@
-# Implements ./dev run: the relay with a simulated APNs. Source it after stack.bash.
+# Implements ./dev run: the relay with a simulated APNs, and the bridge with a stand-in for an OpenCode server. Source it
+# after stack.bash.
+
+opencode_server=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/EndToEndTests/Support/opencode.py
 
 # start_own_relay BIN STATE [FLAG...]: sets $url. Reads the relay's address from its output in STATE/relay.log, so that
 # it can't be confused with another relay on this machine.
@@ -29,7 +32,42 @@ choose_port() {
     export PORT
 }
 
-# try_relay BIN STATE [FLAG...]: delivers a push to a simulated phone, then serves until Ctrl-C.
+# start_bridge BIN STATE SECRET: starts a stand-in for an OpenCode server, and the bridge, which follows it; sets $opencode.
+start_bridge() {
+    local bin=$1 state=$2
+    rm -rf "$state/bridge"
+    install -d -m 700 "$state/bridge"
+    (umask 077 && echo "$3" >"$state/bridge/secret")
+    setsid python3 "$opencode_server" 2 >"$state/opencode.log" 2>&1 &
+    children+=($!)
+    await "The stand-in for OpenCode (log: $state/opencode.log)" $! grep -q '^port ' "$state/opencode.log"
+    opencode=http://127.0.0.1:$(sed -n 's/^port //p' "$state/opencode.log")
+    # Without the settings of a bridge that this user may have.
+    setsid env -i "PATH=$PATH" "$bin/opencode-bridge" serve --opencode-url "$opencode" --relay-url "$url" \
+        --state-directory "$state/bridge" >"$state/bridge.log" 2>&1 &
+    children+=($!)
+    await "The bridge (log: $state/bridge.log)" $! grep -q 'connected to OpenCode' "$state/bridge.log"
+}
+
+# end_turn STATE TOKEN: ends a turn at the stand-in for OpenCode and prints what the phone with the token gets.
+end_turn() {
+    local state=$1 pushes=$control/pushes?token=$2 since turn began=$SECONDS
+    curl -fsS -m 10 "$pushes" >"$state/pushes.json" || die "The simulator did not answer (log: $state/simulator.log)"
+    since=$(json_field "$state/pushes.json" next)
+    turn='{"do":"all","calls":[{"do":"session","id":"ses_turn","title":"Add rate limits"},{"do":"begin","id":"ses_turn"},'
+    turn+='{"do":"end","id":"ses_turn","outcome":"completed","text":"Both limits are in, with tests for each."}]}'
+    curl -fsS -m 10 "$opencode/_do" -d "$turn" -o /dev/null || die "The stand-in did not answer (log: $state/opencode.log)"
+    while :; do
+        curl -fsS -m 20 "$pushes&since=$since&wait=10&format=text" >"$state/rung.txt" \
+            || die "The simulator did not answer (log: $state/simulator.log)"
+        [ ! -s "$state/rung.txt" ] || break
+        [ $((SECONDS - began)) -lt $start_deadline ] \
+            || die "The bridge did not ring (logs: $state/bridge.log, $state/opencode.log, $state/relay.log)"
+    done
+    cat "$state/rung.txt"
+}
+
+# try_relay BIN STATE [FLAG...]: delivers a push to a simulated phone, then rings it for an agent, then serves until Ctrl-C.
 try_relay() {
     local bin=$1 state=$2 secret token register event answer
     shift 2
@@ -53,6 +91,9 @@ try_relay() {
     [[ $answer == *'"sent":1,'* ]] || die "The push was not sent (logs: $state/relay.log, $state/simulator.log)"
     say "What the simulated APNs received for that phone"
     curl -fsS -m 10 "$control/pushes?token=$token&format=text"
+    say "A turn of an OpenCode server (a stand-in) ends, and the bridge rings the phone"
+    start_bridge "$bin" "$state" "$secret"
+    end_turn "$state" "$token"
     echo
     say "The relay serves $url. Try it:"
     cat <<TEXT
@@ -60,10 +101,10 @@ curl $url/v1/event -d '$event'
 curl $url/v1/device/register -d '$register'
 curl '$control/pushes?format=text'      # what the simulated phones received
 curl $url/ready
-tail -f $state/relay.log
+tail -f $state/relay.log $state/bridge.log
 
-Press Ctrl-C to stop both.
+Press Ctrl-C to stop everything.
 TEXT
     wait -n "${children[@]}" || true
-    die "The relay or the simulator exited (logs: $state/relay.log, $state/simulator.log)"
+    die "A program exited (logs: $state/relay.log, $state/simulator.log, $state/bridge.log, $state/opencode.log)"
 }
