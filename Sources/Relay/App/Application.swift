@@ -257,7 +257,7 @@ struct Application {
             deviceTotal: DeviceTotal(max: delivery.devicesMax, storage: storage),
             queueAgeMax: delivery.readyQueueAge,
             checkCredentials: apns.checkCredentials,
-            writes: writes)
+            writes: writes, origins: configuration.server.mcpOrigins)
     }
 
     private var queueOptions: PushQueue.Options {

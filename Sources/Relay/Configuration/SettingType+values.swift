@@ -152,6 +152,23 @@ extension SettingType where Value == Secret {
 }
 
 extension SettingType where Value == [String] {
+    /// Origins of web pages (RFC 6454, section 7) in lower case, separated by commas.
+    static let origins = SettingType(
+        accepts: "origins such as https://console.example.org, separated by commas, or null",
+        parse: { text in
+            let origins = text.lowercased().split(separator: ",", omittingEmptySubsequences: false).map {
+                String($0.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+            }
+            let areOrigins = origins.allSatisfy { origin in
+                let parts = origin.split(separator: "://", omittingEmptySubsequences: false)
+                return origin == "null"
+                    || parts.count == 2 && parts.allSatisfy { !$0.isEmpty && !$0.contains("/") }
+                        && origin.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+            }
+            return areOrigins ? .success(origins) : .failure(.notAccepted)
+        },
+        render: { $0.joined(separator: ",") })
+
     /// Domain names, separated by commas.
     static let hostNames = SettingType(
         accepts: "domain names separated by commas",

@@ -33,6 +33,8 @@ struct Services: Sendable {
     let writes: WriteWatch
     /// The latest result of `/ready`.
     let readiness = SharedAnswer<Readiness>()
+    /// The web pages that may use `/mcp`.
+    var origins = WebOrigins()
 }
 
 /// Limits of registrations and events.

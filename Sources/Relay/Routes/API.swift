@@ -22,6 +22,7 @@ struct API: Sendable {
         router.on(.post, RouteName.notify.path, handler(.notify, NotifyRoute.self))
         router.on(.post, RouteName.historyList.path, handler(.historyList, HistoryListRoute.self))
         router.on(.post, RouteName.historyRead.path, handler(.historyRead, HistoryReadRoute.self))
+        router.on(.post, RouteName.mcp.path, handler(.mcp, MCPRoute.self))
         return Service(
             router: router,
             refuse: { refusal, request in answer(refusal, request) },
@@ -58,7 +59,7 @@ struct API: Sendable {
             let head: [LogField] = [
                 .requestID(request.id), .route(name), .status(reply.status), .duration(took),
             ]
-            let level = level(of: reply, name)
+            let level = trace.isRoutine && reply.status < 400 ? LogLevel.debug : level(of: reply, name)
             if let code = reply.code, code.isSummarised {
                 services.shared.log.refused(
                     RefusalTally.Kind(route: name, code: code), level, head + trace.fields)

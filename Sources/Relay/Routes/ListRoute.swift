@@ -9,9 +9,16 @@ struct ListRoute: AnsweringRoute {
 
     /// Reads the devices and their latest delivery log rows.
     func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
-        let shared = services.shared
         let wanted = try ListRequest(body: request.body, headerSecret: services.headerSecret(of: request))
-        let key = shared.hasher.key(of: wanted.secret)
+        return Reply(body: try await devices(of: wanted.secret, request, &trace).body)
+    }
+
+    /// A secret's devices, for anyone who knows it.
+    func devices(
+        of secret: Secret, _ request: Request, _ trace: inout RequestTrace
+    ) async throws(APIError) -> DeviceList {
+        let shared = services.shared
+        let key = shared.hasher.key(of: secret)
         trace.add(.secretHash(key.primary))
         try shared.rates.countRegistration(key, at: services.loop.now)
         let devices: [Device]
@@ -24,7 +31,7 @@ struct ListRoute: AnsweringRoute {
         }
         trace.add(.count("devices", devices.count))
         if devices.isEmpty { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
-        return Reply(body: DeviceList(devices: devices, last: last).body)
+        return DeviceList(devices: devices, last: last)
     }
 }
 

@@ -24,15 +24,19 @@ struct NotifyRequest: Sendable {
         eventID = try fields.word(.eventID, most: Bounds.eventIDBytesMax)
     }
 
-    /// A digest of everything but the secret and `eventID`.
-    var digest: Digest256 {
+}
+
+extension NotificationContent {
+    /// A digest of everything in a request but the secret and `eventID`.
+    ///
+    /// - Parameter deviceToken: The only recipient; `nil` for all devices.
+    func digest(to deviceToken: DeviceToken?) -> Digest256 {
         Digest256(
             ofParts: [
-                "notify", deviceToken?.text, content.pushType.rawValue, content.priority.text,
-                content.collapseID?.text,
-                content.timeToLive.map { String($0.components.seconds) },
-                String(decoding: content.payload(PushStyle()), as: UTF8.self),
-            ] + (content.hasUnreadBadge ? [DevicePreferences.Badge.unread.rawValue] : []))
+                "notify", deviceToken?.text, pushType.rawValue, priority.text, collapseID?.text,
+                timeToLive.map { String($0.components.seconds) },
+                String(decoding: payload(PushStyle()), as: UTF8.self),
+            ] + (hasUnreadBadge ? [DevicePreferences.Badge.unread.rawValue] : []))
     }
 }
 
@@ -51,7 +55,7 @@ struct NotifyRoute: AnsweringRoute {
         let order = Pushing.Order(
             key: services.shared.hasher.key(of: wanted.secret), content: wanted.content,
             eventID: wanted.eventID,
-            digest: wanted.digest, onlyDevice: wanted.deviceToken)
+            digest: wanted.content.digest(to: wanted.deviceToken), onlyDevice: wanted.deviceToken)
         return try await Pushing(services: services).answer(order, request, started, &trace)
     }
 }

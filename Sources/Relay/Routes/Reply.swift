@@ -36,7 +36,7 @@ struct Reply: Sendable, Equatable {
     /// The response for the HTTP server; requests on the admin listener have no identifier.
     func response(requestID: String?) -> Response {
         var headers = Headers()
-        headers.append("Content-Type", "application/json")
+        if !body.isEmpty { headers.append("Content-Type", "application/json") }
         if let requestID { headers.append("X-Request-ID", requestID) }
         if code == .unauthorized { headers.append("WWW-Authenticate", "Bearer") }
         if let retryAfterSeconds { headers.append("Retry-After", String(retryAfterSeconds)) }

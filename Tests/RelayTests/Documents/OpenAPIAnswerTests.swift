@@ -92,6 +92,51 @@ struct OpenAPIAnswerTests {
         }
     }
 
+    @Test("What MCP clients are answered is described, for both kinds of messages")
+    func mcp() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            let operation = document["paths"]?["/mcp"]?["post"]
+            let wanted = try #require(
+                operation?["requestBody"]?["content"]?["application/json"]?["schema"])
+            func check(
+                _ body: JSON.Value, _ status: Int, secret: String = RelayFixture.secret,
+                _ headers: [(name: String, value: String)] = []
+            ) async {
+                let response = await relay.answer(
+                    Request(
+                        method: .post, target: "/mcp",
+                        headers: [
+                            ("Content-Type", "application/json"), ("Authorization", "Bearer \(secret)"),
+                        ] + headers, body: body.encoded()))
+                #expect(response.status.rawValue == status)
+                #expect(schema.faults(in: body, wanted).isEmpty == (status != 400), "\(body)")
+                if status != 202 { schema.expect(response, isDescribedBy: operation) }
+            }
+            let ping = MCPTests.legacy("ping")
+            await check(ping, 200)
+            await check(MCPTests.legacy("no/such/method", id: "a"), 200)
+            await check(MCPTests.legacy("tools/call", ["name": "list_devices"]), 200)
+            await check(["jsonrpc": "2.0", "method": "notifications/initialized"], 202)
+            await check(ping, 401, secret: "")
+            await check(ping, 403, [("Origin", "https://evil.example")])
+            for body: JSON.Value in [
+                [], [:], ["jsonrpc": "2.0"], ["jsonrpc": "1.0", "id": 1, "method": "ping"],
+                ["jsonrpc": "2.0", "id": nil, "method": "ping"], ["jsonrpc": "2.0", "id": 1, "method": 1],
+                ["jsonrpc": "2.0", "id": .int(1 << 53), "method": "ping"],
+                ["jsonrpc": "2.0", "id": 1, "method": "ping", "params": []],
+            ] { await check(body, 400) }
+            let headers = [
+                (name: "MCP-Protocol-Version", value: "2026-07-28"), (name: "Mcp-Method", value: "ping"),
+            ]
+            await check(MCPTests.modern("ping").body, 404, headers)
+            relay.storage.state.withLock { $0.failure = .unavailable(logDetail: "x") }
+            await check(
+                MCPTests.modern("tools/call", ["name": "list_devices"]).body, 503,
+                [headers[0], ("Mcp-Method", "tools/call"), ("Mcp-Name", "list_devices")])
+        }
+    }
+
     @Test("What registrations answer when they are not open is described")
     func registrations() async throws {
         var options = RelayFixture.Options()
@@ -123,6 +168,7 @@ struct OpenAPIAnswerTests {
         "Bearer tokens are described as optional: the key for registrations, the secret for all that take one"
     )
     func registrationKey() async throws {
+        #expect(document["paths"]?["/mcp"]?["post"]?["security"] == [["Secret": []]])
         let key = "the operator's key"
         let scheme = document["components"]?["securitySchemes"]?["RegistrationKey"]
         #expect(scheme?["type"] == "http" && scheme?["scheme"] == "bearer")
@@ -132,7 +178,7 @@ struct OpenAPIAnswerTests {
         options.history = History.Options(lifetime: .seconds(86_400))
         try await RelayFixture.with(options) { relay in
             for path in try #require(document["paths"]?.object).members {
-                for method in try #require(path.value.object).members {
+                for method in try #require(path.value.object).members where path.name != "/mcp" {
                     let security = method.value["security"]
                     let isKeyed = security == [[:], ["RegistrationKey": []], ["Secret": []]]
                     let takesSecret = method.name == "post"

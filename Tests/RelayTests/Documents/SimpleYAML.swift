@@ -113,6 +113,7 @@ struct SimpleYAML {
             return .array(
                 try elements.map { element throws(Fault) in try scalar(element.drop { $0 == " " }, number) })
         case "{" where text == "{}": return [:]
+        case "-" where Int(text) != nil: return Int(text).map { .int($0) } ?? nil
         case "{", "|", ">", "&", "*", "!", "%", "@", "`", "-", "?":
             throw Fault(line: number, reason: "\(first) is not understood")
         default:

@@ -1,0 +1,145 @@
+import JSON
+import Programs
+
+/// What the relay does with a message that an MCP client posted.
+enum MCPStep: Sendable, Equatable {
+    /// Send this.
+    case reply(MCPReply)
+    /// Carry out a call, then send its reply.
+    case call(MCPCall)
+}
+
+/// An answer to an MCP client.
+struct MCPReply: Sendable, Equatable {
+    let status: Int
+    /// `nil` for an empty body.
+    let body: JSON.Value?
+}
+
+/// A call of a tool.
+struct MCPCall: Sendable, Equatable {
+    let tool: MCPTool
+    let arguments: JSON.Object
+    fileprivate let request: MCPRequest
+
+    /// The reply with the call's result.
+    func reply(_ result: MCPToolResult) -> MCPReply { request.reply(result.json) }
+
+    /// The reply when the call can't be carried out.
+    func reply(_ error: MCPError) -> MCPReply { request.reply(error) }
+}
+
+/// The Model Context Protocol: which answer or call follows from a request.
+///
+/// Serves the stateless version and, for older clients, the versions that begin with `initialize`. Those have sessions
+/// only if the server wants them, so every request is answered by itself. Answers are single JSON objects, never
+/// streams. Source: modelcontextprotocol.io, "Streamable HTTP" of 2026-07-28 and "Transports" of 2025-11-25.
+enum MCP {
+    /// How long clients may keep what never changes while the relay runs.
+    static let timeToLiveMilliseconds = 3_600_000
+
+    /// The answer to a message, or the call that it asks for.
+    static func step(_ body: [UInt8], _ headers: MCPHeaders) -> MCPStep {
+        guard headers.isJSON else {
+            return .reply(.refusal(.invalidRequest("Send the body as application/json.", status: 415)))
+        }
+        do throws(MCPRefusal) {
+            guard var request = try MCPRequest(body) else { return .reply(MCPReply(status: 202, body: nil)) }
+            do throws(MCPError) {
+                try request.checkVersion(headers)
+                return try request.isModern ? modern(request) : legacy(request)
+            } catch {
+                return .reply(request.reply(error))
+            }
+        } catch {
+            return .reply(.refusal(error.error, to: error.id))
+        }
+    }
+
+    private static func modern(_ request: MCPRequest) throws(MCPError) -> MCPStep {
+        switch request.method {
+        case "server/discover":
+            return .reply(
+                request.reply(
+                    cacheable([
+                        "supportedVersions": .array(MCPVersion.all.map { .string($0) }),
+                        "capabilities": ["tools": [:]], "instructions": instructions,
+                    ])))
+        case "tools/list": return .reply(request.reply(cacheable(try toolList(request))))
+        case "tools/call": return .call(try call(request))
+        default: throw .methodNotFound
+        }
+    }
+
+    private static func legacy(_ request: MCPRequest) throws(MCPError) -> MCPStep {
+        switch request.method {
+        case "initialize":
+            guard let wanted = request.params["protocolVersion"]?.string else {
+                throw .invalidParams("protocolVersion must be a string.")
+            }
+            var result = JSON.Object()
+            result["protocolVersion"] = .string(MCPVersion.agreed(on: wanted))
+            result["capabilities"] = ["tools": [:]]
+            result["serverInfo"] = serverInfo
+            result["instructions"] = instructions
+            return .reply(request.reply(result))
+        case "ping": return .reply(request.reply(JSON.Object()))
+        case "tools/list": return .reply(request.reply(try toolList(request)))
+        case "tools/call": return .call(try call(request))
+        default: throw .methodNotFound
+        }
+    }
+
+    private static func toolList(_ request: MCPRequest) throws(MCPError) -> JSON.Object {
+        guard request.params["cursor"] == nil else {
+            throw .invalidParams("There is only one page, so no cursor is valid.")
+        }
+        var result = JSON.Object()
+        result["tools"] = MCPTool.definitions
+        return result
+    }
+
+    private static func call(_ request: MCPRequest) throws(MCPError) -> MCPCall {
+        guard let name = request.params["name"]?.string else {
+            throw .invalidParams("name must be a string.")
+        }
+        guard let tool = MCPTool(rawValue: name) else { throw .invalidParams("There is no such tool.") }
+        var arguments = JSON.Object()
+        if let given = request.params["arguments"] {
+            guard let object = given.object else { throw .invalidParams("arguments must be an object.") }
+            arguments = object
+        }
+        return MCPCall(tool: tool, arguments: arguments, request: request)
+    }
+
+    private static func cacheable(_ result: JSON.Object) -> JSON.Object {
+        var result = result
+        result["ttlMs"] = .int(timeToLiveMilliseconds)
+        result["cacheScope"] = "public"
+        return result
+    }
+
+    private static func cacheable(_ result: JSON.Value) -> JSON.Object {
+        cacheable(result.object ?? JSON.Object())
+    }
+
+    static let serverInfo: JSON.Value = [
+        "name": "apn-relay", "title": "APN relay", "version": .string(Version.current),
+    ]
+    private static let instructions: JSON.Value =
+        "Notifies the user on their phones. Send few notifications, each with what the user needs to know."
+}
+
+/// A message that is refused before it is known to be a request.
+struct MCPRefusal: Error {
+    /// The request's ID, if the message has a valid one.
+    var id: JSON.Value?
+    let error: MCPError
+}
+
+extension MCPReply {
+    /// The answer to a message that isn't a valid request.
+    static func refusal(_ error: MCPError, to id: JSON.Value? = nil) -> MCPReply {
+        MCPReply(status: error.status, body: error.response(to: id))
+    }
+}

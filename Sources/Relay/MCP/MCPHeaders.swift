@@ -1,0 +1,47 @@
+import HTTPServer
+import PushSealing
+
+/// The headers of a request that MCP gives a meaning.
+struct MCPHeaders: Sendable {
+    var contentType: String? = "application/json"
+    var version: String?
+    var method: String?
+    var name: String?
+
+    /// Whether the body is declared as JSON.
+    var isJSON: Bool {
+        let type = contentType?.split(separator: ";", omittingEmptySubsequences: false).first ?? ""
+        return type.lowercased().filter { $0 != " " && $0 != "\t" } == "application/json"
+    }
+
+    /// `Mcp-Name`, decoded if it is written as `=?base64?…?=`; `nil` if it is absent or malformed.
+    var decodedName: String? {
+        guard let name, name.hasPrefix("=?base64?"), name.hasSuffix("?="), name.utf8.count >= 11 else {
+            return name
+        }
+        // The alphabet of URLs differs in two characters and has no padding.
+        let text = name.dropFirst(9).dropLast(2).prefix { $0 != "=" }.map { character -> Character in
+            switch character {
+            case "+": "-"
+            case "/": "_"
+            default: character
+            }
+        }
+        return Base64URL.decode(String(text)).flatMap { String(validating: $0, as: UTF8.self) }
+    }
+}
+
+extension MCPHeaders {
+    /// The headers of a request.
+    ///
+    /// A repeated header has all of its values, so it equals nothing in the body.
+    init(_ request: Request) {
+        func value(_ name: String) -> String? {
+            let values = request.headers.values(of: name)
+            return values.isEmpty ? nil : values.joined(separator: ", ")
+        }
+        self.init(
+            contentType: value("Content-Type"), version: value("MCP-Protocol-Version"),
+            method: value("Mcp-Method"), name: value("Mcp-Name"))
+    }
+}

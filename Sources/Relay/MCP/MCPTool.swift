@@ -1,0 +1,157 @@
+import JSON
+
+/// The tools that agents can call.
+enum MCPTool: String, CaseIterable, Sendable {
+    case sendNotification = "send_notification"
+    case listDevices = "list_devices"
+
+    /// All tools, as `tools/list` shows them.
+    static let definitions = JSON.Value.array(allCases.map(\.definition))
+
+    /// The definition: what the tool does, its arguments and its result.
+    var definition: JSON.Value {
+        [
+            "name": .string(rawValue),
+            "title": title,
+            "description": description,
+            "inputSchema": inputSchema,
+            "outputSchema": outputSchema,
+            "annotations": annotations,
+        ]
+    }
+
+    private var title: JSON.Value {
+        switch self {
+        case .sendNotification: "Send a push notification"
+        case .listDevices: "List the user's devices"
+        }
+    }
+
+    private var description: JSON.Value {
+        switch self {
+        case .sendNotification:
+            """
+            Sends a push notification to all of the user's phones. Use it when the user asked to be notified, when a long \
+            task is done, or when you can't go on without them. The result shows for each device whether Apple's push \
+            service accepted it.
+            """
+        case .listDevices:
+            "Lists the devices that notifications go to, each with the result of the last push to it."
+        }
+    }
+
+    private var inputSchema: JSON.Value {
+        switch self {
+        case .sendNotification: NotificationArguments.schema
+        case .listDevices: ["type": "object", "properties": [:], "additionalProperties": false]
+        }
+    }
+
+    private var outputSchema: JSON.Value {
+        switch self {
+        case .sendNotification: Self.sending
+        case .listDevices: Self.list
+        }
+    }
+
+    private var annotations: JSON.Value {
+        switch self {
+        case .sendNotification:
+            [
+                "readOnlyHint": false, "destructiveHint": false, "idempotentHint": false,
+                "openWorldHint": true,
+            ]
+        case .listDevices: ["readOnlyHint": true, "openWorldHint": false]
+        }
+    }
+
+    // MARK: Results
+
+    private static let count: JSON.Value = ["type": "integer", "minimum": 0]
+    private static let text: JSON.Value = ["type": "string"]
+    private static let masked: JSON.Value = [
+        "type": "string", "description": "The last characters of the device's token",
+    ]
+
+    private static let sending: JSON.Value = [
+        "type": "object",
+        "properties": [
+            "sent": count, "failed": count, "queued": count, "muted": count,
+            "devices": ["type": "array", "items": delivery],
+        ],
+        "required": ["sent", "failed", "queued", "muted", "devices"],
+    ]
+
+    private static let delivery: JSON.Value = [
+        "type": "object",
+        "properties": [
+            "device": masked,
+            "status": [
+                "type": "string", "enum": ["sent", "queued", "muted", "failed"],
+                "description":
+                    "queued: the relay tries again by itself; muted: the device doesn't want such notifications",
+            ],
+            "reason": ["type": "string", "description": "Why it is queued or failed"],
+            "apnsID": text,
+            "removed": [
+                "type": "boolean", "description": "Whether the device is gone and was unregistered",
+            ],
+        ],
+        "required": ["device", "status"],
+    ]
+
+    private static let list: JSON.Value = [
+        "type": "object",
+        "properties": ["devices": ["type": "array", "items": device]],
+        "required": ["devices"],
+    ]
+
+    private static let device: JSON.Value = [
+        "type": "object",
+        "properties": [
+            "device": masked, "deviceName": text, "deviceModel": text, "bundleId": text, "apnsEnv": text,
+            "lastPush": [
+                "type": "object",
+                "properties": ["at": text, "eventType": text, "status": text, "reason": text],
+                "required": ["at", "status"],
+            ],
+        ],
+        "required": ["device", "bundleId", "apnsEnv"],
+    ]
+}
+
+/// What a call of a tool returns to the model.
+struct MCPToolResult: Sendable, Equatable {
+    /// Read by models and clients that don't use `structured`.
+    var texts: [String]
+    /// Matches the tool's `outputSchema`.
+    var structured: JSON.Value?
+    /// Whether the call failed, and the texts say what to do.
+    var isError = false
+
+    /// The failure of a call that the model can repair.
+    static func failed(_ sentence: String) -> MCPToolResult {
+        MCPToolResult(texts: [sentence], isError: true)
+    }
+
+    /// A result with its JSON as text, after a sentence where there is something to say.
+    init(_ structured: JSON.Value, sentence: String? = nil, isError: Bool = false) {
+        texts = (sentence.map { [$0] } ?? []) + [String(decoding: structured.encoded(), as: UTF8.self)]
+        self.structured = structured
+        self.isError = isError
+    }
+
+    private init(texts: [String], isError: Bool) {
+        self.texts = texts
+        self.isError = isError
+    }
+
+    /// The result as MCP writes it.
+    var json: JSON.Object {
+        var object = JSON.Object()
+        object["content"] = .array(texts.map { ["type": "text", "text": .string($0)] })
+        object["structuredContent"] = structured
+        object["isError"] = .bool(isError)
+        return object
+    }
+}

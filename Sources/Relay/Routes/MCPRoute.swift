@@ -1,0 +1,132 @@
+import APNs
+import HTTPServer
+import JSON
+import Network
+import Storage
+
+/// `POST /mcp`: tools for agents, by the Model Context Protocol.
+struct MCPRoute: AnsweringRoute {
+    let services: LoopServices
+
+    /// Checks origin and secret, then answers as ``MCP`` says.
+    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
+        let origins = request.headers.values(of: "Origin")
+        guard origins.allSatisfy(services.shared.origins.allow) else {
+            trace.add(.note("detail", "the Origin is not in RELAY_MCP_ORIGINS"))
+            return refusal(
+                .invalidRequest("Requests of this web page are not accepted.", status: 403),
+                .invalidRequest, &trace)
+        }
+        guard let secret = services.headerSecret(of: request),
+            (1...Bounds.secretBytesMax).contains(secret.bytes.count)
+        else {
+            return refusal(
+                .invalidRequest("Send the secret as Authorization: Bearer.", status: 401),
+                .unauthorized, &trace)
+        }
+        switch MCP.step(request.body, MCPHeaders(request)) {
+        case .reply(let reply):
+            trace.isRoutine = true
+            let code = ErrorCode(mcpStatus: reply.status)
+            if let code { trace.add(.code(code)) }
+            return Reply(reply, code: code)
+        case .call(let call):
+            trace.add(.note("tool", call.tool.rawValue))
+            return await run(call, secret, request, &trace)
+        }
+    }
+
+    private func refusal(_ error: MCPError, _ code: ErrorCode, _ trace: inout RequestTrace) -> Reply {
+        trace.add(.code(code))
+        return Reply(MCPReply.refusal(error), code: code)
+    }
+
+    // MARK: Calls
+
+    /// Carries out a call.
+    ///
+    /// Errors that other arguments or a pause would avoid are for the model, which sees only results.
+    private func run(
+        _ call: MCPCall, _ secret: Secret, _ request: Request, _ trace: inout RequestTrace
+    ) async -> Reply {
+        do throws(APIError) {
+            switch call.tool {
+            case .sendNotification:
+                return Reply(call.reply(try await send(call.arguments, secret, request, &trace)))
+            case .listDevices:
+                return Reply(call.reply(try await list(call.arguments, secret, request, &trace)))
+            }
+        } catch {
+            trace.add(error)
+            if let limit = error.limit { services.counts.hit(limit) }
+            guard let advice = error.adviceForModel else {
+                var reply = Reply(call.reply(MCPError(error)), code: error.code)
+                if reply.status >= 400 { reply.retryAfterSeconds = Reply(error).retryAfterSeconds }
+                return reply
+            }
+            return Reply(call.reply(.failed(advice)), code: error.code)
+        }
+    }
+
+    private func send(
+        _ given: JSON.Object, _ secret: Secret, _ request: Request, _ trace: inout RequestTrace
+    ) async throws(APIError) -> MCPToolResult {
+        let started = services.loop.now
+        let arguments: NotificationArguments
+        do throws(NotificationArguments.Fault) {
+            arguments = try NotificationArguments(given)
+        } catch {
+            trace.add(.code(.invalidField))
+            return .failed(error.sentence)
+        }
+        let content = try NotificationContent(
+            RequestFields(arguments.notification, within: .notification))
+        let order = Pushing.Order(
+            key: services.shared.hasher.key(of: secret), content: content, eventID: arguments.eventID,
+            digest: content.digest(to: nil))
+        let reply = try await Pushing(services: services).answer(order, request, started, &trace)
+        return MCPToolResult(sending: reply.body)
+    }
+
+    private func list(
+        _ given: JSON.Object, _ secret: Secret, _ request: Request, _ trace: inout RequestTrace
+    ) async throws(APIError) -> MCPToolResult {
+        guard given.members.isEmpty else { return .failed("list_devices takes no arguments.") }
+        let list = try await ListRoute(services: services).devices(of: secret, request, &trace)
+        return MCPToolResult(devices: list)
+    }
+}
+
+extension Reply {
+    /// The response with an MCP answer.
+    fileprivate init(_ reply: MCPReply, code: ErrorCode? = nil) {
+        self.init(status: reply.status, body: reply.body?.encoded() ?? [])
+        self.code = code
+    }
+}
+
+extension ErrorCode {
+    /// The code in the log for a message that MCP refuses; `nil` for a success.
+    fileprivate init?(mcpStatus status: Int) {
+        switch status {
+        case ..<400: return nil
+        case 404: self = .notFound
+        default: self = .invalidBody
+        }
+    }
+}
+
+extension APIError {
+    /// What the model can do about the error, if it can do anything.
+    fileprivate var adviceForModel: String? {
+        switch code {
+        case .payloadTooLarge:
+            "\(hint ?? "The notification is too large.") Nothing was sent. Shorten the message."
+        case .eventConflict:
+            "Another notification was sent with this eventID, and nothing was sent now. Use a new eventID."
+        case .rateLimited:
+            "\(sentence) Nothing was done. Try again in \(retryAfterSeconds ?? 1) s."
+        default: nil
+        }
+    }
+}

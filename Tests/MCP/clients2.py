@@ -1,0 +1,92 @@
+"""The client of version 2 of the Python SDK, with each way to agree on a version.
+
+It checks every result against its model of the specification, and structured content against the tool's output schema."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import httpx2
+from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+
+from common import MCP, SECONDS_MAX, TOOLS, Phone
+
+# mode: the version that comes of it
+MODES = {"auto": "2026-07-28", "legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
+
+
+@asynccontextmanager
+async def connected(mode, headers, requests=None):
+    """A client; notes the methods and statuses of its requests."""
+    async def note(answer):
+        if requests is not None:
+            requests.append((answer.request.method, answer.status_code))
+
+    async with httpx2.AsyncClient(
+            headers=headers, trust_env=False, timeout=SECONDS_MAX, event_hooks={"response": [note]}) as http:
+        transport = streamable_http_client(MCP, http_client=http)
+        async with Client(transport, mode=mode, read_timeout_seconds=SECONDS_MAX) as client:
+            yield client
+
+
+async def uses_tools(mode, version):
+    phone, requests = Phone(), []
+    async with connected(mode, phone.headers, requests) as client:
+        assert client.protocol_version == version, client.protocol_version
+        listed = await client.list_tools()
+        assert [tool.name for tool in listed.tools] == TOOLS and listed.next_cursor is None
+
+        devices = await client.call_tool("list_devices")
+        assert not devices.is_error
+        (device,) = devices.structured_content["devices"]
+        assert device["deviceName"] == "Ada's phone" and device["device"] == "…" + phone.token[-8:], device
+        phone.expect_hidden(devices.model_dump_json())
+
+        arguments = {"title": "Build ✓", "message": "It is done.", "urgency": "high", "sessionID": "ses_1", "eventID": "e1"}
+        for _ in range(2):
+            sent = await client.call_tool("send_notification", arguments)
+            assert not sent.is_error and sent.structured_content["sent"] == 1, sent
+            assert sent.structured_content["devices"][0]["status"] == "sent"
+            phone.expect_hidden(sent.model_dump_json())
+        (payload,) = phone.expect_notifications(["Build ✓"])
+        assert payload["aps"]["interruption-level"] == "time-sensitive" and payload["sessionID"] == "ses_1", payload
+
+        faulty = await client.call_tool("send_notification", {"title": "T", "message": "M", "urgency": "now"})
+        assert faulty.is_error and "low, normal or high" in faulty.content[0].text, faulty
+        try:
+            await client.call_tool("no_such_tool", {})
+            raise AssertionError("a tool that doesn't exist was called")
+        except MCPError as error:
+            assert error.code == -32602, error
+        phone.expect_notifications(["Build ✓"])
+    if mode != "legacy":
+        assert {method for method, _ in requests} == {"POST"}, requests
+
+
+async def reports_nobody(mode):
+    async with connected(mode, {"Authorization": "Bearer a-secret-without-devices"}) as client:
+        nobody = await client.call_tool("send_notification", {"title": "T", "message": "M"})
+        assert nobody.is_error and "No devices are registered" in nobody.content[0].text, nobody
+
+
+async def needs_a_secret(mode):
+    requests = []
+    try:
+        async with connected(mode, {}, requests) as client:
+            await client.list_tools()
+        raise AssertionError("the relay answered without a secret")
+    except Exception as error:
+        if isinstance(error, AssertionError):
+            raise
+    assert requests and {status for _, status in requests} == {401}, requests
+
+
+async def main():
+    for mode, version in MODES.items():
+        await uses_tools(mode, version)
+        await reports_nobody(mode)
+        await needs_a_secret(mode)
+        print(f"mcp 2, mode {mode}: agrees on {version}, lists and calls tools")
+
+
+asyncio.run(asyncio.wait_for(main(), 90))

@@ -1,0 +1,57 @@
+"""What the scripts share: the relay's and the simulator's addresses, a phone for each test, and what it received."""
+
+import json
+import os
+import secrets
+import urllib.error
+import urllib.request
+
+RELAY = os.environ["MCP_TEST_URL"]
+CONTROL = os.environ["MCP_TEST_CONTROL"]
+MCP = RELAY + "/mcp"
+TOOLS = ["send_notification", "list_devices"]
+SECONDS_MAX = 30                # for any answer
+
+
+def request(url, body=None, headers=None, method=None):
+    """Sends a request; returns status, headers and body."""
+    data = json.dumps(body).encode() if isinstance(body, (dict, list)) else body
+    asked = urllib.request.Request(url, data, headers or {}, method=method)
+    try:
+        with urllib.request.urlopen(asked, timeout=SECONDS_MAX) as answer:
+            return answer.status, answer.headers, answer.read()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.headers, error.read()
+
+
+class Phone:
+    """A phone, registered under a secret of its own."""
+
+    def __init__(self):
+        self.secret = secrets.token_hex(16)
+        self.token = secrets.token_hex(32)
+        status, _, body = request(
+            RELAY + "/v1/device/register",
+            {"secret": self.secret, "deviceToken": self.token, "deviceName": "Ada's phone"})
+        assert status == 200, body
+
+    @property
+    def headers(self):
+        return {"Authorization": f"Bearer {self.secret}"}
+
+    def payloads(self):
+        """The payloads of all pushes that APNs accepted for the phone."""
+        status, _, body = request(f"{CONTROL}/pushes?token={self.token}")
+        assert status == 200, body
+        return [push["payload"] for push in json.loads(body)["pushes"]]
+
+    def expect_notifications(self, titles):
+        """Whether the phone received these, in order."""
+        payloads = self.payloads()
+        assert [payload["aps"]["alert"]["title"] for payload in payloads] == titles, payloads
+        return payloads
+
+    def expect_hidden(self, answer):
+        """Whether an answer has neither the secret nor the token."""
+        assert self.secret not in answer and self.token not in answer
