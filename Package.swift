@@ -81,7 +81,8 @@ let package = Package(
             dependencies: ["COpenSSL", "HTTP2", "HTTPServer", "JSON", "Network", "Programs", "PushSealing"],
             swiftSettings: cFacing, linkerSettings: hardened),
         .executableTarget(
-            name: "OpenCodeBridge", dependencies: ["JSON", "Network", "Programs", "Storage", "WebClient"],
+            name: "OpenCodeBridge",
+            dependencies: ["JSON", "Network", "Programs", "PushSealing", "QRCode", "Storage", "WebClient"],
             swiftSettings: strict, linkerSettings: hardened),
 
         .target(
@@ -127,7 +128,8 @@ let package = Package(
                 "PrometheusText", "Programs", "Spelling", "Storage", "WebClient",
             ]),
         tests(
-            "OpenCodeBridgeTests", ["HTTPServer", "JSON", "Network", "OpenCodeBridge", "WebClient"],
+            "OpenCodeBridgeTests",
+            ["HTTPServer", "JSON", "Network", "OpenCodeBridge", "PushSealing", "QRCode", "WebClient"],
             exclude: ["Streams"]),
         tests(
             "APNsSimulatorTests",

@@ -1,5 +1,6 @@
 import JSON
 import Network
+import PushSealing
 import WebClient
 
 /// `opencode-bridge check`: the whole way from the server to the phone, step by step.
@@ -8,16 +9,15 @@ enum CheckCommand {
     static func run(
         _ configuration: Configuration, _ environment: [String: String], _ console: Console
     ) throws(SettingProblems) -> ExitStatus {
-        let relay = RelayClient(
-            address: try configuration.requireRelay(), secret: try SecretFile.read(configuration),
-            caFile: configuration.relayCAFile)
+        let access = try RelayAccess(configuration)
         let place = ServerPlace.find(given: configuration.openCode, environment: environment) {
             ServiceFiles.read(environment)
         }
         return CommandTask.run {
             var findings: [Finding] = []
             if let place { findings += await server(place) }
-            findings += await self.relay(relay)
+            findings += await relay(access)
+            findings.append(texts(access))
             findings.append(bridge(configuration))
             for finding in findings { console.print(finding.line) }
             return findings.contains { !$0.isGood } ? .failed : .success
@@ -85,7 +85,8 @@ enum CheckCommand {
 
     // MARK: The relay
 
-    private static func relay(_ relay: RelayClient) async -> [Finding] {
+    private static func relay(_ access: RelayAccess) async -> [Finding] {
+        let relay = access.relay
         do throws(WebFailure) {
             var request = WebRequest(url: relay.address.text + "/ready", timeout: Bounds.checkDeadline)
             request.isLocal = relay.address.isLoopback
@@ -94,7 +95,7 @@ enum CheckCommand {
             guard ready.isGood else { return [ready] }
             request.url = relay.address.text + "/v1/device/list"
             request.body = (["secret": .string(relay.secret)] as JSON.Value).encoded()
-            return [ready] + devices(try await WebClient.send(request))
+            return [ready] + devices(try await WebClient.send(request), isSealing: access.sealer != nil)
         } catch {
             let advice =
                 switch error.kind {
@@ -126,7 +127,7 @@ enum CheckCommand {
     }
 
     /// What `/v1/device/list` says.
-    static func devices(_ answer: WebAnswer) -> [Finding] {
+    static func devices(_ answer: WebAnswer, isSealing: Bool) -> [Finding] {
         let body = try? JSON.parse(answer.body, maxBytes: Bounds.postAnswerBytesMax)
         guard answer.status == 200, let devices = body?["devices"]?.array else {
             let reason = Console.safe(body?["error"]?.string ?? "status \(answer.status)")
@@ -135,16 +136,18 @@ enum CheckCommand {
         guard !devices.isEmpty else {
             return [
                 .fault(
-                    "devices: none is registered under this secret; give the app the relay's address and the "
-                        + "secret, and open it once")
+                    "devices: none is registered under this secret; scan the code of `opencode-bridge pair` with "
+                        + "the app, and open it once")
             ]
         }
         return devices.map { device in
             let name = Console.safe(device["deviceName"]?.text ?? device["device"]?.string ?? "?")
-            guard let last = device["lastPush"] else { return .good("device \(name): no push yet") }
+            let opens = device["sealed"]?.array?.contains { $0.int == Envelope.version } ?? false
+            let note = isSealing && !opens ? "; its app can't open sealed texts and shows general ones" : ""
+            guard let last = device["lastPush"] else { return .good("device \(name): no push yet\(note)") }
             let status = last["status"]?.string ?? "?"
             let reason = last["reason"]?.string.map { ": " + $0 } ?? ""
-            let text = Console.safe("last push \(status)\(reason)")
+            let text = Console.safe("last push \(status)\(reason)") + note
             return status == "failed"
                 ? .fault("device \(name): \(text); open the app once, or see the relay's docs/API.md")
                 : .good("device \(name): \(text)")
@@ -152,6 +155,13 @@ enum CheckCommand {
     }
 
     // MARK: This machine
+
+    /// Who can read texts, which is never a fault.
+    private static func texts(_ access: RelayAccess) -> Finding {
+        if access.sealer != nil { return .good("texts: sealed; only paired phones can read them") }
+        let reason = access.secret.key == nil ? "the secret has no key" : "--no-seal"
+        return .good("texts: readable for the relay and Apple (\(reason))")
+    }
 
     private static func bridge(_ configuration: Configuration) -> Finding {
         do throws(SmallFile.Fault) {

@@ -1,10 +1,11 @@
 /// A command of the program.
 enum Command: String, CaseIterable, Sendable {
-    case serve, check, test, hook, help, version
+    case serve, pair, check, test, hook, help, version
 
     var summary: String {
         switch self {
         case .serve: "read the server's events and ring the phones (default)"
+        case .pair: "show the QR code that phones scan"
         case .check: "say what is wrong when nothing rings"
         case .test: "ring the phones once and explain the result"
         case .hook: "ring for another agent, from its hook; AGENT is claude-code, codex, gemini or generic"
@@ -20,6 +21,7 @@ struct Invocation: Sendable, Equatable {
     var flags: [Setting: String] = [:]
     /// What follows `hook`: the agent, and its input if it passes it as an argument.
     var operands: [String] = []
+    var pairing = PairOptions()
 
     /// Why a command line can't be used.
     struct Problem: Error, Sendable, Equatable { let sentence: String }
@@ -47,20 +49,38 @@ struct Invocation: Sendable, Equatable {
                 operands.append(argument)
                 continue
             }
-            let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let setting = Setting.allCases.first(where: { $0.flag == parts[0] }) else {
-                throw Problem(sentence: "unexpected argument \(Console.safe(argument))")
-            }
-            guard flags[setting] == nil else { throw Problem(sentence: "\(setting.flag) is given twice") }
-            if parts.count == 2 {
-                flags[setting] = String(parts[1])
-            } else if setting.valueName == nil {
-                flags[setting] = "on"
-            } else if let value = rest.popFirst() {
-                flags[setting] = value
-            } else {
-                throw Problem(sentence: "\(setting.flag) needs a value")
-            }
+            if command == .pair, try pairing.take(argument, &rest) { continue }
+            try take(argument, &rest)
+        }
+    }
+
+    /// Takes a setting's flag and its value.
+    private mutating func take(_ argument: String, _ rest: inout ArraySlice<String>) throws(Problem) {
+        let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        if let setting = Setting.allCases.first(where: { $0.negativeFlag == argument }) {
+            try set(setting, "off")
+            return
+        }
+        guard let setting = Setting.allCases.first(where: { $0.flag == parts[0] }) else {
+            throw Problem(sentence: "unexpected argument \(Console.safe(argument))")
+        }
+        if parts.count == 2 {
+            try set(setting, String(parts[1]))
+        } else if setting.valueName == nil {
+            try set(setting, "on")
+        } else if let value = rest.popFirst() {
+            try set(setting, value)
+        } else {
+            throw Problem(sentence: "\(setting.flag) needs a value")
+        }
+    }
+
+    private mutating func set(_ setting: Setting, _ value: String) throws(Problem) {
+        if let earlier = flags[setting] {
+            guard setting.isList else { throw Problem(sentence: "\(setting.flag) is given twice") }
+            flags[setting] = earlier + "," + value
+        } else {
+            flags[setting] = value
         }
     }
 }
@@ -81,6 +101,8 @@ enum HelpText {
             lines.append("  \(setting.flag)\(value), \(setting.variable)")
             lines.append("      \(setting.summary)")
         }
+        lines += ["", "options of pair:"]
+        lines += PairOptions.usage.map { "  \($0)\n      \($1)" }
         lines += [
             "",
             "The server's password: OPENCODE_PASSWORD, or OPENCODE_SERVER_USERNAME and "

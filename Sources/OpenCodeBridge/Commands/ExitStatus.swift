@@ -7,6 +7,8 @@ enum ExitStatus: Int32, Sendable {
     case failed = 1
     case usage = 64
     case unavailable = 69
+    /// A file couldn't be written.
+    case output = 74
     case configuration = 78
 }
 

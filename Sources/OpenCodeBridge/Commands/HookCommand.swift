@@ -43,13 +43,12 @@ enum HookCommand {
         guard !configuration.quiet.silences(ring.type) else {
             return console.explain("doesn't ring: somebody types at this machine")
         }
-        let relay = RelayClient(
-            address: try configuration.requireRelay(), secret: try SecretFile.read(configuration),
-            caFile: configuration.relayCAFile, deadline: Bounds.hookDeadline)
+        let access = try RelayAccess(configuration, deadline: Bounds.hookDeadline)
         if let moment = event.moment(agent), isRepeated(moment, configuration, console) {
             return console.explain("doesn't ring: it rang moments ago")
         }
-        let queued = QueuedEvent(ring, at: SystemTime.now)
+        let readable = QueuedEvent(ring, at: SystemTime.now)
+        let queued = access.sealer?.sealed(readable, at: readable.at) ?? readable
         do throws(SmallFile.Fault) {
             if try QueueOwnership(directory: configuration.stateDirectory, patience: .zero) == nil {
                 try QueueFile(directory: configuration.stateDirectory).append([.put(queued)], isDurable: true)
@@ -58,7 +57,7 @@ enum HookCommand {
         } catch {
             console.explain("the queue can't be used: \(error)")
         }
-        post(queued, relay, configuration, console)
+        post(queued, access.relay, configuration, console)
     }
 
     private static func isRepeated(_ moment: String, _ configuration: Configuration, _ console: Console)

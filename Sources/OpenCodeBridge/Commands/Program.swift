@@ -30,6 +30,9 @@ enum Program {
             case .serve: return try ServeCommand.run(try settings(invocation, environment), environment)
             case .check:
                 return try CheckCommand.run(try settings(invocation, environment), environment, console)
+            case .pair:
+                return try PairCommand.run(
+                    try settings(invocation, environment), invocation.pairing, environment, console)
             case .test: return try TestCommand.run(try settings(invocation, environment), console)
             }
         } catch {

@@ -8,9 +8,8 @@ enum ServeCommand {
         throws(SettingProblems) -> ExitStatus
     {
         let console = Console(isVerbose: configuration.isVerbose)
-        let relay = RelayClient(
-            address: try configuration.requireRelay(), secret: try SecretFile.read(configuration),
-            caFile: configuration.relayCAFile)
+        let access = try RelayAccess(configuration)
+        let relay = access.relay
         let ownership: QueueOwnership
         let outbox: Outbox
         do throws(SmallFile.Fault) {
@@ -19,7 +18,8 @@ enum ServeCommand {
                 return .unavailable
             }
             ownership = owner
-            outbox = try Outbox(directory: configuration.stateDirectory, console)
+            outbox = try Outbox(
+                directory: configuration.stateDirectory, sealer: access.sealer, console)
         } catch {
             throw SettingProblems(["the queue in \(configuration.stateDirectory) can't be used: \(error)"])
         }
@@ -39,7 +39,8 @@ enum ServeCommand {
             await bridge.run()
             ended.signal()
         }
-        console.note("rings through \(relay.address)")
+        console.note(
+            "rings through \(relay.address), \(access.sealer == nil ? "texts readable" : "texts sealed")")
         waitForSignal()
         task.cancel()
         ended.wait()

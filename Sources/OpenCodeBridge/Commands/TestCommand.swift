@@ -4,18 +4,23 @@ enum TestCommand {
     static func run(_ configuration: Configuration, _ console: Console) throws(SettingProblems)
         -> ExitStatus
     {
-        let relay = RelayClient(
-            address: try configuration.requireRelay(), secret: try SecretFile.read(configuration),
-            caFile: configuration.relayCAFile)
+        let access = try RelayAccess(configuration)
         guard let session = SessionID("opencode-bridge-test") else { return .failed }
-        let event = QueuedEvent(
-            id: "oc-test-\(SystemTime.now)", at: SystemTime.now, type: .permission, session: session,
-            title: "Test of the bridge", body: "If you can read this, permissions ring on this phone.")
+        let now = SystemTime.now
+        let readable = QueuedEvent(
+            id: "oc-test-\(now)", at: now, type: .permission, session: session,
+            text: .readable(
+                title: "Test of the bridge", body: "If you can read this, permissions ring on this phone."))
+        let event = access.sealer?.sealed(readable, at: now) ?? readable
         return CommandTask.run {
-            switch await relay.post(event) {
+            switch await access.relay.post(event) {
             case .accepted(let summary):
                 console.print(summary)
-                return summary.hasPrefix("sent") ? .success : .failed
+                guard summary.hasPrefix("sent") else { return .failed }
+                if access.sealer != nil {
+                    console.print("the text is sealed: apps that can't open it show a general one")
+                }
+                return .success
             case .refused(let reason):
                 console.print("the relay refuses the event: \(reason)")
             case .later(let reason, _):

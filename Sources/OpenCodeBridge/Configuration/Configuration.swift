@@ -6,6 +6,12 @@ struct Configuration: Sendable {
     var relay: WebAddress?
     var relaySecretFile: String?
     var relayCAFile: String?
+    /// Whether to seal texts; `nil` means if the secret has a key.
+    var seals: Bool?
+    /// Whether relay and Apple see a keyed hash in place of a session's ID.
+    var hidesSessions = false
+    /// The addresses of the server for phones: hosts with or without a port, or URLs.
+    var advertisedHosts: [String] = []
     let stateDirectory: String
     var options = RunModel.Options()
     /// The longest time without a byte of the event stream.
@@ -46,6 +52,15 @@ struct Configuration: Sendable {
         relayCAFile = values[.relayCAFile]
         options.showsCommands = isOn(.showCommands)
         isVerbose = isOn(.debug)
+        seals = values[.seal].map { _ in isOn(.seal) }
+        hidesSessions = isOn(.privateSessions)
+        advertisedHosts = (values[.advertiseHost] ?? "").split { $0 == "," || $0.isWhitespace }.map(
+            String.init)
+        for host in advertisedHosts where (try? WebAddress(host: host, port: 1)) == nil {
+            problems.append(
+                "\(values.name(.advertiseHost)): \(Console.safe(host)) is neither a host nor an http:// or https:// "
+                    + "URL")
+        }
         func number(_ setting: Setting, _ unit: String, _ range: ClosedRange<Int64>) -> Int64? {
             guard let text = values[setting] else { return nil }
             if let number = Int64(text), range.contains(number) { return number }
@@ -86,45 +101,5 @@ struct Configuration: Sendable {
     func requireRelay() throws(SettingProblems) -> WebAddress {
         if let relay { return relay }
         throw SettingProblems(["set --relay-url to the relay's address, such as https://relay.example.org"])
-    }
-}
-
-/// The secret that phones and bridge share.
-enum SecretFile {
-    /// Reads the secret; without a given file, it is made the first time.
-    static func read(_ configuration: Configuration) throws(SettingProblems) -> String {
-        let path = configuration.relaySecretFile ?? configuration.stateDirectory + "/secret"
-        do throws(SmallFile.Fault) {
-            return try read(path)
-        } catch {
-            guard error.isMissing, configuration.relaySecretFile == nil else {
-                throw SettingProblems(["the secret in \(path) can't be read: \(error)"])
-            }
-        }
-        do throws(SmallFile.Fault) {
-            try SmallFile.createDirectory(configuration.stateDirectory)
-            let secret = generate()
-            try SmallFile.replace(path, with: Array((secret + "\n").utf8))
-            return secret
-        } catch {
-            throw SettingProblems(["the secret can't be written to \(path): \(error)"])
-        }
-    }
-
-    private static func read(_ path: String) throws(SmallFile.Fault) -> String {
-        let bytes = try SmallFile.read(path, bytesMax: Bounds.settingFileBytesMax)
-        // OpenCode and the app trim it, too.
-        let text = String(decoding: bytes, as: UTF8.self).split { $0.isWhitespace }
-        guard text.count == 1, let secret = text.first, secret.utf8.count <= Bounds.secretBytesMax else {
-            throw SmallFile.Fault("it isn't one word of at most \(Bounds.secretBytesMax) bytes")
-        }
-        return String(secret)
-    }
-
-    /// 18 random bytes in base64url (RFC 4648 section 5), as OpenCode makes them.
-    static func generate() -> String {
-        var random = SystemRandomNumberGenerator()
-        let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
-        return String((0..<24).map { _ in digits[Int(random.next() as UInt64 % 64)] })
     }
 }

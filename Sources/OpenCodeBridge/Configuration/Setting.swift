@@ -10,10 +10,16 @@ enum Setting: String, CaseIterable, Sendable {
     case streamTimeout = "stream-timeout"
     case quietWhileActive = "quiet-while-active"
     case showCommands = "show-commands"
+    case seal
+    case privateSessions = "private-sessions"
+    case advertiseHost = "advertise-host"
     case debug
     case config
 
     var flag: String { "--" + rawValue }
+
+    /// `--no-seal`, for the setting that is on by itself.
+    var negativeFlag: String? { self == .seal ? "--no-seal" : nil }
 
     /// `BRIDGE_OPENCODE_URL`.
     var variable: String {
@@ -30,9 +36,13 @@ enum Setting: String, CaseIterable, Sendable {
         case .stateDirectory: "DIRECTORY"
         case .requestWait, .streamTimeout: "SECONDS"
         case .quietWhileActive: "MINUTES"
-        case .insecureRelay, .showCommands, .debug: nil
+        case .advertiseHost: "HOST"
+        case .insecureRelay, .showCommands, .seal, .privateSessions, .debug: nil
         }
     }
+
+    /// Whether its flag can be repeated; the value is a list separated by commas.
+    var isList: Bool { self == .advertiseHost }
 
     var summary: String {
         switch self {
@@ -53,6 +63,13 @@ enum Setting: String, CaseIterable, Sendable {
             "don't ring for completed runs if you typed in a terminal of this machine within this time; "
                 + "default: 0, always ring"
         case .showCommands: "show a permission's command in the notification"
+        case .seal:
+            "encrypt texts for paired phones; default: on if the secret has a key. --no-seal turns it off"
+        case .privateSessions:
+            "send a keyed hash in place of sessions' identifiers, which only phones resolve"
+        case .advertiseHost:
+            "an address of the OpenCode server for paired phones, a host with or without a port, or a URL; "
+                + "repeatable; default: this machine's LAN and Tailscale addresses"
         case .debug: "explain decisions"
         case .config: "the configuration file; default: opencode-bridge/config in $XDG_CONFIG_HOME"
         }

@@ -51,7 +51,8 @@ enum NotificationText {
         return String(result)
     }
 
-    private static func cut(_ text: String, characters: Int, bytes: Int) -> String {
+    /// The beginning of a text, with an ellipsis if that isn't all; it may exceed `bytes` by the ellipsis.
+    static func cut(_ text: String, characters: Int = .max, bytes: Int) -> String {
         var size = 0
         var end = text.startIndex
         for (count, index) in text.indices.enumerated() {

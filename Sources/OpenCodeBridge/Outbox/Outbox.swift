@@ -4,55 +4,49 @@ import Network
 /// The queue of events for the relay: durable, bounded, in order for each session.
 actor Outbox {
     private let file: QueueFile
+    private let sealer: Sealer?
     private let console: Console
     private let wallClock: @Sendable () -> EpochMilliseconds
-    private var queue = PostQueue()
-    /// Delivered events and when they were delivered.
-    private var done: [String: EpochMilliseconds] = [:]
-    private var runs: Set<SessionID> = []
+    private var contents = QueueContents()
     private var rewrittenSize: Int64 = 0
     /// Whether the last write failed, which is reported once.
     private var isUnwritable = false
 
     /// Opens the queue in a directory and reads what earlier processes left.
+    ///
+    /// - Parameter sealer: Seals texts before they are on disk, and those that were left readable.
     init(
-        directory: String, _ console: Console,
+        directory: String, sealer: Sealer? = nil, _ console: Console,
         wallClock: @escaping @Sendable () -> EpochMilliseconds = { SystemTime.now }
     ) throws(SmallFile.Fault) {
         file = try QueueFile(directory: directory)
+        self.sealer = sealer
         self.console = console
         self.wallClock = wallClock
-        for record in try file.readNew() { Self.apply(record, &queue, &done, &runs) }
+        let records = try file.readNew()
+        var contents = QueueContents()
+        for record in records { contents.apply(record.sealed(by: sealer, at: wallClock())) }
+        // Texts that were queued before sealing was on must not stay on disk.
+        if sealer != nil, records.contains(where: \.isReadable) {
+            try file.rewrite { new in
+                for record in new { contents.apply(record.sealed(by: sealer, at: wallClock())) }
+                return contents.records
+            }
+        }
+        self.contents = contents
     }
 
     /// Runs that an earlier process saw begin and whose end it didn't see.
-    var resumed: [SessionID] { runs.sorted { $0.text < $1.text } }
+    var resumed: [SessionID] { contents.runs.sorted { $0.text < $1.text } }
 
     /// How many events wait.
-    var count: Int { queue.count }
-
-    private static func apply(
-        _ record: QueueRecord, _ queue: inout PostQueue, _ done: inout [String: EpochMilliseconds],
-        _ runs: inout Set<SessionID>
-    ) {
-        switch record {
-        case .put(let event):
-            if done[event.id] == nil {
-                for dropped in queue.add(event) { done[dropped.id] = dropped.at }
-            }
-        case .done(let id, let at):
-            done[id] = at
-            queue.remove(id: id)
-        case .began(let session):
-            if runs.count < Bounds.sessionsMax { runs.insert(session) }
-        case .ended(let session): runs.remove(session)
-        }
-    }
+    var count: Int { contents.queue.count }
 
     /// Queues a ring, once: it is on disk when this returns.
     func put(_ ring: Ring) {
-        let event = QueuedEvent(ring, at: wallClock())
-        guard done[event.id] == nil, !queue.contains(event.id) else { return }
+        let readable = QueuedEvent(ring, at: wallClock())
+        let event = sealer?.sealed(readable, at: readable.at) ?? readable
+        guard contents.done[event.id] == nil, !contents.queue.contains(event.id) else { return }
         write([.put(event)], isDurable: true)
     }
 
@@ -69,29 +63,22 @@ actor Outbox {
                 console.note("cannot write the queue: \(error); events don't survive a restart")
             }
             isUnwritable = true
-            for record in records { Self.apply(record, &queue, &done, &runs) }
+            for record in records { contents.apply(record) }
         }
     }
 
     private func readFile() throws(SmallFile.Fault) {
-        for record in try file.readNew() { Self.apply(record, &queue, &done, &runs) }
+        for record in try file.readNew() { contents.apply(record.sealed(by: sealer, at: wallClock())) }
     }
 
     /// Rewrites the file when it has grown.
     private func compact() {
-        let now = wallClock()
-        let oldest = now - Bounds.doneMemory.milliseconds
-        done = done.filter { $0.value >= oldest }
-        if done.count > Bounds.doneMax {
-            let kept = done.sorted { $0.value > $1.value }.prefix(Bounds.doneMax)
-            done = Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })
-        }
+        contents.forget(deliveredBefore: wallClock() - Bounds.doneMemory.milliseconds)
         guard file.size > 2 * rewrittenSize + Int64(Bounds.queueFileBytesRewritten) else { return }
         do throws(SmallFile.Fault) {
             try file.rewrite { new in
-                for record in new { Self.apply(record, &queue, &done, &runs) }
-                return done.sorted { $0.value < $1.value }.map { .done(id: $0.key, at: $0.value) }
-                    + runs.map { .began($0) } + queue.events.map { .put($0) }
+                for record in new { contents.apply(record.sealed(by: sealer, at: wallClock())) }
+                return contents.records
             }
             rewrittenSize = file.size
         } catch {
@@ -122,15 +109,15 @@ actor Outbox {
 
     private func step(_ start: (QueuedEvent) -> Void) {
         try? readFile()
-        for event in queue.expire(before: wallClock() - Bounds.eventAgeMax.milliseconds) {
+        for event in contents.queue.expire(before: wallClock() - Bounds.eventAgeMax.milliseconds) {
             console.note("gave up an event of \(event.session): the relay took it not within 15 minutes")
             write([.done(id: event.id, at: wallClock())], isDurable: false)
         }
         compact()
-        while let event = queue.next(.current) { start(event) }
+        while let event = contents.queue.next(.current) { start(event) }
     }
 
-    private func nextAfterFinish() -> QueuedEvent? { Task.isCancelled ? nil : queue.next(.current) }
+    private func nextAfterFinish() -> QueuedEvent? { Task.isCancelled ? nil : contents.queue.next(.current) }
 
     private func finish(_ event: QueuedEvent, _ answer: RelayClient.Answer) {
         let outcome: PostQueue.Outcome
@@ -149,7 +136,7 @@ actor Outbox {
             if !Task.isCancelled { console.note("no relay answers (\(reason)); trying again") }
             outcome = .unreachable
         }
-        queue.finish(event, outcome, .current, random: .random(in: 0...1))
+        contents.queue.finish(event, outcome, .current, random: .random(in: 0...1))
         if outcome == .done { write([.done(id: event.id, at: wallClock())], isDurable: false) }
     }
 }

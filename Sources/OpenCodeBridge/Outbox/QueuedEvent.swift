@@ -11,16 +11,53 @@ struct QueuedEvent: Sendable, Equatable {
     let at: EpochMilliseconds
     let type: EventType
     let session: SessionID
-    let title: String
-    let body: String
+    let text: Text
+
+    /// What the phone shows.
+    enum Text: Sendable, Equatable {
+        case readable(title: String, body: String)
+        /// An envelope for the phones of the pairing.
+        case sealed(String)
+        /// The relay's own text for the event type.
+        case general
+    }
 }
 
 extension QueuedEvent {
-    /// The event for a ring.
+    /// The event for a ring, readable.
     init(_ ring: Ring, at: EpochMilliseconds) {
         self.init(
             id: "oc-" + Fingerprint.hex(ring.key, count: 40), at: at, type: ring.type, session: ring.session,
-            title: ring.title, body: ring.body)
+            text: .readable(title: ring.title, body: ring.body))
+    }
+
+    /// Whether its text can be read without a key.
+    var isReadable: Bool {
+        guard case .readable = text else { return false }
+        return true
+    }
+}
+
+extension QueuedEvent.Text {
+    /// Writes it as members, named as in `/v1/event`.
+    func write(to writer: inout JSON.Writer) {
+        switch self {
+        case .readable(let title, let body):
+            writer.member("title", title)
+            writer.member("body", body)
+        case .sealed(let envelope): writer.member("sealed", envelope)
+        case .general: break
+        }
+    }
+
+    /// Reads what ``write(to:)`` wrote.
+    init?(_ object: JSON.Value) {
+        switch (object["sealed"], object["title"], object["body"]) {
+        case (.string(let envelope)?, nil, nil): self = .sealed(envelope)
+        case (nil, .string(let title)?, .string(let body)?): self = .readable(title: title, body: body)
+        case (nil, nil, nil): self = .general
+        default: return nil
+        }
     }
 }
 
@@ -47,8 +84,7 @@ enum QueueRecord: Sendable, Equatable {
             writer.member("at", event.at)
             writer.member("type", event.type.rawValue)
             writer.member("session", event.session.text)
-            writer.member("title", event.title)
-            writer.member("body", event.body)
+            event.text.write(to: &writer)
             writer.endObject()
         case .done(let id, let at):
             writer.member("done", id)
@@ -68,13 +104,10 @@ enum QueueRecord: Sendable, Equatable {
         if let put = value["put"] {
             guard let id = put.identifier("id"), let at = put["at"]?.int,
                 let session = put.sessionID("session"),
-                let type = put["type"]?.string.flatMap(EventType.init), let title = put["title"]?.string,
-                let body = put["body"]?.string
+                let type = put["type"]?.string.flatMap(EventType.init), let text = QueuedEvent.Text(put)
             else { return nil }
             self = .put(
-                QueuedEvent(
-                    id: id, at: EpochMilliseconds(at), type: type, session: session, title: title, body: body)
-            )
+                QueuedEvent(id: id, at: EpochMilliseconds(at), type: type, session: session, text: text))
         } else if let id = value.identifier("done"), let at = value["at"]?.int {
             self = .done(id: id, at: EpochMilliseconds(at))
         } else if let session = value.sessionID("began") {

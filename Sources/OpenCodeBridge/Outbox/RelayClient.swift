@@ -23,7 +23,12 @@ struct RelayClient: Sendable {
     }
 
     /// Identifies this pairing of relay and server to the app.
-    var serverID: String { Fingerprint.hex(address.text + "|" + secret, count: 16) }
+    var serverID: String { Self.serverID(address, secret) }
+
+    /// Identifies a pairing of relay and server, as OpenCode's own forwarder does.
+    static func serverID(_ address: WebAddress, _ secret: String) -> String {
+        Fingerprint.hex(address.text + "|" + secret, count: 16)
+    }
 
     /// Posts an event; repeating it does no harm.
     func post(_ event: QueuedEvent) async -> Answer {
@@ -47,8 +52,7 @@ struct RelayClient: Sendable {
         writer.member("serverID", serverID)
         writer.member("eventType", event.type.rawValue)
         writer.member("sessionID", event.session.text)
-        writer.member("title", event.title)
-        writer.member("body", event.body)
+        event.text.write(to: &writer)
         writer.member("eventID", event.id)
         writer.endObject()
         return writer.finish()

@@ -66,6 +66,29 @@ enum SmallFile {
         syncDirectory(of: path)
     }
 
+    /// Creates a file durably, unless there is one; whoever finds it sees its whole contents.
+    ///
+    /// - Returns: Whether it was created.
+    static func create(_ path: String, with bytes: [UInt8], mode: mode_t = 0o600) throws(Fault) -> Bool {
+        // The process may have died in a former life, under the same number.
+        let temporary = path + ".\(getpid())"
+        unlink(temporary)
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
+        guard descriptor >= 0 else { throw Fault(errno: errno) }
+        defer {
+            close(descriptor)
+            unlink(temporary)
+        }
+        try write(bytes, to: descriptor)
+        guard fsync(descriptor) == 0 else { throw Fault(errno: errno) }
+        guard link(temporary, path) == 0 else {
+            if errno == EEXIST { return false }
+            throw Fault(errno: errno)
+        }
+        syncDirectory(of: path)
+        return true
+    }
+
     /// Makes a new or renamed file durable.
     static func syncDirectory(of path: String) {
         let directory = open(parent(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)

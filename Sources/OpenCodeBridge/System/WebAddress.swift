@@ -1,8 +1,12 @@
+import Network
+
 /// The beginning of an `http` or `https` URL: scheme, host, port and path prefix, without a trailing slash.
 struct WebAddress: Sendable, Equatable, CustomStringConvertible {
     let text: String
     /// The host in lower case, without brackets.
     let host: String
+    /// The port, if the URL names one.
+    let port: Int?
     let isSecure: Bool
 
     /// Why a text isn't an address.
@@ -30,7 +34,22 @@ struct WebAddress: Sendable, Equatable, CustomStringConvertible {
         guard !host.isEmpty else { throw .noHost }
         self.text = text
         self.host = host.lowercased()
+        let end = authority.lastIndex(of: "]") ?? authority.startIndex
+        port = authority[end...].lastIndex(of: ":").flatMap { Int(authority[authority.index(after: $0)...]) }
         isSecure = scheme == "https"
+    }
+
+    /// Parses a host with or without a port, or a URL.
+    ///
+    /// - Parameter port: Added to a host that has none; a URL stays as it is.
+    init(host given: String, port: Int) throws(Problem) {
+        let isIPv6 = given.contains(":") && SocketAddress(ip: given, port: 0) != nil
+        let address = try WebAddress(isIPv6 ? "http://[\(given)]" : given)
+        guard !given.contains("://"), address.port == nil, !address.text.dropFirst(7).contains("/") else {
+            self = address
+            return
+        }
+        self = try WebAddress("\(address.text):\(port)")
     }
 
     /// Whether the host is this machine.

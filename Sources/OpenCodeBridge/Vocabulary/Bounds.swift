@@ -135,6 +135,17 @@ enum Bounds {
     /// Maximum size of a secret that the relay accepts.
     static let secretBytesMax = 512
 
+    // MARK: Sealing and pairing
+
+    /// Maximum length of an envelope: leaves room in APNs' 4,096 bytes for identifiers of any length.
+    static let sealedCharactersMax = 2_434
+    /// Maximum sizes of a title and of a body, each tried until the envelope fits.
+    static let sealedTextBytesMax = [1_024, 512, 256, 64]
+    /// Maximum addresses of the server that a pairing has; more make the code hard to scan.
+    static let serverHostsMax = 6
+    /// Timeout of the request that tells whether a server answers at an address.
+    static let pairProbeDeadline: Duration = .seconds(2)
+
     // MARK: opencode-bridge check
 
     /// How long `opencode-bridge check` waits for the stream's first bytes.

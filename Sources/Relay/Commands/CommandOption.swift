@@ -87,7 +87,7 @@ enum CommandOption: String, CaseIterable, Sendable {
             case .word(let words) where !words.contains(text): "one of " + words.joined(separator: ", ")
             case .url where !text.hasPrefix("https://") && !text.hasPrefix("http://"):
                 "a URL that begins with https:// or http://"
-            case .scheme where !Self.isScheme(text):
+            case .scheme where !Pairing.isScheme(text):
                 "a URL scheme: lower-case letters, digits, '+', '-' and '.', beginning with a letter"
             case .kind where !Self.isKind(text): "1 to 32 characters of a-z 0-9 _ -"
             case .hash where SecretHashPrefix(text) == nil:
@@ -95,11 +95,6 @@ enum CommandOption: String, CaseIterable, Sendable {
                     + "shown in log lines"
             default: nil
             }
-        }
-
-        private static func isScheme(_ text: String) -> Bool {
-            text.utf8.first.map { (0x61...0x7A).contains($0) } == true
-                && text.utf8.allSatisfy { isLowerOrDigit($0) || "+-.".utf8.contains($0) }
         }
 
         private static func isKind(_ text: String) -> Bool {

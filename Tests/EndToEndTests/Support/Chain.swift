@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import Network
+import PushSealing
 import Testing
 
 /// A stand-in for an OpenCode server, the bridge, the relay and the simulated APNs, each a process of its own.
@@ -26,16 +27,26 @@ final class Chain: Sendable {
     }
 
     /// Starts everything with one registered phone, gives it to `body`, and stops the bridge, which must end well.
+    ///
+    /// - Parameter key: The pairing's, if texts are to be sealed. The simulated APNs opens them with it.
     static func run(
-        generation: Int, _ settings: [String: String] = [:], _ body: (Chain) async throws -> Void
+        generation: Int, _ settings: [String: String] = [:], key: PairingSecret? = nil,
+        _ body: (Chain) async throws -> Void
     ) async throws {
-        try await Stack.run { stack in
-            try await stack.register(secret, token(1))
+        let files = try TemporaryDirectory()
+        var flags: [String] = []
+        if let key {
+            let pairing = try Pairing(relayURL: "https://r", hosts: ["http://127.0.0.1:4096"], key: key)
+            try Data(pairing.json.utf8).write(to: URL(fileURLWithPath: files.file("pairing")))
+            flags = ["--pairing-file", files.file("pairing")]
+        }
+        try await Stack.run(simulator: flags) { stack in
+            try await stack.register(key?.relaySecret ?? secret, token(1))
             let server = try Program(script: "opencode", [String(generation)])
             let line = try await server.line("its port") { $0.hasPrefix("port ") }
             let port = try #require(UInt16(line.dropFirst(5)))
             let secretFile = stack.directory.file("bridge-secret")
-            try Data(secret.utf8).write(
+            try Data((key.map { "key:" + $0.base64URL } ?? secret).utf8).write(
                 to: URL(fileURLWithPath: secretFile))
             let environment = [
                 "BRIDGE_OPENCODE_URL": "http://127.0.0.1:\(port)",

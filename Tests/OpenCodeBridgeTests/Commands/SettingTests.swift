@@ -94,16 +94,33 @@ struct SettingTests {
         #expect(rows == Setting.allCases.map { [$0.flag, $0.variable] })
     }
 
-    @Test("secrets have 24 characters and differ")
-    func secrets() throws {
-        let directory = try TestDirectory()
-        let configuration = try configuration(["--state-directory", directory.path + "/a/b"])
-        let secret = try SecretFile.read(configuration)
-        #expect(secret.count == 24)
-        #expect(try SecretFile.read(configuration) == secret)
-        #expect(SecretFile.generate() != secret)
-        #expect(throws: SettingProblems.self) {
-            try SecretFile.read(try self.configuration(["--relay-secret-file", directory.path + "/none"]))
+    @Test("sealing is on, off or the secret's decision; addresses are checked")
+    func sealing() throws {
+        #expect(try configuration().seals == nil)
+        #expect(try configuration(["--seal"]).seals == true)
+        #expect(try configuration(["--no-seal"], ["BRIDGE_SEAL": "on"]).seals == false)
+        #expect(try configuration([], ["BRIDGE_SEAL": "off"]).seals == false)
+        #expect(throws: Invocation.Problem.self) { try Invocation(["--seal", "--no-seal"]) }
+        let hosts = ["--advertise-host", "box,10.0.0.1:99", "--advertise-host=https://x.example"]
+        #expect(try configuration(hosts).advertisedHosts == ["box", "10.0.0.1:99", "https://x.example"])
+        #expect(throws: SettingProblems.self) { try configuration(["--advertise-host", "ftp://x"]) }
+    }
+
+    @Test("the command pair has options of its own")
+    func pairing() throws {
+        let given = try Invocation([
+            "pair", "--json", "--rotate", "--png", "p", "--scheme", "my-app", "--seal",
+        ])
+        #expect(
+            given.pairing == PairOptions(isJSON: true, rotates: true, png: "p", scheme: "my-app")
+                && given.flags == [.seal: "on"])
+        for arguments in [
+            ["serve", "--json"], ["pair", "--png"], ["pair", "--scheme", "My App"], ["pair", "now"],
+        ] {
+            #expect(throws: Invocation.Problem.self) { try Invocation(arguments) }
+        }
+        for (usage, summary) in PairOptions.usage {
+            #expect(HelpText.text.contains("  \(usage)\n      \(summary)"))
         }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Network
+import PushSealing
 import Testing
 
 @testable import OpenCodeBridge
@@ -49,7 +50,8 @@ struct OutboxTests {
         while await outbox.count > 0 { await Task.yield() }
         task.cancel()
         await task.value
-        #expect(posted.withLock { $0 }.map(\.body) == ["é\n\"", "é\n\""])
+        let text = QueuedEvent.Text.readable(title: "T", body: "é\n\"")
+        #expect(posted.withLock { $0 }.map(\.text) == [text, text])
         let again = try Outbox(directory: directory.path, Console())
         await again.put(try ring("complete ses_1 msg_1"))
         #expect(await again.count == 0, "a delivered event is not queued again")
@@ -100,7 +102,8 @@ struct OutboxTests {
     func records() throws {
         let session = try #require(SessionID("ses_é"))
         for record in [
-            QueueRecord.put(try event("a")), .done(id: "a", at: 7), .began(session), .ended(session),
+            QueueRecord.put(try event("a")), .put(try event("a", text: .sealed("AQ"))),
+            .put(try event("a", text: .general)), .done(id: "a", at: 7), .began(session), .ended(session),
         ] {
             #expect(QueueRecord(line: record.line.dropLast()) == record)
             #expect(record.line.count { $0 == UInt8(ascii: "\n") } == 1)
@@ -108,6 +111,41 @@ struct OutboxTests {
         for line in ["", "{}", "[]", #"{"later":1}"#, #"{"put":{}}"#, #"{"done":""}"#] {
             #expect(QueueRecord(line: Array(line.utf8)[...]) == nil)
         }
+    }
+
+    @Test("with a sealer no text is on disk, also none from before")
+    func sealing() async throws {
+        let directory = try TestDirectory()
+        func contents() throws -> String {
+            try String(contentsOfFile: directory.path + "/queue.jsonl", encoding: .utf8)
+        }
+        do {
+            let outbox = try Outbox(directory: directory.path, Console())
+            await outbox.put(try ring("before"))
+            #expect(try contents().contains("é"))
+        }
+        let sealer = Sealer(PairingSecret(), serverID: "srv", hidesSessions: false)
+        let outbox = try Outbox(directory: directory.path, sealer: sealer, Console())
+        #expect(await outbox.count == 1)
+        #expect(try !contents().contains("é"))
+        for _ in 1...2 { await outbox.put(try ring("after")) }
+        #expect(await outbox.count == 2)
+        #expect(try !contents().contains("é"))
+        // A process that doesn't seal leaves one, too.
+        try QueueFile(directory: directory.path).append(
+            [.put(try event("other", at: SystemTime.now))], isDurable: false)
+        let posted = Lock<[QueuedEvent]>([])
+        let task = Task {
+            await outbox.run { event in
+                posted.withLock { $0.append(event) }
+                return .accepted("sent 1")
+            }
+        }
+        while posted.withLock({ $0.count }) < 3, !Task.isCancelled { await Task.yield() }
+        task.cancel()
+        await task.value
+        let all = posted.withLock { $0 }
+        #expect(all.count == 3 && all.allSatisfy { !$0.isReadable })
     }
 
     @Test("only one process owns the queue, until it ends")

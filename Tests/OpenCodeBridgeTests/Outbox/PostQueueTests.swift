@@ -4,9 +4,12 @@ import Testing
 @testable import OpenCodeBridge
 
 /// An event of a session.
-func event(_ id: String, _ session: String = "ses_1", at: EpochMilliseconds = 0) throws -> QueuedEvent {
+func event(
+    _ id: String, _ session: String = "ses_1", at: EpochMilliseconds = 0,
+    text: QueuedEvent.Text = .readable(title: "T", body: "B")
+) throws -> QueuedEvent {
     QueuedEvent(
-        id: id, at: at, type: .complete, session: try #require(SessionID(session)), title: "T", body: "B")
+        id: id, at: at, type: .complete, session: try #require(SessionID(session)), text: text)
 }
 
 private func time(_ seconds: Int64) -> MonotonicTime {

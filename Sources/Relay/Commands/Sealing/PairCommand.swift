@@ -15,7 +15,7 @@ enum PairCommand {
                 throw .usage
             }
             if let path = options.text(.png) { try write(code.png(), to: path) }
-            if pairing.hasPath, scheme == Pairing.schemeDefault {
+            if pairing.relayURLHasPath, scheme == Pairing.schemeDefault {
                 StandardError.message(
                     "warning: OpenCode's app ignores the path in \(pairing.relayURL) and would not find the relay"
                 )
@@ -60,9 +60,4 @@ enum PairCommand {
         StandardError.message("cannot write \(Quoted.name(path)): \(FileFault(errno: fault).reason)")
         throw .output
     }
-}
-
-extension Pairing {
-    // Whether the relay's URL has more than scheme, host and port.
-    fileprivate var hasPath: Bool { relayURL.split(separator: "/").count > 2 }
 }

@@ -31,7 +31,10 @@ public struct Pairing: Sendable, Equatable {
             relayURL: relayURL, relaySecret: key.relaySecret, hosts: hosts, serverID: serverID, key: key)
     }
 
-    private init(
+    /// Makes a pairing, which can't seal without a key.
+    ///
+    /// - Parameter relaySecret: Must belong to the key, if there is one.
+    package init(
         relayURL: String, relaySecret: String, hosts: [String], serverID: String?, key: PairingSecret?
     ) throws(PairingFailure) {
         guard let url = Self.normalized(relayURL) else { throw .invalid("relayURL") }
@@ -91,6 +94,16 @@ public struct Pairing: Sendable, Equatable {
 
     /// The link for the QR code.
     public func link(scheme: String = schemeDefault) -> String { PairingLink.link(to: json, scheme: scheme) }
+
+    /// Whether the relay's URL has more than scheme, host and port: OpenCode's app drops the rest.
+    package var relayURLHasPath: Bool { relayURL.split(separator: "/").count > 2 }
+
+    /// Whether a text can be a link's scheme: lower-case letters, digits, `+`, `-` and `.`, beginning with a letter.
+    package static func isScheme(_ text: String) -> Bool {
+        func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) }
+        return text.utf8.first.map(isLetter) == true
+            && text.utf8.allSatisfy { isLetter($0) || "0123456789+-.".utf8.contains($0) }
+    }
 
     // A URL without a scheme is an http one for OpenCode's app.
     private static func normalized(_ text: String) -> String? {

@@ -1,0 +1,46 @@
+import PushSealing
+
+/// How events leave this machine: to which relay, under which secret, sealed or not.
+struct RelayAccess: Sendable {
+    let relay: RelayClient
+    /// Seals the texts; `nil` if they stay readable.
+    let sealer: Sealer?
+    let secret: SharedSecret
+
+    /// Checks the settings and reads the secret.
+    ///
+    /// - Parameter deadline: The time limit of a request.
+    init(_ configuration: Configuration, deadline: Duration = Bounds.postDeadline) throws(SettingProblems) {
+        let address = try configuration.requireRelay()
+        secret = try SecretFile.read(configuration)
+        relay = RelayClient(
+            address: address, secret: secret.relaySecret, caFile: configuration.relayCAFile,
+            deadline: deadline)
+        if let key = try Self.key(secret, configuration) {
+            sealer = Sealer(key, serverID: relay.serverID, hidesSessions: configuration.hidesSessions)
+        } else {
+            sealer = nil
+        }
+    }
+
+    /// The key to seal with; `nil` if texts stay readable.
+    static func key(_ secret: SharedSecret, _ configuration: Configuration) throws(SettingProblems)
+        -> PairingSecret?
+    {
+        let key = configuration.seals == false ? nil : secret.key
+        guard key == nil else { return key }
+        if configuration.seals == true {
+            throw SettingProblems([
+                "--seal needs a secret with a key, which that in \(SecretFile.path(configuration)) hasn't; "
+                    + "make a new one with `opencode-bridge pair --rotate`"
+            ])
+        }
+        guard !configuration.hidesSessions else {
+            throw SettingProblems([
+                "--private-sessions needs sealed texts, which have the real session inside; make a secret "
+                    + "with a key by `opencode-bridge pair --rotate`, and don't set --no-seal"
+            ])
+        }
+        return nil
+    }
+}

@@ -1,0 +1,67 @@
+import PushSealing
+
+/// Encrypts the texts of events for the phones of a pairing (docs/ENCRYPTION.md).
+struct Sealer: Sendable {
+    private let secret: PairingSecret
+    private let key: NotificationKey
+    private let serverID: String
+    private let hidesSessions: Bool
+
+    /// A sealer for a pairing.
+    ///
+    /// - Parameter hidesSessions: Whether relay and Apple see a keyed hash in place of a session's ID.
+    init(_ secret: PairingSecret, serverID: String, hidesSessions: Bool) {
+        self.secret = secret
+        key = secret.notificationKey
+        self.serverID = serverID
+        self.hidesSessions = hidesSessions
+    }
+
+    /// The event without a readable text; one that was sealed before stays as it is.
+    ///
+    /// - Parameter now: The time of sealing.
+    func sealed(_ event: QueuedEvent, at now: EpochMilliseconds) -> QueuedEvent {
+        guard case .readable(let title, let body) = event.text else { return event }
+        let visible =
+            hidesSessions
+            ? SessionID(secret.privateSessionID(of: event.session.text)) ?? event.session : event.session
+        // The ID is a hash of what happened, and who guesses that could tell; it must be the same at each sealing.
+        let id = "oc-" + secret.privateSessionID(of: event.id)
+        return QueuedEvent(
+            id: id, at: event.at, type: event.type, session: visible,
+            text: envelope(id, event, title, body, now).map { .sealed($0) } ?? .general)
+    }
+
+    /// The envelope; `nil` if nothing of the text fits, or if there is no cryptography.
+    private func envelope(
+        _ id: String, _ event: QueuedEvent, _ title: String, _ body: String, _ now: EpochMilliseconds
+    ) -> String? {
+        var message = SealedMessage(id: id, sentAt: Int(now / 1000))
+        message.sessionID = event.session.text
+        message.serverID = serverID
+        // A text fits at once unless it is full of what JSON escapes.
+        for bytesMax in Bounds.sealedTextBytesMax {
+            message.title = NotificationText.cut(title, bytes: bytesMax)
+            message.body = NotificationText.cut(body, bytes: bytesMax)
+            guard let sealed = try? Envelope.seal(message, type: event.type.rawValue, with: key) else {
+                continue
+            }
+            if sealed.utf8.count <= Bounds.sealedCharactersMax { return sealed }
+        }
+        return nil
+    }
+}
+
+extension QueueRecord {
+    /// The record without a readable text, if there is a sealer.
+    func sealed(by sealer: Sealer?, at now: EpochMilliseconds) -> QueueRecord {
+        guard let sealer, case .put(let event) = self else { return self }
+        return .put(sealer.sealed(event, at: now))
+    }
+
+    /// Whether it has a text that can be read without a key.
+    var isReadable: Bool {
+        guard case .put(let event) = self else { return false }
+        return event.isReadable
+    }
+}

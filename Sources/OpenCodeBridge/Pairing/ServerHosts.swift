@@ -1,0 +1,66 @@
+import Network
+
+/// The addresses at which phones reach the OpenCode server, for the pairing.
+enum ServerHosts {
+    /// The server's URLs, the preferred one first; at least one.
+    ///
+    /// - Parameters:
+    ///   - server: Where the bridge reaches it.
+    ///   - advertised: The addresses that were set; they replace those found.
+    ///   - interfaces: This machine's addresses, on which a server of this machine may listen.
+    static func urls(
+        of server: WebAddress, advertised: [String], interfaces: [InterfaceAddress]
+    ) -> [String] {
+        let port = server.port ?? (server.isSecure ? 443 : 80)
+        guard advertised.isEmpty else {
+            return advertised.compactMap { try? WebAddress(host: $0, port: port) }.map(\.text)
+        }
+        guard server.isLoopback || ["0.0.0.0", "::"].contains(server.host) else { return [server.text] }
+        let scheme = server.isSecure ? "https" : "http"
+        let found = reachable(interfaces).map { "\(scheme)://\($0.with(port: UInt16(clamping: port)))" }
+        return found.isEmpty ? [server.text] : Array(found.prefix(Bounds.serverHostsMax))
+    }
+
+    /// The addresses that other machines may reach: Tailscale's first, because they work everywhere.
+    static func reachable(_ interfaces: [InterfaceAddress]) -> [SocketAddress] {
+        let candidates = interfaces.filter { candidate in
+            !candidate.address.isLoopback && !linkLocal.contains { $0.contains(candidate.address) }
+                && !isVirtual(candidate.interface)
+        }
+        let withIPv4 = Set(candidates.filter(\.address.isIPv4).map(\.interface))
+        var found: [SocketAddress] = []
+        for isWanted in [isTailscale, { !isTailscale($0) }] {
+            for candidate in candidates where isWanted(candidate) && !found.contains(candidate.address) {
+                // Many networks change IPv6 addresses daily, but Tailscale's stay.
+                guard
+                    candidate.address.isIPv4 || isTailscale(candidate)
+                        || !withIPv4.contains(candidate.interface)
+                else { continue }
+                found.append(candidate.address)
+            }
+        }
+        return found
+    }
+
+    private static let linkLocal = ["169.254.0.0/16", "fe80::/10"].compactMap(AddressRange.init)
+
+    /// Tailscale's own ranges (tailscale.com/kb/1015/100.x-addresses and kb/1033/ip-and-dns-addresses).
+    private static let tailscale = ["100.64.0.0/10", "fd7a:115c:a1e0::/48"].compactMap(AddressRange.init)
+
+    private static func isTailscale(_ candidate: InterfaceAddress) -> Bool {
+        candidate.interface.hasPrefix("tailscale") || tailscale.contains { $0.contains(candidate.address) }
+    }
+
+    private static let virtualPrefixes = [
+        "docker", "veth", "virbr", "vnet", "vmnet", "vboxnet", "cni", "podman", "lxcbr", "lxdbr", "incusbr",
+        "flannel", "cali", "cilium", "kube",
+    ]
+
+    /// Whether an interface is a network of containers or virtual machines inside this machine.
+    private static func isVirtual(_ interface: String) -> Bool {
+        if virtualPrefixes.contains(where: interface.hasPrefix) { return true }
+        // Docker names further bridges `br-` and twelve digits; other bridges lead to the LAN.
+        return interface.hasPrefix("br-") && interface.utf8.count == 15
+            && interface.dropFirst(3).allSatisfy(\.isHexDigit)
+    }
+}

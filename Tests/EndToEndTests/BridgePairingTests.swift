@@ -1,0 +1,80 @@
+import Foundation
+import PushSealing
+import Testing
+
+@Suite("Pairing with the bridge", .timeLimit(.minutes(2)))
+struct BridgePairingTests {
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    private func run(_ arguments: [String], _ more: [String: String] = [:]) async throws -> (
+        status: Int32, output: String
+    ) {
+        let environment = [
+            "HOME": directory.file("home"), "BRIDGE_RELAY_URL": "https://relay.example.org",
+            "BRIDGE_OPENCODE_URL": "http://127.0.0.1:1",
+        ].merging(more) { $1 }
+        let program = try Program("opencode-bridge", ["pair"] + arguments, environment: environment)
+        return (try await program.ended(), program.output)
+    }
+
+    private func pairing(_ arguments: [String], _ more: [String: String] = [:]) async throws -> Pairing {
+        let (status, output) = try await run(arguments + ["--json"], more)
+        #expect(status == 0, "\(output)")
+        let json = try #require(output.split(separator: "\n").first { $0.hasPrefix("{") })
+        return try Pairing(parsing: String(json))
+    }
+
+    @Test("the code, the link and the JSON are one pairing, the same each time until it is rotated")
+    func same() async throws {
+        let image = directory.file("code.png")
+        let (status, output) = try await run(["--png", image, "--advertise-host", "10.0.0.7:4096,box"])
+        #expect(status == 0, "\(output)")
+        let lines = output.split(separator: "\n").map(String.init)
+        let link = try #require(lines.first { $0.hasPrefix("mobilevoice:///?pair=") })
+        let shown = try Pairing(parsing: link)
+        #expect(shown.hosts == ["http://10.0.0.7:4096", "http://box:1"])
+        #expect(shown.relayURL == "https://relay.example.org" && shown.serverID?.count == 16)
+        #expect(shown.key?.relaySecret == shown.relaySecret)
+        #expect(lines.contains { $0.contains("█▀▀▀▀▀█") } && output.contains("texts   sealed"))
+        let reader = try Program(
+            tool: "/usr/bin/zbarimg", ["--quiet", "--raw", "-Sdisable", "-Sqrcode.enable", image])
+        #expect(try await reader.ended() == 0 && reader.output.contains(link))
+
+        #expect(try await pairing(["--advertise-host", "10.0.0.7:4096,box"]) == shown)
+        let file = directory.file("home/.local/state/opencode-bridge/secret")
+        #expect(
+            try String(contentsOfFile: file, encoding: .utf8) == "key:\(shown.key?.base64URL ?? "")\n")
+        let new = try await pairing(["--rotate"])
+        #expect(new.relaySecret != shown.relaySecret && new.key != nil && !new.hosts.isEmpty)
+        #expect(try await pairing([]) == new)
+        let (again, said) = try await run(["--rotate", "--png", image])
+        #expect(again == 74 && said.contains("exists") && !said.contains("mobilevoice"))
+        #expect(try await pairing([]) == new, "a command that fails changes nothing")
+        #expect(try await run(["--rotate"]).output.contains("pair all phones again"))
+    }
+
+    @Test("a secret without a key pairs without one, and the command says so")
+    func plain() async throws {
+        let file = directory.file("plain")
+        try Data("Kx3s0Q9-secret\n".utf8).write(to: URL(fileURLWithPath: file))
+        let plain = ["BRIDGE_RELAY_SECRET_FILE": file]
+        let made = try await pairing([], plain)
+        #expect(made.relaySecret == "Kx3s0Q9-secret" && made.key == nil)
+        #expect(try await run([], plain).output.contains("has no key"))
+        #expect(try await run(["--seal"], plain).status == 78)
+        #expect(try await pairing(["--rotate"], plain).key != nil)
+        #expect(try String(contentsOfFile: file, encoding: .utf8).hasPrefix("key:"))
+    }
+
+    @Test("what the phone will miss is said: a path that its app drops, a server that it can't reach")
+    func warnings() async throws {
+        let path = ["BRIDGE_RELAY_URL": "https://relay.example.org/push"]
+        let warned = try await run([], path).output
+        #expect(warned.contains("ignores the path in https://relay.example.org/push"))
+        #expect(warned.contains("no server answers at"))
+        #expect(try await !run(["--scheme", "my-app"], path).output.contains("ignores the path"))
+        #expect(try await run([], ["BRIDGE_RELAY_URL": ""]).status == 78)
+    }
+}

@@ -1,0 +1,104 @@
+import JSON
+import PushSealing
+import Testing
+import WebClient
+
+@testable import OpenCodeBridge
+
+@Suite("Sealing events", .timeLimit(.minutes(2)))
+struct SealerTests {
+    private let secret = PairingSecret()
+
+    private func event(
+        _ title: String = "Fix auth bug", _ body: String = "Done.", session: String = "ses_1"
+    ) throws -> QueuedEvent {
+        QueuedEvent(
+            id: "oc-1", at: 1_795_350_000_999, type: .complete, session: try #require(SessionID(session)),
+            text: .readable(title: title, body: body))
+    }
+
+    private func envelope(_ event: QueuedEvent) throws -> String {
+        guard case .sealed(let envelope) = event.text else { throw Refusal.malformed }
+        return envelope
+    }
+
+    private func opened(_ event: QueuedEvent) throws -> SealedMessage {
+        try Envelope.open(
+            try envelope(event), type: event.type.rawValue, with: [secret.notificationKey])
+    }
+
+    @Test("the envelope has the whole event, and the request nothing else of it")
+    func sealed() throws {
+        let sealer = Sealer(secret, serverID: "srv", hidesSessions: false)
+        let sealed = sealer.sealed(try event(), at: 1_795_350_007_999)
+        let id = "oc-" + secret.privateSessionID(of: "oc-1")
+        var message = SealedMessage(id: id, sentAt: 1_795_350_007, title: "Fix auth bug", body: "Done.")
+        message.sessionID = "ses_1"
+        message.serverID = "srv"
+        #expect(try opened(sealed) == message)
+        #expect(sealed.id == id && sealed.session.text == "ses_1" && sealed.at == 1_795_350_000_999)
+        #expect(sealer.sealed(sealed, at: 0) == sealed, "it is sealed once")
+        let relay = RelayClient(address: try WebAddress("https://r"), secret: secret.relaySecret)
+        let body = try JSON.parse(relay.body(sealed), maxBytes: 1 << 16)
+        #expect(
+            body.object?.members.map(\.name) == [
+                "secret", "serverID", "eventType", "sessionID", "sealed", "eventID",
+            ])
+        #expect(body["sealed"]?.string == (try envelope(sealed)))
+    }
+
+    @Test("a private session has a hash that is always the same, and the envelope the real one")
+    func privateSession() throws {
+        let sealer = Sealer(secret, serverID: "srv", hidesSessions: true)
+        let sealed = sealer.sealed(try event(), at: 0)
+        #expect(sealed.session.text == secret.privateSessionID(of: "ses_1"))
+        #expect(try opened(sealed).sessionID == "ses_1")
+        #expect(sealer.sealed(try event("Other"), at: 9).session == sealed.session)
+        #expect(sealer.sealed(try event(session: "ses_2"), at: 9).session != sealed.session)
+    }
+
+    @Test("long texts are shortened between characters until they fit")
+    func shortened() throws {
+        let sealer = Sealer(secret, serverID: "srv", hidesSessions: false)
+        let escaped = String(repeating: "\\", count: 1_000)
+        let sealed = sealer.sealed(try event(escaped, escaped), at: 0)
+        #expect(try envelope(sealed).utf8.count <= Bounds.sealedCharactersMax)
+        let message = try opened(sealed)
+        #expect(message.title == String(repeating: "\\", count: 256) + "…" && message.title == message.body)
+        let emoji = String(repeating: "👩‍💻", count: 90)
+        let family = try opened(sealer.sealed(try event("T", emoji), at: 0))
+        #expect(family.body == emoji)
+        // The longest texts that an event can have fit as they are, if they need no escapes.
+        let whole = try opened(
+            sealer.sealed(
+                try event(String(repeating: "x", count: 200), String(repeating: "é", count: 140)), at: 0))
+        #expect(whole.title?.count == 200 && whole.body?.count == 140)
+    }
+
+    @Test("a text for which there is no room is left to the relay's own words")
+    func general() throws {
+        let sealer = Sealer(secret, serverID: "srv", hidesSessions: false)
+        // JSON writes six characters for each of these.
+        let noise = String(repeating: "\u{1}", count: 255)
+        let sealed = sealer.sealed(try event(noise, noise, session: noise), at: 0)
+        #expect(sealed.text == .general)
+        let relay = RelayClient(address: try WebAddress("https://r"), secret: "s")
+        let body = try JSON.parse(
+            relay.body(sealed), maxBytes: 1 << 16)
+        #expect(body["title"] == nil && body["body"] == nil && body["sealed"] == nil)
+    }
+
+    @Test("the check says who can read texts and which apps can't open them")
+    func check() {
+        let devices: JSON.Value = [
+            ["device": "…1", "sealed": [1]], ["device": "…2"],
+            ["device": "…3", "lastPush": ["status": "sent"]],
+        ]
+        let answer = WebAnswer(status: 200, body: (["devices": devices] as JSON.Value).encoded())
+        let note = "its app can't open sealed texts"
+        let sealing = CheckCommand.devices(answer, isSealing: true)
+        #expect(sealing.allSatisfy { $0.isGood })
+        #expect(sealing.map { $0.text.contains(note) } == [false, true, true])
+        #expect(!CheckCommand.devices(answer, isSealing: false).contains { $0.text.contains(note) })
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import PushSealing
+import Testing
+
+@testable import OpenCodeBridge
+
+@Suite("The secret of phones and bridge", .timeLimit(.minutes(2)))
+struct SharedSecretTests {
+    private func configuration(_ values: [String: String]) throws -> Configuration {
+        let environment = values.merging(["HOME": "/home/ada"]) { given, _ in given }
+        let settings = try SettingValues(flags: [:], environment: environment) {
+            (_, _) throws(SettingProblems) in nil
+        }
+        return try Configuration(settings, environment)
+    }
+
+    @Test("it is made once, with a key, and only its user can read it")
+    func made() throws {
+        let directory = try TestDirectory()
+        let configuration = try configuration(["BRIDGE_STATE_DIRECTORY": directory.path + "/a/b"])
+        let secret = try SecretFile.read(configuration)
+        let key = try #require(secret.key)
+        #expect(secret.relaySecret == key.relaySecret)
+        #expect(try SecretFile.read(configuration) == secret)
+        let path = directory.path + "/a/b/secret"
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "key:\(key.base64URL)\n")
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path + "/a/b") == ["secret"])
+        try SecretFile.replace(configuration, with: SharedSecret())
+        #expect(try SecretFile.read(configuration) != secret)
+    }
+
+    @Test("a file that was named is made only by `opencode-bridge pair`")
+    func named() throws {
+        let directory = try TestDirectory()
+        let configuration = try configuration(["BRIDGE_RELAY_SECRET_FILE": directory.path + "/new/secret"])
+        let problem = #expect(throws: SettingProblems.self) { try SecretFile.read(configuration) }
+        #expect(problem?.sentences.first?.contains("`opencode-bridge pair` makes it") == true)
+        let secret = try SecretFile.read(configuration, makesGivenFile: true)
+        #expect(try SecretFile.read(configuration) == secret)
+    }
+
+    @Test("a file has a pairing secret or only a relay's secret")
+    func contents() throws {
+        let key = PairingSecret()
+        #expect(try SharedSecret(file: Array(" key:\(key.base64URL)\n".utf8)) == SharedSecret(key))
+        for text in ["Kx3s0Q9-secret", key.base64URL, "keys"] {
+            let secret = try SharedSecret(file: Array("\(text)\n".utf8))
+            #expect(secret.relaySecret == text && secret.key == nil)
+            #expect(secret.file == Array("\(text)\n".utf8))
+        }
+        for text in ["", "two words", "key:", "key:short", "key:\(key.base64URL)A"] {
+            #expect(throws: SmallFile.Fault.self) { try SharedSecret(file: Array(text.utf8)) }
+        }
+    }
+
+    @Test("a file is created whole or not at all")
+    func creation() throws {
+        let directory = try TestDirectory()
+        let path = directory.path + "/file"
+        #expect(try SmallFile.create(path, with: [1]))
+        #expect(try !SmallFile.create(path, with: [2]))
+        #expect(try SmallFile.read(path, bytesMax: 9) == [1])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["file"])
+        #expect(throws: SmallFile.Fault.self) { try SmallFile.create(directory.path + "/a/b", with: [1]) }
+    }
+
+    @Test("what needs a key is refused without one, so that no text leaves readable by mistake")
+    func demands() throws {
+        let directory = try TestDirectory()
+        let plain = directory.path + "/plain"
+        try Data("Kx3s0Q9-secret".utf8).write(to: URL(fileURLWithPath: plain))
+        func access(_ values: [String: String]) throws -> RelayAccess {
+            let more = [
+                "BRIDGE_RELAY_URL": "https://relay.example.org", "BRIDGE_STATE_DIRECTORY": directory.path,
+            ]
+            return try RelayAccess(try configuration(more.merging(values) { $1 }))
+        }
+        #expect(try access([:]).sealer != nil)
+        #expect(try access(["BRIDGE_PRIVATE_SESSIONS": "on"]).sealer != nil)
+        #expect(try access(["BRIDGE_SEAL": "off"]).sealer == nil)
+        let file = ["BRIDGE_RELAY_SECRET_FILE": plain]
+        #expect(try access(file).sealer == nil)
+        for wanted in ["BRIDGE_SEAL", "BRIDGE_PRIVATE_SESSIONS"] {
+            #expect(throws: SettingProblems.self) { try access(file.merging([wanted: "on"]) { $1 }) }
+        }
+        #expect(throws: SettingProblems.self) {
+            try access(["BRIDGE_SEAL": "off", "BRIDGE_PRIVATE_SESSIONS": "on"])
+        }
+    }
+}
