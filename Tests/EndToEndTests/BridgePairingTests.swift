@@ -73,7 +73,9 @@ struct BridgePairingTests {
         let path = ["BRIDGE_RELAY_URL": "https://relay.example.org/push"]
         let warned = try await run([], path).output
         #expect(warned.contains("ignores the path in https://relay.example.org/push"))
-        #expect(warned.contains("no server answers at"))
+        #expect(warned.contains("no server answers at") && !warned.contains("a phone can't reach"))
+        let local = try await run([], ["BRIDGE_RELAY_URL": "http://127.0.0.1:8787"]).output
+        #expect(local.contains("a phone can't reach http://127.0.0.1:8787"))
         #expect(try await !run(["--scheme", "my-app"], path).output.contains("ignores the path"))
         #expect(try await run([], ["BRIDGE_RELAY_URL": ""]).status == 78)
     }

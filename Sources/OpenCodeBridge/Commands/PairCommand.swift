@@ -70,6 +70,9 @@ enum PairCommand {
         if pairing.relayURLHasPath, options.scheme == Pairing.schemeDefault {
             console.note("warning: OpenCode's app ignores the path in \(relay) and would not find the relay")
         }
+        if relay.isLoopback {
+            console.note("warning: a phone can't reach \(relay); set --relay-url to an address that it can")
+        }
         if options.isJSON {
             console.print(pairing.json)
         } else {

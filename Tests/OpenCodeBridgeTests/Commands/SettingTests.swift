@@ -91,7 +91,11 @@ struct SettingTests {
         let rows = page.split(separator: "\n").filter { $0.hasPrefix("| `--") }.map {
             $0.split(separator: "|").prefix(2).map { $0.trimmingCharacters(in: [" ", "`"]) }
         }
-        #expect(rows == Setting.allCases.map { [$0.flag, $0.variable] })
+        #expect(
+            rows
+                == Setting.allCases.map { setting in
+                    [setting.flag + (setting.negativeFlag.map { "`, `\($0)" } ?? ""), setting.variable]
+                })
     }
 
     @Test("sealing is on, off or the secret's decision; addresses are checked")
