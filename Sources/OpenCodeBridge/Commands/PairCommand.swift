@@ -139,7 +139,8 @@ enum PairCommand {
     static func summary(_ pairing: Pairing, _ configuration: Configuration, isSealing: Bool) -> String {
         let texts =
             if isSealing {
-                "sealed: only phones that scan this code can read them"
+                "sealed: only phones that scan this code can read them. Apps that can't open sealed texts show "
+                    + "general ones; --no-seal sends readable ones"
             } else if pairing.key != nil {
                 "readable for the relay and Apple (--no-seal)"
             } else {
