@@ -57,6 +57,22 @@ package protocol RegistrationStorage: Sendable {
 
     /// The number of devices of all secrets; counting stops at `limit`.
     func countDevices(limit: Int) async throws(StorageError) -> Int
+
+    /// Removes devices that last registered before `time`; one step of a walk over all devices.
+    ///
+    /// Looks at `limit` devices after `cursor`, whatever their age. Each is removed as `remove` does it, in a
+    /// transaction of its own. Rows that can't be read stay. Call again with the result's `next` until it is nil.
+    func pruneDevices(
+        before time: EpochMilliseconds, after cursor: DeviceCursor?, limit: Int, at now: EpochMilliseconds
+    ) async throws(StorageError) -> DevicePruning
+
+    /// Removes what secrets without devices leave behind for locking; one step of a walk over all secrets.
+    ///
+    /// Looks at `limit` rows after the hash `start`, and returns how many it removed and the hash from which to go on,
+    /// which is nil at the end. A secret that gets a device meanwhile isn't affected.
+    func pruneLocks(after start: String, limit: Int) async throws(StorageError) -> (
+        removed: Int, next: String?
+    )
 }
 
 /// The delivery log.

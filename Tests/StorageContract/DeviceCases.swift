@@ -36,6 +36,42 @@ extension ContractCase {
             #expect(try await storage.countDevices(limit: 9) == 3)
         },
 
+        ContractCase(
+            open: "devices that haven't registered since a time go in steps, with their queued pushes"
+        ) {
+            storage async throws in
+            let keys = ["one", "two", "three"].map { Samples.key($0) }
+            let limit = Samples.time + 100
+            for (index, key) in keys.enumerated() {
+                for token in ["aa", "bb", "cc"] {
+                    let age: EpochMilliseconds = token == "bb" ? 0 : 1
+                    try await storage.register(
+                        Samples.registration(token, at: limit - age * EpochMilliseconds(index + 1)), key)
+                }
+            }
+            let stale = try #require(try await storage.devices(of: keys[0]).first { $0.token == "aa" })
+            _ = try await storage.enqueue([Samples.pending(stale)], lease: nil, limitPerSecret: 9)
+            // One that registers again while the walk is under way stays.
+            try await storage.register(Samples.registration("cc", at: limit), keys[1])
+            var steps: [DevicePruning] = []
+            repeat {
+                steps.append(
+                    try await storage.pruneDevices(
+                        before: limit, after: steps.last?.next, limit: 2, at: Samples.time + 200))
+            } while steps.last?.next != nil && steps.count < 9
+            #expect(steps.map(\.removed).reduce(0, +) == 5)
+            #expect(steps.count == 5)
+            var left: [[String]] = []
+            for key in keys { left.append(try await storage.devices(of: key).map(\.token).sorted()) }
+            #expect(left == [["bb"], ["bb", "cc"], ["bb"]])
+            #expect(try await storage.countPushes(limit: 9) == 0)
+            let log = try await storage.deliveries(of: keys[0], before: nil, limit: 9)
+            #expect(log.map(\.error) == [Delivery.deviceRemoved])
+            #expect(log.map(\.createdAt) == [Samples.time + 200])
+            let again = try await storage.pruneDevices(before: limit, after: nil, limit: 99, at: limit)
+            #expect(again == DevicePruning())
+        },
+
         ContractCase(open: "a second registration follows the call and keeps id and creation") {
             storage async throws in
             let key = Samples.key("secret")

@@ -196,6 +196,7 @@ extension ContractCase {
             { _ = try await $0.add([Samples.item(Samples.key("secret"))], counting: []) }
         ),
         ("markRead", { _ = try await $0.markRead(nil, of: Samples.key("secret"), at: 0) }),
+        ("pruneDevices", { _ = try await $0.pruneDevices(before: .max, after: nil, limit: 1, at: 0) }),
         ("pruneHistory", { _ = try await $0.pruneHistory(before: .max, limit: 1) }),
         ("unblock", { _ = try await $0.unblock(Samples.key("secret").primary) }),
     ]

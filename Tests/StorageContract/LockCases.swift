@@ -32,6 +32,31 @@ extension ServerCase {
             await storage.close()
         },
 
+        ServerCase("locks of secrets without devices go in steps, and their secrets can get devices again") {
+            database, _ async throws in
+            let storage = try await database.open(patient)
+            let keys = (0..<5).map { Samples.key("secret \($0)") }
+            for key in keys { try await storage.register(Samples.registration("aa"), key) }
+            for key in keys[..<3] {
+                _ = try await storage.unregister(token: "aa", under: key, at: Samples.time)
+            }
+            var (removed, start) = (0, "" as String?)
+            for _ in 0..<9 {
+                guard let from = start else { break }
+                let step = try await storage.pruneLocks(after: from, limit: 2)
+                (removed, start) = (removed + step.removed, step.next)
+            }
+            #expect(removed == 3 && start == nil)
+            #expect(try await database.count(of: "secret_lock") == 2)
+            for key in keys {
+                let result = try await storage.register(
+                    Samples.registration("bb"), under: key, deviceLimit: 2)
+                #expect(result == .created)
+            }
+            #expect(try await database.count(of: "secret_lock") == 5)
+            await storage.close()
+        },
+
         ServerCase("an event that is answered while it is taken over stays answered") {
             database, _ async throws in
             let storage = try await database.open(patient)

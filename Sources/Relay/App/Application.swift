@@ -86,7 +86,7 @@ struct Application {
         logStart(serving.address, admin?.place)
         let maintenance = Maintenance(
             storage: storage, log: log, clock: services.clock, retention: configuration.delivery.logRetention,
-            history: history)
+            history: history, devices: services.deviceRetention)
         let upkeeping = Task { await maintenance.run() }
         subject.database = .opened(writes)
         let opened = subject
@@ -255,6 +255,8 @@ struct Application {
             apnsHealth: APNsHealth(configuration.apns.apps),
             registration: delivery.registration,
             deviceTotal: DeviceTotal(max: delivery.devicesMax, storage: storage),
+            deviceRetention: DeviceRetention(
+                storage: storage, log: log, clock: .system, lifetime: delivery.deviceLifetime),
             queueAgeMax: delivery.readyQueueAge,
             checkCredentials: apns.checkCredentials,
             writes: writes, origins: configuration.server.mcpOrigins)

@@ -1,7 +1,7 @@
 import Network
 import Storage
 
-/// Removes expired data: old delivery log rows, receipts and history items.
+/// Removes expired data: old delivery log rows, receipts, history items and devices.
 struct Maintenance: Sendable {
     let storage: any DeliveryLogStorage & ReceiptStorage & HistoryStorage
     let log: Log
@@ -11,6 +11,8 @@ struct Maintenance: Sendable {
     let retention: Duration
     /// Counts the history items that were removed; without it all are removed.
     var history: History?
+    /// Removes devices that haven't registered for long.
+    var devices: DeviceRetention?
     /// Waits between rounds and steps; throws to end.
     var pause: @Sendable (Duration) async throws -> Void = { duration in try await Task.sleep(for: duration) }
 
@@ -24,8 +26,11 @@ struct Maintenance: Sendable {
         do {
             while true {
                 try await pause(Bounds.upkeepInterval)
-                guard watch.step(to: clock.now, at: monotonic()) < Bounds.clockSkewMax else { continue }
+                let step = watch.step(to: clock.now, at: monotonic())
+                if max(step, .zero - step) >= Bounds.clockSkewMax { devices?.noteClockStep() }
+                guard step < Bounds.clockSkewMax else { continue }
                 try await round()
+                try await devices?.round(pause: pause)
             }
         } catch {
             return

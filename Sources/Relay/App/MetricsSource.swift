@@ -36,6 +36,7 @@ struct MetricsSource: Sendable {
         snapshot.connectionMemoryBytesMax = ledger.memoryBytesMax
         snapshot.devices = shared.deviceTotal?.count
         snapshot.devicesMax = shared.deviceTotal?.max
+        snapshot.devicesExpired = shared.deviceRetention?.expired ?? 0
         snapshot.queue = shared.queue.figures
         snapshot.queueMax = shared.queue.options.totalMax
         snapshot.deliveryLog = shared.deliveryLog.figures

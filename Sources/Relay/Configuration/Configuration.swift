@@ -201,6 +201,8 @@ struct DeliveryConfiguration: Sendable {
     var retryDelayMax: Duration
     var readyQueueAge: Duration
     var logRetention: Duration
+    /// How long a device may go without registering; `nil` for as long as it likes.
+    var deviceLifetime: Duration?
     /// `nil` without a history.
     var history: History.Options?
     var eventsPerMinute: Int
@@ -223,6 +225,8 @@ struct DeliveryConfiguration: Sendable {
         retryDelayMax = reader.read(Settings.retryDelayMax)
         readyQueueAge = reader.read(Settings.readyQueueAge)
         logRetention = reader.read(Settings.logRetention)
+        let deviceDays = reader.read(Settings.deviceDays)
+        deviceLifetime = deviceDays > 0 ? .seconds(deviceDays * 86_400) : nil
         history = History.Options(&reader)
         eventsPerMinute = reader.read(Settings.eventsPerMinute)
         registrationsPerMinute = reader.read(Settings.registrationsPerMinute)

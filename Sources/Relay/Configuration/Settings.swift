@@ -20,7 +20,7 @@ enum Settings {
         devicesMax.row,
         eventDeadline.row,
         pushesPerEventMax.row, pushesMax.row, queueMax.row, queuePerSecretMax.row, retryDelayMax.row,
-        readyQueueAge.row, logRetention.row, historyDays.row, historyText.row,
+        readyQueueAge.row, logRetention.row, deviceDays.row, historyDays.row, historyText.row,
         eventsPerMinute.row, registrationsPerMinute.row, unknownSecretsPerMinute.row,
         devicePushesPerMinute.row, deviceSecretsPerDay.row, trustedProxies.row,
         logLevel.row, logFormat.row, coreDumps.row,
@@ -241,6 +241,10 @@ enum Settings {
         "RELAY_LOG_RETENTION", .delivery, .duration(.seconds(3600)...(.seconds(3650 * 86400))),
         default: .seconds(30 * 86400),
         "How long delivery log rows are kept.")
+    static let deviceDays = Setting(
+        "RELAY_DEVICE_DAYS", .delivery, .integer(0...Bounds.deviceDaysMax), default: 365,
+        "How many days a device stays registered after its last registration. Apps register at each start. 0: without end."
+    )
     static let historyDays = Setting(
         "RELAY_HISTORY_DAYS", .delivery, .integer(0...Bounds.historyDaysMax), default: 0,
         "How many days the relay keeps what was sent, for `/v1/history/list` and unread badges. A secret keeps its newest "

@@ -25,6 +25,8 @@ struct Services: Sendable {
     var registration: RegistrationPolicy = .open
     /// Enforces `RELAY_DEVICES_MAX`; `nil` without a limit.
     var deviceTotal: DeviceTotal?
+    /// Removes devices that haven't registered for long.
+    var deviceRetention: DeviceRetention?
     /// The maximum age of the oldest due push while the relay is ready; zero for no limit.
     var queueAgeMax: Duration = .seconds(300)
     /// Signs with APNs' keys; returns the fault in one word if it can't.

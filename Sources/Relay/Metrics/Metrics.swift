@@ -84,6 +84,10 @@ enum Metrics {
             "Devices of all secrets at the last count, which new registrations trigger; only with RELAY_DEVICES_MAX."
         ) { $0.devices },
         Metric("relay_devices_max", .gauge, "RELAY_DEVICES_MAX, if it is set.") { $0.devicesMax },
+        Metric(
+            "relay_devices_expired_total", .counter,
+            "Registrations removed because they were not renewed for RELAY_DEVICE_DAYS."
+        ) { Int(clamping: $0.devicesExpired) },
     ]
 
     // MARK: Pushes

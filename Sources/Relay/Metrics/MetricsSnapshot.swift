@@ -15,6 +15,7 @@ struct MetricsSnapshot: Sendable {
     /// The last count; `nil` before it, and without `RELAY_DEVICES_MAX`.
     var devices: Int?
     var devicesMax: Int?
+    var devicesExpired: UInt64 = 0
     var queue = PushQueue.Figures()
     var queueMax = 0
     var deliveryLog = DeliveryLog.Figures()

@@ -237,6 +237,14 @@ enum Bounds {
     static let upkeepRowsPerStep = 500
     /// The pause between two steps.
     static let upkeepPause: Duration = .milliseconds(50)
+    /// Devices, or locks of secrets, that one step looks at.
+    static let deviceUpkeepRowsPerStep = 1_000
+    /// Maximum steps over devices and locks in one round: 2.8 million rows a day.
+    static let deviceUpkeepSteps = 20
+    /// Rounds after the start, or after the clock was set, before devices are removed: an hour.
+    static let deviceUpkeepRoundsToWait = 6
+    /// The longest time that a device can be told to go without registering, in days.
+    static let deviceDaysMax = 36_500
 
     // MARK: relay health
 

@@ -96,6 +96,27 @@ extension SQLStorage {
             try session.remove(device, notUpdatedAfter: time, at: now, logging: logging)
         }
     }
+
+    /// Implements `Storage`.
+    package func pruneDevices(
+        before time: EpochMilliseconds, after cursor: DeviceCursor?, limit: Int, at now: EpochMilliseconds
+    ) async throws(StorageError) -> DevicePruning {
+        let (devices, next) = try await read { session throws(SQLFailure) in
+            try session.staleDevices(before: time, after: cursor, limit: limit)
+        }
+        var pruning = DevicePruning(next: next)
+        for device in devices where try await remove(device, ifNotUpdatedAfter: time - 1, at: now) {
+            pruning.removed += 1
+        }
+        return pruning
+    }
+
+    /// Implements `Storage`.
+    package func pruneLocks(
+        after start: String, limit: Int
+    ) async throws(StorageError) -> (removed: Int, next: String?) {
+        try await write { session throws(SQLFailure) in try session.pruneLocks(after: start, limit: limit) }
+    }
 }
 
 // MARK: - The delivery log

@@ -108,6 +108,34 @@ extension FakeStorage {
         }
     }
 
+    func pruneDevices(
+        before time: EpochMilliseconds, after cursor: DeviceCursor?, limit: Int, at now: EpochMilliseconds
+    ) async throws(StorageError) -> DevicePruning {
+        try checked { state in
+            let inOrder = state.devices.sorted {
+                ($0.secretHash.hex, $0.token) < ($1.secretHash.hex, $1.token)
+            }
+            let after = inOrder.filter { device in
+                guard let cursor else { return true }
+                return (device.secretHash.hex, device.token) > (cursor.secretHash, cursor.token)
+            }
+            let stale = after.prefix(limit).filter { $0.updatedAt < time }
+            state.devices.removeAll { stale.contains($0) }
+            let last = after.count < limit ? nil : after.prefix(limit).last
+            let next = last.map { DeviceCursor(secretHash: $0.secretHash.hex, token: $0.token) }
+            return DevicePruning(removed: stale.count, next: next)
+        }
+    }
+
+    func pruneLocks(
+        after start: String, limit: Int
+    ) async throws(StorageError) -> (removed: Int, next: String?) {
+        try checked { state in
+            state.lockWalks.append(start)
+            return (0, state.lockWalks.count % 3 == 0 ? nil : String(state.lockWalks.count))
+        }
+    }
+
     func countPushes(limit: Int) async throws(StorageError) -> Int {
         try checked { state in min(limit, state.pending.count) }
     }

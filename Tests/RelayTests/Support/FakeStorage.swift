@@ -16,6 +16,8 @@ final class FakeStorage: Storage {
         var lookups = 0
         /// Calls to `countDevices`.
         var deviceCounts = 0
+        /// Where the calls to `pruneLocks` began; every third one is at the end.
+        var lockWalks: [String] = []
         /// Calls to `claim`.
         var claims = 0
         /// Thrown by every call until it is taken away.

@@ -1,0 +1,83 @@
+import Network
+import Storage
+
+/// Removes devices that haven't registered for long, and the locks of secrets without devices.
+///
+/// Walks over all of them, a bounded number in each round, so that a database of any size needs no index for it and
+/// other calls get their turn.
+final class DeviceRetention: Sendable {
+    private struct State {
+        var device: DeviceCursor?
+        var lock = ""
+        var expired: UInt64 = 0
+        var roundsToWait = Bounds.deviceUpkeepRoundsToWait
+    }
+
+    private let storage: any RegistrationStorage
+    private let log: Log
+    private let clock: WallClock
+    /// How long a device may go without registering; nil for as long as it likes.
+    private let lifetime: Duration?
+    private let state = Lock(State())
+
+    /// Creates the retention of a relay that starts now.
+    init(storage: any RegistrationStorage, log: Log, clock: WallClock, lifetime: Duration?) {
+        self.storage = storage
+        self.log = log
+        self.clock = clock
+        self.lifetime = lifetime
+    }
+
+    /// How many devices this process has removed.
+    var expired: UInt64 { state.withLock(\.expired) }
+
+    /// Makes the next rounds do nothing, since the clock was set.
+    func noteClockStep() {
+        state.withLock { $0.roundsToWait = Bounds.deviceUpkeepRoundsToWait }
+    }
+
+    /// Goes on with the walk, with pauses between steps.
+    ///
+    /// The first rounds after the start, or after the clock was set, do nothing: a clock that is far ahead would
+    /// expire all devices, and is usually corrected soon. A storage error ends the round; the next goes on from there.
+    func round(pause: (Duration) async throws -> Void) async throws {
+        let mayRemove = state.withLock { state in
+            guard state.roundsToWait > 0 else { return true }
+            state.roundsToWait -= 1
+            return false
+        }
+        guard mayRemove else { return }
+        for _ in 0..<Bounds.deviceUpkeepSteps {
+            let isAtEnd: Bool
+            do throws(StorageError) {
+                isAtEnd = try await step()
+            } catch {
+                return log(
+                    .warning, "maintenance.failed",
+                    [.note("table", "device_registration"), .storageError(error)])
+            }
+            guard !isAtEnd else { return }
+            try await pause(Bounds.upkeepPause)
+        }
+    }
+
+    /// True once devices and locks have both been walked to the end; the next step begins anew.
+    private func step() async throws(StorageError) -> Bool {
+        let (device, lock) = state.withLock { ($0.device, $0.lock) }
+        let rows = Bounds.deviceUpkeepRowsPerStep
+        if let lifetime, lock.isEmpty {
+            let now = clock.now
+            let pruning = try await storage.pruneDevices(
+                before: now - lifetime.inMilliseconds, after: device, limit: rows, at: now)
+            state.withLock { state in
+                state.device = pruning.next
+                state.expired += UInt64(pruning.removed)
+            }
+            if pruning.removed > 0 { log(.info, "devices.expired", [.count("devices", pruning.removed)]) }
+            guard pruning.next == nil else { return false }
+        }
+        let next = try await storage.pruneLocks(after: lock, limit: rows).next
+        state.withLock { $0.lock = next ?? "" }
+        return next == nil
+    }
+}

@@ -1,0 +1,28 @@
+/// A device's place in the order in which ``RegistrationStorage/pruneDevices(before:after:limit:at:)`` walks over all
+/// devices: by hash, then token.
+package struct DeviceCursor: Hashable, Sendable {
+    /// The hash as the row has it.
+    package let secretHash: String
+    /// The device's token.
+    package let token: String
+
+    /// Creates a cursor from a row's columns.
+    package init(secretHash: String, token: String) {
+        self.secretHash = secretHash
+        self.token = token
+    }
+}
+
+/// The result of one step of a walk over all devices.
+package struct DevicePruning: Hashable, Sendable {
+    /// How many devices were removed.
+    package var removed = 0
+    /// Where the next step begins; nil at the end.
+    package var next: DeviceCursor?
+
+    /// Creates a result.
+    package init(removed: Int = 0, next: DeviceCursor? = nil) {
+        self.removed = removed
+        self.next = next
+    }
+}

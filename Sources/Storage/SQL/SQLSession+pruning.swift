@@ -1,0 +1,61 @@
+/// Walks over all devices and secrets, to remove what nobody renews. Each step reads a bounded number of rows along an
+/// index.
+extension SQLSession {
+    /// The devices among the next `limit` that last registered before `time`, and where the next step begins.
+    func staleDevices(
+        before time: EpochMilliseconds, after cursor: DeviceCursor?, limit: Int
+    ) throws(SQLFailure) -> (devices: [Device], next: DeviceCursor?) {
+        let cursor = cursor ?? DeviceCursor(secretHash: "", token: "")
+        // The first bound is redundant, but lets the index be read from there.
+        var range = "secret_hash >= ? AND (secret_hash > ? OR device_token > ?)"
+        var values: [SQLValue] = [.text(cursor.secretHash), .text(cursor.secretHash), .text(cursor.token)]
+        var next: DeviceCursor?
+        try query(
+            """
+            SELECT secret_hash, device_token FROM device_registration WHERE \(range)
+            ORDER BY secret_hash, device_token LIMIT 1 OFFSET ?
+            """, values + [.integer(Int64(max(limit, 1) - 1))]
+        ) { row throws(SQLFailure) in
+            next = DeviceCursor(secretHash: try row.repairedText(0), token: try row.repairedText(1))
+        }
+        if let next {
+            range += " AND secret_hash <= ? AND (secret_hash < ? OR device_token <= ?)"
+            values += [.text(next.secretHash), .text(next.secretHash), .text(next.token)]
+        }
+        var devices: [Device] = []
+        try query(
+            "SELECT \(Device.columns) FROM device_registration WHERE \(range) AND updated_at < ? LIMIT ?",
+            values + [.integer(time), .limit(limit)]
+        ) { row throws(SQLFailure) in
+            // A row that another program wrote may have no valid hash.
+            if let device = try? Device(row) { devices.append(device) }
+        }
+        return (devices, next)
+    }
+
+    /// Removes the locks of secrets without devices; see ``RegistrationStorage/pruneLocks(after:limit:)``.
+    ///
+    /// A caller that is adding a secret's first device may lose its lock's row to this after it commits. Callers that
+    /// wait for the row then make a new one.
+    func pruneLocks(after start: String, limit: Int) throws(SQLFailure) -> (removed: Int, next: String?) {
+        guard !dialect.hasOneWriter else { return (0, nil) }
+        var looked: [String] = []
+        var unused: [String] = []
+        try query(
+            """
+            SELECT secret_hash, (SELECT device.id FROM device_registration device
+                WHERE device.secret_hash = secret_lock.secret_hash LIMIT 1)
+            FROM secret_lock WHERE secret_hash > ? ORDER BY secret_hash LIMIT ?
+            """, [.text(start), .limit(limit)]
+        ) { row throws(SQLFailure) in
+            let hash = try row.text(0)
+            looked.append(hash)
+            if try row.optionalText(1) == nil { unused.append(hash) }
+        }
+        var removed = 0
+        for hash in unused {
+            removed += try execute("DELETE FROM secret_lock WHERE secret_hash = ?", [.text(hash)])
+        }
+        return (removed, looked.count < limit ? nil : looked.last)
+    }
+}
