@@ -1,6 +1,6 @@
 /// A command of the program.
 enum Command: String, CaseIterable, Sendable {
-    case serve, pair, check, test, hook, help, version
+    case serve, pair, check, test, hook, completion, man, help, version
 
     var summary: String {
         switch self {
@@ -9,8 +9,19 @@ enum Command: String, CaseIterable, Sendable {
         case .check: "say what is wrong when nothing rings"
         case .test: "ring the phones once and explain the result"
         case .hook: "ring for another agent, from its hook; AGENT is claude-code, codex, gemini or generic"
+        case .completion: "print a completion script for the shell bash, zsh or fish"
+        case .man: "print the manual page"
         case .help: "show this text"
         case .version: "show the version"
+        }
+    }
+
+    /// How many words may follow it.
+    var operandsMax: Int {
+        switch self {
+        case .hook: 2
+        case .completion: 1
+        case .serve, .pair, .check, .test, .man, .help, .version: 0
         }
     }
 }
@@ -19,7 +30,7 @@ enum Command: String, CaseIterable, Sendable {
 struct Invocation: Sendable, Equatable {
     var command = Command.serve
     var flags: [Setting: String] = [:]
-    /// What follows `hook`: the agent, and its input if it passes it as an argument.
+    /// What follows `hook` (the agent, and its input if it passes it as an argument) or `completion` (the shell).
     var operands: [String] = []
     var pairing = PairOptions()
 
@@ -45,7 +56,7 @@ struct Invocation: Sendable, Equatable {
                 command = .version
                 continue
             }
-            if command == .hook, !argument.hasPrefix("-"), operands.count < 2 {
+            if !argument.hasPrefix("-"), operands.count < command.operandsMax {
                 operands.append(argument)
                 continue
             }
@@ -112,6 +123,6 @@ enum HelpText {
     }
 
     private static func row(_ name: String, _ text: String) -> String {
-        "  " + name + String(repeating: " ", count: max(1, 10 - name.count)) + text
+        "  " + name + String(repeating: " ", count: max(1, 12 - name.count)) + text
     }
 }

@@ -22,6 +22,16 @@ enum Program {
             case .version:
                 console.print("opencode-bridge \(Version.current)")
                 return .success
+            case .completion:
+                guard let script = invocation.operands.first.flatMap(CompletionScript.init) else {
+                    console.note("expected bash, zsh or fish after completion")
+                    return .usage
+                }
+                console.print(script.text)
+                return .success
+            case .man:
+                console.print(ManualPage.text)
+                return .success
             case .hook:
                 HookCommand.run(invocation) { () throws(SettingProblems) in
                     try settings(invocation, environment)
