@@ -18,6 +18,8 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
     case installations = 6
     /// `history_item`: what was sent, for devices to list.
     case history = 7
+    /// `agent_use`: when agents last used a secret.
+    case agentUse = 8
 
     /// What the step does, for `relay migrate`.
     package var summary: String {
@@ -30,6 +32,7 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
         case .blockedSecrets: "blocked_secret: secrets whose events and registrations are refused"
         case .installations: "device_registration: columns for installations and sealed notifications"
         case .history: "history_item: what was sent, with RELAY_HISTORY_DAYS"
+        case .agentUse: "agent_use: when agents last used a secret"
         }
     }
 

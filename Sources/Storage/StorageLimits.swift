@@ -42,6 +42,8 @@ package enum StorageLimits {
     package static let serverIDBytes = 255
     /// Bytes of a sealed notification.
     package static let sealedBytes = 4_096
+    /// Bytes of the name of an agent's client; `AgentUse` shortens it.
+    package static let agentClientBytes = 64
     /// Bytes of a stored answer.
     package static let answerBytes = 65_536
     /// Rows of a secret's log among which the last delivery to a device is looked for.

@@ -24,7 +24,7 @@ package protocol RegistrationStorage: Sendable {
     /// Each of these pushes gets a log row (`Delivery.deviceRemoved`) at `now`, in the same transaction. If the log
     /// can't be written, they end without rows: a full log must not keep a device registered. A push that a worker
     /// holds stays until the worker ends it, or is claimed without a device once its lease has expired. The secret's
-    /// history is removed together with its last device.
+    /// history and its agents' last use are removed together with its last device.
     func unregister(
         token: String, under key: SecretKey, at now: EpochMilliseconds
     ) async throws(StorageError) -> Bool
@@ -220,13 +220,30 @@ package protocol HistoryStorage: Sendable {
     func pruneHistory(before time: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int
 }
 
+/// When agents last used secrets, for devices to show.
+///
+/// A row stays under the hash that it was stored with, like log rows.
+package protocol AgentStorage: Sendable {
+    /// Stores the last uses of secrets that have a device, all or none.
+    ///
+    /// An earlier time than the stored one changes nothing, and a use without a client's name keeps the stored name.
+    /// Uses of secrets without devices are left out. The call may be repeated.
+    func note(_ uses: [(use: AgentUse, key: SecretKey)]) async throws(StorageError)
+
+    /// The last use of a secret, under any of its hashes; nil if none is stored.
+    func agentUse(of key: SecretKey) async throws(StorageError) -> AgentUse?
+
+    /// Removes last uses before `time`, oldest first, at most `limit` of them, and says how many.
+    func pruneAgentUses(before time: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int
+}
+
 /// What operators inspect and change: a secret's rows in all tables, and totals.
 package protocol TenantStorage: Sendable {
     /// The number of rows of a secret, under all its hashes, that `revoke` would remove.
     func holdings(of key: SecretKey) async throws(StorageError) -> Holdings
 
     /// Removes a secret's devices, the pushes that wait for them, its receipts and history, at most `limit` rows of each table
-    /// under each hash, all in one transaction, and says how many.
+    /// under each hash, all in one transaction, and says how many. Its agents' last use goes, too, uncounted.
     ///
     /// Small steps let other writers in: call again until nothing is left. The delivery log stays.
     func revoke(_ key: SecretKey, limit: Int) async throws(StorageError) -> Holdings

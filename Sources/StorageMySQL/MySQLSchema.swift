@@ -19,6 +19,7 @@ enum MySQLSchema {
         case .blockedSecrets: [blockedSecret]
         case .installations: [installations]
         case .history: [historyItem]
+        case .agentUse: [agentUse]
         }
     }
 
@@ -153,6 +154,14 @@ enum MySQLSchema {
             ADD COLUMN sealed_versions \(ascii("varchar(64)")) NULL,
             ADD COLUMN installation_id varbinary(64) NULL
         """
+
+    private static let agentUse = """
+        CREATE TABLE IF NOT EXISTS agent_use (
+            secret_hash \(ascii("char(64)")) NOT NULL PRIMARY KEY,
+            used_at bigint NOT NULL,
+            client varchar(64) NULL,
+            INDEX agent_use_used_at_idx (used_at))
+        """ + options
 
     private static let historyItem = """
         CREATE TABLE IF NOT EXISTS history_item (

@@ -30,6 +30,7 @@ enum PostgresSchema {
         case .blockedSecrets: [blockedSecret]
         case .installations: [installations]
         case .history: history
+        case .agentUse: agentUse
         }
     }
 }
@@ -168,6 +169,17 @@ extension PostgresSchema {
             ADD COLUMN IF NOT EXISTS sealed_versions varchar(64),
             ADD COLUMN IF NOT EXISTS installation_id varchar(64)
         """
+
+    private static let agentUse = [
+        """
+        CREATE TABLE IF NOT EXISTS agent_use (
+            secret_hash varchar(64) NOT NULL PRIMARY KEY,
+            used_at bigint NOT NULL,
+            client varchar(64)
+        )
+        """,
+        "CREATE INDEX IF NOT EXISTS agent_use_used_at_idx ON agent_use (used_at)",
+    ]
 
     private static let history = [
         """

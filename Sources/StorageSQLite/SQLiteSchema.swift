@@ -89,6 +89,7 @@ enum SQLiteSchema {
         case .blockedSecrets: blockedSecrets
         case .installations: installations
         case .history: history
+        case .agentUse: agentUse
         }
     }
 
@@ -236,6 +237,17 @@ extension SQLiteSchema {
     private static let installations = [
         "ALTER TABLE device_registration ADD COLUMN sealed_versions TEXT",
         "ALTER TABLE device_registration ADD COLUMN installation_id TEXT",
+    ]
+
+    private static let agentUse = [
+        """
+        CREATE TABLE agent_use (
+            secret_hash TEXT NOT NULL PRIMARY KEY,
+            used_at INTEGER NOT NULL,
+            client TEXT
+        ) STRICT, WITHOUT ROWID
+        """,
+        "CREATE INDEX agent_use_used_at_idx ON agent_use (used_at)",
     ]
 
     /// A table with rowids, so that what is counted and scanned are small indices and not texts.

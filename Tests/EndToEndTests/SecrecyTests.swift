@@ -36,6 +36,15 @@ struct SecrecyTests {
             #expect(sealed.count == secrets.count)
             try await stack.control.put("/rules", ["reason": "InvalidProviderToken"])
             _ = try await stack.event(secrets[0])
+            let call = """
+                {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"send_notification",
+                 "arguments":{"title":"\(words[0])","message":"\(words[1])","eventID":"agent"}}}
+                """
+            let answer = try await stack.http.send(
+                "POST", "/mcp", body: call,
+                headers: ["Authorization: Bearer \(secrets[1])", "Content-Type: application/json"])
+            #expect(answer.text.contains("structuredContent"))
+            #expect((secrets + (0..<3).map(token)).allSatisfy { !answer.text.contains($0) })
             // A secret in places where it doesn't belong must not be logged either.
             _ = try await stack.http.get("/\(secrets[0])?secret=\(secrets[1])")
             _ = try await stack.http.send(

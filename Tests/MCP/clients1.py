@@ -39,6 +39,7 @@ async def main():
             raise AssertionError("a tool that doesn't exist was called")
         except McpError as error:
             assert error.error.code == -32602, error
+    phone.expect_agent("mcp")
     assert ("POST", 202) in requests, requests
     print("mcp 1: agrees on 2025-11-25, lists and calls tools")
 

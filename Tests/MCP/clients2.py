@@ -59,6 +59,7 @@ async def uses_tools(mode, version):
         except MCPError as error:
             assert error.code == -32602, error
         phone.expect_notifications(["Build ✓"])
+    phone.expect_agent("mcp")
     if mode != "legacy":
         assert {method for method, _ in requests} == {"POST"}, requests
 

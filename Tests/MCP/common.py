@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import time
 import urllib.error
 import urllib.request
 
@@ -51,6 +52,18 @@ class Phone:
         payloads = self.payloads()
         assert [payload["aps"]["alert"]["title"] for payload in payloads] == titles, payloads
         return payloads
+
+    def expect_agent(self, name):
+        """Waits until the relay shows that an agent with this name is connected; it stores that after the answer."""
+        end = time.monotonic() + SECONDS_MAX
+        while True:
+            _, _, body = request(RELAY + "/v1/device/list", {"secret": self.secret})
+            agent = json.loads(body).get("agent")
+            if agent and agent.get("client") == name:
+                assert agent["status"] == "connected", agent
+                return
+            assert time.monotonic() < end, agent
+            time.sleep(0.05)
 
     def expect_hidden(self, answer):
         """Whether an answer has neither the secret nor the token."""

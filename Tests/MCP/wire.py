@@ -112,6 +112,7 @@ def check_transport():
 
 
 check_results()
+phone.expect_agent("wire")
 check_errors()
 check_transport()
 print("wire: answers, errors and transport are as the specification says")

@@ -29,6 +29,7 @@ private let backToVersion5 = [
     "ALTER TABLE device_registration DROP COLUMN sealed_versions",
     "ALTER TABLE device_registration DROP COLUMN installation_id",
     "DROP TABLE history_item",
+    "DROP TABLE agent_use",
     "DELETE FROM relay_schema WHERE version > 5",
 ]
 
@@ -124,7 +125,8 @@ extension ContractCase {
             #expect(try await database.count(of: "device_registration") == 1)
         },
 
-        ContractCase("a database without histories gets them, and keeps its rows") { database async throws in
+        ContractCase("a database without histories and agents gets them, and keeps its rows") {
+            database async throws in
             let key = Samples.key("secret")
             var storage = try await database.open()
             let device = try await storage.registered("aa", key)
@@ -137,7 +139,8 @@ extension ContractCase {
             await storage.close()
             try await database.run([
                 "DROP TABLE history_item",
-                "DELETE FROM relay_schema WHERE version = \(SchemaStep.history.rawValue)",
+                "DROP TABLE agent_use",
+                "DELETE FROM relay_schema WHERE version >= \(SchemaStep.history.rawValue)",
             ])
             let old = StorageError.schemaTooOld(
                 found: SchemaStep.history.rawValue - 1, needed: SchemaStep.current)
@@ -151,6 +154,9 @@ extension ContractCase {
             #expect(try await storage.claim(Samples.claim("event", under: key)) == .answered([1]))
             #expect(try await storage.blockedSecrets(limit: 9) == [Samples.blocked(key)])
             #expect(try await storage.add([Samples.item(key)], counting: [key]).unread == [key: 1])
+            let use = AgentUse(usedAt: Samples.time, client: "agent")
+            try await storage.note([(use, key)])
+            #expect(try await storage.agentUse(of: key) == use)
             await storage.close()
         },
 

@@ -59,8 +59,13 @@ enum Filling {
             _ = try await storage.block(blocked, limit: 100)
         }
         let items = try await addItems(storage)
+        let agents = min(devices, texts.count)
+        try await storage.note(
+            (0..<agents).map { index in
+                (AgentUse(usedAt: Samples.time + Int64(index), client: texts[index]), key(index))
+            })
         await storage.close()
-        return [devices, devices, receipts, pushes, texts.count, items]
+        return [devices, devices, receipts, pushes, texts.count, items, agents]
     }
 
     /// Two items of each secret, some of them read.
@@ -110,6 +115,8 @@ enum Filling {
             #expect(try await right.deliveries(of: key, before: nil, limit: 10_000) == log)
             let history = try await left.history(of: key, before: nil, limit: 10_000)
             #expect(try await right.history(of: key, before: nil, limit: 10_000) == history)
+            let use = try await left.agentUse(of: key)
+            #expect(try await right.agentUse(of: key) == use)
         }
         await left.close()
         await right.close()

@@ -59,6 +59,7 @@ struct Application {
         let history = configuration.delivery.history.map {
             History(storage: storage, log: log, options: $0)
         }
+        let agents = AgentUses(storage: storage, log: log)
         let blocked = BlockList(storage: storage, log: log)
         do throws(StorageError) {
             // Before the first request, because a relay that doesn't know the blocked secrets must not serve.
@@ -70,7 +71,8 @@ struct Application {
             throw StartFailure(
                 .database, "\(place): cannot read the blocked secrets: \(error.logDetail)")
         }
-        let services = makeServices(storage, writes, deliveryLog, history, queue, blocked, apns)
+        var services = makeServices(storage, writes, deliveryLog, history, queue, blocked, apns)
+        services.agents = agents
         var server = configuration.server
         server.connectionsMax = connectionsMax(of: server)
         server.adminListen = adminListen
@@ -99,6 +101,7 @@ struct Application {
         await withTaskGroup { group in
             group.addTask { await deliveryLog.run() }
             if let history { group.addTask { await history.run() } }
+            group.addTask { await agents.run() }
             group.addTask {
                 await queue.run()
                 // The queue appends rows until it returns.
@@ -116,6 +119,7 @@ struct Application {
             // Not cancelled: they write what is left, with some retries.
             queue.finish()
             history?.finish()
+            agents.finish()
         }
         await upkeeping.value
         await watching.value

@@ -1,13 +1,13 @@
 import Network
 import Storage
 
-/// Removes expired data: old delivery log rows, receipts, history items and devices.
+/// Removes expired data: old delivery log rows, receipts, history items, devices and agents' last uses.
 struct Maintenance: Sendable {
-    let storage: any DeliveryLogStorage & ReceiptStorage & HistoryStorage
+    let storage: any DeliveryLogStorage & ReceiptStorage & HistoryStorage & AgentStorage
     let log: Log
     let clock: WallClock
     var monotonic: @Sendable () -> MonotonicTime = { .current }
-    /// How long delivery log rows are kept.
+    /// How long delivery log rows and agents' last uses are kept.
     let retention: Duration
     /// Counts the history items that were removed; without it all are removed.
     var history: History?
@@ -54,10 +54,16 @@ struct Maintenance: Sendable {
             try await storage.pruneHistory(before: oldestItem, limit: limit)
         }
         history?.noteExpired(items)
-        if rows + receipts + items > 0 {
+        let uses = await removeAll("agent_use") { limit throws(StorageError) in
+            try await storage.pruneAgentUses(before: oldest, limit: limit)
+        }
+        if rows + receipts + items + uses > 0 {
             log(
                 .debug, "maintenance",
-                [.count("deliveries", rows), .count("receipts", receipts), .count("items", items)])
+                [
+                    .count("deliveries", rows), .count("receipts", receipts), .count("items", items),
+                    .count("uses", uses),
+                ])
         }
     }
 

@@ -9,7 +9,9 @@ enum DevicesCommand {
         Inspection.ofSecret(configuration) { storage, key throws(StorageError) in
             let devices = try await storage.devices(of: key)
             let last = try await storage.lastDeliveries(to: devices, under: key)
-            let list = DeviceList(devices: devices, last: last)
+            let list = DeviceList(
+                devices: devices, last: last, agent: try await storage.agentUse(of: key),
+                now: WallClock.system.now)
             StandardOutput.write(
                 options.has(.json)
                     ? String(decoding: list.body, as: UTF8.self) + "\n" : text(list, of: key, style))
@@ -22,6 +24,10 @@ enum DevicesCommand {
         let count = list.devices.count
         let head = "Secret \(key): \(count == 0 ? "no" : String(count)) device\(count == 1 ? "" : "s")"
         guard count > 0 else { return head + "\n" }
+        let agent = list.agent.map { agent in
+            "Agent: \(TerminalText.safe(agent.client ?? "unnamed")), last used \(Timestamp(agent.usedAt).toTheSecond) "
+                + "(\(agent.freshness(at: list.now).rawValue))\n"
+        }
         var table = TextTable([
             .init(heading: "DEVICE"), .init(heading: "APP"), .init(heading: "ENVIRONMENT"),
             .init(heading: "NAME", widthMax: 24), .init(heading: "MODEL", widthMax: 24),
@@ -41,7 +47,7 @@ enum DevicesCommand {
                 .init(push.map { Timestamp($0.createdAt).toTheSecond } ?? ""), .outcome(of: push),
             ])
         }
-        return head + "; times in UTC\n" + table.text(style)
+        return head + "; times in UTC\n" + (agent ?? "") + table.text(style)
     }
 }
 

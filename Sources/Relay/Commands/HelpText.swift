@@ -132,8 +132,9 @@ enum HelpText {
     private static let devices = """
         Usage: relay devices [--json] [--SETTING VALUE]...
 
-        Lists a secret's devices and the result of the last push to each. It works alongside a running
-        relay. Device tokens are masked. With --json it prints the response of POST /v1/device/list.
+        Lists a secret's devices and the result of the last push to each, and says when an agent last
+        used the secret (POST /mcp). It works alongside a running relay. Device tokens are masked. With
+        --json it prints the response of POST /v1/device/list.
         """
 
     private static let deliveries = """

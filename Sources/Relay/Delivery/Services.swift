@@ -35,6 +35,8 @@ struct Services: Sendable {
     let writes: WriteWatch
     /// The latest result of `/ready`.
     let readiness = SharedAnswer<Readiness>()
+    /// Stores when agents last used secrets.
+    var agents: AgentUses?
     /// The web pages that may use `/mcp`.
     var origins = WebOrigins()
 }

@@ -14,6 +14,8 @@ struct MCPReply: Sendable, Equatable {
     let status: Int
     /// `nil` for an empty body.
     let body: JSON.Value?
+    /// What the client calls itself, if the request says.
+    var client: String?
 }
 
 /// A call of a tool.
@@ -21,6 +23,9 @@ struct MCPCall: Sendable, Equatable {
     let tool: MCPTool
     let arguments: JSON.Object
     fileprivate let request: MCPRequest
+
+    /// What the client calls itself, if the request says.
+    var client: String? { request.client }
 
     /// The reply with the call's result.
     func reply(_ result: MCPToolResult) -> MCPReply { request.reply(result.json) }

@@ -45,6 +45,11 @@ struct MCPRequest: Sendable, Equatable {
         isModern = params["_meta"]?[MCPMeta.version] != nil
     }
 
+    /// What the client calls itself: in each request of the stateless version, else only in `initialize`.
+    var client: String? {
+        (isModern ? params["_meta"]?[MCPMeta.clientInfo] : params["clientInfo"])?["name"]?.text
+    }
+
     /// What a program can hold exactly in a double.
     private static let wholeNumbers = -(1 << 53) + 1...(1 << 53) - 1
 
@@ -83,7 +88,8 @@ struct MCPRequest: Sendable, Equatable {
             result["resultType"] = "complete"
             result["_meta"] = [MCPMeta.serverInfo: MCP.serverInfo]
         }
-        return MCPReply(status: 200, body: ["jsonrpc": "2.0", "id": id, "result": .object(result)])
+        return MCPReply(
+            status: 200, body: ["jsonrpc": "2.0", "id": id, "result": .object(result)], client: client)
     }
 
     /// The reply with an error.

@@ -23,15 +23,17 @@ struct ListRoute: AnsweringRoute {
         try shared.rates.countRegistration(key, at: services.loop.now)
         let devices: [Device]
         let last: [Delivery]
+        let agent: AgentUse?
         do throws(StorageError) {
             devices = try await shared.storage.devices(of: key)
             last = try await shared.storage.lastDeliveries(to: devices, under: key)
+            agent = devices.isEmpty ? nil : try await shared.storage.agentUse(of: key)
         } catch {
             throw APIError(error)
         }
         trace.add(.count("devices", devices.count))
         if devices.isEmpty { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
-        return DeviceList(devices: devices, last: last)
+        return DeviceList(devices: devices, last: last, agent: agent, now: shared.clock.now)
     }
 }
 
@@ -40,6 +42,10 @@ struct DeviceList: Sendable {
     let devices: [Device]
     /// At most one per device.
     let last: [Delivery]
+    /// When an agent last used the secret.
+    var agent: AgentUse?
+    /// The time to which ``agent`` is compared.
+    var now: EpochMilliseconds = 0
 
     /// The last push, by device `id`.
     var lastByDevice: [String: Delivery] {
@@ -56,6 +62,14 @@ struct DeviceList: Sendable {
         writer.beginArray()
         for device in devices { append(device, lastByID[device.id], to: &writer) }
         writer.endArray()
+        if let agent {
+            writer.name("agent")
+            writer.beginObject()
+            writer.member("usedAt", Timestamp(agent.usedAt).text)
+            writer.member("status", agent.freshness(at: now).rawValue)
+            if let client = agent.client { writer.member("client", client) }
+            writer.endObject()
+        }
         writer.endObject()
         return writer.finish()
     }

@@ -28,9 +28,10 @@ struct MCPRoute: AnsweringRoute {
         case .reply(let reply):
             trace.isRoutine = true
             let code = ErrorCode(mcpStatus: reply.status)
-            if let code { trace.add(.code(code)) }
+            if let code { trace.add(.code(code)) } else { noteUse(of: secret, by: reply.client) }
             return Reply(reply, code: code)
         case .call(let call):
+            noteUse(of: secret, by: call.client)
             trace.add(.note("tool", call.tool.rawValue))
             return await run(call, secret, request, &trace)
         }
@@ -39,6 +40,12 @@ struct MCPRoute: AnsweringRoute {
     private func refusal(_ error: MCPError, _ code: ErrorCode, _ trace: inout RequestTrace) -> Reply {
         trace.add(.code(code))
         return Reply(MCPReply.refusal(error), code: code)
+    }
+
+    private func noteUse(of secret: Secret, by client: String?) {
+        let shared = services.shared
+        shared.agents?.note(
+            shared.hasher.key(of: secret), client: client, at: (shared.clock.now, services.loop.now))
     }
 
     // MARK: Calls

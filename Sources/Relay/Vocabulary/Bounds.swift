@@ -55,6 +55,19 @@ enum Bounds {
     /// The minimum pause after counting devices, as a multiple of the time that the count took.
     static let deviceCountRest = 20
 
+    // MARK: Agents
+
+    /// The minimum time between two writes of a secret's last use by an agent.
+    static let agentUseInterval: Duration = .seconds(30)
+    /// Maximum secrets whose recent use is remembered; uses of further ones aren't stored.
+    static let agentUsesMax = 10_000
+    /// Maximum last uses in one transaction.
+    static let agentUsesPerBatchMax = 64
+    /// For how long after its last use an agent counts as connected.
+    static let agentConnectedTime: Duration = .seconds(60)
+    /// For how long after its last use an agent counts as recent.
+    static let agentRecentTime: Duration = .seconds(300)
+
     // MARK: Events
 
     /// Maximum devices listed in the response to an event; the counts include all.

@@ -77,7 +77,7 @@ extension SQLSession {
                     [.hash(row.hash), .text(row.id)])
                 try endPushes(for: row.id, row.hash, at: now, logging: logging)
             }
-            if deleted > 0 { try endHistory(of: key) }
+            if deleted > 0 { try forgetWithoutDevices(key) }
             return deleted > 0 ? true : nil
         }
     }

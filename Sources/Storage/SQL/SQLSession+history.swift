@@ -59,14 +59,13 @@ extension SQLSession {
         try execute(statements.deleteOldItems, [.integer(time), .limit(limit)])
     }
 
-    /// Removes a secret's history if it has no devices any more; within a transaction.
-    func endHistory(of key: SecretKey) throws(SQLFailure) {
-        let device = try integer(
-            "SELECT created_at FROM device_registration WHERE secret_hash IN (\(SQLStatements.anyHash)) LIMIT 1",
-            .anyHash(of: key))
-        guard device == nil else { return }
-        _ = try execute(
-            "DELETE FROM history_item WHERE secret_hash IN (\(SQLStatements.anyHash))", .anyHash(of: key))
+    /// Removes a secret's history and last use if it has no devices any more; within a transaction.
+    func forgetWithoutDevices(_ key: SecretKey) throws(SQLFailure) {
+        guard try !hasDevice(key) else { return }
+        for table in ["history_item", "agent_use"] {
+            _ = try execute(
+                "DELETE FROM \(table) WHERE secret_hash IN (\(SQLStatements.anyHash))", .anyHash(of: key))
+        }
     }
 }
 

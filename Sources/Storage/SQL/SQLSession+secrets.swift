@@ -23,6 +23,7 @@ extension SQLSession {
                     pushes: try execute(statements.revokePushes, values),
                     receipts: try execute(statements.revokeReceipts, values),
                     history: try execute(statements.revokeHistory, values))
+                _ = try execute("DELETE FROM agent_use WHERE secret_hash = ?", [.hash(hash)])
             }
             return removed
         }

@@ -28,6 +28,7 @@ final class SQLStatements: Sendable {
     let firstItemBeyond: String
     let deleteItemsFrom: String
     let deleteOldItems: String
+    let deleteOldAgentUses: String
 
     /// A parameter for each hash that a key may have, for `IN (…)`; `[SQLValue].anyHash(of:)` provides the values.
     static let anyHash = Array(repeating: "?", count: SecretKey.legacyMax + 1).joined(separator: ", ")
@@ -85,6 +86,9 @@ final class SQLStatements: Sendable {
             LimitedDeletion(
                 from: "history_item", key: ["secret_hash", "created_at", "id"], where: "created_at < ?",
                 orderedBy: "created_at"))
+        deleteOldAgentUses = deleteFirst(
+            LimitedDeletion(
+                from: "agent_use", key: ["secret_hash"], where: "used_at < ?", orderedBy: "used_at"))
         func revocation(_ table: String, _ columns: String...) -> String {
             deleteFirst(
                 LimitedDeletion(

@@ -21,6 +21,7 @@ package enum TrialWrite {
             case .deviceDetails, .installations: []
             case .blockedSecrets: row.block
             case .history: row.item
+            case .agentUse: row.use
             }
         }
     }
@@ -153,6 +154,14 @@ package enum TrialWrite {
                     "DELETE FROM history_item WHERE secret_hash = ? AND id = ? AND created_at = ?",
                     key + [now]
                 ),
+            ]
+        }
+
+        var use: [Statement] {
+            [
+                ("INSERT INTO agent_use (secret_hash, used_at) VALUES (?, ?)", [hash, now]),
+                ("UPDATE agent_use SET used_at = used_at + 1 WHERE secret_hash = ?", [hash]),
+                ("DELETE FROM agent_use WHERE secret_hash = ?", [hash]),
             ]
         }
 

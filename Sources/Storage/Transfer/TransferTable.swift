@@ -69,6 +69,9 @@ package struct TransferTable: Hashable, Sendable {
                 "id", "secret_hash", "event_id", "event_type", "session_id", "server_id", "created_at",
                 "read_at", "title", "body", "sealed",
             ], rowsPerPage: 256),
+        TransferTable(
+            "agent_use", .agentUse, key: ["secret_hash"], ["secret_hash", "used_at", "client"],
+            rowsPerPage: 1_024),
     ]
 
     private init(

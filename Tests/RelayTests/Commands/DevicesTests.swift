@@ -30,6 +30,11 @@ struct DevicesTests {
         #expect(lines[2].contains("Ada's\\u{1B}[2J phone"))
         #expect(lines[3].contains("…fc13adff") && lines[3].hasSuffix("-                    -"))
         #expect(!text.contains(String(repeating: "ab", count: 5)))
+        var used = list
+        (used.agent, used.now) = (AgentUse(usedAt: now, client: "agent\u{202E}"), now + 299_999)
+        #expect(
+            DevicesCommand.text(used, of: Self.key, .plain).split(separator: "\n")[1]
+                == "Agent: agent\\u{202E}, last used 2027-01-15 08:00:00 (recent)")
         let none = DevicesCommand.text(DeviceList(devices: [], last: []), of: Self.key, .plain)
         #expect(none == "Secret \(Self.key): no devices\n")
     }

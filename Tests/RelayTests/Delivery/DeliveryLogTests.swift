@@ -305,7 +305,7 @@ struct UpkeepTests {
         #expect(rounds.withLock { $0 } == 4)
         #expect(
             try await lines.closed().map { $0["event"] }
-                == Array(repeating: "maintenance.failed", count: 9))
+                == Array(repeating: "maintenance.failed", count: 12))
     }
 
     @Test(

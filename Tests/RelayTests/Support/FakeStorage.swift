@@ -12,6 +12,12 @@ final class FakeStorage: Storage {
         var devices: [Device] = []
         var deliveries: [Delivery] = []
         var receipts: [Receipt] = []
+        /// The last uses by agents.
+        var agentUses: [SecretHash: AgentUse] = [:]
+        /// Sizes of the batches of `note`, failed ones too.
+        var agentBatches: [Int] = []
+        /// Where calls to `note` wait before they begin.
+        var agentGate: Gate?
         /// Calls to `devices(of:)`.
         var lookups = 0
         /// Calls to `countDevices`.

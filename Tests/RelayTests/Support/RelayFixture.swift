@@ -22,7 +22,9 @@ struct RelayFixture: Sendable {
     let time: Lock<EpochMilliseconds>
     private let monotonic: Lock<MonotonicTime>
     let history: History?
+    let agents: AgentUses
     private let remembering: Task<Void, Never>
+    private let noting: Task<Void, Never>
 
     /// What a fixture may differ in.
     struct Options: Sendable {
@@ -75,6 +77,7 @@ struct RelayFixture: Sendable {
                 defaultBundleID: options.rules.defaultBundleID, bundleIDs: options.rules.bundleIDs)
         let deliveryLog = DeliveryLog(storage: storage, log: lines.log)
         let history = options.history.map { History(storage: storage, log: lines.log, options: $0) }
+        let agents = AgentUses(storage: storage, log: lines.log)
         let shared = Services(
             storage: storage, hasher: options.hasher, secretBytesMin: options.rules.secretBytesMin,
             limits: options.limits, rates: RateLimits(options.rates),
@@ -93,7 +96,8 @@ struct RelayFixture: Sendable {
             checkCredentials: { credentialsFault },
             writes: WriteWatch(
                 storage: storage, clock: WallClock { time.withLock { $0 } },
-                monotonic: { monotonic.withLock { $0 } }, log: lines.log))
+                monotonic: { monotonic.withLock { $0 } }, log: lines.log),
+            agents: agents)
         let (production, sandbox, services) = await loop.run { loop in
             let production = ScriptedSender()
             let sandbox = ScriptedSender()
@@ -104,7 +108,9 @@ struct RelayFixture: Sendable {
             )
         }
         self.history = history
+        self.agents = agents
         remembering = Task { await history?.run() }
+        noting = Task { await agents.run() }
         self.loop = loop
         self.storage = storage
         self.lines = lines
@@ -118,7 +124,9 @@ struct RelayFixture: Sendable {
 
     private func end() async {
         history?.finish()
+        agents.finish()
         await remembering.value
+        await noting.value
         await lines.log.close()
         await loop.stop()
     }

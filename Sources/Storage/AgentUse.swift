@@ -1,0 +1,18 @@
+/// When an agent last used a secret: a row of `agent_use`.
+package struct AgentUse: Hashable, Sendable {
+    /// When, to half a minute.
+    package let usedAt: EpochMilliseconds
+    /// What the agent's client calls itself, without control characters; nil if it didn't say.
+    package let client: String?
+
+    /// Creates a use; the client's name is cut to ``StorageLimits/agentClientBytes``.
+    package init(usedAt: EpochMilliseconds, client: String?) {
+        self.usedAt = usedAt
+        var name = String.UnicodeScalarView()
+        for scalar in (client ?? "").unicodeScalars where scalar.properties.generalCategory != .control {
+            name.append(scalar)
+        }
+        let cut = StorageText.cut(String(name), bytes: StorageLimits.agentClientBytes)
+        self.client = cut.isEmpty ? nil : cut
+    }
+}

@@ -1,0 +1,67 @@
+/// When agents last used secrets.
+extension SQLSession {
+    func note(_ uses: [(use: AgentUse, key: SecretKey)]) throws(SQLFailure) {
+        try transaction { () throws(SQLFailure) in
+            // In one order everywhere, so that concurrent calls don't wait for each other's rows.
+            for (use, key) in uses.sorted(by: { $0.key.primary.hex < $1.key.primary.hex }) {
+                guard try hasDevice(key) else { continue }
+                let time = SQLValue.integer(use.usedAt)
+                let changed = try execute(
+                    """
+                    UPDATE agent_use SET used_at = ?, client = coalesce(?, client)
+                    WHERE secret_hash = ? AND used_at < ?
+                    """, [time, .text(use.client), .hash(key.primary), time])
+                guard changed == 0 else { continue }
+                _ = try execute(
+                    dialect.insertUnlessPresent(
+                        "INTO agent_use (secret_hash, used_at, client) VALUES (?, ?, ?)"),
+                    [.hash(key.primary), time, .text(use.client)])
+            }
+        }
+    }
+
+    func agentUse(of key: SecretKey) throws(SQLFailure) -> AgentUse? {
+        var found: AgentUse?
+        try query(
+            """
+            SELECT used_at, client FROM agent_use WHERE secret_hash IN (\(SQLStatements.anyHash))
+            ORDER BY used_at DESC LIMIT 1
+            """, .anyHash(of: key)
+        ) { row throws(SQLFailure) in
+            found = AgentUse(usedAt: try row.integer(0), client: try row.optionalText(1))
+        }
+        return found
+    }
+
+    func pruneAgentUses(before time: EpochMilliseconds, limit: Int) throws(SQLFailure) -> Int {
+        try execute(statements.deleteOldAgentUses, [.integer(time), .limit(limit)])
+    }
+
+    /// Whether a secret has a device, under any of its hashes.
+    func hasDevice(_ key: SecretKey) throws(SQLFailure) -> Bool {
+        try integer(
+            "SELECT created_at FROM device_registration WHERE secret_hash IN (\(SQLStatements.anyHash)) LIMIT 1",
+            .anyHash(of: key)) != nil
+    }
+}
+
+extension SQLStorage {
+    /// Implements `Storage`.
+    package func note(_ uses: [(use: AgentUse, key: SecretKey)]) async throws(StorageError) {
+        try await write { session throws(SQLFailure) in try session.note(uses) }
+    }
+
+    /// Implements `Storage`.
+    package func agentUse(of key: SecretKey) async throws(StorageError) -> AgentUse? {
+        try await read { session throws(SQLFailure) in try session.agentUse(of: key) }
+    }
+
+    /// Implements `Storage`.
+    package func pruneAgentUses(
+        before time: EpochMilliseconds, limit: Int
+    ) async throws(StorageError) -> Int {
+        try await write { session throws(SQLFailure) in
+            try session.pruneAgentUses(before: time, limit: limit)
+        }
+    }
+}

@@ -1,0 +1,153 @@
+import HTTPServer
+import JSON
+import Network
+import Storage
+import Testing
+
+@testable import Relay
+
+@Suite("Agents' last use", .timeLimit(.minutes(2)))
+struct AgentUsesTests {
+    private static let time: EpochMilliseconds = 1_800_000_000_000
+    private static let key = RelayFixture.key
+
+    /// Notes uses without a worker; what is noted is stored by `stored`.
+    private struct Uses {
+        let storage = FakeStorage()
+        let lines = LogLines()
+        let uses: AgentUses
+
+        init() { uses = AgentUses(storage: storage, log: lines.log) }
+
+        func note(_ key: SecretKey, _ client: String?, after time: Duration = .zero) {
+            let start = MonotonicTime(nanoseconds: 1_000_000_000_000)
+            uses.note(
+                key, client: client,
+                at: (AgentUsesTests.time + time.inMilliseconds, start + time))
+        }
+
+        /// Stores what was noted; nothing can be noted after it.
+        func stored() async -> [SecretHash: AgentUse] {
+            uses.finish()
+            await uses.run()
+            await lines.log.close()
+            return storage.state.withLock(\.agentUses)
+        }
+    }
+
+    @Test(
+        "A use is noted again after 30 seconds, or at once by another client",
+        arguments: [
+            (Duration.milliseconds(29_999), "agent", false), (.seconds(1), nil, false),
+            (.seconds(30), "agent", true), (.seconds(30), nil, true), (.seconds(1), "other", true),
+        ] as [(Duration, String?, Bool)])
+    func interval(later: Duration, client: String?, isNoted: Bool) async throws {
+        let uses = Uses()
+        uses.storage.add("aa", under: Self.key)
+        uses.note(Self.key, "agent")
+        uses.note(Self.key, client, after: later)
+        let use = try #require(await uses.stored()[Self.key.primary])
+        #expect(use.usedAt == Self.time + (isNoted ? later.inMilliseconds : 0))
+        #expect(use.client == client ?? "agent")
+    }
+
+    @Test("Uses of strangers are looked up and not stored")
+    func strangers() async {
+        let uses = Uses()
+        uses.storage.add("aa", under: Self.key)
+        for number in 0..<10 { uses.note(SecretHasher().key(of: Secret("stranger \(number)")), "agent") }
+        uses.note(Self.key, "agent")
+        #expect(Array(await uses.stored().keys) == [Self.key.primary])
+        #expect(uses.storage.state.withLock { $0.lookups } == 11)
+        #expect(uses.storage.state.withLock(\.agentBatches) == [1])
+    }
+
+    @Test("What is remembered is bounded, and there is room again after a while")
+    func bound() async {
+        let uses = Uses()
+        uses.storage.add("aa", under: Self.key)
+        for number in 0..<Bounds.agentUsesMax {
+            uses.note(
+                SecretKey(primary: SecretHash(Digest256(of: [UInt8(number & 255), UInt8(number >> 8)]))), nil)
+        }
+        uses.note(Self.key, "agent", after: .seconds(29))
+        #expect(await uses.stored()[Self.key.primary] == nil)
+        #expect(uses.storage.state.withLock { $0.lookups } == Bounds.agentUsesMax)
+    }
+
+    @Test("A use that can't be stored is dropped and logged, and the next is stored")
+    func failure() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa", under: Self.key)
+            relay.storage.state.withLock { $0.failure = .unavailable(logDetail: "down") }
+            relay.agents.note(Self.key, client: "agent", at: (Self.time, MonotonicTime(nanoseconds: 0)))
+            #expect(await eventually { relay.lines.count(of: "agent_use.dropped") == 1 })
+            relay.storage.state.withLock { $0.failure = nil }
+            relay.agents.note(
+                Self.key, client: nil, at: (Self.time + 30_000, MonotonicTime(nanoseconds: 30_000_000_000)))
+            #expect(
+                await eventually {
+                    relay.storage.state.withLock { $0.agentUses[Self.key.primary] }
+                        == AgentUse(usedAt: Self.time + 30_000, client: "agent")
+                })
+        }
+    }
+
+    @Test("An agent's answer doesn't wait for its use to be stored, and the list shows it")
+    func shown() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa", under: Self.key)
+            let gate = Gate()
+            relay.storage.state.withLock { $0.agentGate = gate }
+            func post(_ body: JSON.Value) async -> Response {
+                await relay.answer(
+                    Request(
+                        method: .post, target: "/mcp",
+                        headers: [
+                            ("Content-Type", "application/json"),
+                            ("Authorization", "Bearer \(RelayFixture.secret)"),
+                        ], body: body.encoded()))
+            }
+            let initialize = MCPTests.legacy(
+                "initialize",
+                ["protocolVersion": "2025-11-25", "clientInfo": ["name": "claude-code", "version": "1"]])
+            #expect(await post(initialize).status == .ok)
+            let body: JSON.Value = ["secret": .string(RelayFixture.secret)]
+            #expect(await relay.post("/v1/device/list", body).json["agent"] == nil)
+            gate.open()
+            #expect(await eventually { relay.storage.state.withLock { $0.agentUses.count } == 1 })
+            for (passed, status) in [
+                (0, "connected"), (59_999, "connected"), (60_000, "recent"),
+                (299_999, "recent"), (300_000, "idle"),
+            ] {
+                relay.time.withLock { $0 = Self.time + EpochMilliseconds(passed) }
+                #expect(
+                    await relay.post("/v1/device/list", body).json["agent"] == [
+                        "usedAt": "2027-01-15T08:00:00.000Z", "status": .string(status),
+                        "client": "claude-code",
+                    ])
+            }
+        }
+    }
+
+    @Test("Messages that are refused are no use")
+    func refused() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa", under: Self.key)
+            for (body, status) in [([:], 400), (MCPTests.legacy("ping"), 200)] as [(JSON.Value, Int)] {
+                relay.time.withLock { $0 += 5 }
+                let request = Request(
+                    method: .post, target: "/mcp",
+                    headers: [
+                        ("Content-Type", "application/json"),
+                        ("Authorization", "Bearer \(RelayFixture.secret)"),
+                    ], body: body.encoded())
+                #expect(await relay.answer(request).status.rawValue == status)
+            }
+            // The second would not have been noted so soon after the first.
+            #expect(await eventually { relay.storage.state.withLock { $0.agentUses.count } == 1 })
+            #expect(
+                relay.storage.state.withLock { $0.agentUses[Self.key.primary]?.usedAt } == Self.time + 10)
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import Network
+import Storage
+
+extension FakeStorage {
+    func note(_ uses: [(use: AgentUse, key: SecretKey)]) async throws(StorageError) {
+        await state.withLock(\.agentGate)?.pass()
+        try checked { state in
+            state.agentBatches.append(uses.count)
+            for (use, key) in uses {
+                let known = state.agentUses[key.primary]
+                state.agentUses[key.primary] = AgentUse(
+                    usedAt: use.usedAt, client: use.client ?? known?.client)
+            }
+        }
+    }
+
+    func agentUse(of key: SecretKey) async throws(StorageError) -> AgentUse? {
+        try checked { state in key.hashes.compactMap { state.agentUses[$0] }.max { $0.usedAt < $1.usedAt } }
+    }
+
+    func pruneAgentUses(before time: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int {
+        try checked { state in
+            let old = state.agentUses.filter { $0.value.usedAt < time }.prefix(limit)
+            for (hash, _) in old { state.agentUses[hash] = nil }
+            return old.count
+        }
+    }
+}
