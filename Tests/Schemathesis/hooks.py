@@ -6,9 +6,13 @@ be a fault; the relay's own tests have a case for each.
 """
 
 import json
+import sys
 import zoneinfo
 
 import schemathesis
+
+# Schemathesis' generators recurse over nested schemas, at times deeper than Python's default of 1,000.
+sys.setrecursionlimit(10_000)
 
 # field: fewest and most, as docs/openapi.yaml has them
 BOUNDS = {
