@@ -5,27 +5,32 @@ extension SQLSession {
     func staleDevices(
         before time: EpochMilliseconds, after cursor: DeviceCursor?, limit: Int
     ) throws(SQLFailure) -> (devices: [Device], next: DeviceCursor?) {
-        let cursor = cursor ?? DeviceCursor(secretHash: "", token: "")
+        let start = cursor ?? DeviceCursor(secretHash: "", token: "")
         // The first bound is redundant, but lets the index be read from there.
-        var range = "secret_hash >= ? AND (secret_hash > ? OR device_token > ?)"
-        var values: [SQLValue] = [.text(cursor.secretHash), .text(cursor.secretHash), .text(cursor.token)]
+        let after = "secret_hash >= ? AND (secret_hash > ? OR device_token > ?)"
+        let from: [SQLValue] = [.text(start.secretHash), .text(start.secretHash), .text(start.token)]
         var next: DeviceCursor?
         try query(
             """
-            SELECT secret_hash, device_token FROM device_registration WHERE \(range)
+            SELECT secret_hash, device_token FROM device_registration WHERE \(after)
             ORDER BY secret_hash, device_token LIMIT 1 OFFSET ?
-            """, values + [.integer(Int64(max(limit, 1) - 1))]
+            """, from + [.integer(Int64(max(limit, 1) - 1))]
         ) { row throws(SQLFailure) in
             next = DeviceCursor(secretHash: try row.repairedText(0), token: try row.repairedText(1))
         }
-        if let next {
-            range += " AND secret_hash <= ? AND (secret_hash < ? OR device_token <= ?)"
-            values += [.text(next.secretHash), .text(next.secretHash), .text(next.token)]
-        }
+        // The last step has an end, too: without one, Postgres may plan to read the whole table. "g" sorts after all
+        // hexadecimal digits.
+        let end = next ?? DeviceCursor(secretHash: "g", token: "")
         var devices: [Device] = []
         try query(
-            "SELECT \(Device.columns) FROM device_registration WHERE \(range) AND updated_at < ? LIMIT ?",
-            values + [.integer(time), .limit(limit)]
+            """
+            SELECT \(Device.columns) FROM device_registration
+            WHERE \(after) AND secret_hash <= ? AND (secret_hash < ? OR device_token <= ?) AND updated_at < ?
+            LIMIT ?
+            """,
+            from + [
+                .text(end.secretHash), .text(end.secretHash), .text(end.token), .integer(time), .limit(limit),
+            ]
         ) { row throws(SQLFailure) in
             // A row that another program wrote may have no valid hash.
             if let device = try? Device(row) { devices.append(device) }

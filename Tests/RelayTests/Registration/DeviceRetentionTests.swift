@@ -82,6 +82,34 @@ struct DeviceRetentionTests {
         #expect(retention.expired == 5)
     }
 
+    @Test(
+        "Maintenance removes devices in its rounds, and tells when the clock was set", arguments: [0, 5_000])
+    func maintenance(hoursSet: Int) async throws {
+        storage.add("aa", under: RelayFixture.key, at: 0)
+        let intervals = Lock(0)
+        let retention = retention()
+        let start = MonotonicTime(nanoseconds: 0)
+        let maintenance = Maintenance(
+            storage: storage, log: LogLines().log,
+            clock: WallClock {
+                let seconds = intervals.withLock { $0 * 600 + ($0 >= 7 ? hoursSet * 3_600 : 0) }
+                return EpochMilliseconds(seconds) * 1_000
+            },
+            monotonic: { start + .seconds(intervals.withLock { $0 } * 600) }, retention: .seconds(60),
+            devices: retention
+        ) { time in
+            guard time == Bounds.upkeepInterval else { return }
+            let count = intervals.withLock { intervals in
+                intervals += 1
+                return intervals
+            }
+            // The seventh round is the first that removes devices.
+            if count > Bounds.deviceUpkeepRoundsToWait + 1 { throw CancellationError() }
+        }
+        await maintenance.run()
+        #expect(retention.expired == (hoursSet == 0 ? 1 : 0))
+    }
+
     @Test("A storage error ends the round with a warning")
     func failure() async throws {
         storage.state.withLock { $0.failure = .unavailable(logDetail: "x") }
