@@ -25,26 +25,27 @@ def measure(workplace, other):
 
 
 def compare(workplace, other, database, kind, devices, connections, settings):
-    """Runs both relays side by side under alternating load; both start equally often."""
+    """Runs the relays in turns, each time a new process: two processes of one program can differ by a fifth.
+
+    Both run first equally often if the number of runs is even.
+    """
     simulator = start_simulator(workplace)
     limit = {"RELAY_DEVICES_PER_SECRET_MAX": str(max(devices, 50))}
-    relays = [
-        start_relay(workplace, simulator, {**limit, **settings(0)}, database="relay.db"),
-        start_relay(workplace, simulator, {**limit, **settings(1)}, program=other, database="other.db")]
-    commands = []
-    for relay in relays:
-        register(relay.port, devices)
-        commands.append(wrk.command(relay.port, connections, 1 if workplace.quick else 3, kind, SECRETS))
+    programs = [{"database": "relay.db"}, {"database": "other.db", "program": other}]
     result = workplace.result(f"{NAMES[kind]}, {devices} device{'s'[:devices - 1]}, {database}", "/s", "other")
+    peaks = [0, 0]
     for turn in range(workplace.runs):
         figures = [None, None]
         for number in ((0, 1), (1, 0))[turn % 2]:
-            figures[number] = wrk.run(workplace, relays[number], commands[number], kind == "refused")
+            relay = start_relay(workplace, simulator, {**limit, **settings(number)}, **programs[number])
+            register(relay.port, devices)
+            command = wrk.command(relay.port, connections, 1 if workplace.quick else 3, kind, SECRETS)
+            figures[number] = wrk.run(workplace, relay, command, kind == "refused")
+            peaks[number] = max(peaks[number], relay.peak_mebibytes)
+            workplace.stop(relay)
         ours, theirs = figures
         result.add(ours["rate"], theirs["rate"], ours["cpu"], theirs["cpu"])
         workplace.progress(result, turn)
     ratio = median(ours / theirs for ours, theirs in zip(result.cpu_ours, result.cpu_theirs))
-    peaks = [relay.peak_mebibytes for relay in relays]
     result.remark = f"CPU {ratio:.2f}, peak {peaks[0]:.0f} and {peaks[1]:.0f} MiB"
-    for server in (*relays, simulator):
-        workplace.stop(server)
+    workplace.stop(simulator)
