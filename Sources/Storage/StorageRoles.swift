@@ -230,8 +230,11 @@ package protocol AgentStorage: Sendable {
     /// Uses of secrets without devices are left out. The call may be repeated.
     func note(_ uses: [(use: AgentUse, key: SecretKey)]) async throws(StorageError)
 
-    /// The last use of a secret, under any of its hashes; nil if none is stored.
-    func agentUse(of key: SecretKey) async throws(StorageError) -> AgentUse?
+    /// The last use of a secret, under any of its hashes, nil if none is stored; and, in the same read, the newest
+    /// `deliveries` rows of its delivery log.
+    func agentUse(
+        of key: SecretKey, deliveries: Int
+    ) async throws(StorageError) -> (use: AgentUse?, deliveries: [Delivery])
 
     /// Removes last uses before `time`, oldest first, at most `limit` of them, and says how many.
     func pruneAgentUses(before time: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int
@@ -309,10 +312,30 @@ extension DeliveryLogStorage {
     package func lastDeliveries(
         to devices: [Device], under key: SecretKey
     ) async throws(StorageError) -> [Delivery] {
-        var missing = Set(devices.map(\.id))
-        guard !missing.isEmpty else { return [] }
+        guard !devices.isEmpty else { return [] }
         return try await deliveries(of: key, before: nil, limit: StorageLimits.lastDeliveriesWindow)
-            .filter { delivery in delivery.deviceID.map { missing.remove($0) != nil } ?? false }
+            .newest(to: devices)
+    }
+}
+
+extension AgentStorage {
+    /// When an agent last used a secret, and the newest delivery to each of its devices, as `lastDeliveries` has them.
+    ///
+    /// One read; none without devices.
+    package func lastUses(
+        of devices: [Device], under key: SecretKey
+    ) async throws(StorageError) -> (agent: AgentUse?, deliveries: [Delivery]) {
+        guard !devices.isEmpty else { return (nil, []) }
+        let found = try await agentUse(of: key, deliveries: StorageLimits.lastDeliveriesWindow)
+        return (found.use, found.deliveries.newest(to: devices))
+    }
+}
+
+extension [Delivery] {
+    /// The first delivery to each of some devices.
+    fileprivate func newest(to devices: [Device]) -> [Delivery] {
+        var missing = Set(devices.map(\.id))
+        return filter { delivery in delivery.deviceID.map { missing.remove($0) != nil } ?? false }
     }
 }
 

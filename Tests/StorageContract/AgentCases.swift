@@ -23,6 +23,26 @@ extension ContractCase {
             #expect(try await storage.agentUse(of: Samples.key("Secret")) == nil)
         },
 
+        ContractCase(open: "a last use comes with the newest deliveries to the devices") {
+            storage async throws in
+            let key = Samples.key("secret")
+            let devices = [try await storage.registered("aa", key), try await storage.registered("bb", key)]
+            let none = try await storage.lastUses(of: devices, under: key)
+            #expect(none.agent == nil && none.deliveries == [])
+            let use = AgentUse(usedAt: Samples.time, client: "agent")
+            try await storage.note([(use, key)])
+            let log = (0..<4).map { index in
+                Samples.delivery(key, at: Samples.time + Int64(index), to: devices[index % 2].id)
+            }
+            try await storage.append(log)
+            let found = try await storage.lastUses(of: devices, under: key)
+            #expect(found.agent == use)
+            #expect(found.deliveries == [log[3], log[2]])
+            let three = try await storage.agentUse(of: key, deliveries: 3).deliveries
+            #expect(three == [log[3], log[2], log[1]])
+            #expect(try await storage.lastUses(of: [], under: key).agent == nil)
+        },
+
         ContractCase(open: "uses of secrets without devices are left out of a batch") {
             storage async throws in
             let keys = (0..<70).map { Samples.key("secret \($0)") }

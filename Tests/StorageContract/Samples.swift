@@ -127,6 +127,11 @@ extension Storage {
     func tokens(of key: SecretKey) async throws(StorageError) -> [String] {
         try await devices(of: key).map(\.token)
     }
+
+    /// The last use of a secret, without its deliveries.
+    package func agentUse(of key: SecretKey) async throws(StorageError) -> AgentUse? {
+        try await agentUse(of: key, deliveries: 0).use
+    }
 }
 
 /// Runs a body several times at once and returns the results in no order.

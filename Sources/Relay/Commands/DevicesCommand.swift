@@ -8,10 +8,9 @@ enum DevicesCommand {
     ) -> ExitStatus {
         Inspection.ofSecret(configuration) { storage, key throws(StorageError) in
             let devices = try await storage.devices(of: key)
-            let last = try await storage.lastDeliveries(to: devices, under: key)
+            let last = try await storage.lastUses(of: devices, under: key)
             let list = DeviceList(
-                devices: devices, last: last, agent: try await storage.agentUse(of: key),
-                now: WallClock.system.now)
+                devices: devices, last: last.deliveries, agent: last.agent, now: WallClock.system.now)
             StandardOutput.write(
                 options.has(.json)
                     ? String(decoding: list.body, as: UTF8.self) + "\n" : text(list, of: key, style))

@@ -22,18 +22,17 @@ struct ListRoute: AnsweringRoute {
         trace.add(.secretHash(key.primary))
         try shared.rates.countRegistration(key, at: services.loop.now)
         let devices: [Device]
-        let last: [Delivery]
-        let agent: AgentUse?
+        let last: (agent: AgentUse?, deliveries: [Delivery])
         do throws(StorageError) {
             devices = try await shared.storage.devices(of: key)
-            last = try await shared.storage.lastDeliveries(to: devices, under: key)
-            agent = devices.isEmpty ? nil : try await shared.storage.agentUse(of: key)
+            last = try await shared.storage.lastUses(of: devices, under: key)
         } catch {
             throw APIError(error)
         }
         trace.add(.count("devices", devices.count))
         if devices.isEmpty { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
-        return DeviceList(devices: devices, last: last, agent: agent, now: shared.clock.now)
+        return DeviceList(
+            devices: devices, last: last.deliveries, agent: last.agent, now: shared.clock.now)
     }
 }
 

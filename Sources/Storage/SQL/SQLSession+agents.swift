@@ -52,8 +52,12 @@ extension SQLStorage {
     }
 
     /// Implements `Storage`.
-    package func agentUse(of key: SecretKey) async throws(StorageError) -> AgentUse? {
-        try await read { session throws(SQLFailure) in try session.agentUse(of: key) }
+    package func agentUse(
+        of key: SecretKey, deliveries: Int
+    ) async throws(StorageError) -> (use: AgentUse?, deliveries: [Delivery]) {
+        try await read { session throws(SQLFailure) in
+            (try session.agentUse(of: key), try session.deliveries(of: key, before: nil, limit: deliveries))
+        }
     }
 
     /// Implements `Storage`.

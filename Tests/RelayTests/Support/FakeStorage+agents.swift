@@ -14,8 +14,13 @@ extension FakeStorage {
         }
     }
 
-    func agentUse(of key: SecretKey) async throws(StorageError) -> AgentUse? {
-        try checked { state in key.hashes.compactMap { state.agentUses[$0] }.max { $0.usedAt < $1.usedAt } }
+    func agentUse(
+        of key: SecretKey, deliveries: Int
+    ) async throws(StorageError) -> (use: AgentUse?, deliveries: [Delivery]) {
+        let use = try checked { state in
+            key.hashes.compactMap { state.agentUses[$0] }.max { $0.usedAt < $1.usedAt }
+        }
+        return (use, try await self.deliveries(of: key, before: nil, limit: deliveries))
     }
 
     func pruneAgentUses(before time: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int {
