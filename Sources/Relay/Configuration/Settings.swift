@@ -243,7 +243,7 @@ enum Settings {
         "How long delivery log rows are kept.")
     static let deviceDays = Setting(
         "RELAY_DEVICE_DAYS", .delivery, .integer(0...Bounds.deviceDaysMax), default: 365,
-        "How many days a device stays registered after its last registration. Apps register at each start. 0: without end."
+        "How many days a device stays registered after its last registration. OpenCode's app registers at each start. 0: without end."
     )
     static let historyDays = Setting(
         "RELAY_HISTORY_DAYS", .delivery, .integer(0...Bounds.historyDaysMax), default: 0,
