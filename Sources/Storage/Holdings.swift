@@ -8,13 +8,18 @@ package struct Holdings: Hashable, Sendable {
     package var receipts: Int
     /// Items of the history.
     package var history: Int
+    /// Schedules.
+    package var schedules: Int
 
     /// Creates holdings from their numbers.
-    package init(devices: Int = 0, pushes: Int = 0, receipts: Int = 0, history: Int = 0) {
+    package init(
+        devices: Int = 0, pushes: Int = 0, receipts: Int = 0, history: Int = 0, schedules: Int = 0
+    ) {
         self.devices = devices
         self.pushes = pushes
         self.receipts = receipts
         self.history = history
+        self.schedules = schedules
     }
 
     /// Whether all numbers are zero.
@@ -26,6 +31,7 @@ package struct Holdings: Hashable, Sendable {
         left.pushes += right.pushes
         left.receipts += right.receipts
         left.history += right.history
+        left.schedules += right.schedules
     }
 }
 

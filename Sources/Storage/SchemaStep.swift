@@ -20,6 +20,8 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
     case history = 7
     /// `agent_use`: when agents last used a secret.
     case agentUse = 8
+    /// `schedule`: what is sent later, once or repeatedly.
+    case schedules = 9
 
     /// What the step does, for `relay migrate`.
     package var summary: String {
@@ -33,6 +35,7 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
         case .installations: "device_registration: columns for installations and sealed notifications"
         case .history: "history_item: what was sent, with RELAY_HISTORY_DAYS"
         case .agentUse: "agent_use: when agents last used a secret"
+        case .schedules: "schedule: what is sent later"
         }
     }
 

@@ -1,4 +1,4 @@
-/// Stores registrations, the delivery log, event receipts, queued pushes and histories.
+/// Stores registrations, the delivery log, event receipts, queued pushes, histories and schedules.
 ///
 /// One contract for all drivers. The tests in `StorageContract` define its meaning, and every driver passes them.
 ///
@@ -18,7 +18,7 @@
 /// **Time** comes from the caller, in milliseconds. Calls may be made from any task, as many at once as the
 /// caller likes; the caller limits how many. Cancelling the task neither undoes nor speeds up a call.
 package protocol Storage: RegistrationStorage, DeliveryLogStorage, ReceiptStorage, QueueStorage, BlockStorage,
-    HistoryStorage, AgentStorage, TenantStorage, DatabaseStatus
+    HistoryStorage, AgentStorage, ScheduleStorage, TenantStorage, DatabaseStatus
 {
     /// Finishes calls in progress, closes all connections and ends their threads.
     ///

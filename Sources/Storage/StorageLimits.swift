@@ -44,6 +44,20 @@ package enum StorageLimits {
     package static let sealedBytes = 4_096
     /// Bytes of the name of an agent's client; `AgentUse` shortens it.
     package static let agentClientBytes = 64
+    /// Bytes of a schedule's name.
+    package static let scheduleNameBytes = 128
+    /// Bytes of a schedule's rule.
+    package static let scheduleRuleBytes = 1_024
+    /// Bytes of what a schedule sends.
+    package static let scheduleContentBytes = 32_768
+    /// Bytes of the word for what became of an occurrence.
+    package static let scheduleOutcomeBytes = 32
+    /// Parts of the table of schedules, by the first bits of the secret's hash; a power of two.
+    package static let scheduleBuckets = 64
+    /// Parts that a claim looks into if the oldest due schedules are not all.
+    package static let scheduleBucketsPerClaim = 8
+    /// Milliseconds that a schedule can be leased.
+    package static let scheduleLeaseMax: EpochMilliseconds = 15 * 60 * 1_000
     /// Bytes of a stored answer.
     package static let answerBytes = 65_536
     /// Rows of a secret's log among which the last delivery to a device is looked for.

@@ -24,7 +24,7 @@ package protocol RegistrationStorage: Sendable {
     /// Each of these pushes gets a log row (`Delivery.deviceRemoved`) at `now`, in the same transaction. If the log
     /// can't be written, they end without rows: a full log must not keep a device registered. A push that a worker
     /// holds stays until the worker ends it, or is claimed without a device once its lease has expired. The secret's
-    /// history and its agents' last use are removed together with its last device.
+    /// history, its agents' last use and its schedules are removed together with its last device.
     func unregister(
         token: String, under key: SecretKey, at now: EpochMilliseconds
     ) async throws(StorageError) -> Bool
@@ -32,11 +32,11 @@ package protocol RegistrationStorage: Sendable {
     /// The secret's devices, each token once, oldest first (by `createdAt`, then `id`).
     func devices(of key: SecretKey) async throws(StorageError) -> [Device]
 
-    /// Moves a secret's devices, waiting pushes and block from its legacy hashes to the primary; false when there were
-    /// none.
+    /// Moves a secret's devices, waiting pushes, schedules and block from its legacy hashes to the primary; false when
+    /// there were none.
     ///
     /// If a token has rows under several hashes, one row stays and gets the pushes of the others. A worker that holds
-    /// one of the pushes no longer holds it (`settle` returns false). Log rows and receipts stay until they expire.
+    /// one of the pushes or schedules no longer holds it (`settle` returns false). Log rows and receipts stay until they expire.
     func rehash(_ key: SecretKey) async throws(StorageError) -> Bool
 
     /// Stores which environment accepted a device's token.
@@ -245,8 +245,8 @@ package protocol TenantStorage: Sendable {
     /// The number of rows of a secret, under all its hashes, that `revoke` would remove.
     func holdings(of key: SecretKey) async throws(StorageError) -> Holdings
 
-    /// Removes a secret's devices, the pushes that wait for them, its receipts and history, at most `limit` rows of each table
-    /// under each hash, all in one transaction, and says how many. Its agents' last use goes, too, uncounted.
+    /// Removes a secret's devices, the pushes that wait for them, its receipts, history and schedules, at most `limit`
+    /// rows of each table under each hash, all in one transaction, and says how many. Its agents' last use goes, too, uncounted.
     ///
     /// Small steps let other writers in: call again until nothing is left. The delivery log stays.
     func revoke(_ key: SecretKey, limit: Int) async throws(StorageError) -> Holdings

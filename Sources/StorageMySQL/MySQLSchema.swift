@@ -20,6 +20,7 @@ enum MySQLSchema {
         case .installations: [installations]
         case .history: [historyItem]
         case .agentUse: [agentUse]
+        case .schedules: [schedule]
         }
     }
 
@@ -180,5 +181,31 @@ enum MySQLSchema {
             INDEX history_item_created_at_idx (created_at),
             INDEX history_item_event_idx (secret_hash, event_id),
             INDEX history_item_read_at_idx (secret_hash, read_at))
+        """ + options
+
+    private static let schedule = """
+        CREATE TABLE IF NOT EXISTS schedule (
+            secret_hash \(ascii("char(64)")) NOT NULL,
+            id \(ascii("char(36)")) NOT NULL,
+            kind \(ascii("varchar(16)")) NOT NULL,
+            name varbinary(128) NULL,
+            rule varchar(1024) NULL,
+            content text NOT NULL,
+            bucket int NOT NULL,
+            next_at bigint NOT NULL,
+            due_at bigint NOT NULL,
+            ends_at bigint NULL,
+            late_by bigint NOT NULL,
+            spread bigint NOT NULL,
+            created_at bigint NOT NULL,
+            last_at bigint NULL,
+            last_outcome varchar(32) NULL,
+            skipped bigint NOT NULL,
+            lease_owner \(ascii("char(36)")) NULL,
+            lease_until bigint NOT NULL,
+            PRIMARY KEY (secret_hash, id),
+            UNIQUE INDEX schedule_name_idx (secret_hash, kind, name),
+            INDEX schedule_due_at_idx (due_at),
+            INDEX schedule_bucket_idx (bucket, due_at))
         """ + options
 }

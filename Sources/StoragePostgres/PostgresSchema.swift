@@ -31,6 +31,7 @@ enum PostgresSchema {
         case .installations: [installations]
         case .history: history
         case .agentUse: agentUse
+        case .schedules: schedules
         }
     }
 }
@@ -201,5 +202,34 @@ extension PostgresSchema {
         "CREATE INDEX IF NOT EXISTS history_item_created_at_idx ON history_item (created_at)",
         "CREATE INDEX IF NOT EXISTS history_item_event_idx ON history_item (secret_hash, event_id)",
         "CREATE INDEX IF NOT EXISTS history_item_read_at_idx ON history_item (secret_hash, read_at)",
+    ]
+
+    private static let schedules = [
+        """
+        CREATE TABLE IF NOT EXISTS schedule (
+            secret_hash varchar(64) NOT NULL,
+            id varchar(36) NOT NULL,
+            kind varchar(16) NOT NULL,
+            name varchar(128),
+            rule varchar(1024),
+            content text NOT NULL,
+            bucket integer NOT NULL,
+            next_at bigint NOT NULL,
+            due_at bigint NOT NULL,
+            ends_at bigint,
+            late_by bigint NOT NULL,
+            spread bigint NOT NULL,
+            created_at bigint NOT NULL,
+            last_at bigint,
+            last_outcome varchar(32),
+            skipped bigint NOT NULL,
+            lease_owner varchar(36),
+            lease_until bigint NOT NULL,
+            PRIMARY KEY (secret_hash, id)
+        )
+        """,
+        "CREATE UNIQUE INDEX IF NOT EXISTS schedule_name_idx ON schedule (secret_hash, kind, name)",
+        "CREATE INDEX IF NOT EXISTS schedule_due_at_idx ON schedule (due_at)",
+        "CREATE INDEX IF NOT EXISTS schedule_bucket_idx ON schedule (bucket, due_at)",
     ]
 }

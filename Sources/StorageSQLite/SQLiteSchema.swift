@@ -90,6 +90,7 @@ enum SQLiteSchema {
         case .installations: installations
         case .history: history
         case .agentUse: agentUse
+        case .schedules: schedules
         }
     }
 
@@ -271,5 +272,35 @@ extension SQLiteSchema {
         "CREATE INDEX history_item_created_at_idx ON history_item (created_at)",
         "CREATE INDEX history_item_event_idx ON history_item (secret_hash, event_id)",
         "CREATE INDEX history_item_read_at_idx ON history_item (secret_hash, read_at)",
+    ]
+
+    /// A table with rowids, so that what is scanned are small indices and not contents.
+    private static let schedules = [
+        """
+        CREATE TABLE schedule (
+            secret_hash TEXT NOT NULL,
+            id TEXT NOT NULL,
+            kind TEXT NOT NULL,
+            name TEXT,
+            rule TEXT,
+            content TEXT NOT NULL,
+            bucket INTEGER NOT NULL,
+            next_at INTEGER NOT NULL,
+            due_at INTEGER NOT NULL,
+            ends_at INTEGER,
+            late_by INTEGER NOT NULL,
+            spread INTEGER NOT NULL,
+            created_at INTEGER NOT NULL,
+            last_at INTEGER,
+            last_outcome TEXT,
+            skipped INTEGER NOT NULL,
+            lease_owner TEXT,
+            lease_until INTEGER NOT NULL,
+            PRIMARY KEY (secret_hash, id)
+        ) STRICT
+        """,
+        "CREATE UNIQUE INDEX schedule_name_idx ON schedule (secret_hash, kind, name)",
+        "CREATE INDEX schedule_due_at_idx ON schedule (due_at)",
+        "CREATE INDEX schedule_bucket_idx ON schedule (bucket, due_at)",
     ]
 }

@@ -61,6 +61,11 @@ actor SQLiteWriter {
     private static let endLeases = [
         "UPDATE pending_push SET lease_owner = NULL, due_at = created_at WHERE lease_owner IS NOT NULL",
         "UPDATE event_receipt SET lease_until = 0 WHERE answer IS NULL AND lease_until > 0",
+        // Only what was due can be leased; the others aren't read.
+        """
+        UPDATE schedule SET lease_owner = NULL, lease_until = 0
+        WHERE due_at <= unixepoch() * 1000 AND lease_until > 0
+        """,
     ]
 
     /// The number of waiting calls.

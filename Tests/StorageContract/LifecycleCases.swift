@@ -172,6 +172,21 @@ extension ContractCase {
         ("setEnvironment", { _ = try await $0.setEnvironment(.sandbox, of: device) }),
         ("remove", { _ = try await $0.remove(device, ifNotUpdatedAfter: .max) }),
         ("append", { try await $0.append([Samples.delivery(Samples.key("secret"))]) }),
+        (
+            "create",
+            {
+                let key = Samples.key("secret")
+                _ = try await $0.create(Samples.schedule(key), under: key, limit: 9)
+            }
+        ),
+        (
+            "cancel",
+            { _ = try await $0.cancel(.id(Samples.id()), kind: .schedule, of: Samples.key("secret")) }
+        ),
+        (
+            "claimSchedules",
+            { _ = try await $0.claimSchedules(dueAt: .max, lease: Samples.lease(), limit: 1, from: 0) }
+        ),
         ("pruneDeliveries", { _ = try await $0.pruneDeliveries(before: .max, limit: 1) }),
         ("claim", { _ = try await $0.claim(Samples.claim("event", under: Samples.key("secret"))) }),
         (

@@ -30,6 +30,7 @@ private let backToVersion5 = [
     "ALTER TABLE device_registration DROP COLUMN installation_id",
     "DROP TABLE history_item",
     "DROP TABLE agent_use",
+    "DROP TABLE schedule",
     "DELETE FROM relay_schema WHERE version > 5",
 ]
 
@@ -125,7 +126,7 @@ extension ContractCase {
             #expect(try await database.count(of: "device_registration") == 1)
         },
 
-        ContractCase("a database without histories and agents gets them, and keeps its rows") {
+        ContractCase("a database without histories, agents and schedules gets them, and keeps its rows") {
             database async throws in
             let key = Samples.key("secret")
             var storage = try await database.open()
@@ -140,6 +141,7 @@ extension ContractCase {
             try await database.run([
                 "DROP TABLE history_item",
                 "DROP TABLE agent_use",
+                "DROP TABLE schedule",
                 "DELETE FROM relay_schema WHERE version >= \(SchemaStep.history.rawValue)",
             ])
             let old = StorageError.schemaTooOld(
@@ -157,6 +159,7 @@ extension ContractCase {
             let use = AgentUse(usedAt: Samples.time, client: "agent")
             try await storage.note([(use, key)])
             #expect(try await storage.agentUse(of: key) == use)
+            #expect(try await storage.create(Samples.schedule(key), under: key, limit: 9) == .created)
             await storage.close()
         },
 

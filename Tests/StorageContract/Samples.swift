@@ -75,6 +75,17 @@ package enum Samples {
             end: .again(dueAt: dueAt, attempts: attempts))
     }
 
+    /// A schedule of a secret, due at its time.
+    package static func schedule(
+        _ key: SecretKey, _ kind: ScheduleKind = .schedule, name: String? = nil, rule: String? = nil,
+        content: String = "{}", at next: EpochMilliseconds = time, window: EpochMilliseconds = 0
+    ) -> Schedule {
+        Schedule(
+            id: id(at: next), secretHash: key.primary, kind: kind, name: name, rule: rule, content: content,
+            nextAt: next, endsAt: rule == nil ? nil : next + 1_000_000, lateBy: 3_600_000, window: window,
+            createdAt: time)
+    }
+
     static func blocked(_ key: SecretKey, note: String? = nil) -> BlockedSecret {
         BlockedSecret(secretHash: key.primary, createdAt: time, note: note)
     }

@@ -64,8 +64,25 @@ enum Filling {
             (0..<agents).map { index in
                 (AgentUse(usedAt: Samples.time + Int64(index), client: texts[index]), key(index))
             })
+        let schedules = try await addSchedules(storage, of: agents)
         await storage.close()
-        return [devices, devices, receipts, pushes, texts.count, items, agents]
+        return [devices, devices, receipts, pushes, texts.count, items, agents, schedules]
+    }
+
+    /// Named and unnamed schedules of some secrets, one of them leased.
+    private static func addSchedules(_ storage: any Storage, of secrets: Int) async throws -> Int {
+        for index in 0..<secrets {
+            let schedules = [
+                Samples.schedule(key(index), name: texts[index]),
+                Samples.schedule(key(index), .repeat, rule: #"{"seconds":60}"#, content: texts[index]),
+            ]
+            for schedule in schedules {
+                _ = try await storage.create(schedule, under: key(index), limit: 9)
+            }
+        }
+        _ = try await storage.claimSchedules(
+            dueAt: Samples.time, lease: Samples.lease(), limit: 1, from: 0)
+        return 2 * secrets
     }
 
     /// Two items of each secret, some of them read.
@@ -115,6 +132,10 @@ enum Filling {
             #expect(try await right.deliveries(of: key, before: nil, limit: 10_000) == log)
             let history = try await left.history(of: key, before: nil, limit: 10_000)
             #expect(try await right.history(of: key, before: nil, limit: 10_000) == history)
+            for kind in ScheduleKind.allCases {
+                let schedules = try await left.schedules(of: key, kind: kind, limit: 99)
+                #expect(try await right.schedules(of: key, kind: kind, limit: 99) == schedules)
+            }
             let use = try await left.agentUse(of: key)
             #expect(try await right.agentUse(of: key) == use)
         }

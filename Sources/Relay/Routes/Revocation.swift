@@ -29,7 +29,7 @@ struct Revocation: Sendable {
                 [
                     .secretHash(key.primary), .count("devices", removed.devices),
                     .count("pushes", removed.pushes), .count("receipts", removed.receipts),
-                    .count("history", removed.history),
+                    .count("history", removed.history), .count("schedules", removed.schedules),
                 ])
             return Reply(body: removed.json)
         } catch {
@@ -55,7 +55,7 @@ struct Revocation: Sendable {
 }
 
 extension Storage {
-    /// Removes all devices, queued pushes, receipts and history items of a secret in steps, and returns the counts.
+    /// Removes all devices, queued pushes, receipts, history items and schedules of a secret in steps, and returns the counts.
     func revokeAll(_ key: SecretKey) async throws(StorageError) -> Holdings {
         var removed = Holdings()
         while true {
@@ -67,7 +67,7 @@ extension Storage {
 }
 
 extension Holdings {
-    /// `{"ok":true,"devices":2,"pushes":0,"receipts":1}`, with `history` if there were items.
+    /// `{"ok":true,"devices":2,"pushes":0,"receipts":1}`, with `history` and `schedules` if there were any.
     var json: [UInt8] {
         var writer = JSON.Writer()
         writer.beginObject()
@@ -76,6 +76,7 @@ extension Holdings {
         writer.member("pushes", pushes)
         writer.member("receipts", receipts)
         if history > 0 { writer.member("history", history) }
+        if schedules > 0 { writer.member("schedules", schedules) }
         writer.endObject()
         return writer.finish()
     }
@@ -87,7 +88,8 @@ extension Holdings {
             let receipts = value["receipts"]?.int
         else { return nil }
         self.init(
-            devices: devices, pushes: pushes, receipts: receipts, history: value["history"]?.int ?? 0)
+            devices: devices, pushes: pushes, receipts: receipts, history: value["history"]?.int ?? 0,
+            schedules: value["schedules"]?.int ?? 0)
     }
 
     /// `2 devices, 1 waiting push and 3 receipts`.
@@ -100,6 +102,7 @@ extension Holdings {
             counted(receipts, "receipt", "receipts"),
         ]
         if history > 0 { parts.append(counted(history, "history item", "history items")) }
+        if schedules > 0 { parts.append(counted(schedules, "schedule", "schedules")) }
         return parts.dropLast().joined(separator: ", ") + " and " + (parts.last ?? "")
     }
 }

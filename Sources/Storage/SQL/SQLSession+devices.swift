@@ -181,7 +181,8 @@ extension SQLSession {
     private func hashesWithRows(_ hashes: [SecretHash]) throws(SQLFailure) -> [SecretHash] {
         var found: [SecretHash] = []
         for hash in hashes {
-            for table in ["device_registration", "pending_push", "blocked_secret"] where found.last != hash {
+            for table in ["device_registration", "pending_push", "blocked_secret", "schedule"]
+            where found.last != hash {
                 let sql = "SELECT created_at FROM \(table) WHERE secret_hash = ? LIMIT 1"
                 if try integer(sql, [.hash(hash)]) != nil { found.append(hash) }
             }
@@ -233,6 +234,7 @@ extension SQLSession {
                     updatedAt: device.updatedAt, details: device.details))
         }
         try movePushes(from: legacy, to: primary, replacing: replaced)
+        try moveSchedules(from: legacy, to: primary)
         try moveBlock(from: legacy, to: primary)
     }
 }

@@ -59,10 +59,10 @@ extension SQLSession {
         try execute(statements.deleteOldItems, [.integer(time), .limit(limit)])
     }
 
-    /// Removes a secret's history and last use if it has no devices any more; within a transaction.
+    /// Removes a secret's history, last use and schedules if it has no devices any more; within a transaction.
     func forgetWithoutDevices(_ key: SecretKey) throws(SQLFailure) {
         guard try !hasDevice(key) else { return }
-        for table in ["history_item", "agent_use"] {
+        for table in ["history_item", "agent_use", "schedule"] {
             _ = try execute(
                 "DELETE FROM \(table) WHERE secret_hash IN (\(SQLStatements.anyHash))", .anyHash(of: key))
         }

@@ -8,7 +8,8 @@ extension SQLSession {
             }
             all += Holdings(
                 devices: try count("device_registration"), pushes: try count("pending_push"),
-                receipts: try count("event_receipt"), history: try count("history_item"))
+                receipts: try count("event_receipt"), history: try count("history_item"),
+                schedules: try count("schedule"))
         }
         return all
     }
@@ -22,7 +23,8 @@ extension SQLSession {
                     devices: try execute(statements.revokeDevices, values),
                     pushes: try execute(statements.revokePushes, values),
                     receipts: try execute(statements.revokeReceipts, values),
-                    history: try execute(statements.revokeHistory, values))
+                    history: try execute(statements.revokeHistory, values),
+                    schedules: try execute(statements.revokeSchedules, values))
                 _ = try execute("DELETE FROM agent_use WHERE secret_hash = ?", [.hash(hash)])
             }
             return removed

@@ -21,6 +21,7 @@ final class SQLStatements: Sendable {
     let revokePushes: String
     let revokeReceipts: String
     let revokeHistory: String
+    let revokeSchedules: String
     let insertItems: Insertion
     /// A page of one hash's history.
     let historyPage: String
@@ -29,6 +30,9 @@ final class SQLStatements: Sendable {
     let deleteItemsFrom: String
     let deleteOldItems: String
     let deleteOldAgentUses: String
+    let insertSchedules: Insertion
+    /// A schedule's ID, to be ordered by its bytes.
+    let scheduleID: String
 
     /// A parameter for each hash that a key may have, for `IN (…)`; `[SQLValue].anyHash(of:)` provides the values.
     static let anyHash = Array(repeating: "?", count: SecretKey.legacyMax + 1).joined(separator: ", ")
@@ -89,6 +93,10 @@ final class SQLStatements: Sendable {
         deleteOldAgentUses = deleteFirst(
             LimitedDeletion(
                 from: "agent_use", key: ["secret_hash"], where: "used_at < ?", orderedBy: "used_at"))
+        let schedule = Insertion.into("schedule", Self.scheduleColumns)
+        insertSchedules = Insertion(
+            insertUnlessPresent(schedule + Insertion.mark), columns: Self.scheduleColumns)
+        scheduleID = bytewise("id")
         func revocation(_ table: String, _ columns: String...) -> String {
             deleteFirst(
                 LimitedDeletion(
@@ -99,6 +107,7 @@ final class SQLStatements: Sendable {
         revokePushes = revocation("pending_push", "id")
         revokeReceipts = revocation("event_receipt", "event_id")
         revokeHistory = revocation("history_item", "created_at", "id")
+        revokeSchedules = revocation("schedule", "id")
     }
 
     private static let deliveryColumns = [
@@ -114,6 +123,13 @@ final class SQLStatements: Sendable {
     private static let historyColumns = [
         "id", "secret_hash", "event_id", "event_type", "session_id", "server_id", "created_at", "read_at",
         "title", "body", "sealed",
+    ]
+
+    /// The columns of `schedule`, in the order in which ```SQLSession``` reads and writes them.
+    static let scheduleColumns = [
+        "secret_hash", "id", "kind", "name", "rule", "content", "bucket", "next_at", "due_at", "ends_at",
+        "late_by", "spread", "created_at", "last_at", "last_outcome", "skipped", "lease_owner",
+        "lease_until",
     ]
 
     private static func page(of table: String, _ columns: [String], id: String) -> String {

@@ -22,6 +22,7 @@ package enum TrialWrite {
             case .blockedSecrets: row.block
             case .history: row.item
             case .agentUse: row.use
+            case .schedules: row.schedule
             }
         }
     }
@@ -162,6 +163,25 @@ package enum TrialWrite {
                 ("INSERT INTO agent_use (secret_hash, used_at) VALUES (?, ?)", [hash, now]),
                 ("UPDATE agent_use SET used_at = used_at + 1 WHERE secret_hash = ?", [hash]),
                 ("DELETE FROM agent_use WHERE secret_hash = ?", [hash]),
+            ]
+        }
+
+        var schedule: [Statement] {
+            [
+                (
+                    """
+                    INSERT INTO schedule
+                        (secret_hash, id, kind, content, bucket, next_at, due_at, late_by, spread, created_at,
+                         skipped, lease_until)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    """,
+                    key + [
+                        .text("relay.check"), .text(""), .integer(0), now, now, .integer(0), .integer(0), now,
+                        .integer(0), now,
+                    ]
+                ),
+                ("UPDATE schedule SET skipped = skipped + 1 WHERE secret_hash = ? AND id = ?", key),
+                ("DELETE FROM schedule WHERE secret_hash = ? AND id = ?", key),
             ]
         }
 

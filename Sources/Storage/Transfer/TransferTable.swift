@@ -72,6 +72,9 @@ package struct TransferTable: Hashable, Sendable {
         TransferTable(
             "agent_use", .agentUse, key: ["secret_hash"], ["secret_hash", "used_at", "client"],
             rowsPerPage: 1_024),
+        TransferTable(
+            "schedule", .schedules, key: ["secret_hash", "id"], SQLStatements.scheduleColumns,
+            rowsPerPage: 128),
     ]
 
     private init(

@@ -18,6 +18,13 @@ final class FakeStorage: Storage {
         var agentBatches: [Int] = []
         /// Where calls to `note` wait before they begin.
         var agentGate: Gate?
+        var schedules: [StoredSchedule] = []
+        /// How schedules were to be ended, failed calls too.
+        var scheduleEnds: [ScheduleEnd] = []
+        /// Thrown by the next calls to `settle` a schedule, one each.
+        var scheduleFailures: [StorageError] = []
+        /// Calls to `nextScheduleDue`.
+        var scheduleLooks = 0
         /// Calls to `devices(of:)`.
         var lookups = 0
         /// Calls to `countDevices`.

@@ -1,0 +1,235 @@
+/// What a scheduled send is for; names are unique and limits count within a kind.
+package enum ScheduleKind: String, Hashable, Sendable, CaseIterable {
+    /// What a client scheduled.
+    case schedule
+    /// A push that is repeated until it is acknowledged.
+    case `repeat`
+    /// A push that waits for the end of a device's quiet hours.
+    case held
+    /// An event that was answered before it was sent.
+    case async
+}
+
+/// What is to be sent at a later time, once or repeatedly: a row of `schedule`.
+///
+/// It exists until its last occurrence has been sent or skipped. Storage doesn't look into `rule` and `content`.
+package struct Schedule: Hashable, Sendable {
+    /// Its identifier; a schedule that replaces another one of its name has a new one.
+    package let id: UUIDv7
+    /// The hash under which it is stored, together with the secret's devices.
+    package let secretHash: SecretHash
+    /// What it is for.
+    package let kind: ScheduleKind
+    /// Its name, unique among those of its secret and kind; nil for none.
+    package let name: String?
+    /// When it is repeated, as JSON; nil for once.
+    package let rule: String?
+    /// What is sent, as JSON.
+    package let content: String
+    /// The nominal time of the next occurrence.
+    package var nextAt: EpochMilliseconds
+    /// When a worker takes it: after `nextAt` by its share of `window`, or earlier, to look at the rule again.
+    package var dueAt: EpochMilliseconds
+    /// The latest nominal time of an occurrence; nil without an end.
+    package let endsAt: EpochMilliseconds?
+    /// How late an occurrence may be sent; one that is later is skipped.
+    package let lateBy: EpochMilliseconds
+    /// The span over which occurrences of one time are spread.
+    package let window: EpochMilliseconds
+    /// When it was created.
+    package let createdAt: EpochMilliseconds
+    /// When the last occurrence was sent or skipped; nil before the first.
+    package var lastAt: EpochMilliseconds?
+    /// What became of the last occurrence, in a word.
+    package var lastOutcome: String?
+    /// The number of skipped occurrences.
+    package var skipped: Int
+
+    /// Creates a schedule that is due at its first occurrence.
+    package init(
+        id: UUIDv7, secretHash: SecretHash, kind: ScheduleKind, name: String? = nil, rule: String? = nil,
+        content: String, nextAt: EpochMilliseconds, endsAt: EpochMilliseconds? = nil,
+        lateBy: EpochMilliseconds, window: EpochMilliseconds = 0, createdAt: EpochMilliseconds
+    ) {
+        self.id = id
+        self.secretHash = secretHash
+        self.kind = kind
+        self.name = name
+        self.rule = rule
+        self.content = content
+        self.nextAt = nextAt
+        self.endsAt = endsAt
+        self.lateBy = lateBy
+        self.window = window
+        self.createdAt = createdAt
+        lastAt = nil
+        lastOutcome = nil
+        skipped = 0
+        dueAt = nextAt
+        dueAt = spread(nextAt)
+    }
+
+    /// When an occurrence is sent: within `window` after its nominal time, by a hash of the ID.
+    ///
+    /// All occurrences of a schedule have the same delay, so that their intervals are what was asked for.
+    package func spread(_ nominal: EpochMilliseconds) -> EpochMilliseconds {
+        guard window > 0 else { return nominal }
+        let word = Digest256(of: Array(id.text.utf8)).words[0]
+        return nominal + EpochMilliseconds(word % UInt64(window))
+    }
+
+    /// Which part of the table it is in; workers begin at different ones.
+    package static func bucket(of hash: SecretHash) -> Int {
+        Int(hash.digest.words[0] >> (64 - UInt64(StorageLimits.scheduleBuckets.trailingZeroBitCount)))
+    }
+
+    /// Throws if a value can't be stored unchanged; every driver calls this first.
+    package func validate() throws(StorageError) {
+        try StorageText.check(name ?? "", field: "name", bytes: StorageLimits.scheduleNameBytes)
+        try StorageText.check(rule ?? "", field: "rule", bytes: StorageLimits.scheduleRuleBytes)
+        try StorageText.check(content, field: "content", bytes: StorageLimits.scheduleContentBytes)
+        try StorageText.check(
+            lastOutcome ?? "", field: "lastOutcome", bytes: StorageLimits.scheduleOutcomeBytes)
+    }
+}
+
+/// The result of creating a schedule; reaching the limit is no error.
+package enum ScheduleCreation: Hashable, Sendable {
+    /// It is stored.
+    case created
+    /// It is stored in place of another one of its name, which had this ID.
+    case replaced(UUIDv7)
+    /// The secret has the maximum number of schedules of the kind.
+    case limitReached
+    /// The secret has no device; nothing was stored.
+    case noDevices
+}
+
+/// Names one of a secret's schedules of a kind.
+package enum ScheduleReference: Hashable, Sendable {
+    /// By its ID.
+    case id(UUIDv7)
+    /// By its name.
+    case name(String)
+}
+
+/// Where a page of all schedules begins: behind this one.
+package struct ScheduleCursor: Hashable, Sendable {
+    /// The text of its hash.
+    let secretHash: String
+    /// Its ID.
+    let id: String
+
+    /// The place of a schedule.
+    package init(_ schedule: Schedule) {
+        self.init(secretHash: schedule.secretHash.hex, id: schedule.id.text)
+    }
+
+    init(secretHash: String, id: String) {
+        self.secretHash = secretHash
+        self.id = id
+    }
+}
+
+/// A page of all schedules.
+package struct SchedulePage: Hashable, Sendable {
+    /// The schedules by hash and ID.
+    package var schedules: [Schedule] = []
+    /// Where the next page begins; nil at the end.
+    package var next: ScheduleCursor?
+
+    /// Creates an empty page.
+    package init() {}
+}
+
+/// A schedule that a worker holds.
+package struct ClaimedSchedule: Hashable, Sendable {
+    /// The schedule as it was claimed.
+    package let schedule: Schedule
+    /// The owner of the lease.
+    package let owner: UUIDv7
+
+    /// Creates a claimed schedule from its parts.
+    package init(schedule: Schedule, owner: UUIDv7) {
+        self.schedule = schedule
+        self.owner = owner
+    }
+}
+
+/// How a worker ends its hold on a schedule.
+package enum ScheduleEnd: Hashable, Sendable {
+    /// What became of occurrences: when, in a word, and how many were skipped.
+    package struct Outcome: Hashable, Sendable {
+        /// When they were sent or skipped.
+        package let at: EpochMilliseconds
+        /// The last one's outcome.
+        package let word: String
+        /// How many were skipped.
+        package let skipped: Int
+
+        /// Creates an outcome from its parts.
+        package init(at: EpochMilliseconds, word: String, skipped: Int = 0) {
+            self.at = at
+            self.word = word
+            self.skipped = skipped
+        }
+    }
+
+    /// The next occurrence; without an outcome, only the rule was looked at again.
+    case next(nextAt: EpochMilliseconds, dueAt: EpochMilliseconds, Outcome?)
+    /// There is no other occurrence: deletes the row.
+    case over
+    /// Nothing was sent: it is due again at a time.
+    case again(dueAt: EpochMilliseconds)
+}
+
+/// Sends that are due later.
+///
+/// Rows belong to their secret like its devices: `rehash` moves them, `revoke` and unregistering the last device remove
+/// them.
+package protocol ScheduleStorage: Sendable {
+    /// Stores a schedule, in place of one with the same kind and name, unless the secret has `limit` others of the kind.
+    ///
+    /// The secret must have a device, so that unknown secrets can't fill the database. Callers at the same moment don't
+    /// exceed the limit.
+    func create(
+        _ schedule: Schedule, under key: SecretKey, limit: Int
+    ) async throws(StorageError) -> ScheduleCreation
+
+    /// A secret's schedules of a kind by their next time, then ID, at most `limit`.
+    func schedules(
+        of key: SecretKey, kind: ScheduleKind, limit: Int
+    ) async throws(StorageError) -> [Schedule]
+
+    /// The next `limit` rows of all secrets and kinds, by hash and ID; those that can't be read are left out.
+    func schedules(after cursor: ScheduleCursor?, limit: Int) async throws(StorageError) -> SchedulePage
+
+    /// Removes a schedule; false if there was none, which is no error.
+    ///
+    /// An occurrence that a worker is sending is sent.
+    func cancel(
+        _ reference: ScheduleReference, kind: ScheduleKind, of key: SecretKey
+    ) async throws(StorageError) -> Bool
+
+    /// Takes schedules that are due at `now`, at most `limit`; nobody else gets them until the lease has expired.
+    ///
+    /// Secrets take turns, beginning with those in a part of the table that the caller chooses. If callers choose it at
+    /// random, they rarely want the same rows, and no row is left out for long. The call may return fewer schedules
+    /// than are due, or none, if other callers take them at the same moment. A lease that ends later than
+    /// ``StorageLimits/scheduleLeaseMax`` from now counts as expired: a clock that was ahead made it.
+    func claimSchedules(
+        dueAt now: EpochMilliseconds, lease: PushLease, limit: Int, from bucket: Int
+    ) async throws(StorageError) -> [ClaimedSchedule]
+
+    /// Ends the hold on a schedule with one change; false, with nothing changed, if the owner no longer holds it: the
+    /// lease ran out, or the schedule was cancelled or replaced or moved with its secret.
+    func settle(_ claimed: ClaimedSchedule, _ end: ScheduleEnd) async throws(StorageError) -> Bool
+
+    /// When the next schedule that nobody holds is due; nil if there is none.
+    ///
+    /// One look-up in an index.
+    func nextScheduleDue(at now: EpochMilliseconds) async throws(StorageError) -> EpochMilliseconds?
+
+    /// Counts the schedules of all secrets, at most `limit`.
+    func countSchedules(limit: Int) async throws(StorageError) -> Int
+}

@@ -1,0 +1,38 @@
+/// A due schedule, as read by the scan for the next claim.
+struct DueSchedule: Hashable {
+    let secretHash: SecretHash
+    let id: String
+    /// When it became due; a claim expects that nobody changed it.
+    let dueAt: EpochMilliseconds
+}
+
+/// Chooses which due schedules a claim takes: the logic of all drivers, without SQL.
+struct ScheduleScan {
+    /// The part of the table to begin with.
+    let start: Int
+    let limit: Int
+
+    /// The parts of the table in the order in which this claim looks at them.
+    var buckets: [Int] {
+        (0..<StorageLimits.scheduleBucketsPerClaim).map { (start + $0) % StorageLimits.scheduleBuckets }
+    }
+
+    /// The schedules to claim: one of each secret in turn, the nearest parts of the table first.
+    func chosen(from rows: [DueSchedule]) -> [DueSchedule] {
+        var turns: [SecretHash: Int] = [:]
+        let oldestFirst = rows.sorted { ($0.dueAt, $0.id) < ($1.dueAt, $1.id) }
+        let placed = oldestFirst.map { row in
+            let turn = turns[row.secretHash, default: 0]
+            turns[row.secretHash] = turn + 1
+            return (row: row, turn: turn, distance: distance(of: row.secretHash))
+        }
+        return placed.sorted {
+            ($0.turn, $0.distance, $0.row.dueAt, $0.row.id) < ($1.turn, $1.distance, $1.row.dueAt, $1.row.id)
+        }.prefix(max(limit, 0)).map(\.row)
+    }
+
+    private func distance(of hash: SecretHash) -> Int {
+        let count = StorageLimits.scheduleBuckets
+        return (Schedule.bucket(of: hash) - start % count + count) % count
+    }
+}
