@@ -48,7 +48,8 @@ package struct ContractCase: Sendable, CustomTestStringConvertible {
     package static let all =
         devices + details + keys + limits + guards + pepper + deliveries + receipts + queue + queueRepeats
         + unwritableLog + queueClaims + queueFairness + queueDevices + clocks + revocation + blocks
-        + histories + agents + schedules + scheduleClaims + tenants + tallies + lifecycle + trials + migrations + installations
+        + histories + agents + schedules + scheduleClaims
+        + tenants + tallies + lifecycle + trials + migrations + installations
 }
 
 /// One empty database of a driver, and what the cases must be able to do to it behind the driver's back.

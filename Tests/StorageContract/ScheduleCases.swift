@@ -162,7 +162,8 @@ extension ContractCase {
             _ = try await storage.create(Samples.schedule(plain, name: "late"), under: plain, limit: 9)
             let last = Samples.schedule(key, name: "last")
             #expect(try await storage.create(last, under: key, limit: 9) == .created)
-            #expect(try await storage.list(own).compactMap(\.name).sorted() == ["both", "last", "late", "old"])
+            let names = try await storage.list(own).compactMap(\.name)
+            #expect(names.sorted() == ["both", "last", "late", "old"])
             #expect(try await storage.cancel(.name("last"), kind: .schedule, of: key))
         },
     ]
@@ -311,7 +312,8 @@ extension Storage {
     }
 
     fileprivate func held(
-        _ lease: PushLease? = nil, at now: EpochMilliseconds = Samples.time, limit: Int = 9, from bucket: Int = 0
+        _ lease: PushLease? = nil, at now: EpochMilliseconds = Samples.time, limit: Int = 9,
+        from bucket: Int = 0
     ) async throws(StorageError) -> [ClaimedSchedule] {
         try await claimSchedules(
             dueAt: now, lease: lease ?? Samples.lease(from: now), limit: limit, from: bucket)

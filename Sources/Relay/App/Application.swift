@@ -256,6 +256,7 @@ struct Application {
             deliveryLog: deliveryLog,
             history: history,
             queue: queue,
+            schedules: ScheduleQueue(storage: storage),
             apnsHealth: APNsHealth(configuration.apns.apps),
             registration: delivery.registration,
             deviceTotal: DeviceTotal(max: delivery.devicesMax, storage: storage),

@@ -38,6 +38,7 @@ struct MetricsSource: Sendable {
         snapshot.devicesMax = shared.deviceTotal?.max
         snapshot.devicesExpired = shared.deviceRetention?.expired ?? 0
         snapshot.queue = shared.queue.figures
+        snapshot.schedules = shared.schedules.figures
         snapshot.queueMax = shared.queue.options.totalMax
         snapshot.deliveryLog = shared.deliveryLog.figures
         snapshot.history = shared.history?.figures

@@ -10,6 +10,8 @@ struct ServerGroup {
     private var services: [LoopBound<LoopServices>] = []
     /// Sends queued pushes, on the first loop.
     private var worker: LoopBound<RetryWorker>?
+    /// Sends what is scheduled, on the first loop.
+    private var scheduleWorker: LoopBound<ScheduleWorker>?
     /// The listening address; port 0 is replaced by the chosen port.
     private(set) var address: SocketAddress?
 
@@ -56,6 +58,13 @@ struct ServerGroup {
                         worker.start()
                         return LoopBound(worker, on: loop)
                     }
+                    scheduleWorker = await loop.run { loop in
+                        let services = bound.value
+                        let worker = ScheduleWorker(
+                            on: services, sender: ScheduledPushing(services: services))
+                        worker.start()
+                        return LoopBound(worker, on: loop)
+                    }
                 }
                 let server = try await HTTPServer.start(API(bound).service, options, ledger: ledger, on: loop)
                 servers.append(server)
@@ -97,6 +106,9 @@ struct ServerGroup {
             if let worker {
                 group.addTask { await worker.loop.run { _ in await worker.value.stop(within: deadline) } }
             }
+            if let worker = scheduleWorker {
+                group.addTask { await worker.loop.run { _ in await worker.value.stop(within: deadline) } }
+            }
         }
         // Their events were answered without these pushes; cutting them off would send them again.
         let left = max(end.since(MonotonicTime.current), Bounds.apnsClosingDeadline)
@@ -109,6 +121,7 @@ struct ServerGroup {
         }
         servers = []
         worker = nil
+        scheduleWorker = nil
         clients = []
         services = []
         for loop in loops { await loop.stop() }

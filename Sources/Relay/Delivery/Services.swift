@@ -20,6 +20,8 @@ struct Services: Sendable {
     /// Keeps what is sent; `nil` without `RELAY_HISTORY_DAYS`.
     var history: History?
     let queue: PushQueue
+    /// The sends that are due later.
+    let schedules: ScheduleQueue
     let apnsHealth: APNsHealth
     /// Who may register devices.
     var registration: RegistrationPolicy = .open

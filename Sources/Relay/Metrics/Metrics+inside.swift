@@ -30,6 +30,36 @@ extension Metrics {
         ) { $0.queue.unwritten },
     ]
 
+    // MARK: Schedules
+
+    static let schedules: [Metric] = [
+        Metric(
+            "relay_schedules_occurrences_total", .counter, labels: ["outcome"],
+            "Scheduled sends, by outcome: sent, muted, failed, no_devices, skipped (too late), blocked, invalid (this "
+                + "relay can't read it) or unknown_time_zone."
+        ) { snapshot in
+            zip(ScheduleQueue.Outcome.allCases, snapshot.schedules.outcomes).map {
+                Metric.Sample([$0.rawValue], $1)
+            }
+        },
+        Metric(
+            "relay_schedules_postponed_total", .counter, labels: ["reason"],
+            "Attempts to send what is scheduled that sent nothing and are repeated, by reason: rate_limited, "
+                + "overloaded or storage."
+        ) { snapshot in
+            zip(ScheduleQueue.Postponement.allCases, snapshot.schedules.postponed).map {
+                Metric.Sample([$0.rawValue], $1)
+            }
+        },
+        Metric(
+            "relay_schedules_oldest_due_age_seconds", .gauge, labels: [],
+            "How long the schedule that has waited longest had been due at this relay's last look; 0 if none was due."
+        ) { snapshot in
+            let age = snapshot.schedules.oldestDue.map { max(0, snapshot.time - $0) } ?? 0
+            return [Metric.Sample(value: .nanoseconds(UInt64(age) * 1_000_000))]
+        },
+    ]
+
     // MARK: History
 
     static let history: [Metric] = [

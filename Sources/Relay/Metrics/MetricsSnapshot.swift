@@ -18,6 +18,7 @@ struct MetricsSnapshot: Sendable {
     var devicesExpired: UInt64 = 0
     var queue = PushQueue.Figures()
     var queueMax = 0
+    var schedules = ScheduleQueue.Figures()
     var deliveryLog = DeliveryLog.Figures()
     /// `nil` without a history.
     var history: History.Figures?

@@ -25,15 +25,39 @@ struct Pushing {
     func answer(
         _ order: Order, _ request: Request, _ started: MonotonicTime, _ trace: inout RequestTrace
     ) async throws(APIError) -> Reply {
+        let devices = try await admit(order, started, &trace)
+        if devices.isEmpty { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
+        return Reply(body: try await send(order, to: devices, started, &trace))
+    }
+
+    /// Sends what was scheduled, like ``answer(_:_:_:_:)`` without a request.
+    ///
+    /// - Parameter started: When the attempt began.
+    /// - Returns: The response that a request would get; it may be that of an earlier attempt.
+    func sendScheduled(
+        _ order: Order, _ started: MonotonicTime, _ trace: inout RequestTrace
+    ) async throws(APIError) -> [UInt8] {
+        let devices = try await admit(order, started, &trace)
+        return try await send(order, to: devices, started, &trace)
+    }
+
+    /// The secret's devices, if it may send now.
+    private func admit(
+        _ order: Order, _ started: MonotonicTime, _ trace: inout RequestTrace
+    ) async throws(APIError) -> [Device] {
         trace.add(.secretHash(order.key.primary))
         guard !shared.blocked.contains(order.key) else { throw APIError(.blocked) }
         try shared.rates.countEvent(order.key, at: started)
-        let devices = try await devices(of: order)
-        if devices.isEmpty { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
+        return try await devices(of: order)
+    }
+
+    private func send(
+        _ order: Order, to devices: [Device], _ started: MonotonicTime, _ trace: inout RequestTrace
+    ) async throws(APIError) -> [UInt8] {
         guard let eventID = order.eventID else {
-            return Reply(body: try await deliver(order, to: devices, started, &trace))
+            return try await deliver(order, to: devices, started, &trace)
         }
-        return Reply(body: try await once(eventID, order, to: devices, started, &trace))
+        return try await once(eventID, order, to: devices, started, &trace)
     }
 
     // MARK: Once per eventID
@@ -260,19 +284,5 @@ extension DeviceResult {
         case .sent, .failed: true
         case .queued, .muted: false
         }
-    }
-}
-
-extension EventLoop {
-    /// Waits on this loop.
-    ///
-    /// Call it only on the loop.
-    nonisolated(nonsending) func pause(_ duration: Duration) async {
-        var timer: Timer?
-        await withCheckedContinuation { continuation in
-            timer = Timer(on: self) { continuation.resume() }
-            timer?.schedule(after: duration)
-        }
-        timer?.cancel()
     }
 }

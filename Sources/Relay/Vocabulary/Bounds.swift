@@ -171,6 +171,33 @@ enum Bounds {
     /// The maximum of these delays.
     static let enqueueRetryDelayMax: Duration = .seconds(1)
 
+    // MARK: Schedules
+
+    /// How often to look for schedules when nothing is known to become due, for those that other processes left.
+    static let schedulePollInterval: Duration = .seconds(10)
+    /// The minimum time between two looks, so that what is due together is claimed together.
+    static let scheduleLookPause: Duration = .milliseconds(20)
+    /// The maximum pause after other processes took what a claim wanted.
+    static let scheduleContentionPause: Duration = .milliseconds(250)
+    /// Maximum occurrences that a process sends at once; as many more are claimed.
+    static let schedulesInFlightMax = 32
+    /// The maximum while the loop has more than ``retriesInFlightMax`` pushes of new events and retries in flight.
+    static let schedulesInFlightMin = 2
+    /// How long a claimed schedule may wait to be sent.
+    static let scheduleWaitMax: Duration = .seconds(10)
+    /// How long nothing scheduled is sent after the clock was set forward by ``clockSkewMax`` or more.
+    static let scheduleClockRest: Duration = .seconds(60)
+    /// How often a recurring schedule is looked at, in case its rule's times have changed.
+    static let scheduleLookInterval: Duration = .seconds(6 * 3_600)
+    /// The shortest time that an occurrence may be late, whatever its schedule says.
+    static let scheduleLateMin: Duration = .seconds(60)
+    /// Missed occurrences that are counted one by one.
+    static let scheduleStepsMax = 2_000
+    /// The pause before an occurrence is tried again.
+    static let scheduleRetrySeconds = 5
+    /// The maximum of this pause, if a limit names a longer one.
+    static let scheduleRetrySecondsMax = 60
+
     // MARK: Metrics
 
     /// Maximum apps named in metrics; further ones count as `other`.

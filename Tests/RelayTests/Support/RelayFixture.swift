@@ -88,6 +88,7 @@ struct RelayFixture: Sendable {
             history: history,
             queue: PushQueue(
                 storage: storage, deliveryLog: deliveryLog, log: lines.log, options: options.queue),
+            schedules: ScheduleQueue(storage: storage),
             apnsHealth: APNsHealth(apps),
             registration: options.registration,
             deviceTotal: DeviceTotal(

@@ -1,0 +1,134 @@
+import JSON
+import Network
+import Storage
+
+/// What a schedule sends: a request to `/v1/event` or `/v1/notify`, as it is kept in the schedule's row.
+struct StoredOrder: Sendable, Equatable {
+    /// The route whose request it is.
+    enum Target: String, Sendable {
+        case event, notify
+    }
+
+    let target: Target
+    /// The members of the request's body, without secret and `eventID`.
+    let body: JSON.Object
+    /// The receipt's `eventID`; `nil` for one of its own at each occurrence.
+    var eventID: String?
+
+    /// An order to store.
+    init(_ target: Target, body: JSON.Object, eventID: String? = nil) {
+        self.target = target
+        self.body = body
+        self.eventID = eventID
+    }
+
+    /// Reads a row's content; `nil` if this relay doesn't understand it.
+    init?(stored json: String) {
+        let value = try? JSON.parse(
+            Array(json.utf8), maxBytes: StorageLimits.scheduleContentBytes, loneSurrogates: .replaced)
+        guard let value, let target = value["route"]?.string.flatMap(Target.init(rawValue:)),
+            let body = value["body"]?.object
+        else { return nil }
+        self.init(target, body: body, eventID: value["eventID"]?.string)
+    }
+
+    /// The row's content.
+    var json: String {
+        var object = JSON.Object()
+        object["route"] = .string(target.rawValue)
+        object["body"] = .object(body)
+        if let eventID { object["eventID"] = .string(eventID) }
+        return String(decoding: JSON.Value.object(object).encoded(), as: UTF8.self)
+    }
+
+    /// The order for the devices of a key, checked as the route checks a request.
+    ///
+    /// - Parameter receiptID: The `eventID` of an order that names none.
+    func order(
+        for key: SecretKey, receiptID: String?, on services: LoopServices
+    ) throws(APIError) -> Pushing.Order {
+        let bytes = JSON.Value.object(body).encoded()
+        switch target {
+        case .event:
+            let event = try EventRequest(body: bytes, headerSecret: Self.noSecret)
+            try event.checkSize(sounds: services.apps.sounds)
+            return Pushing.Order(
+                key: key, content: event, eventID: eventID ?? receiptID, digest: event.content)
+        case .notify:
+            let wanted = try NotifyRequest(body: bytes, headerSecret: Self.noSecret)
+            guard !wanted.content.hasUnreadBadge || services.shared.history != nil else {
+                throw APIError(.historyOff, field: .notificationBadge)
+            }
+            return Pushing.Order(
+                key: key, content: wanted.content, eventID: eventID ?? receiptID,
+                digest: wanted.content.digest(to: wanted.deviceToken), onlyDevice: wanted.deviceToken)
+        }
+    }
+
+    /// What stands where a request has its secret: the row is stored under its hash.
+    private static let noSecret = Secret("-")
+}
+
+/// Sends what is scheduled through the path of requests.
+struct ScheduledPushing: OccurrenceSender {
+    let services: LoopServices
+
+    /// Implements `OccurrenceSender`.
+    nonisolated(nonsending) func send(_ occurrence: Occurrence) async -> OccurrenceResult {
+        let schedule = occurrence.schedule
+        guard let stored = StoredOrder(stored: schedule.content) else { return .over(.invalid) }
+        let order: Pushing.Order
+        do throws(APIError) {
+            order = try stored.order(
+                for: SecretKey(primary: schedule.secretHash), receiptID: occurrence.receiptID, on: services)
+        } catch {
+            services.shared.log(
+                .warning, "schedule.invalid",
+                [.secretHash(schedule.secretHash), .note("schedule", schedule.id.text), .code(error.code)])
+            return .over(.invalid)
+        }
+        var trace = RequestTrace()
+        do throws(APIError) {
+            let answer = try await Pushing(services: services)
+                .sendScheduled(order, services.loop.now, &trace)
+            return .over(ScheduleQueue.Outcome(answer: answer))
+        } catch {
+            if let limit = error.limit { services.counts.hit(limit) }
+            return OccurrenceResult(error)
+        }
+    }
+}
+
+extension OccurrenceResult {
+    /// What an error of a request means for an occurrence: most pass.
+    fileprivate init(_ error: APIError) {
+        let seconds = min(
+            max(error.retryAfterSeconds ?? 0, Bounds.scheduleRetrySeconds), Bounds.scheduleRetrySecondsMax)
+        switch error.code {
+        case .blocked: self = .over(.blocked)
+        // Somebody has used the order's eventID for something else.
+        case .eventConflict: self = .over(.failed)
+        case .rateLimited: self = .postponed(.rateLimited, seconds: seconds)
+        case .storageUnavailable: self = .postponed(.storage, seconds: seconds)
+        default: self = .postponed(.overloaded, seconds: seconds)
+        }
+    }
+}
+
+extension ScheduleQueue.Outcome {
+    /// What the response to an event says of its pushes.
+    fileprivate init(answer: [UInt8]) {
+        let value = try? JSON.parse(answer, maxBytes: StorageLimits.answerBytes)
+        func count(_ name: String) -> Int { value?[name]?.int ?? 0 }
+        self =
+            if count("sent") + count("queued") > 0 {
+                .sent
+            } else if count("failed") > 0 {
+                .failed
+            } else if count("muted") > 0 {
+                .muted
+            } else {
+                .noDevices
+            }
+    }
+}

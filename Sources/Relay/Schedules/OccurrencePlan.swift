@@ -1,0 +1,47 @@
+import Storage
+
+/// What to do with a schedule that is due: a pure function of the row, its rule and the time.
+struct OccurrencePlan: Equatable {
+    /// The nominal time of the occurrence to send; `nil` if none is to be sent.
+    var send: EpochMilliseconds?
+    /// Occurrences that are never sent.
+    var skipped = 0
+    /// The nominal time of the next occurrence; `nil` if there is none.
+    var next: EpochMilliseconds?
+
+    /// Sends the newest of the occurrences that are due, if it isn't too late, and skips the others.
+    ///
+    /// - Parameters:
+    ///   - next: The first occurrence after a time.
+    ///   - now: The current time.
+    init(
+        of schedule: Schedule, at now: EpochMilliseconds,
+        next: (EpochMilliseconds) -> EpochMilliseconds?
+    ) {
+        func following(_ time: EpochMilliseconds) -> EpochMilliseconds? {
+            // A rule whose occurrences don't advance would never end.
+            next(time).flatMap { $0 > time && $0 <= schedule.endsAt ?? .max ? $0 : nil }
+        }
+        // Each occurrence is sent this long after its nominal time.
+        let delay = schedule.spread(0)
+        let time = now - delay
+        guard schedule.nextAt <= time else {
+            // It was to be looked at again, as the rule's times may have changed.
+            let first = following(min(time, schedule.nextAt - 1))
+            self.next = schedule.rule == nil ? schedule.nextAt : first
+            return
+        }
+        var newest = schedule.nextAt
+        var steps = 0
+        self.next = following(newest)
+        while let upcoming = self.next, upcoming <= time {
+            steps += 1
+            newest = upcoming
+            // After a long outage of a frequent schedule, counting all of them isn't worth the time.
+            self.next = following(steps < Bounds.scheduleStepsMax ? upcoming : time)
+        }
+        let isLate = time - newest > max(schedule.lateBy, Bounds.scheduleLateMin.inMilliseconds)
+        send = isLate ? nil : newest
+        skipped = isLate ? steps + 1 : steps
+    }
+}

@@ -1,0 +1,27 @@
+import Storage
+
+/// An occurrence to send.
+struct Occurrence: Sendable {
+    let schedule: Schedule
+    /// Its nominal time.
+    let nominal: EpochMilliseconds
+
+    /// The `eventID` of its receipt, which is the same at every attempt.
+    var receiptID: String { "sched:\(schedule.id):\(nominal)" }
+}
+
+/// What became of an attempt to send an occurrence.
+enum OccurrenceResult: Sendable, Equatable {
+    /// It is over.
+    case over(ScheduleQueue.Outcome)
+    /// Nothing was sent; it can be tried again after a number of seconds.
+    case postponed(ScheduleQueue.Postponement, seconds: Int)
+}
+
+/// Sends occurrences as if they had just been requested; implemented by the routes.
+protocol OccurrenceSender {
+    /// Sends an occurrence once, however often it is called.
+    ///
+    /// Call it on the services' loop.
+    nonisolated(nonsending) func send(_ occurrence: Occurrence) async -> OccurrenceResult
+}
