@@ -43,6 +43,8 @@ final class FanOut {
     let devices: [Device]
     /// The state of each device's push, in the order of `devices`.
     var items: [Item]
+    /// The devices whose push waits for the end of their quiet hours, and until when.
+    let held: [(index: Int, until: EpochMilliseconds)]
     /// The first device whose push has not started.
     private var next = 0
     var inFlight = 0
@@ -61,10 +63,12 @@ final class FanOut {
 
     /// Prepares a push to each device; the caller has taken a slot for each.
     ///
-    /// - Parameter unread: The secret's unread items, if a badge needs them.
+    /// - Parameters:
+    ///   - unread: The secret's unread items, if a badge needs them.
+    ///   - mayHold: Whether the caller stores pushes that wait for the end of quiet hours.
     init(
         _ devices: [Device], _ content: any PushContent, of key: SecretKey, on services: LoopServices,
-        unread: Int? = nil
+        unread: Int? = nil, mayHold: Bool = false
     ) {
         self.services = services
         self.key = key
@@ -73,8 +77,9 @@ final class FanOut {
         let now = services.shared.clock.now
         begunAt = now
         open = devices.count
-        var maker = PushMaker(devices, content, services, at: now, unread: unread)
+        var maker = PushMaker(devices, content, services, at: now, unread: unread, mayHold: mayHold)
         items = devices.indices.map { maker.item($0) }
+        held = maker.held
     }
 
     /// Sends the pushes and returns a result for each device, in order, once all have one or the deadline has passed.

@@ -31,6 +31,9 @@ struct PushMaker {
     private let now: EpochMilliseconds
     /// The secret's unread items, if they are known.
     private let unread: Int?
+    private let mayHold: Bool
+    /// The devices whose push waits for the end of their quiet hours, and until when.
+    private(set) var held: [(index: Int, until: EpochMilliseconds)] = []
     /// The previous device's lookup.
     private var last: (bundleID: String, environment: DeviceEnvironment, way: Way)
     /// The previous push's notification, unless the lookup changed since.
@@ -40,8 +43,9 @@ struct PushMaker {
     /// Creates pushes to these devices; `now` is later than the time at which they were read.
     init(
         _ devices: [Device], _ content: any PushContent, _ services: LoopServices, at now: EpochMilliseconds,
-        unread: Int? = nil
+        unread: Int? = nil, mayHold: Bool = false
     ) {
+        self.mayHold = mayHold
         self.unread = unread
         self.devices = devices
         self.content = content
@@ -62,7 +66,14 @@ struct PushMaker {
         switch last.way {
         case .none(let reason): return Self.item(.failed(reason: reason))
         case .app(let common):
-            guard let style = style(for: index, common.style) else { return Self.item(.muted) }
+            let style: PushStyle
+            switch way(for: index, common.style) {
+            case .now(let wanted): style = wanted
+            case .muted: return Self.item(.muted)
+            case .at(let time):
+                held.append((index, time))
+                return Self.item(.queued(reason: FailureReason.quietHours))
+            }
             // Counted only here: a retry was counted when the push was created.
             let device = DeviceKey(token, common.limitKey)
             guard services.shared.rates.takePush(to: device, at: services.loop.now) else {
@@ -91,21 +102,28 @@ struct PushMaker {
         }
     }
 
-    /// The style that a device wants now; `nil` if its preferences suppress the push.
-    private func style(for index: Int, _ usual: PushStyle) -> PushStyle? {
-        guard let preferences = devices[index].details.preferences else { return usual }
+    /// What a device's preferences make of a push.
+    private enum Delivery {
+        case now(PushStyle)
+        case at(EpochMilliseconds)
+        case muted
+    }
+
+    private func way(for index: Int, _ usual: PushStyle) -> Delivery {
+        guard let preferences = devices[index].details.preferences else { return .now(usual) }
         let zones = services.rules.timeZones
         let wanted = DevicePreferences(stored: preferences)
         var style = usual
         if wanted.badge == .unread { style.unreadBadge = unread }
         switch wanted.wish(for: content.kind, at: now, zone: zones.zone) {
         case .normal: break
-        case .muted: return nil
-        case .quiet:
-            guard !content.isSoundAlone else { return nil }
+        case .muted: return .muted
+        case .quiet(let until):
+            guard !content.isSoundAlone else { return .muted }
+            if let until, mayHold, content.pushType == .alert { return .at(until) }
             style.isQuiet = true
         }
-        return style
+        return .now(style)
     }
 
     /// `apns-expiration` of a push created now, in seconds since 1970; 0 means one attempt.

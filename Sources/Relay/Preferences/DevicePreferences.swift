@@ -19,8 +19,8 @@ struct DevicePreferences: Hashable, Sendable {
     /// How to deliver a push to a device.
     enum Wish: Hashable, Sendable {
         case normal
-        /// Without sound and without lighting up the screen.
-        case quiet
+        /// Without sound and without lighting up the screen, or at a time if the device would rather have it then.
+        case quiet(until: EpochMilliseconds?)
         /// Not at all.
         case muted
     }
@@ -49,7 +49,7 @@ struct DevicePreferences: Hashable, Sendable {
         guard let quietHours, !isPermission || !quietHours.allowPermission,
             let zone = zone(quietHours.timeZone), quietHours.contains(now, in: zone)
         else { return .normal }
-        return .quiet
+        return .quiet(until: quietHours.mode == .later ? quietHours.end(after: now, in: zone) : nil)
     }
 }
 
@@ -63,6 +63,29 @@ struct QuietHours: Hashable, Sendable {
     var timeZone: String
     /// Whether permission requests are delivered as usual.
     var allowPermission = true
+    /// What happens to pushes within the span.
+    var mode = Mode.quiet
+
+    /// What happens to pushes within the span.
+    enum Mode: String, Sendable {
+        /// They are delivered quietly.
+        case quiet
+        /// They are sent when it is over.
+        case later
+    }
+
+    /// When the span is over that contains a time.
+    ///
+    /// A change of the zone's offset in between is taken into account.
+    func end(after now: EpochMilliseconds, in zone: TimeZoneRules) -> EpochMilliseconds {
+        let seconds = now.floorDivided(by: 1000)
+        let offset = Int64(zone.offset(at: seconds))
+        let local = seconds + offset
+        let midnight = local.floorDivided(by: 86_400) * 86_400
+        let today = midnight + Int64(to) * 60
+        let end = today > local ? today : today + 86_400
+        return (end - Int64(zone.offset(at: end - offset))) * 1000
+    }
 
     /// Whether a time in milliseconds since 1970 is within the span, in local time.
     ///
@@ -119,6 +142,7 @@ extension DevicePreferences {
             writer.member("to", QuietHours.text(quietHours.to))
             writer.member("timeZone", quietHours.timeZone)
             writer.member("allowPermission", quietHours.allowPermission)
+            if quietHours.mode != .quiet { writer.member("mode", quietHours.mode.rawValue) }
             writer.endObject()
         }
         if let badge { writer.member("badge", badge.rawValue) }
@@ -163,5 +187,6 @@ extension QuietHours {
         guard from != to else { throw APIError(.invalidField, field: .quietHoursTo) }
         timeZone = try fields.required(.quietHoursTimeZone) { $0.count <= TimeZones.nameBytesMax }
         allowPermission = try fields.flag(.quietHoursAllowPermission) ?? true
+        mode = try fields.optional(.quietHoursMode) { $0.string.flatMap(Mode.init(rawValue:)) } ?? .quiet
     }
 }

@@ -11,9 +11,13 @@ struct EventRoute: AnsweringRoute {
         let started = services.loop.now
         let event = try EventRequest(body: request.body, headerSecret: services.headerSecret(of: request))
         try event.checkSize(sounds: services.apps.sounds)
-        let order = Pushing.Order(
+        var order = Pushing.Order(
             key: services.shared.hasher.key(of: event.secret), content: event, eventID: event.eventID,
             digest: event.content)
+        order.source = .request(.event, request.body)
+        guard event.extras?.isAsync != true else {
+            return try await Pushing(services: services).answerAtOnce(order, request, started, &trace)
+        }
         return try await Pushing(services: services).answer(order, request, started, &trace)
     }
 }

@@ -11,6 +11,8 @@ struct NotifyRequest: Sendable {
     let deviceToken: DeviceToken?
     let content: NotificationContent
     let eventID: String?
+    /// Whether to answer before it is sent.
+    let isAsync: Bool
 
     /// Validates a body; fields are checked in the order of docs/API.md.
     init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
@@ -22,6 +24,7 @@ struct NotifyRequest: Sendable {
         }
         content = try NotificationContent(notification, sealed: try fields.sealed())
         eventID = try fields.word(.eventID, most: Bounds.eventIDBytesMax)
+        isAsync = try fields.flag(.async) ?? false
     }
 
 }
@@ -52,10 +55,14 @@ struct NotifyRoute: AnsweringRoute {
         guard !wanted.content.hasUnreadBadge || services.shared.history != nil else {
             throw APIError(.historyOff, field: .notificationBadge)
         }
-        let order = Pushing.Order(
+        var order = Pushing.Order(
             key: services.shared.hasher.key(of: wanted.secret), content: wanted.content,
             eventID: wanted.eventID,
             digest: wanted.content.digest(to: wanted.deviceToken), onlyDevice: wanted.deviceToken)
+        order.source = .request(.notify, request.body)
+        guard !wanted.isAsync else {
+            return try await Pushing(services: services).answerAtOnce(order, request, started, &trace)
+        }
         return try await Pushing(services: services).answer(order, request, started, &trace)
     }
 }

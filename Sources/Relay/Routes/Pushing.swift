@@ -17,6 +17,20 @@ struct Pushing {
         let digest: Digest256
         /// The only recipient; `nil` for all devices.
         var onlyDevice: DeviceToken?
+        /// The `id` of the only recipient's registration; `nil` for all devices.
+        var onlyDeviceID: String?
+        /// What to store if it is to be sent later; `nil` if it can't be.
+        var source: Source?
+        /// Whether it counts as an event of its secret.
+        var isCounted = true
+        /// Whether it is new to the secret's history.
+        var isNew = true
+    }
+
+    /// The request or the row that an order comes from.
+    enum Source: Sendable {
+        case request(StoredOrder.Target, [UInt8])
+        case stored(StoredOrder)
     }
 
     /// Responds when every device has an outcome, or at the event's deadline.
@@ -47,7 +61,7 @@ struct Pushing {
     ) async throws(APIError) -> [Device] {
         trace.add(.secretHash(order.key.primary))
         guard !shared.blocked.contains(order.key) else { throw APIError(.blocked) }
-        try shared.rates.countEvent(order.key, at: started)
+        if order.isCounted { try shared.rates.countEvent(order.key, at: started) }
         return try await devices(of: order)
     }
 
@@ -200,11 +214,7 @@ struct Pushing {
     private func deliver(
         _ order: Order, to devices: [Device], _ started: MonotonicTime, _ trace: inout RequestTrace
     ) async throws(APIError) -> [UInt8] {
-        let devices =
-            order.onlyDevice.map { only in
-                // OpenCode's relay may have stored tokens in upper case.
-                devices.filter { DeviceToken($0.token) == only }
-            } ?? devices
+        let devices = order.recipients(among: devices)
         trace.add(.count("devices", devices.count))
         guard !devices.isEmpty else { return EventAnswer(results: []).body }
         var left = shared.limits.eventDeadline - services.loop.now.since(started)
@@ -218,8 +228,10 @@ struct Pushing {
             unread = await remember(order, devices, in: history, within: left / 2)
             left = shared.limits.eventDeadline - services.loop.now.since(started)
         }
-        let fanOut = FanOut(devices, order.content, of: order.key, on: services, unread: unread)
-        let results = await fanOut.run(deadline: left)
+        let fanOut = FanOut(
+            devices, order.content, of: order.key, on: services, unread: unread, mayHold: order.source != nil)
+        var results = await fanOut.run(deadline: left)
+        if !fanOut.held.isEmpty { await hold(order, devices, fanOut.held, &results) }
         let answer = EventAnswer(results: results)
         trace.add(.count("sent", answer.sent))
         trace.add(.count("failed", answer.failed))
@@ -238,9 +250,9 @@ struct Pushing {
         let isCounted =
             order.content.pushType == .alert
             && (order.content.hasUnreadBadge || devices.contains(where: \.hasUnreadBadge))
-        guard isCounted || order.content.history != nil else { return nil }
+        guard isCounted || order.isNew && order.content.history != nil else { return nil }
         let keepsText = history.options.keepsText
-        let item = order.content.history.map { content in
+        let item = (order.isNew ? order.content.history : nil).map { content in
             HistoryItem(
                 id: services.makeID(), secretHash: order.key.primary, eventID: order.eventID,
                 eventType: order.content.kind ?? order.content.logType, sessionID: order.content.sessionID,
@@ -267,6 +279,16 @@ struct Pushing {
                 createdAt: now, deviceID: results[index].deviceID)
         }
         shared.deliveryLog.append(rows)
+    }
+}
+
+extension Pushing.Order {
+    /// The devices that get it.
+    fileprivate func recipients(among devices: [Device]) -> [Device] {
+        if let onlyDeviceID { return devices.filter { $0.id == onlyDeviceID } }
+        guard let onlyDevice else { return devices }
+        // OpenCode's relay may have stored tokens in upper case.
+        return devices.filter { DeviceToken($0.token) == onlyDevice }
     }
 }
 

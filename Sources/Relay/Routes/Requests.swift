@@ -167,6 +167,8 @@ final class EventExtras: Sendable {
     let category: String?
     let isMutable: Bool
     let sealed: SealedText?
+    /// Whether to answer before it is sent.
+    let isAsync: Bool
 
     /// Checks the fields; `nil` if none is there.
     init?(_ fields: RequestFields) throws(APIError) {
@@ -174,7 +176,8 @@ final class EventExtras: Sendable {
         let isMutable = try fields.flag(.mutableContent)
         sealed = try fields.sealed()
         self.isMutable = isMutable == true || sealed != nil
-        guard category != nil || isMutable != nil || sealed != nil else { return nil }
+        isAsync = try fields.flag(.async) ?? false
+        guard category != nil || isMutable != nil || sealed != nil || isAsync else { return nil }
     }
 
     /// What a digest of the event covers.

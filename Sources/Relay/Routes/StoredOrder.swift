@@ -14,6 +14,8 @@ struct StoredOrder: Sendable, Equatable {
     let body: JSON.Object
     /// The receipt's `eventID`; `nil` for one of its own at each occurrence.
     var eventID: String?
+    /// The `id` of the only recipient's registration; `nil` for all devices.
+    var deviceID: String?
 
     /// An order to store.
     init(_ target: Target, body: JSON.Object, eventID: String? = nil) {
@@ -30,6 +32,7 @@ struct StoredOrder: Sendable, Equatable {
             let body = value["body"]?.object
         else { return nil }
         self.init(target, body: body, eventID: value["eventID"]?.string)
+        deviceID = value["device"]?.string
     }
 
     /// The row's content.
@@ -38,6 +41,7 @@ struct StoredOrder: Sendable, Equatable {
         object["route"] = .string(target.rawValue)
         object["body"] = .object(body)
         if let eventID { object["eventID"] = .string(eventID) }
+        if let deviceID { object["device"] = .string(deviceID) }
         return String(decoding: JSON.Value.object(object).encoded(), as: UTF8.self)
     }
 
@@ -77,7 +81,7 @@ struct ScheduledPushing: OccurrenceSender {
     nonisolated(nonsending) func send(_ occurrence: Occurrence) async -> OccurrenceResult {
         let schedule = occurrence.schedule
         guard let stored = StoredOrder(stored: schedule.content) else { return .over(.invalid) }
-        let order: Pushing.Order
+        var order: Pushing.Order
         do throws(APIError) {
             order = try stored.order(
                 for: SecretKey(primary: schedule.secretHash), receiptID: occurrence.receiptID, on: services)
@@ -87,6 +91,10 @@ struct ScheduledPushing: OccurrenceSender {
                 [.secretHash(schedule.secretHash), .note("schedule", schedule.id.text), .code(error.code)])
             return .over(.invalid)
         }
+        order.source = .stored(stored)
+        order.onlyDeviceID = stored.deviceID
+        order.isCounted = schedule.kind != .async && schedule.kind != .held
+        order.isNew = schedule.kind != .held && schedule.kind != .repeat
         var trace = RequestTrace()
         do throws(APIError) {
             let answer = try await Pushing(services: services)

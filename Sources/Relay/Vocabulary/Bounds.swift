@@ -193,6 +193,14 @@ enum Bounds {
     static let scheduleLateMin: Duration = .seconds(60)
     /// Missed occurrences that are counted one by one.
     static let scheduleStepsMax = 2_000
+    /// Maximum events of a secret that are answered but not sent yet.
+    static let asyncEventsPerSecretMax = 500
+    /// `Retry-After` when a secret has that many.
+    static let asyncRetryAfterSeconds = 5
+    /// Maximum pushes of a secret that wait for the end of quiet hours.
+    static let heldPushesPerSecretMax = 500
+    /// How late such events and pushes may be sent.
+    static let deferredLateBy: Duration = .seconds(3_600)
     /// The pause before an occurrence is tried again.
     static let scheduleRetrySeconds = 5
     /// The maximum of this pause, if a limit names a longer one.

@@ -26,10 +26,13 @@ enum FailureReason {
     static let blocked = "Blocked"
     /// The push expired before APNs accepted it.
     static let expired = "Expired"
+    /// The push waits for the end of the device's quiet hours.
+    static let quietHours = "QuietHours"
 
     /// Every reason.
     static let all = [
         deadlineExceeded, invalidRegistration, unknownBundle, deviceRateLimited, environmentNotAllowed,
         queueFull, queueUnavailable, queueUnconfirmed, deviceRemoved, blocked, expired,
+        quietHours,
     ]
 }

@@ -20,6 +20,7 @@ enum RequestField: String, CaseIterable, Sendable {
     case quietHoursTo = "preferences.quietHours.to"
     case quietHoursTimeZone = "preferences.quietHours.timeZone"
     case quietHoursAllowPermission = "preferences.quietHours.allowPermission"
+    case quietHoursMode = "preferences.quietHours.mode"
     case preferencesBadge = "preferences.badge"
     case installationID = "deviceID"
     case sealed
@@ -31,6 +32,7 @@ enum RequestField: String, CaseIterable, Sendable {
     case eventID
     case category
     case mutableContent
+    case async
     case notification
     case notificationPushType = "notification.pushType"
     case notificationTitle = "notification.title"
@@ -96,6 +98,7 @@ enum RequestField: String, CaseIterable, Sendable {
             "a string that is not empty"
         case .notificationPushType: "\"alert\" or \"background\""
         case .preferencesBadge: "\"unread\""
+        case .quietHoursMode: "\"quiet\" or \"later\""
         case .notificationBadge: "a whole number from 0 to \(Bounds.badgeMax), or \"unread\""
         case .notificationSound:
             "a string of 1 to \(Bounds.identifierBytesMax) bytes without NUL, or an object with such a name, "
@@ -107,8 +110,8 @@ enum RequestField: String, CaseIterable, Sendable {
         case .notificationRelevanceScore: "a number from 0 to 1"
         case .notificationPriority: "10, 5 or 1"
         case .notificationTimeToLive: "whole seconds from 0 to \(Bounds.timeToLiveSecondsMax)"
-        case .quietHoursAllowPermission, .mutableContent, .notificationMutableContent,
-            .notificationContentAvailable:
+        case .quietHoursAllowPermission, .mutableContent, .async,
+            .notificationMutableContent, .notificationContentAvailable:
             "true or false"
         case .notificationData: "an object without an aps member"
         case .notificationKind: "1 to \(Bounds.kindCountMax) characters of a-z 0-9 _ -"

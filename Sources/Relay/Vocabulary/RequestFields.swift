@@ -33,6 +33,13 @@ struct RequestFields: Sendable {
     /// The number of members, unknown ones included.
     var count: Int { object.members.count }
 
+    /// All members except some fields, as a request can have them again.
+    func members(without fields: Set<RequestField>) -> JSON.Object {
+        var rest = object
+        for field in fields { rest[field.rawValue] = nil }
+        return rest
+    }
+
     /// A field's raw value; `nil` if it is absent.
     func value(_ field: RequestField) -> JSON.Value? {
         object[prefixCount == 0 ? field.rawValue : String(field.rawValue.dropFirst(prefixCount))]

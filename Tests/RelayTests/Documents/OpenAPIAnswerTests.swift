@@ -46,6 +46,9 @@ struct OpenAPIAnswerTests {
             }
             relay.time.withLock { $0 += 10 }
             await check(.post, "/v1/event", event, 200)
+            await check(
+                .post, "/v1/event",
+                ["secret": secret, "eventType": "error", "sessionID": "s", "async": true], 202)
             let notify: JSON.Value = ["secret": secret, "notification": ["title": "t"]]
             await check(.post, "/v1/notify", notify, 200)
             await check(

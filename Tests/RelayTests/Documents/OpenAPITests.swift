@@ -47,7 +47,8 @@ struct OpenAPITests {
             ])
         #expect(properties("ListRequest") == ["secret"])
         #expect(
-            properties("NotifyRequest") == ["secret", "deviceToken", "notification", "eventID", "sealed"])
+            properties("NotifyRequest")
+                == ["secret", "deviceToken", "notification", "eventID", "sealed", "async"])
         #expect(properties("HistoryListRequest") == ["secret", "before", "limit"])
         #expect(properties("HistoryReadRequest") == ["secret", "ids", "all"])
         #expect(properties("UnregisterRequest") == ["secret", "deviceToken"])
@@ -55,7 +56,7 @@ struct OpenAPITests {
             properties("EventRequest")
                 == [
                     "secret", "eventType", "sessionID", "serverID", "title", "body", "eventID", "category",
-                    "mutableContent", "sealed",
+                    "mutableContent", "sealed", "async",
                 ])
         let requests = [
             ("RegisterRequest", ""), ("UnregisterRequest", ""), ("EventRequest", ""), ("NotifyRequest", ""),

@@ -65,17 +65,36 @@ struct PreferencesTests {
         }
         let both = DevicePreferences(kinds: ["error", "permission"], quietHours: quiet)
         #expect(wish(both, .complete, at: now) == .muted)
-        #expect(wish(both, .error, at: now) == .quiet)
+        #expect(wish(both, .error, at: now) == .quiet(until: nil))
         #expect(wish(both, .permission, at: now) == .normal)
-        #expect(wish(both, nil, at: now) == .quiet)
+        #expect(wish(both, nil, at: now) == .quiet(until: nil))
         #expect(wish(both, .error, at: now + 4 * 3_600_000) == .normal)
         #expect(wish(.none, .complete, at: now) == .normal)
         #expect(wish(DevicePreferences(kinds: []), .error, at: now) == .muted)
         #expect(wish(DevicePreferences(kinds: []), nil, at: now) == .normal)
         quiet.allowPermission = false
-        #expect(wish(DevicePreferences(quietHours: quiet), .permission, at: now) == .quiet)
+        #expect(wish(DevicePreferences(quietHours: quiet), .permission, at: now) == .quiet(until: nil))
         // A zone that the system has lost doesn't silence anything.
         #expect(DevicePreferences(quietHours: quiet).wish(for: "error", at: now) { _ in nil } == .normal)
+    }
+
+    @Test("Quiet hours end at their minute of the local day, also when the clocks change in between")
+    func ends() throws {
+        var quiet = try hours("22:00", "07:00", "Europe/Berlin")
+        quiet.mode = .later
+        let ends: [(now: EpochMilliseconds, end: EpochMilliseconds)] = [
+            (utc(2026, 11, 20, 22, 30), utc(2026, 11, 21, 6, 0)),
+            (utc(2026, 11, 21, 5, 59), utc(2026, 11, 21, 6, 0)),
+            // The night of 28 March 2027 has an hour less, that of 31 October an hour more.
+            (utc(2027, 3, 27, 22, 0), utc(2027, 3, 28, 5, 0)),
+            (utc(2027, 10, 30, 21, 0), utc(2027, 10, 31, 6, 0)),
+        ]
+        for (now, end) in ends {
+            let wish = DevicePreferences(quietHours: quiet).wish(for: nil, at: now, zone: Self.zones.zone)
+            #expect(wish == .quiet(until: end))
+            let after = DevicePreferences(quietHours: quiet).wish(for: nil, at: end, zone: Self.zones.zone)
+            #expect(after == .normal)
+        }
     }
 
     @Test("What is stored is read again as it was; what isn't understood is no wish")
@@ -86,6 +105,8 @@ struct PreferencesTests {
                 kinds: ["error", "build-1", "complete"], quietHours: try hours("22:00", "07:05")),
             DevicePreferences(
                 quietHours: QuietHours(from: 0, to: 1, timeZone: "Asia/Kolkata", allowPermission: false)),
+            DevicePreferences(
+                quietHours: QuietHours(from: 0, to: 1, timeZone: "Asia/Kolkata", mode: .later)),
         ] {
             let text = String(decoding: preferences.json, as: UTF8.self)
             #expect(DevicePreferences(stored: text) == preferences)
@@ -143,6 +164,7 @@ struct PreferencesTests {
                 (hours("to", "22:00"), "invalid_field", "preferences.quietHours.to"),
                 (hours("timeZone", "Mars/Olympus"), "invalid_field", "preferences.quietHours.timeZone"),
                 (hours("allowPermission", 1), "invalid_field", "preferences.quietHours.allowPermission"),
+                (hours("mode", "never"), "invalid_field", "preferences.quietHours.mode"),
             ]
             for (preferences, code, field) in faults {
                 let answer = await register(relay, ["preferences": preferences])

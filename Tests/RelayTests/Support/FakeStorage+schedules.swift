@@ -12,7 +12,8 @@ extension FakeStorage {
         _ schedule: Schedule, under key: SecretKey, limit: Int
     ) async throws(StorageError) -> ScheduleCreation {
         try schedule.validate()
-        return try checked { state in
+        return try checked { state throws(StorageError) in
+            if !state.createFailures.isEmpty { throw state.createFailures.removeFirst() }
             guard state.devices.contains(where: { $0.secretHash == key.primary }) else { return .noDevices }
             let same = state.schedules.firstIndex {
                 $0.schedule.secretHash == key.primary && $0.schedule.kind == schedule.kind

@@ -23,6 +23,8 @@ final class FakeStorage: Storage {
         var scheduleEnds: [ScheduleEnd] = []
         /// Thrown by the next calls to `settle` a schedule, one each.
         var scheduleFailures: [StorageError] = []
+        /// Thrown by the next calls to `create` a schedule, one each.
+        var createFailures: [StorageError] = []
         /// Calls to `nextScheduleDue`.
         var scheduleLooks = 0
         /// Calls to `devices(of:)`.

@@ -1,0 +1,56 @@
+import JSON
+import Network
+import Storage
+import Testing
+
+@testable import Relay
+
+/// What is scheduled, and a worker that sends it.
+extension RelayFixture {
+    /// What is scheduled.
+    var schedules: [Schedule] { storage.state.withLock { $0.schedules.map(\.schedule) } }
+
+    /// The counted outcomes.
+    var outcomes: [String: UInt64] {
+        get async {
+            let counts = await onLoop { $0.services.shared.schedules.figures.outcomes }
+            return Dictionary(
+                uniqueKeysWithValues: zip(ScheduleQueue.Outcome.allCases.map(\.rawValue), counts)
+                    .filter { $0.1 > 0 })
+        }
+    }
+
+    /// Schedules a notification.
+    @discardableResult
+    func schedule(
+        kind: ScheduleKind = .schedule, rule: String? = nil, dueIn: EpochMilliseconds = 0
+    ) async throws -> Schedule {
+        let body: JSON.Value = ["notification": ["title": "Later"]]
+        let content = StoredOrder(.notify, body: try #require(body.object)).json
+        let schedule = await onLoop { confined in
+            Schedule(
+                id: confined.services.makeID(), secretHash: Self.key.primary, kind: kind, rule: rule,
+                content: content, nextAt: Self.start + dueIn, lateBy: 3_600_000, createdAt: Self.start)
+        }
+        let queue = await onLoop { $0.services.shared.schedules }
+        #expect(try await queue.create(schedule, under: Self.key, limit: 1_000) == .created)
+        return schedule
+    }
+
+    /// Has a worker for what is scheduled on the fixture's loop while `body` runs.
+    func withScheduleWorker(
+        _ body: (LoopBound<ScheduleWorker>) async throws -> Void
+    ) async throws {
+        let worker = await loop.run { loop in
+            LoopBound(
+                ScheduleWorker(
+                    on: services.value, sender: ScheduledPushing(services: services.value)),
+                on: loop)
+        }
+        await loop.run { _ in worker.value.start() }
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(worker)) } catch { result = .failure(error) }
+        await loop.run { _ in await worker.value.stop(within: .seconds(30)) }
+        try result.get()
+    }
+}
