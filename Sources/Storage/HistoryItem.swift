@@ -20,6 +20,8 @@ package struct HistoryItem: Hashable, Sendable {
     package let body: String?
     /// The encrypted content, as the sender encrypted it.
     package let sealed: String?
+    /// When the event was acknowledged or replied to; nil before.
+    package var acknowledgedAt: EpochMilliseconds?
 
     /// Creates an item from its columns.
     ///
@@ -28,7 +30,7 @@ package struct HistoryItem: Hashable, Sendable {
     package init(
         id: UUIDv7, secretHash: SecretHash, eventID: String?, eventType: String, sessionID: String,
         serverID: String?, readAt: EpochMilliseconds? = nil, title: String? = nil, body: String? = nil,
-        sealed: String? = nil
+        sealed: String? = nil, acknowledgedAt: EpochMilliseconds? = nil
     ) {
         self.id = id
         self.secretHash = secretHash
@@ -40,6 +42,7 @@ package struct HistoryItem: Hashable, Sendable {
         self.title = title.map { StorageText.cut($0, bytes: StorageLimits.historyTextBytes) }
         self.body = body.map { StorageText.cut($0, bytes: StorageLimits.historyTextBytes) }
         self.sealed = sealed
+        self.acknowledgedAt = acknowledgedAt
     }
 
     /// When it was sent.

@@ -22,6 +22,8 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
     case agentUse = 8
     /// `schedule`: what is sent later, once or repeatedly.
     case schedules = 9
+    /// `event_reply`: acknowledgements of events and replies to them; `history_item.acked_at`.
+    case replies = 10
 
     /// What the step does, for `relay migrate`.
     package var summary: String {
@@ -36,6 +38,7 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
         case .history: "history_item: what was sent, with RELAY_HISTORY_DAYS"
         case .agentUse: "agent_use: when agents last used a secret"
         case .schedules: "schedule: what is sent later"
+        case .replies: "event_reply: acknowledgements of events and replies; a column of history_item"
         }
     }
 

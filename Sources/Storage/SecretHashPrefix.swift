@@ -45,7 +45,7 @@ package enum SecretHashScope: Sendable {
         case .everyTable:
             [
                 "device_registration", "pending_push", "event_receipt", "delivery_log", "blocked_secret",
-                "history_item", "agent_use", "schedule",
+                "history_item", "agent_use", "schedule", "event_reply",
             ]
         case .blocked: ["blocked_secret"]
         }

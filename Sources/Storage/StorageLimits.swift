@@ -58,6 +58,12 @@ package enum StorageLimits {
     package static let scheduleBucketsPerClaim = 8
     /// Milliseconds that a schedule can be leased.
     package static let scheduleLeaseMax: EpochMilliseconds = 15 * 60 * 1_000
+    /// Bytes of what a person chose in reply to an event.
+    package static let replyActionBytes = 64
+    /// Bytes of the text that a person typed in reply to an event.
+    package static let replyTextBytes = 4_096
+    /// Acknowledgements of events, and replies, that are kept for a secret; the oldest are removed.
+    package static let acknowledgementsMax = 1_000
     /// Bytes of a stored answer.
     package static let answerBytes = 65_536
     /// Rows of a secret's log among which the last delivery to a device is looked for.

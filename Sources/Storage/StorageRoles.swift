@@ -24,7 +24,7 @@ package protocol RegistrationStorage: Sendable {
     /// Each of these pushes gets a log row (`Delivery.deviceRemoved`) at `now`, in the same transaction. If the log
     /// can't be written, they end without rows: a full log must not keep a device registered. A push that a worker
     /// holds stays until the worker ends it, or is claimed without a device once its lease has expired. The secret's
-    /// history, its agents' last use and its schedules are removed together with its last device.
+    /// history, replies, schedules and agents' last use are removed together with its last device.
     func unregister(
         token: String, under key: SecretKey, at now: EpochMilliseconds
     ) async throws(StorageError) -> Bool
@@ -246,7 +246,8 @@ package protocol TenantStorage: Sendable {
     func holdings(of key: SecretKey) async throws(StorageError) -> Holdings
 
     /// Removes a secret's devices, the pushes that wait for them, its receipts, history and schedules, at most `limit`
-    /// rows of each table under each hash, all in one transaction, and says how many. Its agents' last use goes, too, uncounted.
+    /// rows of each table under each hash, all in one transaction, and says how many. Its agents' last use and its
+    /// replies go, too, uncounted: they are few.
     ///
     /// Small steps let other writers in: call again until nothing is left. The delivery log stays.
     func revoke(_ key: SecretKey, limit: Int) async throws(StorageError) -> Holdings

@@ -21,6 +21,7 @@ enum MySQLSchema {
         case .history: [historyItem]
         case .agentUse: [agentUse]
         case .schedules: [schedule]
+        case .replies: replies
         }
     }
 
@@ -163,6 +164,24 @@ enum MySQLSchema {
             client varchar(64) NULL,
             INDEX agent_use_used_at_idx (used_at))
         """ + options
+
+    private static let replies = [
+        """
+        CREATE TABLE IF NOT EXISTS event_reply (
+            secret_hash \(ascii("char(64)")) NOT NULL,
+            event_id varbinary(128) NOT NULL,
+            acked_at bigint NOT NULL,
+            replied_at bigint NULL,
+            action varchar(64) NULL,
+            reply_text text NULL,
+            sealed text NULL,
+            expires_at bigint NOT NULL,
+            PRIMARY KEY (secret_hash, event_id),
+            INDEX event_reply_acked_at_idx (secret_hash, acked_at),
+            INDEX event_reply_expires_at_idx (expires_at))
+        """ + options,
+        "ALTER TABLE history_item ADD COLUMN acked_at bigint NULL",
+    ]
 
     private static let historyItem = """
         CREATE TABLE IF NOT EXISTS history_item (

@@ -32,6 +32,7 @@ enum PostgresSchema {
         case .history: history
         case .agentUse: agentUse
         case .schedules: schedules
+        case .replies: replies
         }
     }
 }
@@ -180,6 +181,25 @@ extension PostgresSchema {
         )
         """,
         "CREATE INDEX IF NOT EXISTS agent_use_used_at_idx ON agent_use (used_at)",
+    ]
+
+    private static let replies = [
+        """
+        CREATE TABLE IF NOT EXISTS event_reply (
+            secret_hash varchar(64) NOT NULL,
+            event_id varchar(128) NOT NULL,
+            acked_at bigint NOT NULL,
+            replied_at bigint,
+            action varchar(64),
+            reply_text text,
+            sealed text,
+            expires_at bigint NOT NULL,
+            PRIMARY KEY (secret_hash, event_id)
+        )
+        """,
+        "CREATE INDEX IF NOT EXISTS event_reply_acked_at_idx ON event_reply (secret_hash, acked_at)",
+        "CREATE INDEX IF NOT EXISTS event_reply_expires_at_idx ON event_reply (expires_at)",
+        "ALTER TABLE history_item ADD COLUMN IF NOT EXISTS acked_at bigint",
     ]
 
     private static let history = [

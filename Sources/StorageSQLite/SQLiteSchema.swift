@@ -91,6 +91,7 @@ enum SQLiteSchema {
         case .history: history
         case .agentUse: agentUse
         case .schedules: schedules
+        case .replies: replies
         }
     }
 
@@ -186,6 +187,25 @@ extension SQLiteSchema {
         ) STRICT, WITHOUT ROWID
         """,
         "CREATE INDEX event_receipt_expires_at_idx ON event_receipt (expires_at)",
+    ]
+
+    private static let replies = [
+        """
+        CREATE TABLE event_reply (
+            secret_hash TEXT NOT NULL,
+            event_id TEXT NOT NULL,
+            acked_at INTEGER NOT NULL,
+            replied_at INTEGER,
+            action TEXT,
+            reply_text TEXT,
+            sealed TEXT,
+            expires_at INTEGER NOT NULL,
+            PRIMARY KEY (secret_hash, event_id)
+        ) STRICT
+        """,
+        "CREATE INDEX event_reply_acked_at_idx ON event_reply (secret_hash, acked_at)",
+        "CREATE INDEX event_reply_expires_at_idx ON event_reply (expires_at)",
+        "ALTER TABLE history_item ADD COLUMN acked_at INTEGER",
     ]
 
     /// A table with rowids, so that what is counted and scanned are small indices and not payloads.

@@ -107,7 +107,7 @@ struct PreconditionTests {
             #expect(try await migrated.ended() == 0)
             let tables = [
                 "relay_schema", "secret_lock", "device_registration", "delivery_log", "event_receipt",
-                "pending_push", "blocked_secret", "history_item", "agent_use", "schedule",
+                "pending_push", "blocked_secret", "history_item", "agent_use", "schedule", "event_reply",
             ]
             for table in tables {
                 try server.run(

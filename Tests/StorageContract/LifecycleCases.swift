@@ -166,6 +166,8 @@ extension ContractCase {
         id: Samples.id().text, secretHash: Samples.key("secret").primary, token: "aa", bundleID: "b",
         environment: .sandbox, createdAt: 0, updatedAt: .max)
 
+    private static let event = EventName("event", of: Samples.key("secret"))
+
     private static let everyChange: [(String, Call)] = [
         ("register", { try await $0.register(Samples.registration("cc"), Samples.key("secret")) }),
         ("unregister", { _ = try await $0.unregister(token: "aa", under: Samples.key("secret")) }),
@@ -213,6 +215,11 @@ extension ContractCase {
         ("markRead", { _ = try await $0.markRead(nil, of: Samples.key("secret"), at: 0) }),
         ("pruneDevices", { _ = try await $0.pruneDevices(before: .max, after: nil, limit: 1, at: 0) }),
         ("pruneHistory", { _ = try await $0.pruneHistory(before: .max, limit: 1) }),
+        (
+            "acknowledge",
+            { _ = try await $0.acknowledge(event, reply: nil, at: Samples.time) }
+        ),
+        ("pruneAcknowledgements", { _ = try await $0.pruneAcknowledgements(at: .max, limit: 1) }),
         ("unblock", { _ = try await $0.unblock(Samples.key("secret").primary) }),
     ]
 
@@ -229,6 +236,7 @@ extension ContractCase {
         ("tenants", { _ = try await $0.tenants(after: "", before: "g", limit: 1) }),
         ("waitingPushes", { _ = try await $0.waitingPushes(of: nil, after: nil, limit: 1) }),
         ("history", { _ = try await $0.history(of: Samples.key("secret"), before: nil, limit: 1) }),
+        ("acknowledgements", { _ = try await $0.acknowledgements(of: [event], at: 0) }),
         ("ping", { try await $0.ping() }),
         ("schemaVersion", { _ = try await $0.schemaVersion() }),
     ]

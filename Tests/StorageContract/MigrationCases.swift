@@ -31,6 +31,7 @@ private let backToVersion5 = [
     "DROP TABLE history_item",
     "DROP TABLE agent_use",
     "DROP TABLE schedule",
+    "DROP TABLE event_reply",
     "DELETE FROM relay_schema WHERE version > 5",
 ]
 
@@ -142,6 +143,7 @@ extension ContractCase {
                 "DROP TABLE history_item",
                 "DROP TABLE agent_use",
                 "DROP TABLE schedule",
+                "DROP TABLE event_reply",
                 "DELETE FROM relay_schema WHERE version >= \(SchemaStep.history.rawValue)",
             ])
             let old = StorageError.schemaTooOld(
@@ -160,6 +162,13 @@ extension ContractCase {
             try await storage.note([(use, key)])
             #expect(try await storage.agentUse(of: key) == use)
             #expect(try await storage.create(Samples.schedule(key), under: key, limit: 9) == .created)
+            let event = EventName("event", of: key)
+            let reply = EventReply(action: "once")
+            let acknowledgement = Acknowledgement(
+                at: Samples.time + 1, reply: reply, repliedAt: Samples.time + 1)
+            #expect(
+                try await storage.acknowledge(event, reply: reply, at: Samples.time + 1)
+                    == .stored(acknowledgement))
             await storage.close()
         },
 

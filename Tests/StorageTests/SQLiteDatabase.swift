@@ -48,7 +48,7 @@ struct SQLiteDatabase: ContractDatabase {
 
     func openAlmostFull() async throws(StorageError) -> (any Storage)? {
         var options = Self.impatient
-        options.databasePagesMax = 60
+        options.databasePagesMax = 80
         return try await open(options)
     }
 

@@ -102,7 +102,7 @@ enum Change: String, CaseIterable, Sendable {
     private static let alterable = [
         "device_registration": "bundle_id", "delivery_log": "session_id", "event_receipt": "claim_id",
         "pending_push": "event_type", "blocked_secret": "note", "history_item": "session_id",
-        "agent_use": "client", "schedule": "content",
+        "agent_use": "client", "schedule": "content", "event_reply": "action",
     ]
 
     /// A row under a secret that no row has.

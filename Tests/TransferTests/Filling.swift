@@ -65,8 +65,9 @@ enum Filling {
                 (AgentUse(usedAt: Samples.time + Int64(index), client: texts[index]), key(index))
             })
         let schedules = try await addSchedules(storage, of: agents)
+        let replies = try await reply(storage, events: receipts)
         await storage.close()
-        return [devices, devices, receipts, pushes, texts.count, items, agents, schedules]
+        return [devices, devices, receipts, pushes, texts.count, items, agents, schedules, replies]
     }
 
     /// Named and unnamed schedules of some secrets, one of them leased.
@@ -83,6 +84,22 @@ enum Filling {
         _ = try await storage.claimSchedules(
             dueAt: Samples.time, lease: Samples.lease(), limit: 1, from: 0)
         return 2 * secrets
+    }
+
+    /// Acknowledges some of the events that have receipts, and replies to some of those.
+    private static func reply(_ storage: any Storage, events: Int) async throws -> Int {
+        let count = min(events, 24)
+        for index in 0..<count {
+            let event = EventName("event \(index)" + texts[index % texts.count], of: key(index))
+            let reply: EventReply? =
+                switch index % 3 {
+                case 0: nil
+                case 1: EventReply(action: "once", text: texts[index % texts.count])
+                default: EventReply(sealed: "AQ.\(index)")
+                }
+            _ = try await storage.acknowledge(event, reply: reply, at: Samples.time + Int64(index))
+        }
+        return count
     }
 
     /// Two items of each secret, some of them read.
@@ -136,6 +153,9 @@ enum Filling {
                 let schedules = try await left.schedules(of: key, kind: kind, limit: 99)
                 #expect(try await right.schedules(of: key, kind: kind, limit: 99) == schedules)
             }
+            let names = Set((0..<24).map { EventName("event \($0)" + texts[$0 % texts.count], of: key) })
+            let replies = try await left.acknowledgements(of: names, at: Samples.time)
+            #expect(try await right.acknowledgements(of: names, at: Samples.time) == replies)
             let use = try await left.agentUse(of: key)
             #expect(try await right.agentUse(of: key) == use)
         }

@@ -59,10 +59,10 @@ extension SQLSession {
         try execute(statements.deleteOldItems, [.integer(time), .limit(limit)])
     }
 
-    /// Removes a secret's history, last use and schedules if it has no devices any more; within a transaction.
+    /// Removes a secret's history, last use, schedules and replies if it has no devices any more; within a transaction.
     func forgetWithoutDevices(_ key: SecretKey) throws(SQLFailure) {
         guard try !hasDevice(key) else { return }
-        for table in ["history_item", "agent_use", "schedule"] {
+        for table in ["history_item", "agent_use", "schedule", "event_reply"] {
             _ = try execute(
                 "DELETE FROM \(table) WHERE secret_hash IN (\(SQLStatements.anyHash))", .anyHash(of: key))
         }
@@ -103,7 +103,7 @@ extension SQLSession {
                 .text(item.id.text), .hash(item.secretHash), .text(item.eventID), .text(item.eventType),
                 .text(item.sessionID), .text(item.serverID), .integer(item.createdAt),
                 item.readAt.map { .integer($0) } ?? .null, .text(item.title), .text(item.body),
-                .text(item.sealed),
+                .text(item.sealed), item.acknowledgedAt.map { .integer($0) } ?? .null,
             ]
         }
         return try execute(statements.insertItems.sql(rows: items.count), values)
@@ -131,6 +131,7 @@ extension HistoryItem {
             id: id, secretHash: try row.hash(1), eventID: try row.optionalText(2), eventType: try row.text(3),
             sessionID: try row.text(4), serverID: try row.optionalText(5),
             readAt: row.isNull(7) ? nil : try row.integer(7), title: try row.optionalText(8),
-            body: try row.optionalText(9), sealed: try row.optionalText(10))
+            body: try row.optionalText(9), sealed: try row.optionalText(10),
+            acknowledgedAt: row.isNull(11) ? nil : try row.integer(11))
     }
 }

@@ -25,7 +25,9 @@ extension SQLSession {
                     receipts: try execute(statements.revokeReceipts, values),
                     history: try execute(statements.revokeHistory, values),
                     schedules: try execute(statements.revokeSchedules, values))
-                _ = try execute("DELETE FROM agent_use WHERE secret_hash = ?", [.hash(hash)])
+                for table in ["agent_use", "event_reply"] {
+                    _ = try execute("DELETE FROM \(table) WHERE secret_hash = ?", [.hash(hash)])
+                }
             }
             return removed
         }

@@ -33,6 +33,8 @@ final class SQLStatements: Sendable {
     let insertSchedules: Insertion
     /// A schedule's ID, to be ordered by its bytes.
     let scheduleID: String
+    let insertReply: String
+    let deleteOldReplies: String
 
     /// A parameter for each hash that a key may have, for `IN (…)`; `[SQLValue].anyHash(of:)` provides the values.
     static let anyHash = Array(repeating: "?", count: SecretKey.legacyMax + 1).joined(separator: ", ")
@@ -97,6 +99,16 @@ final class SQLStatements: Sendable {
         insertSchedules = Insertion(
             insertUnlessPresent(schedule + Insertion.mark), columns: Self.scheduleColumns)
         scheduleID = bytewise("id")
+        insertReply = insertUnlessPresent(
+            """
+            INTO event_reply
+                (secret_hash, event_id, acked_at, replied_at, action, reply_text, sealed, expires_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            """)
+        deleteOldReplies = deleteFirst(
+            LimitedDeletion(
+                from: "event_reply", key: ["secret_hash", "event_id"], where: "expires_at <= ?",
+                orderedBy: "expires_at"))
         func revocation(_ table: String, _ columns: String...) -> String {
             deleteFirst(
                 LimitedDeletion(
@@ -122,7 +134,7 @@ final class SQLStatements: Sendable {
 
     private static let historyColumns = [
         "id", "secret_hash", "event_id", "event_type", "session_id", "server_id", "created_at", "read_at",
-        "title", "body", "sealed",
+        "title", "body", "sealed", "acked_at",
     ]
 
     /// The columns of `schedule`, in the order in which ```SQLSession``` reads and writes them.

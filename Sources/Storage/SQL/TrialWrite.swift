@@ -23,6 +23,7 @@ package enum TrialWrite {
             case .history: row.item
             case .agentUse: row.use
             case .schedules: row.schedule
+            case .replies: row.reply
             }
         }
     }
@@ -182,6 +183,20 @@ package enum TrialWrite {
                 ),
                 ("UPDATE schedule SET skipped = skipped + 1 WHERE secret_hash = ? AND id = ?", key),
                 ("DELETE FROM schedule WHERE secret_hash = ? AND id = ?", key),
+            ]
+        }
+
+        var reply: [Statement] {
+            [
+                (
+                    "INSERT INTO event_reply (secret_hash, event_id, acked_at, expires_at) VALUES (?, ?, ?, ?)",
+                    key + [now, now]
+                ),
+                (
+                    "UPDATE event_reply SET expires_at = expires_at + 1 WHERE secret_hash = ? AND event_id = ?",
+                    key
+                ),
+                ("DELETE FROM event_reply WHERE secret_hash = ? AND event_id = ?", key),
             ]
         }
 

@@ -68,13 +68,19 @@ package struct TransferTable: Hashable, Sendable {
             [
                 "id", "secret_hash", "event_id", "event_type", "session_id", "server_id", "created_at",
                 "read_at", "title", "body", "sealed",
-            ], rowsPerPage: 256),
+            ], (.replies, ["acked_at"]), rowsPerPage: 256),
         TransferTable(
             "agent_use", .agentUse, key: ["secret_hash"], ["secret_hash", "used_at", "client"],
             rowsPerPage: 1_024),
         TransferTable(
             "schedule", .schedules, key: ["secret_hash", "id"], SQLStatements.scheduleColumns,
             rowsPerPage: 128),
+        TransferTable(
+            "event_reply", .replies, key: ["secret_hash", "event_id"],
+            [
+                "secret_hash", "event_id", "acked_at", "replied_at", "action", "reply_text", "sealed",
+                "expires_at",
+            ], rowsPerPage: 256),
     ]
 
     private init(

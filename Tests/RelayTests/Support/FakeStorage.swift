@@ -99,6 +99,9 @@ final class FakeStorage: Storage {
         var historyGate: Gate?
         /// Thrown by the next calls to `add`, one each.
         var historyFailures: [StorageError] = []
+        var acknowledgements: [EventName: Acknowledgement] = [:]
+        /// How many events each call to `acknowledgements` asked for, failed ones too.
+        var acknowledgementReads: [Int] = []
         /// Thrown by every call to `pruneDeliveries` until it is taken away.
         var pruneFailure: StorageError?
     }

@@ -1,0 +1,102 @@
+/// An event of a secret, by the sender's ID.
+package struct EventName: Hashable, Sendable {
+    /// The event's secret.
+    package let key: SecretKey
+    /// The sender's ID of the event, compared byte for byte.
+    package let eventID: String
+
+    /// Names an event.
+    package init(_ eventID: String, of key: SecretKey) {
+        self.key = key
+        self.eventID = eventID
+    }
+
+    /// Compares the IDs byte for byte.
+    package static func == (left: EventName, right: EventName) -> Bool {
+        left.key == right.key && left.eventID.utf8.elementsEqual(right.eventID.utf8)
+    }
+
+    /// Hashes what `==` compares.
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(key)
+        for byte in eventID.utf8 { hasher.combine(byte) }
+    }
+
+    /// Throws if the ID can't be stored unchanged; every driver calls this first.
+    package func validate() throws(StorageError) {
+        try StorageText.check(eventID, field: "eventID", bytes: StorageLimits.eventIDBytes)
+    }
+}
+
+/// A person's reply to an event, as the phone sent it.
+package struct EventReply: Hashable, Sendable {
+    /// What the person chose; nil if it is sealed.
+    package let action: String?
+    /// What the person typed.
+    package let text: String?
+    /// Action and text, encrypted for the sender.
+    package let sealed: String?
+
+    /// A reply from its columns.
+    package init(action: String? = nil, text: String? = nil, sealed: String? = nil) {
+        self.action = action
+        self.text = text
+        self.sealed = sealed
+    }
+
+    /// Throws if a value can't be stored unchanged; every driver calls this first.
+    package func validate() throws(StorageError) {
+        try StorageText.check(action ?? "", field: "action", bytes: StorageLimits.replyActionBytes)
+        try StorageText.check(text ?? "", field: "text", bytes: StorageLimits.replyTextBytes)
+        try StorageText.check(sealed ?? "", field: "sealed", bytes: StorageLimits.sealedBytes)
+    }
+}
+
+/// That somebody has seen an event: a row of `event_reply`.
+package struct Acknowledgement: Hashable, Sendable {
+    /// When it was first acknowledged or replied to.
+    package var at: EpochMilliseconds
+    /// The first reply and when it came; nil without one.
+    package var reply: EventReply?
+    /// When the reply came; nil without one.
+    package var repliedAt: EpochMilliseconds?
+
+    /// An acknowledgement from its columns.
+    package init(at: EpochMilliseconds, reply: EventReply? = nil, repliedAt: EpochMilliseconds? = nil) {
+        self.at = at
+        self.reply = reply
+        self.repliedAt = repliedAt
+    }
+}
+
+/// The result of acknowledging an event, or of replying to it.
+package enum AcknowledgementResult: Hashable, Sendable {
+    /// This call stored it: the event's acknowledgement now.
+    case stored(Acknowledgement)
+    /// It had been acknowledged, or replied to, before; nothing was changed.
+    case existing(Acknowledgement)
+    /// The secret sent no event with this ID within the last 24 h.
+    case unknownEvent
+}
+
+/// Acknowledgements of events and replies to them, for their senders.
+///
+/// A row stays under the hash that it was stored with, like receipts, and is found under every hash of the secret. It
+/// ends together with the event's receipt.
+package protocol ReplyStorage: Sendable {
+    /// Acknowledges an event and stores the reply, if there is one; the event's history item is acknowledged, too.
+    ///
+    /// The event needs a valid receipt. Of any number of concurrent replies the first one is stored. Repeating the call
+    /// is allowed. A secret keeps its newest ``StorageLimits/acknowledgementsMax``.
+    func acknowledge(
+        _ event: EventName, reply: EventReply?, at now: EpochMilliseconds
+    ) async throws(StorageError) -> AcknowledgementResult
+
+    /// The acknowledgements of some events that are valid at `now`, in few queries; events without one are left out.
+    func acknowledgements(
+        of events: Set<EventName>, at now: EpochMilliseconds
+    ) async throws(StorageError) -> [EventName: Acknowledgement]
+
+    /// Removes acknowledgements whose time is over at `now`, at most `limit` of them, and says how many.
+    func pruneAcknowledgements(at now: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int
+}

@@ -1,0 +1,214 @@
+/// Acknowledgements and replies: every change is one statement whose condition states what it expects.
+extension SQLSession {
+    /// How often a call retries after another caller was faster; each time, that caller has made progress.
+    private static var acknowledgeAttemptsMax: Int { 8 }
+
+    func acknowledge(
+        _ event: EventName, reply: EventReply?, at now: EpochMilliseconds
+    ) throws(SQLFailure) -> AcknowledgementResult {
+        try transaction { () throws(SQLFailure) in
+            guard let end = try receiptEnd(of: event, at: now) else { return .unknownEvent }
+            let new = Acknowledgement(at: now, reply: reply, repliedAt: reply.map { _ in now })
+            for _ in 0..<Self.acknowledgeAttemptsMax {
+                let found = try rows(of: event)
+                // Of an earlier event with the same ID.
+                for row in found where row.expiresAt <= now { try remove(row, of: event) }
+                guard let row = found.filter({ $0.expiresAt > now }).min(by: Self.comesFirst) else {
+                    guard try insert(new, of: event, until: end) else { continue }
+                    try removeAcknowledgements(
+                        of: event.key.primary, beyond: StorageLimits.acknowledgementsMax)
+                    try acknowledgeItem(of: event, at: now)
+                    return .stored(new)
+                }
+                guard let reply, row.acknowledgement.reply == nil else {
+                    return .existing(row.acknowledgement)
+                }
+                guard try add(reply, to: row, of: event, at: now) else { continue }
+                return .stored(Acknowledgement(at: row.acknowledgement.at, reply: reply, repliedAt: now))
+            }
+            throw SQLFailure(.other, .unavailable(logDetail: "an event's reply changed too often"))
+        }
+    }
+
+    func acknowledgements(
+        of events: Set<EventName>, at now: EpochMilliseconds
+    ) throws(SQLFailure) -> [EventName: Acknowledgement] {
+        var names: [Name: EventName] = [:]
+        for event in events {
+            for hash in event.key.hashes { names[Name(hash, event.eventID)] = event }
+        }
+        var found: [EventName: ReplyRow] = [:]
+        for chunk in Insertion.chunks(of: Array(names.keys)) {
+            let pairs = Array(repeating: "(secret_hash = ? AND event_id = ?)", count: chunk.count)
+            let values = chunk.flatMap { name in
+                [SQLValue.hash(name.hash), .text(String(decoding: name.eventID, as: UTF8.self))]
+            }
+            try query(
+                "SELECT \(Self.replyColumns) FROM event_reply WHERE " + pairs.joined(separator: " OR "),
+                values
+            ) { sqlRow throws(SQLFailure) in
+                let row = try ReplyRow(sqlRow)
+                guard row.expiresAt > now, let event = names[Name(row.hash, try sqlRow.text(7))] else {
+                    return
+                }
+                if let known = found[event], Self.comesFirst(known, row) { return }
+                found[event] = row
+            }
+        }
+        return found.mapValues(\.acknowledgement)
+    }
+
+    func pruneAcknowledgements(at now: EpochMilliseconds, limit: Int) throws(SQLFailure) -> Int {
+        try execute(statements.deleteOldReplies, [.integer(now), .limit(limit)])
+    }
+}
+
+// MARK: - Parts
+
+extension SQLSession {
+    /// A row's key; the ID's bytes, since texts are equal in spite of different bytes.
+    private struct Name: Hashable {
+        let hash: SecretHash
+        let eventID: [UInt8]
+
+        init(_ hash: SecretHash, _ eventID: String) {
+            self.hash = hash
+            self.eventID = Array(eventID.utf8)
+        }
+    }
+
+    private static var replyColumns: String {
+        "secret_hash, acked_at, replied_at, action, reply_text, sealed, expires_at, event_id"
+    }
+
+    /// Under two hashes of a secret there can be two rows: the one with a reply counts, then the earlier one.
+    private static func comesFirst(_ one: ReplyRow, _ other: ReplyRow) -> Bool {
+        let (left, right) = (one.acknowledgement, other.acknowledgement)
+        return (left.repliedAt ?? .max, left.at) < (right.repliedAt ?? .max, right.at)
+    }
+
+    /// Until when the event's receipt is valid; nil if it has none.
+    private func receiptEnd(
+        of event: EventName, at now: EpochMilliseconds
+    ) throws(SQLFailure) -> EpochMilliseconds? {
+        try integer(
+            """
+            SELECT expires_at FROM event_receipt
+            WHERE secret_hash IN (\(SQLStatements.anyHash)) AND event_id = ? AND expires_at > ?
+            ORDER BY expires_at DESC LIMIT 1
+            """, .anyHash(of: event.key) + [.text(event.eventID), .integer(now)])
+    }
+
+    private func rows(of event: EventName) throws(SQLFailure) -> [ReplyRow] {
+        var rows: [ReplyRow] = []
+        try query(
+            """
+            SELECT \(Self.replyColumns) FROM event_reply
+            WHERE secret_hash IN (\(SQLStatements.anyHash)) AND event_id = ?
+            """, .anyHash(of: event.key) + [.text(event.eventID)]
+        ) { row throws(SQLFailure) in rows.append(try ReplyRow(row)) }
+        return rows
+    }
+
+    private func insert(
+        _ new: Acknowledgement, of event: EventName, until end: EpochMilliseconds
+    ) throws(SQLFailure) -> Bool {
+        try execute(
+            statements.insertReply,
+            [
+                .hash(event.key.primary), .text(event.eventID), .integer(new.at),
+                new.repliedAt.map { .integer($0) } ?? .null, .text(new.reply?.action),
+                .text(new.reply?.text), .text(new.reply?.sealed), .integer(end),
+            ]) > 0
+    }
+
+    private func add(
+        _ reply: EventReply, to row: ReplyRow, of event: EventName, at now: EpochMilliseconds
+    ) throws(SQLFailure) -> Bool {
+        try execute(
+            """
+            UPDATE event_reply SET replied_at = ?, action = ?, reply_text = ?, sealed = ?
+            WHERE secret_hash = ? AND event_id = ? AND replied_at IS NULL AND expires_at = ?
+            """,
+            [
+                .integer(now), .text(reply.action), .text(reply.text), .text(reply.sealed), .hash(row.hash),
+                .text(event.eventID), .integer(row.expiresAt),
+            ]) > 0
+    }
+
+    private func remove(_ row: ReplyRow, of event: EventName) throws(SQLFailure) {
+        _ = try execute(
+            "DELETE FROM event_reply WHERE secret_hash = ? AND event_id = ? AND expires_at = ?",
+            [.hash(row.hash), .text(event.eventID), .integer(row.expiresAt)])
+    }
+
+    /// Removes the oldest of too many, and those of the same millisecond.
+    private func removeAcknowledgements(of hash: SecretHash, beyond limit: Int) throws(SQLFailure) {
+        let last = try integer(
+            "SELECT acked_at FROM event_reply WHERE secret_hash = ? ORDER BY acked_at DESC LIMIT 1 OFFSET ?",
+            [.hash(hash), .limit(limit)])
+        guard let last else { return }
+        _ = try execute(
+            "DELETE FROM event_reply WHERE secret_hash = ? AND acked_at <= ?", [.hash(hash), .integer(last)])
+    }
+
+    private func acknowledgeItem(of event: EventName, at now: EpochMilliseconds) throws(SQLFailure) {
+        _ = try execute(
+            """
+            UPDATE history_item SET acked_at = ?
+            WHERE secret_hash IN (\(SQLStatements.anyHash)) AND event_id = ? AND acked_at IS NULL
+            """, [.integer(now)] + .anyHash(of: event.key) + [.text(event.eventID)])
+    }
+}
+
+/// A row of `event_reply`.
+private struct ReplyRow {
+    let hash: SecretHash
+    let acknowledgement: Acknowledgement
+    let expiresAt: EpochMilliseconds
+
+    init(_ row: SQLRow) throws(SQLFailure) {
+        hash = try row.hash(0)
+        var acknowledgement = Acknowledgement(at: try row.integer(1))
+        if !row.isNull(2) {
+            acknowledgement.repliedAt = try row.integer(2)
+            acknowledgement.reply = EventReply(
+                action: try row.optionalText(3), text: try row.optionalText(4),
+                sealed: try row.optionalText(5))
+        }
+        self.acknowledgement = acknowledgement
+        expiresAt = try row.integer(6)
+    }
+}
+
+extension SQLStorage {
+    /// Implements `Storage`.
+    package func acknowledge(
+        _ event: EventName, reply: EventReply?, at now: EpochMilliseconds
+    ) async throws(StorageError) -> AcknowledgementResult {
+        try event.validate()
+        try reply?.validate()
+        return try await write { session throws(SQLFailure) in
+            try session.acknowledge(event, reply: reply, at: now)
+        }
+    }
+
+    /// Implements `Storage`.
+    package func acknowledgements(
+        of events: Set<EventName>, at now: EpochMilliseconds
+    ) async throws(StorageError) -> [EventName: Acknowledgement] {
+        guard !events.isEmpty else { return [:] }
+        return try await read { session throws(SQLFailure) in
+            try session.acknowledgements(of: events, at: now)
+        }
+    }
+
+    /// Implements `Storage`.
+    package func pruneAcknowledgements(
+        at now: EpochMilliseconds, limit: Int
+    ) async throws(StorageError) -> Int {
+        try await write { session throws(SQLFailure) in
+            try session.pruneAcknowledgements(at: now, limit: limit)
+        }
+    }
+}

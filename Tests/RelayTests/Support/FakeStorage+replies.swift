@@ -1,0 +1,31 @@
+import Network
+import Storage
+
+extension FakeStorage {
+    func acknowledge(
+        _ event: EventName, reply: EventReply?, at now: EpochMilliseconds
+    ) async throws(StorageError) -> AcknowledgementResult {
+        try checked { state in
+            let isKnown = state.receipts.contains {
+                $0.claim.key == event.key && $0.claim.eventID.utf8.elementsEqual(event.eventID.utf8)
+            }
+            guard isKnown else { return .unknownEvent }
+            let known = state.acknowledgements[event]
+            if let known, reply == nil || known.reply != nil { return .existing(known) }
+            let new = Acknowledgement(at: known?.at ?? now, reply: reply, repliedAt: reply.map { _ in now })
+            state.acknowledgements[event] = new
+            return .stored(new)
+        }
+    }
+
+    func acknowledgements(
+        of events: Set<EventName>, at now: EpochMilliseconds
+    ) async throws(StorageError) -> [EventName: Acknowledgement] {
+        state.withLock { $0.acknowledgementReads.append(events.count) }
+        return try checked { state in state.acknowledgements.filter { events.contains($0.key) } }
+    }
+
+    func pruneAcknowledgements(
+        at now: EpochMilliseconds, limit: Int
+    ) async throws(StorageError) -> Int { 0 }
+}
