@@ -98,6 +98,8 @@ struct Application {
             await writes.run()
         }
         let blockReading = Task { await blocked.run() }
+        let replies = services.replies
+        let replyReading = Task { await replies.run() }
         await withTaskGroup { group in
             group.addTask { await deliveryLog.run() }
             if let history { group.addTask { await history.run() } }
@@ -111,11 +113,14 @@ struct Application {
             log(
                 .info, "stopping",
                 [.note("deadline", DurationText.render(configuration.server.shutdownDeadline))])
+            // Senders that wait for replies ask another relay, or again after the restart.
+            replies.finish()
             await serving.stop(within: configuration.server.shutdownDeadline)
             await admin?.stop()
             upkeeping.cancel()
             watching.cancel()
             blockReading.cancel()
+            replyReading.cancel()
             // Not cancelled: they write what is left, with some retries.
             queue.finish()
             history?.finish()
@@ -124,6 +129,7 @@ struct Application {
         await upkeeping.value
         await watching.value
         await blockReading.value
+        await replyReading.value
         await storage.close()
         log(.info, "stopped")
     }
@@ -264,7 +270,8 @@ struct Application {
                 storage: storage, log: log, clock: .system, lifetime: delivery.deviceLifetime),
             queueAgeMax: delivery.readyQueueAge,
             checkCredentials: apns.checkCredentials,
-            writes: writes, origins: configuration.server.mcpOrigins)
+            writes: writes,
+            replies: ReplyWaits(storage: storage, clock: .system), origins: configuration.server.mcpOrigins)
     }
 
     private var queueOptions: PushQueue.Options {

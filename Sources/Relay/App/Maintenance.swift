@@ -1,9 +1,10 @@
 import Network
 import Storage
 
-/// Removes expired data: old delivery log rows, receipts, history items, devices and agents' last uses.
+/// Removes expired data: old delivery log rows, receipts, history items, replies, devices and agents' last
+/// uses.
 struct Maintenance: Sendable {
-    let storage: any DeliveryLogStorage & ReceiptStorage & HistoryStorage & AgentStorage
+    let storage: any DeliveryLogStorage & ReceiptStorage & HistoryStorage & AgentStorage & ReplyStorage
     let log: Log
     let clock: WallClock
     var monotonic: @Sendable () -> MonotonicTime = { .current }
@@ -57,12 +58,15 @@ struct Maintenance: Sendable {
         let uses = await removeAll("agent_use") { limit throws(StorageError) in
             try await storage.pruneAgentUses(before: oldest, limit: limit)
         }
-        if rows + receipts + items + uses > 0 {
+        let replies = await removeAll("event_reply") { limit throws(StorageError) in
+            try await storage.pruneAcknowledgements(at: now, limit: limit)
+        }
+        if rows + receipts + items + uses + replies > 0 {
             log(
                 .debug, "maintenance",
                 [
                     .count("deliveries", rows), .count("receipts", receipts), .count("items", items),
-                    .count("uses", uses),
+                    .count("uses", uses), .count("replies", replies),
                 ])
         }
     }

@@ -42,6 +42,7 @@ struct MetricsSource: Sendable {
         snapshot.queueMax = shared.queue.options.totalMax
         snapshot.deliveryLog = shared.deliveryLog.figures
         snapshot.history = shared.history?.figures
+        snapshot.replies = shared.replies.figures
         snapshot.logLinesDropped = shared.log.droppedLines
         snapshot.storage = shared.storage.load
         snapshot.process = ProcessFigures.read()

@@ -39,6 +39,8 @@ struct Services: Sendable {
     let readiness = SharedAnswer<Readiness>()
     /// Stores when agents last used secrets.
     var agents: AgentUses?
+    /// Keeps replies to events.
+    let replies: ReplyWaits
     /// The web pages that may use `/mcp`.
     var origins = WebOrigins()
 }

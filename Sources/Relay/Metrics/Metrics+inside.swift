@@ -86,6 +86,26 @@ extension Metrics {
         },
     ]
 
+    // MARK: Replies
+
+    static let replies: [Metric] = [
+        Metric(
+            "relay_replies_total", .counter, labels: ["result"],
+            "Acknowledgements of events and replies to them: acknowledged, replied, repeated (the event had one) or "
+                + "unknown (the relay doesn't know the event)."
+        ) { snapshot in
+            let figures = snapshot.replies
+            return [
+                Metric.Sample(["acknowledged"], figures.acknowledged),
+                Metric.Sample(["replied"], figures.replied), Metric.Sample(["repeated"], figures.repeated),
+                Metric.Sample(["unknown"], figures.unknown),
+            ]
+        },
+        Metric("relay_reply_waits", .gauge, "Senders that wait for a reply to an event.") {
+            $0.replies.waiting
+        },
+    ]
+
     // MARK: Database
 
     static let database: [Metric] = [

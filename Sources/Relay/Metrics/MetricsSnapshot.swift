@@ -22,6 +22,7 @@ struct MetricsSnapshot: Sendable {
     var deliveryLog = DeliveryLog.Figures()
     /// `nil` without a history.
     var history: History.Figures?
+    var replies = ReplyWaits.Figures()
     var logLinesDropped: UInt64 = 0
     var storage = StorageLoad()
     var readiness = Readiness()

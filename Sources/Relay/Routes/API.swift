@@ -22,6 +22,9 @@ struct API: Sendable {
         router.on(.post, RouteName.notify.path, handler(.notify, NotifyRoute.self))
         router.on(.post, RouteName.historyList.path, handler(.historyList, HistoryListRoute.self))
         router.on(.post, RouteName.historyRead.path, handler(.historyRead, HistoryReadRoute.self))
+        router.on(.post, RouteName.acknowledge.path, handler(.acknowledge, AcknowledgeRoute.self))
+        router.on(.post, RouteName.reply.path, handler(.reply, ReplyRoute.self))
+        router.on(.post, RouteName.replyWait.path, handler(.replyWait, ReplyWaitRoute.self))
         router.on(.post, RouteName.mcp.path, handler(.mcp, MCPRoute.self))
         return Service(
             router: router,

@@ -9,7 +9,7 @@ struct EventPayload: Sendable {
     /// Minimum bytes for title and body before a copy is dropped.
     static let textBytesMin = 256
     /// An upper bound for the payload's names and punctuation.
-    private static let frameBytesMax = 320
+    private static let frameBytesMax = 360
 
     /// The title; shortened only if shortening the body isn't enough.
     var title: String
@@ -24,6 +24,10 @@ struct EventPayload: Sendable {
     ///
     /// At most ``Bounds/identifierBytesMax`` bytes.
     let serverID: String?
+    /// The sender's ID of the event, with which the app acknowledges it; omitted if `nil`.
+    ///
+    /// At most ``Bounds/eventIDBytesMax`` bytes.
+    var eventID: String?
     /// The parts that most events don't have.
     var extras: EventExtras?
 
@@ -44,7 +48,9 @@ struct EventPayload: Sendable {
     private func shortened(_ style: PushStyle) -> [UInt8] {
         if extras?.sealed != nil { return written(.all, style) }
         // Most fit easily, even if every byte of their strings took six when escaped.
-        let facts = eventType.rawValue.utf8.count + sessionID.utf8.count + (serverID?.utf8.count ?? 0)
+        let facts =
+            eventType.rawValue.utf8.count + sessionID.utf8.count + (serverID?.utf8.count ?? 0)
+            + (eventID?.utf8.count ?? 0)
         let strings =
             title.utf8.count + body.utf8.count + 3 * facts + sessionID.utf8.count
             + (style.sound?.utf8.count ?? 0) + (extras?.category?.utf8.count ?? 0)
@@ -106,6 +112,7 @@ struct EventPayload: Sendable {
         if let serverID { writer.member("serverID", serverID) }
         writer.member("eventType", eventType.rawValue)
         writer.member("sessionID", sessionID)
+        if let eventID { writer.member("eventID", eventID) }
     }
 }
 

@@ -85,6 +85,7 @@ extension HistoryItem {
         writer.member("id", id.text)
         writer.member("createdAt", Timestamp(createdAt).text)
         if let readAt { writer.member("readAt", Timestamp(readAt).text) }
+        if let acknowledgedAt { writer.member("acknowledgedAt", Timestamp(acknowledgedAt).text) }
         writer.member("eventType", eventType)
         if !sessionID.isEmpty { writer.member("sessionID", sessionID) }
         let texts: [(StaticString, String?)] = [

@@ -217,7 +217,9 @@ extension EventRequest: PushContent {
     func payload(_ style: PushStyle) -> [UInt8] {
         EventPayload(
             title: title ?? type.defaultTitle, body: body ?? type.defaultBody, eventType: type,
-            sessionID: sessionID, serverID: serverID, extras: extras
+            sessionID: sessionID, serverID: serverID,
+            // A sealed event has it inside the envelope.
+            eventID: extras?.sealed == nil ? eventID : nil, extras: extras
         ).encoded(style)
     }
 }

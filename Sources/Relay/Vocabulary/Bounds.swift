@@ -270,6 +270,25 @@ enum Bounds {
     /// How long an event's pushes wait until its item is stored; at most half of the event's time.
     static let historyWaitMax: Duration = .seconds(2)
 
+    // MARK: Replies
+
+    /// Maximum length of what a person chose in reply to an event.
+    static let replyActionCountMax = StorageLimits.replyActionBytes
+    /// Maximum size of what a person typed.
+    static let replyTextBytesMax = StorageLimits.replyTextBytes
+    /// For how many seconds a sender waits for a reply unless it says how long.
+    static let replyWaitSecondsDefault = 25
+    /// The longest such wait: shorter than the minute after which proxies give up.
+    static let replyWaitSecondsMax = 50
+    /// Maximum concurrent waits of a secret.
+    static let replyWaitsPerSecretMax = 16
+    /// Maximum concurrent waits of a process, and so connections that aren't closed for others.
+    static let replyWaitsMax = 1_024
+    /// `Retry-After` of a wait beyond a secret's maximum.
+    static let replyWaitRetryAfterSeconds = 5
+    /// How often to look for replies that arrived at other relays, while somebody waits.
+    static let replyPollInterval: Duration = .seconds(1)
+
     // MARK: Blocked secrets
 
     /// How often a relay reads the list of blocked secrets.

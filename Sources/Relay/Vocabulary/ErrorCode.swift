@@ -14,10 +14,12 @@ enum ErrorCode: String, CaseIterable, Sendable {
     case blocked
     case historyOff = "history_off"
     case notFound = "not_found"
+    case unknownEvent = "unknown_event"
     case methodNotAllowed = "method_not_allowed"
     case requestTimeout = "request_timeout"
     case deviceLimit = "device_limit"
     case eventConflict = "event_conflict"
+    case alreadyReplied = "already_replied"
     case bodyTooLarge = "body_too_large"
     case payloadTooLarge = "payload_too_large"
     case uriTooLong = "uri_too_long"
@@ -79,10 +81,12 @@ enum ErrorCode: String, CaseIterable, Sendable {
         case .blocked: Entry(403, "This relay's operator has blocked the secret.")
         case .historyOff: Entry(403, "This relay keeps no history.")
         case .notFound: Entry(404, "This path does not exist.")
+        case .unknownEvent: Entry(404, "No event with this eventID was sent within the last 24 hours.")
         case .methodNotAllowed: Entry(405, "This path does not support this method.")
         case .requestTimeout: Entry(408, "The request took too long to arrive.")
         case .deviceLimit: Entry(409, "Too many devices are registered under this secret.")
         case .eventConflict: Entry(409, "An earlier event with the same eventID had different content.")
+        case .alreadyReplied: Entry(409, "The event has another reply, which came first.")
         case .bodyTooLarge: Entry(413, "The body is too large.")
         case .payloadTooLarge: Entry(413, "The notification is too large for APNs.")
         case .uriTooLong: Entry(414, "The request line is too long.")

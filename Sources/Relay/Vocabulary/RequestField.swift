@@ -55,6 +55,9 @@ enum RequestField: String, CaseIterable, Sendable {
     case historyLimit = "limit"
     case historyIDs = "ids"
     case historyAll = "all"
+    case replyAction = "action"
+    case replyText = "text"
+    case waitTimeout = "timeout"
 
     /// Whether it is text for people, which no program compares.
     ///
@@ -63,7 +66,7 @@ enum RequestField: String, CaseIterable, Sendable {
     var isProse: Bool {
         switch self {
         case .title, .body, .notificationTitle, .notificationSubtitle, .notificationBody, .deviceName,
-            .deviceModel, .osVersion, .appVersion:
+            .deviceModel, .osVersion, .appVersion, .replyText:
             true
         default: false
         }
@@ -119,6 +122,9 @@ enum RequestField: String, CaseIterable, Sendable {
         case .historyLimit: "a whole number from 1 to \(Bounds.historyPageItemsMax)"
         case .historyIDs: "a list of 1 to \(Bounds.historyReadIDsMax) ids of items"
         case .historyAll: "true"
+        case .replyAction: "1 to \(Bounds.replyActionCountMax) printable ASCII characters without spaces"
+        case .replyText: "a string of 1 to \(Bounds.replyTextBytesMax) bytes without NUL"
+        case .waitTimeout: "whole seconds from 0 to \(Bounds.replyWaitSecondsMax)"
         }
     }
 

@@ -9,6 +9,9 @@ enum RouteName: String, CaseIterable, Sendable {
     case notify = "POST /v1/notify"
     case historyList = "POST /v1/history/list"
     case historyRead = "POST /v1/history/read"
+    case acknowledge = "POST /v1/ack"
+    case reply = "POST /v1/reply"
+    case replyWait = "POST /v1/reply/wait"
     case mcp = "POST /mcp"
     /// No route matched: an unknown path or method, or an invalid request.
     case none = "-"

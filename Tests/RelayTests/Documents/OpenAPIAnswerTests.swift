@@ -190,7 +190,7 @@ struct OpenAPIAnswerTests {
                     let body: JSON.Value = [
                         "secret": .string(RelayFixture.secret), "deviceToken": "aa00",
                         "eventType": "complete", "sessionID": "s", "notification": ["title": "t"],
-                        "all": true,
+                        "all": true, "eventID": path.name == "/v1/notify" ? "n" : "e", "action": "once",
                     ]
                     for isGiven in [false, true] {
                         let request = Request(

@@ -51,6 +51,9 @@ struct OpenAPITests {
                 == ["secret", "deviceToken", "notification", "eventID", "sealed", "async"])
         #expect(properties("HistoryListRequest") == ["secret", "before", "limit"])
         #expect(properties("HistoryReadRequest") == ["secret", "ids", "all"])
+        #expect(properties("AcknowledgeRequest") == ["secret", "eventID"])
+        #expect(properties("ReplyRequest") == ["secret", "eventID", "action", "text", "sealed"])
+        #expect(properties("ReplyWaitRequest") == ["secret", "eventID", "timeout"])
         #expect(properties("UnregisterRequest") == ["secret", "deviceToken"])
         #expect(
             properties("EventRequest")
@@ -61,6 +64,7 @@ struct OpenAPITests {
         let requests = [
             ("RegisterRequest", ""), ("UnregisterRequest", ""), ("EventRequest", ""), ("NotifyRequest", ""),
             ("ListRequest", ""), ("HistoryListRequest", ""), ("HistoryReadRequest", ""),
+            ("AcknowledgeRequest", ""), ("ReplyRequest", ""), ("ReplyWaitRequest", ""),
             ("Notification", "notification."), ("Preferences", "preferences."),
             ("QuietHours", "preferences.quietHours."),
         ]
@@ -71,6 +75,12 @@ struct OpenAPITests {
     @Test("Its bounds are those of the code")
     func bounds() throws {
         let schemas = try #require(document["components"]?["schemas"])
+        #expect(
+            schemas["ReplyAction"]?["pattern"] == .string("^[!-~]{1,\(Bounds.replyActionCountMax)}$"))
+        #expect(schemas["ReplyText"]?["maxLength"]?.int == Bounds.replyTextBytesMax)
+        let timeout = schemas["ReplyWaitRequest"]?["properties"]?["timeout"]
+        #expect(timeout?["maximum"]?.int == Bounds.replyWaitSecondsMax)
+        #expect(timeout?["default"]?.int == Bounds.replyWaitSecondsDefault)
         #expect(schemas["Secret"]?["minLength"]?.int == 1)
         #expect(schemas["NewSecret"]?["minLength"]?.int == RequestRules().secretBytesMin)
         #expect(schemas["NewSecret"]?["maxLength"]?.int == Bounds.secretBytesMax)

@@ -23,8 +23,10 @@ struct RelayFixture: Sendable {
     private let monotonic: Lock<MonotonicTime>
     let history: History?
     let agents: AgentUses
+    let replies: ReplyWaits
     private let remembering: Task<Void, Never>
     private let noting: Task<Void, Never>
+    private let replyReading: Task<Void, Never>
 
     /// What a fixture may differ in.
     struct Options: Sendable {
@@ -46,6 +48,7 @@ struct RelayFixture: Sendable {
         var logLevel = LogLevel.debug
         /// What a history keeps; nil without one.
         var history: History.Options?
+        var replies = ReplyWaits.Options()
     }
 
     /// Makes the routes, runs `body` with them and takes them down.
@@ -78,6 +81,8 @@ struct RelayFixture: Sendable {
         let deliveryLog = DeliveryLog(storage: storage, log: lines.log)
         let history = options.history.map { History(storage: storage, log: lines.log, options: $0) }
         let agents = AgentUses(storage: storage, log: lines.log)
+        let replies = ReplyWaits(
+            storage: storage, clock: WallClock { time.withLock { $0 } }, options: options.replies)
         let shared = Services(
             storage: storage, hasher: options.hasher, secretBytesMin: options.rules.secretBytesMin,
             limits: options.limits, rates: RateLimits(options.rates),
@@ -98,7 +103,7 @@ struct RelayFixture: Sendable {
             writes: WriteWatch(
                 storage: storage, clock: WallClock { time.withLock { $0 } },
                 monotonic: { monotonic.withLock { $0 } }, log: lines.log),
-            agents: agents)
+            agents: agents, replies: replies)
         let (production, sandbox, services) = await loop.run { loop in
             let production = ScriptedSender()
             let sandbox = ScriptedSender()
@@ -110,8 +115,10 @@ struct RelayFixture: Sendable {
         }
         self.history = history
         self.agents = agents
+        self.replies = replies
         remembering = Task { await history?.run() }
         noting = Task { await agents.run() }
+        replyReading = Task { await replies.run() }
         self.loop = loop
         self.storage = storage
         self.lines = lines
@@ -126,8 +133,11 @@ struct RelayFixture: Sendable {
     private func end() async {
         history?.finish()
         agents.finish()
+        replies.finish()
+        replyReading.cancel()
         await remembering.value
         await noting.value
+        await replyReading.value
         await lines.log.close()
         await loop.stop()
     }

@@ -1,0 +1,253 @@
+import Network
+import Storage
+
+/// Keeps acknowledgements of events and replies to them, and lets senders wait for replies.
+///
+/// A reply that arrives at this relay ends its waits at once. Replies that arrive at other relays are found by
+/// ``run()``, with one look at the database per interval for all waits of the process.
+final class ReplyWaits: Sendable {
+    /// Limits.
+    struct Options: Sendable {
+        /// Maximum concurrent waits of a secret.
+        var perSecretMax = Bounds.replyWaitsPerSecretMax
+        /// Maximum concurrent waits of the process; a further one ends the longest one.
+        var totalMax = Bounds.replyWaitsMax
+        /// The pause between two looks at the database.
+        var pollInterval = Bounds.replyPollInterval
+    }
+
+    /// The counters.
+    struct Figures: Sendable, Equatable {
+        /// Events that were acknowledged without a reply.
+        var acknowledged: UInt64 = 0
+        /// Replies that were stored.
+        var replied: UInt64 = 0
+        /// Acknowledgements and replies of events that had one, equal ones included.
+        var repeated: UInt64 = 0
+        /// Those of events that the relay doesn't know.
+        var unknown: UInt64 = 0
+        /// Senders that wait now.
+        var waiting = 0
+    }
+
+    /// What became of a wait.
+    enum End: Sendable {
+        /// The event's acknowledgement: with a reply, or at the end of the time as far as it is known.
+        case known(Acknowledgement?)
+        /// The secret has too many waits.
+        case tooMany
+        /// Whether there is a reply couldn't be read.
+        case failed(StorageError)
+    }
+
+    private struct State {
+        var waits: [UInt64: Wait] = [:]
+        var byEvent: [EventName: Set<UInt64>] = [:]
+        var bySecret: [SecretHash: Int] = [:]
+        var lastNumber: UInt64 = 0
+        /// Why the last look at the database failed.
+        var failure: StorageError?
+        var figures = Figures()
+        var isFinished = false
+
+        mutating func add(_ wait: Wait) {
+            lastNumber += 1
+            waits[lastNumber] = wait
+            byEvent[wait.event, default: []].insert(lastNumber)
+            bySecret[wait.event.key.primary, default: 0] += 1
+            wait.number = lastNumber
+        }
+
+        @discardableResult
+        mutating func remove(_ number: UInt64) -> Wait? {
+            guard let wait = waits.removeValue(forKey: number) else { return nil }
+            byEvent[wait.event]?.remove(number)
+            if byEvent[wait.event]?.isEmpty == true { byEvent[wait.event] = nil }
+            let secret = wait.event.key.primary
+            bySecret[secret] = bySecret[secret].flatMap { $0 > 1 ? $0 - 1 : nil }
+            return wait
+        }
+
+        /// Tells the waits of an event what is known of it; returns those that are over.
+        mutating func note(_ acknowledgement: Acknowledgement, of event: EventName) -> [Wait] {
+            let numbers = byEvent[event] ?? []
+            for number in numbers { waits[number]?.known = acknowledgement }
+            return acknowledgement.reply == nil ? [] : numbers.compactMap { remove($0) }
+        }
+    }
+
+    private let storage: any ReplyStorage
+    private let clock: WallClock
+    private let options: Options
+    private let pause: @Sendable (Duration) async throws -> Void
+    private let state = Lock(State())
+    private let wakeUps: AsyncStream<Void>
+    private let wake: AsyncStream<Void>.Continuation
+
+    /// No waits yet; without ``run()`` only replies at this relay end them early.
+    ///
+    /// - Parameter pause: Waits between two looks at the database; throws to end.
+    init(
+        storage: any ReplyStorage, clock: WallClock, options: Options = Options(),
+        pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    ) {
+        self.storage = storage
+        self.clock = clock
+        self.options = options
+        self.pause = pause
+        (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// The counters.
+    var figures: Figures {
+        state.withLock { state in
+            var figures = state.figures
+            figures.waiting = state.waits.count
+            return figures
+        }
+    }
+
+    /// Stores an acknowledgement, or a reply, and ends the waits for it.
+    func acknowledge(
+        _ event: EventName, reply: EventReply?
+    ) async throws(StorageError) -> AcknowledgementResult {
+        let result = try await storage.acknowledge(event, reply: reply, at: clock.now)
+        let ended = state.withLock { state -> [Wait] in
+            switch result {
+            case .stored(let acknowledgement):
+                if reply == nil { state.figures.acknowledged += 1 } else { state.figures.replied += 1 }
+                return state.note(acknowledgement, of: event)
+            case .existing(let acknowledgement):
+                state.figures.repeated += 1
+                return state.note(acknowledgement, of: event)
+            case .unknownEvent:
+                state.figures.unknown += 1
+                return []
+            }
+        }
+        for wait in ended { wait.end() }
+        return result
+    }
+
+    /// What is known of an event now.
+    func known(of event: EventName) async throws(StorageError) -> Acknowledgement? {
+        try await storage.acknowledgements(of: [event], at: clock.now)[event]
+    }
+
+    /// Waits until an event has a reply, at most for `limit`, until the task is cancelled or until ``finish()``.
+    ///
+    /// Call it on the loop.
+    nonisolated(nonsending) func wait(
+        for event: EventName, knowing known: Acknowledgement?, within limit: Duration, on loop: EventLoop
+    ) async -> End {
+        let wait = Wait(event, known: known)
+        var oldest: Wait?
+        let isTaken = state.withLock { state -> Bool in
+            guard !state.isFinished else {
+                oldest = wait
+                return true
+            }
+            guard state.bySecret[event.key.primary, default: 0] < options.perSecretMax else { return false }
+            if state.waits.count >= options.totalMax, let first = state.waits.keys.min() {
+                oldest = state.remove(first)
+            }
+            state.add(wait)
+            return true
+        }
+        guard isTaken else { return .tooMany }
+        oldest?.end()
+        wake.yield()
+        let timer = Timer(on: loop) { wait.end() }
+        timer.schedule(after: limit)
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { wait.start($0) }
+        } onCancel: {
+            wait.end()
+        }
+        timer.cancel()
+        return state.withLock { state in
+            state.remove(wait.number)
+            if let known = wait.known, known.reply != nil { return .known(known) }
+            return state.failure.map { .failed($0) } ?? .known(wait.known)
+        }
+    }
+
+    /// Looks for replies while there are waits, until ``finish()`` or until the task is cancelled.
+    func run() async {
+        for await _ in wakeUps {
+            while state.withLock({ !$0.waits.isEmpty }) {
+                guard (try? await pause(options.pollInterval)) != nil else { return }
+                await poll()
+            }
+        }
+    }
+
+    /// Ends all waits at once; later ones end immediately.
+    func finish() {
+        let waits = state.withLock { state in
+            state.isFinished = true
+            return Array(state.waits.values)
+        }
+        for wait in waits { wait.end() }
+        wake.finish()
+    }
+
+    private func poll() async {
+        let events = Set(state.withLock { $0.byEvent.keys })
+        guard !events.isEmpty else { return }
+        do throws(StorageError) {
+            let found = try await storage.acknowledgements(of: events, at: clock.now)
+            let ended = state.withLock { state in
+                state.failure = nil
+                return found.flatMap { state.note($0.value, of: $0.key) }
+            }
+            for wait in ended { wait.end() }
+        } catch {
+            // Each wait tries again until its time is over.
+            state.withLock { $0.failure = error }
+        }
+    }
+}
+
+/// A sender that waits for a reply; the first call to ``end()`` ends the wait.
+private final class Wait: Sendable {
+    private struct State {
+        var continuation: CheckedContinuation<Void, Never>?
+        var isEnded = false
+        var known: Acknowledgement?
+        var number: UInt64 = 0
+    }
+
+    let event: EventName
+    private let state: Lock<State>
+
+    init(_ event: EventName, known: Acknowledgement?) {
+        self.event = event
+        state = Lock(State(known: known))
+    }
+
+    var known: Acknowledgement? {
+        get { state.withLock(\.known) }
+        set { state.withLock { $0.known = newValue } }
+    }
+
+    var number: UInt64 {
+        get { state.withLock(\.number) }
+        set { state.withLock { $0.number = newValue } }
+    }
+
+    func start(_ continuation: CheckedContinuation<Void, Never>) {
+        let isOver = state.withLock { state in
+            if !state.isEnded { state.continuation = continuation }
+            return state.isEnded
+        }
+        if isOver { continuation.resume() }
+    }
+
+    func end() {
+        state.withLock { state in
+            state.isEnded = true
+            return state.continuation.take()
+        }?.resume()
+    }
+}

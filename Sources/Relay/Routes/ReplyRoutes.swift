@@ -1,0 +1,198 @@
+import HTTPServer
+import JSON
+import Network
+import Storage
+
+/// A validated `POST /v1/ack`.
+struct AcknowledgeRequest: Sendable {
+    let secret: Secret
+    let eventID: String
+
+    /// Validates a body; fields are checked in the order of docs/API.md.
+    init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
+        let fields = try RequestFields(body: body)
+        secret = try fields.secret(orOf: headerSecret)
+        eventID = try fields.eventName()
+    }
+}
+
+/// A validated `POST /v1/reply`.
+struct ReplyRequest: Sendable {
+    let secret: Secret
+    let eventID: String
+    let reply: EventReply
+
+    /// Validates a body; fields are checked in the order of docs/API.md.
+    init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
+        let fields = try RequestFields(body: body)
+        secret = try fields.secret(orOf: headerSecret)
+        eventID = try fields.eventName()
+        let action = try fields.optional(.replyAction) { bytes in
+            (1...Bounds.replyActionCountMax).contains(bytes.count)
+                && bytes.allSatisfy { (0x21...0x7E).contains($0) }
+        }
+        let text = try fields.word(.replyText, most: Bounds.replyTextBytesMax)
+        let sealed = try fields.sealed()
+        guard action != nil || sealed != nil else { throw APIError(.missingField, field: .replyAction) }
+        guard text == nil || sealed == nil else {
+            throw APIError(
+                .invalidField, field: .replyText,
+                hint: "A sealed reply must not have it, because the relay could read it.")
+        }
+        reply = EventReply(action: action, text: text, sealed: sealed?.text)
+    }
+}
+
+/// A validated `POST /v1/reply/wait`.
+struct ReplyWaitRequest: Sendable {
+    let secret: Secret
+    let eventID: String
+    let timeout: Duration
+
+    /// Validates a body; fields are checked in the order of docs/API.md.
+    init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
+        let fields = try RequestFields(body: body)
+        secret = try fields.secret(orOf: headerSecret)
+        eventID = try fields.eventName()
+        timeout = .seconds(
+            try fields.integer(.waitTimeout, in: 0...Bounds.replyWaitSecondsMax)
+                ?? Bounds.replyWaitSecondsDefault)
+    }
+}
+
+extension RequestFields {
+    /// The required ID of an event that was sent before.
+    fileprivate func eventName() throws(APIError) -> String {
+        try required(.eventID) { (1...Bounds.eventIDBytesMax).contains($0.count) && !$0.contains(0) }
+    }
+}
+
+/// `POST /v1/ack`: records that somebody has seen an event.
+struct AcknowledgeRoute: AnsweringRoute {
+    let services: LoopServices
+
+    /// Stores the acknowledgement; repeating it changes nothing.
+    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
+        let wanted = try AcknowledgeRequest(
+            body: request.body, headerSecret: services.headerSecret(of: request))
+        let key = services.shared.hasher.key(of: wanted.secret)
+        let event = EventName(wanted.eventID, of: key)
+        switch try await services.acknowledge(event, reply: nil, request, &trace) {
+        case .stored(let known), .existing(let known):
+            return Reply(time: known.at, as: "acknowledgedAt")
+        case .unknownEvent:
+            throw try services.unknownEvent(request)
+        }
+    }
+}
+
+/// `POST /v1/reply`: keeps a person's reply to an event for its sender.
+struct ReplyRoute: AnsweringRoute {
+    let services: LoopServices
+
+    /// Stores the reply if it is the event's first one.
+    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
+        let wanted = try ReplyRequest(
+            body: request.body, headerSecret: services.headerSecret(of: request))
+        let key = services.shared.hasher.key(of: wanted.secret)
+        let event = EventName(wanted.eventID, of: key)
+        switch try await services.acknowledge(event, reply: wanted.reply, request, &trace) {
+        case .stored(let known), .existing(let known):
+            guard known.reply == wanted.reply else { throw APIError(.alreadyReplied, field: .eventID) }
+            return Reply(time: known.repliedAt ?? known.at, as: "repliedAt")
+        case .unknownEvent:
+            throw try services.unknownEvent(request)
+        }
+    }
+}
+
+/// `POST /v1/reply/wait`: returns an event's reply as soon as there is one.
+struct ReplyWaitRoute: AnsweringRoute {
+    let services: LoopServices
+
+    /// Waits for the reply until the request's timeout.
+    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
+        let wanted = try ReplyWaitRequest(
+            body: request.body, headerSecret: services.headerSecret(of: request))
+        let shared = services.shared
+        let key = shared.hasher.key(of: wanted.secret)
+        trace.add(.secretHash(key.primary))
+        guard !shared.blocked.contains(key) else { throw APIError(.blocked) }
+        try shared.rates.countEvent(key, at: services.loop.now)
+        let event = EventName(wanted.eventID, of: key)
+        let known: Acknowledgement?
+        let hasDevice: Bool
+        do throws(StorageError) {
+            known = try await shared.replies.known(of: event)
+            hasDevice = known != nil ? true : try await !shared.storage.devices(of: key).isEmpty
+        } catch {
+            throw APIError(error)
+        }
+        // Strangers must not be able to take up waits, and without a device nobody can reply.
+        guard hasDevice else { throw try services.unknownEvent(request) }
+        guard known?.reply == nil, wanted.timeout > .zero else { return reply(known, &trace) }
+        switch await shared.replies.wait(
+            for: event, knowing: known, within: wanted.timeout, on: services.loop)
+        {
+        case .known(let known): return reply(known, &trace)
+        case .failed(let error): throw APIError(error)
+        case .tooMany:
+            throw APIError(
+                .rateLimited, hint: "This secret waits for too many replies.",
+                retryAfterSeconds: Bounds.replyWaitRetryAfterSeconds, limit: .replyWaits)
+        }
+    }
+
+    private func reply(_ known: Acknowledgement?, _ trace: inout RequestTrace) -> Reply {
+        trace.isRoutine = known?.reply == nil
+        var writer = JSON.Writer()
+        writer.beginObject()
+        writer.member("ok", true)
+        if let known { writer.member("acknowledgedAt", Timestamp(known.at).text) }
+        if let reply = known?.reply {
+            writer.name("reply")
+            writer.beginObject()
+            if let time = known?.repliedAt { writer.member("at", Timestamp(time).text) }
+            if let action = reply.action { writer.member("action", action) }
+            if let text = reply.text { writer.member("text", text) }
+            if let sealed = reply.sealed { writer.member("sealed", sealed) }
+            writer.endObject()
+        }
+        writer.endObject()
+        return Reply(body: writer.finish())
+    }
+}
+
+extension LoopServices {
+    /// Checks the limits and stores an acknowledgement or a reply.
+    fileprivate func acknowledge(
+        _ event: EventName, reply: EventReply?, _ request: Request, _ trace: inout RequestTrace
+    ) async throws(APIError) -> AcknowledgementResult {
+        trace.add(.secretHash(event.key.primary))
+        guard !shared.blocked.contains(event.key) else { throw APIError(.blocked) }
+        try shared.rates.countRegistration(event.key, at: loop.now)
+        do throws(StorageError) {
+            return try await shared.replies.acknowledge(event, reply: reply)
+        } catch {
+            throw APIError(error)
+        }
+    }
+
+    /// The error for an event that the secret didn't send, which a guessed secret gets, too.
+    fileprivate func unknownEvent(_ request: Request) throws(APIError) -> APIError {
+        try shared.rates.countUnknownSecret(request, at: loop.now)
+        return APIError(.unknownEvent, field: .eventID)
+    }
+}
+
+extension Reply {
+    /// Success, with a time.
+    fileprivate init(time: EpochMilliseconds, as name: StaticString) {
+        var writer = JSON.Writer()
+        writer.beginObject()
+        writer.member("ok", true)
+        writer.member(name, Timestamp(time).text)
+        writer.endObject()
+        self.init(body: writer.finish())
+    }
+}
