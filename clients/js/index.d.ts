@@ -43,6 +43,8 @@ export class PairingKeys {
     readonly relaySecret: string;
     /** The AES-256-GCM key of envelopes. */
     readonly notificationKey: Uint8Array;
+    /** The AES-256-GCM key of sealed replies. */
+    readonly replyKey: Uint8Array;
     /** What a sender can use as `sessionID` so that the relay doesn't learn the real one. */
     privateSessionID(sessionID: string): Promise<string>;
 }
@@ -118,6 +120,18 @@ export const Envelope: {
     }): Promise<{ content: SealedContent; keys: PairingKeys }>;
 };
 
+/** Replies that only the sender can read. */
+export const SealedReply: {
+    /** Seals a reply; returns `sealed` for `Relay.reply`. `sentAt` is now if absent. Throws an `EnvelopeError`. */
+    seal(reply: {
+        keys: PairingKeys; eventID: string; action: string; text?: string; sentAt?: number;
+    }): Promise<string>;
+    /** Opens the reply to an event. Throws an `EnvelopeError`. The sender must accept only one reply per event. */
+    open(reply: { keys: PairingKeys | readonly PairingKeys[]; eventID: string; sealed: string }): Promise<{
+        action: string; text?: string; sentAt: number; keys: PairingKeys;
+    }>;
+};
+
 export class EnvelopeError extends Error {
     private constructor();
     readonly reason:
@@ -145,6 +159,8 @@ export class PushPayload {
     readonly kind: string | undefined;
     readonly sessionID: string | undefined;
     readonly serverID: string | undefined;
+    /** For `Relay.acknowledge` and `Relay.reply`; a sealed event has it in its content. */
+    readonly eventID: string | undefined;
     readonly sealed: string | undefined;
     /** The visible title. */
     readonly title: string | undefined;
@@ -236,6 +252,7 @@ export interface HistoryItem {
     id: string;
     createdAt: string;
     readAt?: string;
+    acknowledgedAt?: string;
     /** Also the type for `Envelope.open`. */
     eventType: string;
     sessionID?: string;
@@ -243,6 +260,14 @@ export interface HistoryItem {
     eventID?: string;
     title?: string;
     body?: string;
+    sealed?: string;
+}
+
+/** `sealed` is for `SealedReply.open`. */
+export interface EventReply {
+    at: string;
+    action?: string;
+    text?: string;
     sealed?: string;
 }
 
@@ -296,6 +321,20 @@ export class Relay {
     }>;
     /** Marks the items with these ids, at most 100, or all, as read. Returns how many are unread now. */
     readHistory(ids: readonly string[] | "all", options?: RequestOptions): Promise<number>;
+    /** Tells the sender of an event that somebody has seen it. */
+    acknowledge(eventID: string, options?: RequestOptions): Promise<void>;
+    /** Replies to an event. Returns whether it is the event's reply; another one may have come first. */
+    reply(
+        eventID: string, reply: { action: string; text?: string } | { sealed: string; action?: string },
+        options?: RequestOptions,
+    ): Promise<boolean>;
+    /**
+     * What is known of an event. Waits up to `timeout` seconds for a reply, 20 if absent and at most 50; must be
+     * shorter than `deadline`.
+     */
+    waitForReply(eventID: string, options?: RequestOptions & { timeout?: number }): Promise<{
+        acknowledgedAt: string | undefined; reply: EventReply | undefined;
+    }>;
     /** Pushes a text that says that pushes arrive. */
     testPush(options?: RequestOptions & { deviceToken?: string | Uint8Array }): Promise<PushResult>;
 }

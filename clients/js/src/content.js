@@ -21,6 +21,14 @@ export function contentOf(members) {
         names.map(([name, member]) => [name, members[member]]).filter(([, value]) => value !== undefined));
 }
 
+/** Whether every member of a reply has an allowed value. */
+export function checkedReply(members) {
+    if (!isObject(members)) return false;
+    const { a, at, b } = members;
+    return typeof a === "string" && /^[!-~]{1,64}$/.test(a) && Number.isSafeInteger(at) && at >= 0
+        && (b === undefined || typeof b === "string");
+}
+
 /** Whether every member has an allowed value. */
 export function checkedContent(members) {
     if (!isObject(members)) return false;

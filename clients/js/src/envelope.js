@@ -1,6 +1,6 @@
 // Sealed notifications, version 1 (docs/ENCRYPTION.md).
 import { concatenate, decodeBase64URL, decodeUTF8, encodeBase64URL, encodeHex, encodeUTF8 } from "./bytes.js";
-import { checkedContent, contentOf, membersOf } from "./content.js";
+import { checkedContent, checkedReply, contentOf, membersOf } from "./content.js";
 import { cryptography } from "./cryptography.js";
 
 const version = 1;
@@ -50,27 +50,57 @@ export const Envelope = Object.freeze({
      * Doesn't look for repetitions; see `Replay`.
      */
     async open({ keys, type, sealed }) {
-        const envelope = decoded(sealed);
-        const id = encodeHex(envelope.subarray(1, 1 + keyIDBytes));
-        const candidates = (Array.isArray(keys) ? keys : [keys]).filter((key) => key.id === id);
-        if (candidates.length === 0) throw new EnvelopeError("unknownKey");
-        let failure;
-        for (const key of candidates) {
-            let padded;
-            try {
-                padded = await decrypted(envelope, key, type);
-            } catch (error) {
-                failure = error;
-                continue;
-            }
-            return { content: contentOf(parsed(padded)), keys: key };
-        }
-        throw new EnvelopeError("notAuthentic", { cause: failure });
+        const { members, keys: key } = await openMembers(keys, "notificationKey", type, sealed);
+        if (!checkedContent(members)) throw new EnvelopeError("badContent");
+        return { content: contentOf(members), keys: key };
     },
 });
 
+/** Seals and opens replies to events (docs/ENCRYPTION.md, Replies). */
+export const SealedReply = Object.freeze({
+    /** Seals a reply to an event. Returns the value of `sealed` for `Relay.reply`. */
+    async seal({ keys, eventID, action, text, sentAt = Math.floor(Date.now() / 1000) }) {
+        const members = { a: action, at: sentAt, b: text };
+        if (!checkedReply(members)) throw new EnvelopeError("badContent");
+        const nonce = await cryptography().randomBytes(nonceBytes);
+        return sealPlaintext(keys, replyType(eventID), JSON.stringify(members, wholeCharacters), nonce, "replyKey");
+    },
+
+    /** Opens the reply to an event with the key that its key id names. The sender must accept only one per event. */
+    async open({ keys, eventID, sealed }) {
+        const { members, keys: key } = await openMembers(keys, "replyKey", replyType(eventID), sealed);
+        if (!checkedReply(members)) throw new EnvelopeError("badContent");
+        return { action: members.a, text: members.b, sentAt: members.at, keys: key };
+    },
+});
+
+/** The members of an envelope's plaintext, and the keys that opened it. */
+async function openMembers(keys, name, type, sealed) {
+    const envelope = decoded(sealed);
+    const id = encodeHex(envelope.subarray(1, 1 + keyIDBytes));
+    const candidates = (Array.isArray(keys) ? keys : [keys]).filter((key) => key.id === id);
+    if (candidates.length === 0) throw new EnvelopeError("unknownKey");
+    let failure;
+    for (const key of candidates) {
+        let padded;
+        try {
+            padded = await decrypted(envelope, key[name], type);
+        } catch (error) {
+            failure = error;
+            continue;
+        }
+        return { members: parsed(padded), keys: key };
+    }
+    throw new EnvelopeError("notAuthentic", { cause: failure });
+}
+
+/** A reply's place in the associated data binds it to its event. */
+function replyType(eventID) {
+    return "reply/" + eventID;
+}
+
 /** Seals a plaintext as it is. For `Envelope.seal` and tests only: a nonce must never be used twice. */
-export async function sealPlaintext(keys, type, plaintext, nonce) {
+export async function sealPlaintext(keys, type, plaintext, nonce, name = "notificationKey") {
     const bytes = encodeUTF8(plaintext);
     if (bytes.length > plaintextBytesMax) throw new EnvelopeError("tooLarge");
     const padded = new Uint8Array((Math.floor(bytes.length / blockBytes) + 1) * blockBytes);
@@ -79,7 +109,7 @@ export async function sealPlaintext(keys, type, plaintext, nonce) {
     const header = concatenate(Uint8Array.of(version), keyIDOf(keys), nonce);
     const data = associatedData(keyIDOf(keys), type);
     return encodeBase64URL(concatenate(
-        header, await cryptography().sealAES256GCM(keys.notificationKey, nonce, padded, data)));
+        header, await cryptography().sealAES256GCM(keys[name], nonce, padded, data)));
 }
 
 /** Replaces unpaired surrogates, which JSON.stringify would write as escapes that other readers refuse. */
@@ -111,7 +141,7 @@ async function decrypted(envelope, key, type) {
     const nonce = envelope.slice(1 + keyIDBytes, headerBytes);
     const data = associatedData(envelope.subarray(1, 1 + keyIDBytes), type);
     const padded = await cryptography().openAES256GCM(
-        key.notificationKey, nonce, envelope.slice(headerBytes), data);
+        key, nonce, envelope.slice(headerBytes), data);
     if (!padded) throw new Error("not authentic");
     return padded;
 }
@@ -124,12 +154,9 @@ function parsed(padded) {
         throw new EnvelopeError("badPadding");
     }
     const text = decodeUTF8(padded.subarray(0, end));
-    let members;
     try {
-        members = JSON.parse(text);
+        return JSON.parse(text);
     } catch {
         throw new EnvelopeError("badContent");
     }
-    if (!checkedContent(members)) throw new EnvelopeError("badContent");
-    return members;
 }

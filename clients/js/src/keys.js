@@ -14,6 +14,7 @@ export class PairingKeys {
     #pairingSecret;
     #relaySecret;
     #notificationKey;
+    #replyKey;
     #sessionIDKey;
 
     /** The key's id in envelopes: 8 hexadecimal digits. */
@@ -30,6 +31,7 @@ export class PairingKeys {
         keys.#pairingSecret = Uint8Array.from(secret);
         keys.#relaySecret = encodeBase64URL(await derived("relay secret", 24));
         keys.#notificationKey = await derived("notification key", 32);
+        keys.#replyKey = await derived("reply key", 32);
         keys.#sessionIDKey = await derived("session id key", 32);
         keys.id = encodeHex(await derived("notification key id", 4));
         return Object.freeze(keys);
@@ -53,6 +55,11 @@ export class PairingKeys {
     /** The AES-256-GCM key of envelopes. */
     get notificationKey() {
         return Uint8Array.from(this.#notificationKey);
+    }
+
+    /** The AES-256-GCM key of sealed replies. */
+    get replyKey() {
+        return Uint8Array.from(this.#replyKey);
     }
 
     /** What a sender can use as `sessionID` so that the relay doesn't learn the real one. */

@@ -13,6 +13,8 @@ export class PushPayload {
     kind;
     sessionID;
     serverID;
+    /** The event's ID, for `Relay.acknowledge` and `Relay.reply`; a sealed event has it in its content. */
+    eventID;
     sealed;
     title;
     body;
@@ -29,6 +31,7 @@ export class PushPayload {
         push.kind = text("kind");
         push.sessionID = text("sessionID");
         push.serverID = text("serverID");
+        push.eventID = text("eventID");
         push.sealed = own(payload, "sealed");
         push.type = own(payload, "eventType") ?? own(payload, "kind") ?? "notify";
         const alert = isObject(payload.aps) ? payload.aps.alert : undefined;

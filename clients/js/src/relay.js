@@ -91,6 +91,37 @@ export class Relay {
         return (await this.#post("/v1/history/read", members, signal)).unread;
     }
 
+    /** Tells the sender of an event that somebody has seen it. */
+    async acknowledge(eventID, { signal } = {}) {
+        await this.#post("/v1/ack", { eventID }, signal);
+    }
+
+    /**
+     * Replies to an event with `{ action, text }`, or with `{ sealed }` from `SealedReply.seal`.
+     *
+     * Returns whether it is the event's reply; another one may have come first.
+     */
+    async reply(eventID, { action, text, sealed }, { signal } = {}) {
+        if (sealed !== undefined && text !== undefined) throw new TypeError("a reply with sealed must have no text");
+        try {
+            await this.#post("/v1/reply", { eventID, action, text, sealed }, signal);
+            return true;
+        } catch (error) {
+            if (error.code === "already_replied") return false;
+            throw error;
+        }
+    }
+
+    /**
+     * What is known of an event: `{ acknowledgedAt, reply }`. Waits up to `timeout` seconds for a reply.
+     *
+     * Ask again for a longer wait. `timeout` must be shorter than the call's `deadline`.
+     */
+    async waitForReply(eventID, { timeout = 20, signal } = {}) {
+        const { acknowledgedAt, reply } = await this.#post("/v1/reply/wait", { eventID, timeout }, signal);
+        return { acknowledgedAt, reply };
+    }
+
     #post(path, members, signal) {
         return this.#secretInHeader
             ? this.#requests.post(path, members, { bearer: this.#secret, signal })

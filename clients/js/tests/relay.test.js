@@ -311,3 +311,24 @@ test("sealed notifications are announced only for pairings with a key", async ()
     await keeping(fake, store, details).sync([plain], "aa");
     assert.equal(fake.device.deviceName, "plain");
 });
+
+test("an event is acknowledged, replied to and waited for", async () => {
+    const known = { acknowledgedAt: "2026-11-23T12:40:02.004Z", reply: { at: "2026-11-23T12:40:02.004Z", action: "once" } };
+    const taken = { status: 409, body: { ok: false, error: "The event has another reply.", code: "already_replied" } };
+    await withRelay([{}, {}, taken, { body: { ok: true, ...known } }, { body: { ok: true } }], async (relay, server) => {
+        await relay.acknowledge("evt");
+        assert.equal(await relay.reply("evt", { action: "once", text: "yes" }), true);
+        assert.equal(await relay.reply("evt", { sealed: "AQ" }), false);
+        assert.deepEqual(await relay.waitForReply("evt"), known);
+        assert.deepEqual(
+            await relay.waitForReply("evt", { timeout: 0 }), { acknowledgedAt: undefined, reply: undefined });
+        await assert.rejects(relay.reply("evt", { sealed: "AQ", text: "yes" }), TypeError);
+        assert.deepEqual(server.received.map(({ path, body }) => [path, body]), [
+            ["/v1/ack", { secret, eventID: "evt" }],
+            ["/v1/reply", { secret, eventID: "evt", action: "once", text: "yes" }],
+            ["/v1/reply", { secret, eventID: "evt", sealed: "AQ" }],
+            ["/v1/reply/wait", { secret, eventID: "evt", timeout: 20 }],
+            ["/v1/reply/wait", { secret, eventID: "evt", timeout: 0 }],
+        ]);
+    });
+});

@@ -1,6 +1,6 @@
 // Checked by tsc, never run: the declarations allow what README.md shows and refuse what is wrong.
 import {
-    Envelope, EnvelopeError, Pairing, PushPayload, Relay, RelayError, Replay, TokenKeeper, setCryptography,
+    Envelope, EnvelopeError, Pairing, PushPayload, Relay, RelayError, Replay, SealedReply, TokenKeeper, setCryptography,
     webCryptography, type Cryptography, type Store,
 } from "../index.js";
 
@@ -51,6 +51,10 @@ export async function sender(pairing: Pairing, signal: AbortSignal): Promise<num
     await relay.notify({ pushType: "voip" });
     // @ts-expect-error: made by parse() or make()
     new Pairing();
+    const { reply } = await relay.waitForReply("evt_1", { timeout: 10 });
+    if (reply?.sealed) await SealedReply.open({ keys: pairing.keys, eventID: "evt_1", sealed: reply.sealed });
+    // @ts-expect-error: neither an action nor sealed
+    await relay.reply("evt_1", { text: "yes" });
     const { items, unread } = await relay.history({ limit: 10 });
     if (unread > 0) await relay.readHistory(items.map(({ id }) => id));
     return answer.sent;

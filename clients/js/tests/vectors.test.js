@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { Envelope, EnvelopeError, PairingKeys } from "../node.js";
+import { Envelope, EnvelopeError, PairingKeys, SealedReply } from "../node.js";
 import { concatenate, decodeBase64URL, decodeUTF8, encodeBase64URL, encodeHex, encodeUTF8 } from "../src/bytes.js";
 import { cryptography, hkdf } from "../src/cryptography.js";
 import { sealPlaintext } from "../src/envelope.js";
@@ -34,6 +34,7 @@ test("every key is derived as in the vectors", async () => {
         assert.equal(keys.pairingSecret, vector.pairingSecret);
         assert.equal(keys.relaySecret, vector.relaySecret);
         assert.equal(encodeHex(keys.notificationKey), vector.notificationKey);
+        assert.equal(encodeHex(keys.replyKey), vector.replyKey);
         assert.equal(keys.id, vector.notificationKeyID);
         assert.equal(await keys.privateSessionID(vector.sessionID), vector.privateSessionID);
     }
@@ -57,6 +58,27 @@ test("everything that must be refused is refused for its reason", async () => {
         const keys = await PairingKeys.derive(pairingSecret);
         const refusal = (error) => error instanceof EnvelopeError && error.reason === reason;
         await assert.rejects(Envelope.open({ keys, type, sealed }), refusal, name);
+    }
+});
+
+test("replies are sealed, opened and refused as in the vectors", async () => {
+    for (const { name, pairingSecret, eventID, nonce, plaintext, sealed } of vectors.sealReply) {
+        const keys = await PairingKeys.derive(pairingSecret);
+        assert.equal(await sealPlaintext(keys, `reply/${eventID}`, plaintext, bytes(nonce), "replyKey"), sealed, name);
+        const reply = await SealedReply.open({ keys, eventID, sealed });
+        const { a, b, at } = JSON.parse(plaintext);
+        assert.deepEqual([reply.action, reply.text, reply.sentAt, reply.keys], [a, b, at, keys], name);
+    }
+    for (const { name, pairingSecret, eventID, sealed, reason } of vectors.refuseReply) {
+        const keys = await PairingKeys.derive(pairingSecret);
+        await assert.rejects(SealedReply.open({ keys, eventID, sealed }), { reason }, name);
+    }
+    const keys = await PairingKeys.generate();
+    const sealed = await SealedReply.seal({ keys, eventID: "evt", action: "once", text: "half \ud83e" });
+    const { action, text } = await SealedReply.open({ keys: [keys], eventID: "evt", sealed });
+    assert.deepEqual([action, text], ["once", "half \ufffd"]);
+    for (const action of ["", "a b", undefined]) {
+        await assert.rejects(SealedReply.seal({ keys, eventID: "evt", action }), { reason: "badContent" });
     }
 });
 

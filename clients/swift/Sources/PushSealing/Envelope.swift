@@ -70,7 +70,7 @@ public enum Envelope {
         return Base64URL.encode([UInt8(version)] + key.idBytes + nonce + sealed)
     }
 
-    private static func openContent(
+    static func openContent(
         _ sealed: String, type: String, with keys: [NotificationKey]
     ) throws(Refusal) -> (content: [UInt8], key: NotificationKey) {
         guard sealed.utf8.count <= lengthMax, let bytes = Base64URL.decode(sealed), let first = bytes.first

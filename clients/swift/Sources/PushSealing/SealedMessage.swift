@@ -50,7 +50,7 @@ public struct SealedMessage: Sendable, Equatable {
 
 extension SealedMessage {
     private static let idBytesMax = 128
-    private static let timeMax = 1 << 53 - 1
+    static let timeMax = 1 << 53 - 1
     private static let timeToLiveMax = 2_592_000
 
     /// The JSON to seal, in UTF-8.
@@ -122,14 +122,14 @@ extension [JSONValue.Member] {
 
 extension JSONValue {
     // A member that is a string if it is there.
-    fileprivate func text(_ name: String) throws(Refusal) -> String? {
+    func text(_ name: String) throws(Refusal) -> String? {
         guard let value = self[name] else { return nil }
         guard let text = value.string else { throw .badContent }
         return text
     }
 
     // A member that is a whole number from 0 to `max` if it is there; `1.0` is one, too.
-    fileprivate func whole(_ name: String, max: Int) throws(Refusal) -> Int? {
+    func whole(_ name: String, max: Int) throws(Refusal) -> Int? {
         guard let value = self[name] else { return nil }
         let number =
             switch value {

@@ -11,6 +11,8 @@ public struct PushPayload: Sendable, Equatable {
     public var eventType: String?
     /// The session, as the relay saw it.
     public var sessionID: String?
+    /// The sender's ID of an event that isn't sealed, to acknowledge it or reply to it; a sealed one has it inside.
+    public var eventID: String?
     /// A notification's kind.
     public var kind: String?
     /// The envelope of a sealed notification.
@@ -51,6 +53,7 @@ public struct PushPayload: Sendable, Equatable {
         serverID = member("serverID")
         eventType = member("eventType")
         sessionID = member("sessionID")
+        eventID = member("eventID")
         if let id = member("challengeID"), let code = member("challengeCode") {
             challenge = Challenge(id: id, code: code)
         }

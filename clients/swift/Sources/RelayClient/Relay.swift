@@ -118,6 +118,33 @@ public struct Relay: Sendable {
         return body["unread"]?.integer ?? 0
     }
 
+    /// Tells the sender of an event that somebody has seen it.
+    public func acknowledge(_ eventID: String) async throws(RelayError) {
+        var members = [secret]
+        members.add("eventID", eventID)
+        _ = try await connection.post("v1/ack", members)
+    }
+
+    /// Replies to an event; sealed if the pairing has a key.
+    ///
+    /// - Parameter eventID: A sealed event's own ``SealedMessage/id``, or ``PushPayload/eventID``.
+    /// - Throws: ``RelayError``, with the code `already_replied` if another reply came first.
+    public func reply(_ reply: SealedReply, to eventID: String) async throws(RelayError) {
+        var members = [secret]
+        members.add("eventID", eventID)
+        if let key = pairing.key {
+            do throws(SealingFailure) {
+                members.add("sealed", try reply.sealed(for: eventID, with: SealedReply.Key(key)))
+            } catch {
+                throw .unsealable(error)
+            }
+        } else {
+            members.add("action", reply.action)
+            members.add("text", reply.text)
+        }
+        _ = try await connection.post("v1/reply", members)
+    }
+
     private var secret: JSONValue.Member { JSONValue.Member("secret", .string(pairing.relaySecret)) }
 
     private func seal(_ message: SealedMessage, type: String) throws(RelayError) -> String {

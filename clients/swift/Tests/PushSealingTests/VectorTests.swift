@@ -46,6 +46,7 @@ struct VectorTests {
             #expect(secret.relaySecret == vector.relaySecret)
             #expect(secret.notificationKey.id == vector.notificationKeyID)
             #expect(Hexadecimal.text(secret.notificationKey.bytes) == vector.notificationKey)
+            #expect(Hexadecimal.text(SealedReply.Key(secret).key.bytes) == vector.replyKey)
             #expect(Hexadecimal.text(secret.derived("session id key", count: 32)) == vector.sessionIDKey)
             #expect(secret.privateSessionID(of: vector.sessionID) == vector.privateSessionID)
         }
@@ -64,6 +65,31 @@ struct VectorTests {
             #expect(try message == SealedMessage(content: content), "\(vector.name)")
         }
         #expect(vectors.seal.count >= 7)
+    }
+
+    @Test("Replies are sealed and opened as in the vectors, and refused for their reasons")
+    func replies() throws {
+        for vector in vectors.sealReply {
+            let key = SealedReply.Key(try #require(PairingSecret(base64URL: vector.pairingSecret)))
+            let sealed = try Envelope.seal(
+                content: Array(vector.plaintext.utf8), type: SealedReply.type(vector.eventID), with: key.key,
+                nonce: try bytes(vector.nonce))
+            #expect(sealed == vector.sealed, "\(vector.name)")
+            let reply = try SealedReply(opening: vector.sealed, for: vector.eventID, with: [key])
+            let again = try reply.sealed(for: vector.eventID, with: key)
+            #expect(try SealedReply(opening: again, for: vector.eventID, with: [key]) == reply)
+        }
+        #expect(vectors.sealReply.count >= 2)
+        for vector in vectors.refuseReply {
+            let key = SealedReply.Key(try #require(PairingSecret(base64URL: vector.pairingSecret)))
+            #expect(throws: try #require(Refusal(rawValue: vector.reason)), "\(vector.name)") {
+                _ = try SealedReply(opening: vector.sealed, for: vector.eventID, with: [key])
+            }
+        }
+        #expect(vectors.refuseReply.count >= 10)
+        let reply = SealedReply(action: "a b", sentAt: 0)
+        let key = SealedReply.Key(PairingSecret())
+        #expect(throws: SealingFailure.invalid("action")) { _ = try reply.sealed(for: "evt", with: key) }
     }
 
     @Test("Strings that must not open are refused for the vectors' reasons")

@@ -12,7 +12,7 @@ struct Vectors: Decodable {
     }
 
     struct Keys: Decodable {
-        let pairingSecret, relaySecret, notificationKey, notificationKeyID, sessionIDKey: String
+        let pairingSecret, relaySecret, notificationKey, notificationKeyID, sessionIDKey, replyKey: String
         let liveActivityKey, sessionID, privateSessionID: String
     }
 
@@ -25,11 +25,21 @@ struct Vectors: Decodable {
         let name, pairingSecret, type, sealed, reason: String
     }
 
+    struct SealReply: Decodable {
+        let name, pairingSecret, eventID, nonce, plaintext, sealed: String
+    }
+
+    struct RefuseReply: Decodable {
+        let name, pairingSecret, eventID, sealed, reason: String
+    }
+
     let hkdf: [Derivation]
     let aesGCM: [Cipher]
     let keys: [Keys]
     let seal: [Seal]
     let refuse: [Refuse]
+    let sealReply: [SealReply]
+    let refuseReply: [RefuseReply]
 
     static func read() throws -> Vectors {
         let clients = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

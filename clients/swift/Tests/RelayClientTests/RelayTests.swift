@@ -113,6 +113,27 @@ struct RelayTests {
         #expect(bodies[2]["ids"] == .array([.string("a")]) && bodies[3]["all"] == .bool(true))
     }
 
+    @Test("Events are acknowledged and replied to, sealed where the pairing has a key")
+    func replies() async throws {
+        let test = try TestRelay(pairing)
+        try await test.relay.acknowledge("evt")
+        let reply = SealedReply(action: "once", text: "yes", sentAt: 7)
+        try await test.relay.reply(reply, to: "evt")
+        let requests = await test.transport.requests
+        #expect(requests.map(\.url) == ["ack", "reply"].map { "https://relay.example/push/v1/" + $0 })
+        #expect(requests.allSatisfy { $0.body["eventID"] == .string("evt") })
+        #expect(requests[1].body["action"] == nil && requests[1].body["text"] == nil)
+        let key = SealedReply.Key(try #require(pairing.key))
+        let sealed = try #require(requests[1].body["sealed"]?.string)
+        #expect(try SealedReply(opening: sealed, for: "evt", with: [key]) == reply)
+
+        let stock = try Pairing(parsing: #"{"relayURL":"https://r","relaySecret":"s","hosts":["h"]}"#)
+        let readable = try TestRelay(stock)
+        try await readable.relay.reply(reply, to: "evt")
+        let body = try #require(await readable.transport.requests.first?.body)
+        #expect(body["action"] == .string("once") && body["text"] == .string("yes") && body["sealed"] == nil)
+    }
+
     @Test("Busy relays are asked again, as late as they say and no more than three times")
     func retries() async throws {
         let busy = FakeTransport.Answer(

@@ -1,0 +1,66 @@
+/// A person's reply to an event, sealed by the phone for the event's sender (docs/ENCRYPTION.md, Replies).
+public struct SealedReply: Sendable, Equatable {
+    /// What the person chose: 1 to 64 printable ASCII characters without spaces.
+    public var action: String
+    /// What the person typed.
+    public var text: String?
+    /// When it was sealed, in seconds since 1970.
+    public var sentAt: Int
+
+    /// A reply.
+    public init(action: String, text: String? = nil, sentAt: Int) {
+        self.action = action
+        self.text = text
+        self.sentAt = sentAt
+    }
+
+    /// The key of a pairing that seals and opens replies.
+    public struct Key: Sendable, Equatable {
+        let key: NotificationKey
+
+        /// The key derived from a pairing secret.
+        public init(_ secret: PairingSecret) {
+            key = NotificationKey(
+                idBytes: secret.notificationKey.idBytes,
+                bytes: secret.derived("reply key", count: NotificationKey.byteCount))
+        }
+    }
+
+    /// Seals the reply to an event; returns `sealed` for `/v1/reply`.
+    ///
+    /// - Parameter eventID: The ID inside the event's envelope, which is authentic.
+    /// - Throws: ``SealingFailure``.
+    public func sealed(for eventID: String, with key: Key) throws(SealingFailure) -> String {
+        var generator = SystemRandomNumberGenerator()
+        let nonce = RandomBytes.make(CipherSizes.nonce, using: &generator)
+        return try Envelope.seal(
+            content: try content(), type: Self.type(eventID), with: key.key, nonce: nonce)
+    }
+
+    /// Opens the reply to an event; accept only one per event.
+    ///
+    /// - Throws: ``Refusal``.
+    public init(opening sealed: String, for eventID: String, with keys: [Key]) throws(Refusal) {
+        let content = try Envelope.openContent(sealed, type: Self.type(eventID), with: keys.map(\.key))
+            .content
+        guard let json = JSONValue(parsing: content), json.isObject, let action = json["a"]?.string,
+            Self.isAction(action), let sentAt = try json.whole("at", max: SealedMessage.timeMax)
+        else { throw .badContent }
+        self.init(action: action, text: try json.text("b"), sentAt: sentAt)
+    }
+
+    /// The end of the associated data, which binds a reply to its event.
+    static func type(_ eventID: String) -> String { "reply/" + eventID }
+
+    private func content() throws(SealingFailure) -> [UInt8] {
+        guard Self.isAction(action) else { throw .invalid("action") }
+        guard (0...SealedMessage.timeMax).contains(sentAt) else { throw .invalid("sentAt") }
+        var members = [JSONValue.Member("a", .string(action)), JSONValue.Member("at", .integer(sentAt))]
+        members.add("b", text)
+        return Array(JSONValue.object(members).text.utf8)
+    }
+
+    private static func isAction(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+}
