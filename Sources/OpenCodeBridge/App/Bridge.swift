@@ -11,6 +11,8 @@ struct Bridge: Sendable {
         /// The longest time without a byte of the stream.
         let silenceMax: Duration
         let outbox: Outbox
+        /// Waits for replies; `nil` if they aren't allowed.
+        var replies: ReplyDesk?
         let post: @Sendable (QueuedEvent) async -> RelayClient.Answer
         let console: Console
     }
@@ -22,11 +24,12 @@ struct Bridge: Sendable {
 
     /// Runs until the task is cancelled.
     func run() async {
-        let engine = Engine(parts.options, parts.quiet, parts.outbox, mailbox, parts.console)
+        let engine = Engine(parts.options, parts.quiet, parts.outbox, mailbox, parts.replies, parts.console)
         await engine.resume(await parts.outbox.resumed)
         await withTaskGroup { group in
             group.addTask { await engine.run() }
             group.addTask { await parts.outbox.run(parts.post) }
+            if let replies = parts.replies { group.addTask { await replies.run() } }
             group.addTask { await connect() }
             group.addTask { await tick() }
             for _ in 0..<Bounds.serverWorkers {

@@ -7,18 +7,21 @@ actor Engine {
     private let outbox: Outbox
     private let mailbox: Mailbox
     private let console: Console
+    /// Waits for replies; `nil` if they aren't allowed.
+    private let replies: ReplyDesk?
     private var client: OpenCodeClient?
     private var comparedAt: MonotonicTime?
 
     init(
         _ options: RunModel.Options, _ quiet: QuietRule, _ outbox: Outbox, _ mailbox: Mailbox,
-        _ console: Console
+        _ replies: ReplyDesk?, _ console: Console
     ) {
         model = RunModel(options)
         self.quiet = quiet
         self.console = console
         self.outbox = outbox
         self.mailbox = mailbox
+        self.replies = replies
     }
 
     /// Takes over the runs of an earlier process.
@@ -33,6 +36,7 @@ actor Engine {
             case .stateLost: compare(isFirst: false)
             case .connected(let client, let isFirst):
                 self.client = client
+                await replies?.use(client)
                 compare(isFirst: isFirst)
             }
         }
@@ -57,7 +61,10 @@ actor Engine {
             switch action {
             case .ring(let ring) where quiet.silences(ring.type):
                 console.explain("complete of \(ring.session) doesn't ring: somebody types at this machine")
-            case .ring(let ring): await outbox.put(ring)
+            case .ring(let ring):
+                let eventID = await outbox.put(ring)
+                if let permission = ring.permission { await replies?.rang(permission, as: eventID) }
+            case .over(let request): await replies?.closed(request)
             case .began(let session): await outbox.note(.began(session))
             case .ended(let session): await outbox.note(.ended(session))
             case .lookUp, .read, .check:

@@ -23,6 +23,11 @@ struct RelayAccess: Sendable {
         }
     }
 
+    /// Opens replies; readable ones count only if texts are readable, too.
+    var opener: ReplyOpener {
+        ReplyOpener(keys: secret.key.map { [SealedReply.Key($0)] } ?? [], requiresSealed: sealer != nil)
+    }
+
     /// The key to seal with; `nil` if texts stay readable.
     static func key(_ secret: SharedSecret, _ configuration: Configuration) throws(SettingProblems)
         -> PairingSecret?

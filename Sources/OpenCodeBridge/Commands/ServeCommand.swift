@@ -24,6 +24,9 @@ enum ServeCommand {
             throw SettingProblems(["the queue in \(configuration.stateDirectory) can't be used: \(error)"])
         }
         prepareSignals()
+        let replies =
+            configuration.allowsReplies
+            ? ReplyDesk(ReplyDesk.Parts(relay: relay, opener: access.opener), console) : nil
         let bridge = Bridge(
             Bridge.Parts(
                 findServer: {
@@ -32,7 +35,8 @@ enum ServeCommand {
                     }
                 },
                 options: configuration.options, quiet: configuration.quiet,
-                silenceMax: configuration.streamSilenceMax, outbox: outbox, post: { await relay.post($0) },
+                silenceMax: configuration.streamSilenceMax, outbox: outbox, replies: replies,
+                post: { await relay.post($0) },
                 console: console))
         let ended = ThreadSemaphore()
         let task = Task {
@@ -41,6 +45,11 @@ enum ServeCommand {
         }
         console.note(
             "rings through \(relay.address), \(access.sealer == nil ? "texts readable" : "texts sealed")")
+        if replies != nil {
+            console.note(
+                "phones answer permissions\(access.sealer == nil ? "; the relay could, too" : ", sealed replies only")"
+            )
+        }
         waitForSignal()
         task.cancel()
         ended.wait()

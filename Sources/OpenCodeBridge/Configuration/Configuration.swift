@@ -18,6 +18,8 @@ struct Configuration: Sendable {
     var streamSilenceMax = Bounds.streamSilenceMax
     /// What doesn't ring while somebody types at this machine.
     var quiet = QuietRule(time: .zero)
+    /// Whether replies from phones answer permissions.
+    var allowsReplies = false
     var isVerbose = false
 
     /// Checks all values and reports every problem at once.
@@ -51,6 +53,7 @@ struct Configuration: Sendable {
         relaySecretFile = values[.relaySecretFile]
         relayCAFile = values[.relayCAFile]
         options.showsCommands = isOn(.showCommands)
+        allowsReplies = isOn(.allowReplies)
         isVerbose = isOn(.debug)
         seals = values[.seal].map { _ in isOn(.seal) }
         hidesSessions = isOn(.privateSessions)

@@ -10,6 +10,7 @@ enum Setting: String, CaseIterable, Sendable {
     case streamTimeout = "stream-timeout"
     case quietWhileActive = "quiet-while-active"
     case showCommands = "show-commands"
+    case allowReplies = "allow-replies"
     case seal
     case privateSessions = "private-sessions"
     case advertiseHost = "advertise-host"
@@ -37,7 +38,7 @@ enum Setting: String, CaseIterable, Sendable {
         case .requestWait, .streamTimeout: "SECONDS"
         case .quietWhileActive: "MINUTES"
         case .advertiseHost: "HOST"
-        case .insecureRelay, .showCommands, .seal, .privateSessions, .debug: nil
+        case .insecureRelay, .showCommands, .allowReplies, .seal, .privateSessions, .debug: nil
         }
     }
 
@@ -63,6 +64,8 @@ enum Setting: String, CaseIterable, Sendable {
             "don't ring for completed runs if you typed in a terminal of this machine within this time; "
                 + "default: 0, always ring"
         case .showCommands: "show a permission's command in the notification"
+        case .allowReplies:
+            "let replies from phones answer permissions, which then run commands on this machine"
         case .seal:
             "encrypt texts for paired phones; default: on if the secret has a key. --no-seal turns it off"
         case .privateSessions:

@@ -91,6 +91,8 @@ enum BridgeAction: Sendable, Equatable {
     case began(SessionID)
     /// All that follows from a run has been done: forget it.
     case ended(SessionID)
+    /// A request that rang was answered or withdrawn.
+    case over(RequestID)
 }
 
 /// A notification to post.
@@ -102,4 +104,6 @@ struct Ring: Sendable, Equatable {
     let key: String
     let title: String
     let body: String
+    /// The permission that it asks for.
+    var permission: Request?
 }

@@ -37,6 +37,7 @@ extension RunModel {
 
     /// Forgets a request and the ring that is being prepared for it.
     mutating func forget(_ id: RequestID, _ now: MonotonicTime) {
+        if requests[id]?.stage == .rung { actions.append(.over(id)) }
         requests[id] = nil
         closed[id] = now
         dropPending { $0.requestID == id }

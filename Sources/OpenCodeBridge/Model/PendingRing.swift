@@ -124,7 +124,10 @@ extension RunModel {
         guard let request = requests[id]?.request else { return }
         requests[id]?.stage = .rung
         let text = options.showsCommands ? request.detail ?? reading?.text : reading?.text
-        post(.permission, root, id, reading?.title, text, now)
+        var asked = request
+        asked.directory = asked.directory ?? tree[asked.session]?.directory
+        post(
+            .permission, root, id, reading?.title, text, now, request.kind == .permission ? asked : nil)
     }
 
     private mutating func ringError(
@@ -137,7 +140,7 @@ extension RunModel {
 
     private mutating func post(
         _ type: EventType, _ root: SessionID, _ mark: String?, _ title: String?, _ text: String?,
-        _ now: MonotonicTime
+        _ now: MonotonicTime, _ permission: Request? = nil
     ) {
         // Two requests are two questions; two ends within moments are one.
         guard type == .permission || !hasRung(root, type, within: now) else { return }
@@ -148,6 +151,6 @@ extension RunModel {
                 Ring(
                     type: type, session: root, key: key,
                     title: NotificationText.title(type, session: title),
-                    body: NotificationText.body(type, text: text))))
+                    body: NotificationText.body(type, text: text), permission: permission)))
     }
 }

@@ -43,11 +43,15 @@ actor Outbox {
     var count: Int { contents.queue.count }
 
     /// Queues a ring, once: it is on disk when this returns.
-    func put(_ ring: Ring) {
+    ///
+    /// Returns the event's ID.
+    @discardableResult
+    func put(_ ring: Ring) -> String {
         let readable = QueuedEvent(ring, at: wallClock())
         let event = sealer?.sealed(readable, at: readable.at) ?? readable
-        guard contents.done[event.id] == nil, !contents.queue.contains(event.id) else { return }
+        guard contents.done[event.id] == nil, !contents.queue.contains(event.id) else { return event.id }
         write([.put(event)], isDurable: true)
+        return event.id
     }
 
     /// Remembers across restarts that a run began or is over.

@@ -49,11 +49,20 @@ struct OpenCodeClient: Sendable {
         return request
     }
 
-    private static func send(_ place: ServerPlace, _ path: String, _ query: [(String, String)])
-        async throws(ServerFault) -> WebAnswer
+    /// Posts JSON to a path.
+    func post(_ path: String, _ query: [(String, String)], _ body: [UInt8]) async throws(ServerFault)
+        -> WebAnswer
     {
+        try await Self.send(place, path, query, body)
+    }
+
+    private static func send(
+        _ place: ServerPlace, _ path: String, _ query: [(String, String)], _ body: [UInt8]? = nil
+    ) async throws(ServerFault) -> WebAnswer {
         do throws(WebFailure) {
-            return try await WebClient.send(request(place, path, query))
+            var request = request(place, path, query)
+            request.body = body
+            return try await WebClient.send(request)
         } catch {
             if error.kind == .answer { throw .answer(error.description) }
             throw .unreachable("\(place.address): \(error)", isTimeout: error.kind == .timeout)
@@ -94,7 +103,7 @@ struct OpenCodeClient: Sendable {
                 try await openRequests(like: request, directory)
             }
             return .checked(request.id, isListed: list.map { $0.contains(request.id) })
-        case .ring, .began, .ended:
+        case .ring, .began, .ended, .over:
             return nil
         }
     }
@@ -142,7 +151,8 @@ struct OpenCodeClient: Sendable {
         return reading
     }
 
-    private func openRequests(like request: Request, _ directory: String?) async throws(ServerFault)
+    /// The IDs of the open requests where a request was made.
+    func openRequests(like request: Request, _ directory: String?) async throws(ServerFault)
         -> Set<RequestID>
     {
         let list: JSON.Value

@@ -135,6 +135,21 @@ enum Bounds {
     /// Maximum size of a secret that the relay accepts.
     static let secretBytesMax = 512
 
+    // MARK: Replies
+
+    /// How long the relay waits for a reply at a time, in seconds; less than ``postDeadline``.
+    static let replyWaitSeconds = 30
+    /// Permissions whose replies are waited for at once: half of what the relay allows a secret.
+    static let replyWaitsMax = 8
+    /// The first pause before asking again after a failure; it doubles each time.
+    static let replyPauseMin: Duration = .seconds(1)
+    /// The maximum of these pauses, unless the relay asks for more.
+    static let replyPauseMax: Duration = .seconds(30)
+    /// How often a reply is given to OpenCode, or an event acknowledged, at most.
+    static let replyAttemptsMax = 20
+    /// Maximum size of the text that OpenCode gets with a rejection.
+    static let replyTextBytesMax = 4_096
+
     // MARK: Sealing and pairing
 
     /// Maximum length of an envelope: leaves room in APNs' 4,096 bytes for identifiers of any length.

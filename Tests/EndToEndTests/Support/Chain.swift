@@ -12,13 +12,21 @@ final class Chain: Sendable {
     /// The stand-in, `Support/opencode.py`.
     let server: Program
     private let serverHTTP: HTTPClient
+    /// The secret that the phone registered under.
+    let phoneSecret: String
     private let environment: [String: String]
     private let current: Lock<Program>
 
     /// The bridge that runs now.
     var bridge: Program { current.withLock { $0 } }
 
-    private init(_ stack: Stack, _ server: Program, _ port: UInt16, _ environment: [String: String]) throws {
+    private init(
+        _ stack: Stack, _ server: Program, _ port: UInt16, _ environment: [String: String],
+        _ phoneSecret: String
+    )
+        throws
+    {
+        self.phoneSecret = phoneSecret
         self.stack = stack
         self.server = server
         self.environment = environment
@@ -53,7 +61,7 @@ final class Chain: Sendable {
                 "BRIDGE_RELAY_URL": "http://\(stack.http.endpoint)", "BRIDGE_REQUEST_WAIT": "1",
                 "BRIDGE_RELAY_SECRET_FILE": secretFile, "HOME": stack.directory.file("home"),
             ].merging(settings) { $1 }
-            let chain = try Chain(stack, server, port, environment)
+            let chain = try Chain(stack, server, port, environment, key?.relaySecret ?? secret)
             do {
                 try await chain.connected()
                 try await body(chain)
@@ -85,11 +93,13 @@ final class Chain: Sendable {
     }
 
     /// Lets something happen on the server.
-    func does(_ name: String, _ arguments: JSON.Value = [:]) async throws {
+    @discardableResult
+    func does(_ name: String, _ arguments: JSON.Value = [:]) async throws -> JSON.Value {
         var call = arguments.object ?? JSON.Object()
         call["do"] = .string(name)
         let answer = try await serverHTTP.post("/_do", call)
         guard answer.status == 200 else { throw Program.Failure(description: server.output) }
+        return try answer.json()
     }
 
     /// Lets several things happen with no time between them.

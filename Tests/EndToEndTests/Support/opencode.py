@@ -25,6 +25,7 @@ class Server:
         self.streams = []
         self.is_silent = False
         self.refuses = False
+        self.replied = []
         self.number = 0
 
     # Scripted faults
@@ -77,6 +78,20 @@ class Server:
         if told:
             self.asked_for(id, request, question)
 
+    def replies(self):
+        """The answers that arrived by HTTP, in order."""
+        return {"replies": self.replied}
+
+    def reply_to(self, path, body):
+        """Answers a permission by HTTP: the status."""
+        request, session = self.named(path)
+        given = self.requests.get(request)
+        if given is None or given["question"] or session not in (None, given["session"]):
+            return 404
+        self.replied.append({"request": request, **body})
+        self.answer(request)
+        return 200
+
     def answer(self, request):
         given = self.requests.pop(request)
         self.answered(given["session"], request, given["question"])
@@ -90,6 +105,13 @@ class Server:
 
 class First(Server):
     """1.x."""
+
+    @staticmethod
+    def named(path):
+        """The request and the session in the path of a reply."""
+        parts = path.strip("/").split("/")
+        return (parts[1], None) if len(parts) == 3 and parts[0::2] == ["permission", "reply"] else (None, None)
+
     stream_paths = ("/global/event", "/event")
     connected = {"payload": {"id": "evt_0", "type": "server.connected", "properties": {}}}
     heartbeat = "data: " + json.dumps({"payload": {"type": "server.heartbeat", "properties": {}}}) + "\n\n"
@@ -162,6 +184,13 @@ class Second(Server):
     stream_paths = ("/api/event",)
     connected = {"id": "evt_0", "type": "server.connected", "data": {}}
     heartbeat = ": heartbeat\n\n"
+
+    @staticmethod
+    def named(path):
+        """The request and the session in the path of a reply."""
+        parts = path.strip("/").split("/")
+        is_reply = len(parts) == 6 and [parts[0], parts[1], parts[3], parts[5]] == ["api", "session", "permission", "reply"]
+        return (parts[4], parts[2]) if is_reply else (None, None)
 
     def event(self, type, session=None, **data):
         self.number += 1
@@ -249,6 +278,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         call = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path != "/_do":
+            with STATE.lock:
+                return self.reply(STATE.reply_to(urllib.parse.urlparse(self.path).path, call), {})
         with STATE.lock:
             result = getattr(STATE, call.pop("do"))(**call)
         self.reply(200, result if result is not None else {})

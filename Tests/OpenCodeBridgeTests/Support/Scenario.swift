@@ -138,7 +138,7 @@ struct Player {
                 handle(.checked(request.id, isListed: open.contains(request.id)))
             case .ring(let ring):
                 rings.append("\(ring.type.rawValue) \(ring.session) \(ring.title) | \(ring.body)")
-            case .began, .ended: break
+            case .began, .ended, .over: break
             }
         }
     }

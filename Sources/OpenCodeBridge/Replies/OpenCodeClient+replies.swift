@@ -1,0 +1,47 @@
+import JSON
+import WebClient
+
+extension OpenCodeClient {
+    /// What became of an answer to a permission.
+    enum Answered: Sendable, Equatable {
+        case taken
+        /// The permission was answered or withdrawn before.
+        case notListed
+    }
+
+    /// Answers a permission if the server still lists it.
+    ///
+    /// Repeating the call is safe: a permission that has been answered isn't listed any more.
+    func answer(_ request: Request, _ reply: PermissionReply) async throws(ServerFault) -> Answered {
+        guard try await openRequests(like: request, request.directory).contains(request.id) else {
+            return .notListed
+        }
+        let id = WebAddress.encoded(request.id)
+        let answer: WebAnswer
+        switch generation {
+        case .first:
+            answer = try await post(
+                "/permission/\(id)/reply", Self.directoryQuery(request.directory), reply.body)
+        case .second:
+            answer = try await post("\(second(request.session))/permission/\(id)/reply", [], reply.body)
+        }
+        switch answer.status {
+        case 200..<300: return .taken
+        case 404: return .notListed
+        case 401, 403: throw .unauthorized
+        default: throw .status(answer.status)
+        }
+    }
+}
+
+extension PermissionReply {
+    /// The request's body, the same for both generations.
+    fileprivate var body: [UInt8] {
+        var writer = JSON.Writer()
+        writer.beginObject()
+        writer.member("reply", choice.rawValue)
+        if let message { writer.member("message", message) }
+        writer.endObject()
+        return writer.finish()
+    }
+}

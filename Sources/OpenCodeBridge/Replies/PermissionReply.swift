@@ -1,0 +1,66 @@
+import PushSealing
+
+/// A person's answer to a permission.
+struct PermissionReply: Sendable, Equatable {
+    /// The answers that OpenCode takes.
+    enum Choice: String, Sendable, CaseIterable { case once, always, reject }
+
+    let choice: Choice
+    /// What the agent is told about a rejection.
+    var message: String?
+}
+
+/// A reply as the relay keeps it.
+struct GivenReply: Sendable, Equatable {
+    var action: String?
+    var text: String?
+    var sealed: String?
+}
+
+/// Opens replies, and refuses those that may not come from a paired phone.
+struct ReplyOpener: Sendable {
+    /// The pairing's keys; none if the secret is only the relay's.
+    let keys: [SealedReply.Key]
+    /// Whether readable replies are refused, because the relay could have made them up.
+    let requiresSealed: Bool
+
+    /// Why a reply isn't used.
+    enum Problem: Error, Sendable, Equatable, CustomStringConvertible {
+        case readable
+        case noKey
+        case refused(Refusal)
+        case unknownAction
+
+        var description: String {
+            switch self {
+            case .readable: "it isn't sealed, so the relay could have made it up"
+            case .noKey: "it is sealed, and the secret has no key"
+            case .refused(let refusal): "it can't be opened: \(refusal.rawValue)"
+            case .unknownAction: "its action is none of once, always and reject"
+            }
+        }
+    }
+
+    /// The answer in a reply to an event.
+    func open(_ given: GivenReply, to eventID: String) throws(Problem) -> PermissionReply {
+        let action: String?
+        let text: String?
+        if let sealed = given.sealed {
+            guard !keys.isEmpty else { throw .noKey }
+            do throws(Refusal) {
+                let reply = try SealedReply(opening: sealed, for: eventID, with: keys)
+                (action, text) = (reply.action, reply.text)
+            } catch {
+                throw .refused(error)
+            }
+        } else {
+            guard !requiresSealed else { throw .readable }
+            (action, text) = (given.action, given.text)
+        }
+        guard let choice = action.flatMap(PermissionReply.Choice.init) else { throw .unknownAction }
+        let message = choice == .reject ? text : nil
+        return PermissionReply(
+            choice: choice, message: message.map { NotificationText.cut($0, bytes: Bounds.replyTextBytesMax) }
+        )
+    }
+}

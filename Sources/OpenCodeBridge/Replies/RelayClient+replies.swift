@@ -1,0 +1,56 @@
+import JSON
+import WebClient
+
+extension RelayClient {
+    /// What the relay knows of a reply.
+    enum Wait: Sendable, Equatable {
+        case replied(GivenReply)
+        /// Nobody has replied yet.
+        case nothing
+        /// The relay can't say now, for this reason; it may say how long to wait.
+        case later(String, Duration)
+    }
+
+    /// Waits for the reply to an event, about half a minute.
+    func waitForReply(to eventID: String) async -> Wait {
+        let body = Self.body(secret, eventID, waiting: Bounds.replyWaitSeconds)
+        guard let answer = await post("/v1/reply/wait", body) else {
+            return .later("no relay answers", .zero)
+        }
+        let value = try? JSON.parse(answer.body, maxBytes: Bounds.postAnswerBytesMax)
+        guard answer.status == 200, let value, value["ok"]?.bool == true else {
+            // Also for an event that is still in the queue, and while no phone is registered.
+            let reason = value?["error"]?.string.map(Console.safe) ?? "status \(answer.status)"
+            return .later(reason, answer.retryAfter)
+        }
+        guard let reply = value["reply"] else { return .nothing }
+        return .replied(
+            GivenReply(
+                action: reply["action"]?.string, text: reply["text"]?.text, sealed: reply["sealed"]?.string))
+    }
+
+    /// Tells the phones that an event needs nobody any more; false if the relay can't take it now.
+    func acknowledge(_ eventID: String) async -> Bool {
+        guard let answer = await post("/v1/ack", Self.body(secret, eventID)) else { return false }
+        return answer.status < 500 && answer.status != 429
+    }
+
+    private static func body(_ secret: String, _ eventID: String, waiting seconds: Int? = nil) -> [UInt8] {
+        var writer = JSON.Writer()
+        writer.beginObject()
+        writer.member("secret", secret)
+        writer.member("eventID", eventID)
+        if let seconds { writer.member("timeout", seconds) }
+        writer.endObject()
+        return writer.finish()
+    }
+
+    private func post(_ path: String, _ body: [UInt8]) async -> WebAnswer? {
+        var request = WebRequest(url: address.text + path, timeout: deadline)
+        request.body = body
+        request.isLocal = address.isLoopback
+        request.answerBytesMax = Bounds.postAnswerBytesMax
+        if let caFile { request.trust = .file(caFile) }
+        return try? await WebClient.send(request)
+    }
+}

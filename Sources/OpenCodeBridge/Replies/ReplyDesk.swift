@@ -1,0 +1,162 @@
+import Network
+
+/// Waits for replies to the permissions that rang, and gives each to OpenCode, once.
+///
+/// What the relay keeps survives a restart of the bridge: the permission then rings again under the same ID, which
+/// the relay doesn't deliver twice, and the wait finds the reply.
+actor ReplyDesk {
+    /// What it works with.
+    struct Parts: Sendable {
+        /// Waits for the reply to an event, a limited time.
+        let wait: @Sendable (_ eventID: String) async -> RelayClient.Wait
+        /// Acknowledges an event; false to try again later.
+        let acknowledge: @Sendable (_ eventID: String) async -> Bool
+        let opener: ReplyOpener
+        /// Gives a reply to OpenCode.
+        let answer:
+            @Sendable (OpenCodeClient, Request, PermissionReply) async throws(ServerFault) ->
+                OpenCodeClient.Answered
+        var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    }
+
+    private struct Watched: Sendable {
+        let request: Request
+        let eventID: String
+        var isReplied = false
+    }
+
+    private enum Job: Sendable {
+        case watch(RequestID)
+        case acknowledge(String)
+    }
+
+    private let parts: Parts
+    private let console: Console
+    private let jobs: AsyncStream<Job>
+    private let input: AsyncStream<Job>.Continuation
+    private var client: OpenCodeClient?
+    private var watched: [RequestID: Watched] = [:]
+    /// Permissions whose turn hasn't come.
+    private var waiting: [RequestID] = []
+    private var active = 0
+
+    init(_ parts: Parts, _ console: Console) {
+        self.parts = parts
+        self.console = console
+        (jobs, input) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
+    }
+
+    /// Works until the task is cancelled.
+    func run() async {
+        await withDiscardingTaskGroup { group in
+            for await job in jobs {
+                group.addTask {
+                    switch job {
+                    case .watch(let id): await self.watch(id)
+                    case .acknowledge(let eventID): await self.acknowledge(eventID)
+                    }
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// The server that the next replies are for.
+    func use(_ client: OpenCodeClient) { self.client = client }
+
+    /// A permission rang: its reply is waited for.
+    func rang(_ request: Request, as eventID: String) {
+        guard watched[request.id] == nil, watched.count < Bounds.requestsMax else { return }
+        watched[request.id] = Watched(request: request, eventID: eventID)
+        waiting.append(request.id)
+        startNext()
+    }
+
+    /// A permission was answered or withdrawn: the phones needn't ring any more.
+    func closed(_ id: RequestID) {
+        waiting.removeAll { $0 == id }
+        guard let known = watched.removeValue(forKey: id), !known.isReplied else { return }
+        input.yield(.acknowledge(known.eventID))
+    }
+
+    private func startNext() {
+        while active < Bounds.replyWaitsMax, !waiting.isEmpty {
+            active += 1
+            input.yield(.watch(waiting.removeFirst()))
+        }
+    }
+
+    // MARK: One permission
+
+    private func watch(_ id: RequestID) async {
+        defer {
+            active -= 1
+            startNext()
+        }
+        var backOff = BackOff(from: Bounds.replyPauseMin, to: Bounds.replyPauseMax)
+        while let known = watched[id], !Task.isCancelled {
+            switch await parts.wait(known.eventID) {
+            case .nothing:
+                backOff.reset()
+            case .later(let reason, let pause):
+                guard watched[id] != nil, !Task.isCancelled else { return }
+                console.explain("cannot wait for a reply (\(reason)); trying again")
+                let delay = max(pause, backOff.next(.random(in: 0...1)))
+                guard (try? await parts.sleep(delay)) != nil else { return }
+            case .replied(let given):
+                guard watched[id] != nil else { return }
+                watched[id]?.isReplied = true
+                return await use(given, known)
+            }
+        }
+    }
+
+    private func use(_ given: GivenReply, _ known: Watched) async {
+        let name = "the reply to \(Console.safe(known.request.id))"
+        let reply: PermissionReply
+        do throws(ReplyOpener.Problem) {
+            reply = try parts.opener.open(given, to: known.eventID)
+        } catch {
+            return console.note("\(name) isn't used: \(error)")
+        }
+        var backOff = BackOff(from: Bounds.replyPauseMin, to: Bounds.replyPauseMax)
+        for _ in 0..<Bounds.replyAttemptsMax where !Task.isCancelled {
+            guard watched[known.request.id] != nil else {
+                return console.note("\(name) came too late")
+            }
+            if let client {
+                do throws(ServerFault) {
+                    switch try await parts.answer(client, known.request, reply) {
+                    case .taken: console.note("\(name): \(reply.choice.rawValue)")
+                    case .notListed: console.note("\(name) came too late")
+                    }
+                    return
+                } catch {
+                    console.note("cannot give \(name) to OpenCode: \(error)")
+                    guard error.isPassing else { return }
+                }
+            }
+            guard (try? await parts.sleep(backOff.next(.random(in: 0...1)))) != nil else { return }
+        }
+    }
+
+    private func acknowledge(_ eventID: String) async {
+        var backOff = BackOff(from: Bounds.replyPauseMin, to: Bounds.replyPauseMax)
+        for _ in 0..<Bounds.replyAttemptsMax where !Task.isCancelled {
+            if await parts.acknowledge(eventID) { return }
+            guard (try? await parts.sleep(backOff.next(.random(in: 0...1)))) != nil else { return }
+        }
+    }
+}
+
+extension ReplyDesk.Parts {
+    /// The parts for a relay.
+    init(relay: RelayClient, opener: ReplyOpener) {
+        self.init(
+            wait: { await relay.waitForReply(to: $0) }, acknowledge: { await relay.acknowledge($0) },
+            opener: opener,
+            answer: { client, request, reply async throws(ServerFault) in
+                try await client.answer(request, reply)
+            })
+    }
+}

@@ -1,0 +1,133 @@
+import JSON
+import PushSealing
+import Testing
+
+@Suite("From the phone to the agent", .timeLimit(.minutes(5)))
+struct ReplyChainTests {
+    private static let settings = ["BRIDGE_ALLOW_REPLIES": "on"]
+
+    @Test(
+        "a reply answers the permission once, and the phone's other buttons are told so", arguments: [1, 2])
+    func readable(generation: Int) async throws {
+        try await Chain.run(generation: generation, Self.settings) { chain in
+            try await chain.does("session", ["id": "ses_1", "title": "Fix auth bug"])
+            try await chain.does("begin", ["id": "ses_1"])
+            let eventID = try await chain.asks("per_1", number: 1)
+            let reply: JSON.Value = ["action": "reject", "text": "Use grep."]
+            #expect(try await chain.replies(reply, to: eventID)["ok"] == true)
+            #expect(
+                try await chain.given(atLeast: 1)
+                    == [["request": "per_1", "reply": "reject", "message": "Use grep."]])
+            #expect(try await chain.replies(["action": "once"], to: eventID)["code"] == "already_replied")
+
+            // Answered at the desk: the phones are told that nobody is needed any more.
+            let second = try await chain.asks("per_2", number: 2)
+            try await chain.does("answer", ["request": "per_2"])
+            let known = try await eventually {
+                try await chain.post("/v1/reply/wait", ["timeout": 0], second)
+            } until: {
+                $0["acknowledgedAt"] != nil
+            }
+            #expect(known["reply"] == nil)
+            // A reply that comes after that answers nothing.
+            #expect(try await chain.replies(["action": "always"], to: second)["ok"] == true)
+            let third = try await chain.asks("per_3", number: 3)
+            #expect(try await chain.replies(["action": "once"], to: third)["ok"] == true)
+            #expect(
+                try await chain.given(atLeast: 2).map { $0["request"] } == ["per_1", "per_3"])
+        }
+    }
+
+    @Test("with a key only sealed replies to that very permission count", arguments: [1, 2])
+    func sealed(generation: Int) async throws {
+        let key = PairingSecret()
+        try await Chain.run(generation: generation, Self.settings, key: key) { chain in
+            try await chain.does("session", ["id": "ses_1", "title": "Fix auth bug"])
+            try await chain.does("begin", ["id": "ses_1"])
+            let forged = try await chain.asks("per_1", number: 1, key: key)
+            let replyKey = SealedReply.Key(key)
+            let reply = SealedReply(action: "once", sentAt: 1)
+            #expect(try await chain.replies(["action": "always"], to: forged)["ok"] == true)
+            _ = try await chain.bridge.line("it refuses a readable reply") { $0.contains("it isn't sealed") }
+
+            let moved = try await chain.asks("per_2", number: 2, key: key)
+            let other = try reply.sealed(for: forged, with: replyKey)
+            #expect(try await chain.replies(["sealed": .string(other)], to: moved)["ok"] == true)
+            _ = try await chain.bridge.line("it refuses another's reply") { $0.contains("notAuthentic") }
+
+            let eventID = try await chain.asks("per_3", number: 3, key: key)
+            let sealed = try reply.sealed(for: eventID, with: replyKey)
+            // The visible action isn't the phone's.
+            let given: JSON.Value = ["sealed": .string(sealed), "action": "always"]
+            #expect(try await chain.replies(given, to: eventID)["ok"] == true)
+            #expect(try await chain.given(atLeast: 1) == [["request": "per_3", "reply": "once"]])
+        }
+    }
+
+    @Test("a reply that came while the bridge was down is used after its start", arguments: [1, 2])
+    func restart(generation: Int) async throws {
+        try await Chain.run(generation: generation, Self.settings) { chain in
+            try await chain.does("session", ["id": "ses_1", "title": "Fix auth bug"])
+            try await chain.does("begin", ["id": "ses_1"])
+            let eventID = try await chain.asks("per_1", number: 1)
+            #expect(try await chain.bridge.stop() == 0)
+            #expect(try await chain.replies(["action": "always"], to: eventID)["ok"] == true)
+            try await chain.restartBridge()
+            #expect(try await chain.given(atLeast: 1) == [["request": "per_1", "reply": "always"]])
+            #expect(try await chain.titles(atLeast: 1).count == 1)
+        }
+    }
+
+    @Test("without --allow-replies nobody's reply answers anything")
+    func off() async throws {
+        try await Chain.run(generation: 2) { chain in
+            try await chain.does("session", ["id": "ses_1", "title": "Fix auth bug"])
+            try await chain.does("begin", ["id": "ses_1"])
+            let eventID = try await chain.asks("per_1", number: 1)
+            #expect(try await chain.replies(["action": "always"], to: eventID)["ok"] == true)
+            try await chain.lastTurn()
+            #expect(try await chain.titles(atLeast: 2).count == 2)
+            #expect(try await chain.given(atLeast: 0) == [])
+        }
+    }
+}
+
+extension Chain {
+    /// Lets the agent of `ses_1` ask for a permission and returns the ID of the event that rang for it.
+    ///
+    /// - Parameter number: How many pushes the phone has got with this one.
+    fileprivate func asks(
+        _ request: String, number: Int, key: PairingSecret? = nil
+    ) async throws -> String {
+        try await does("ask", ["id": "ses_1", "request": .string(request)])
+        #expect(try await titles(atLeast: number).count == number)
+        let push = try #require(try await stack.control.pushes(token: token(1)).last?["payload"])
+        guard let key else { return try #require(push["body"]?["eventID"]?.string) }
+        #expect(push["eventID"] == nil)
+        let sealed = try #require(push["sealed"]?.string)
+        return try Envelope.open(sealed, type: "permission", with: [key.notificationKey]).id
+    }
+
+    /// Replies to an event as the phone would.
+    fileprivate func replies(_ reply: JSON.Value, to eventID: String) async throws -> JSON.Value {
+        try await post("/v1/reply", reply, eventID)
+    }
+
+    fileprivate func post(
+        _ path: String, _ members: JSON.Value, _ eventID: String
+    ) async throws -> JSON.Value {
+        var body = members.object ?? JSON.Object()
+        body["secret"] = .string(phoneSecret)
+        body["eventID"] = .string(eventID)
+        return try await stack.http.post(path, body).json()
+    }
+
+    /// The answers that the server got, once there are as many as wanted.
+    fileprivate func given(atLeast count: Int) async throws -> [JSON.Value] {
+        try await eventually {
+            try await does("replies")["replies"]?.array ?? []
+        } until: {
+            $0.count >= count
+        }
+    }
+}

@@ -1,0 +1,194 @@
+import Network
+import PushSealing
+import Testing
+
+@testable import OpenCodeBridge
+
+@Suite("Replies to permissions", .timeLimit(.minutes(2)))
+struct ReplyDeskTests {
+    /// What a desk asked for, and what it gets.
+    private final class Script: Sendable {
+        struct State {
+            /// What waits return, one each; then they return nothing.
+            var waits: [RelayClient.Wait] = []
+            /// What OpenCode answers, one each; then it takes the reply.
+            var answers: [Result<OpenCodeClient.Answered, ServerFault>] = []
+            var refusedAcknowledgements = 0
+            var waited: [String] = []
+            var given: [PermissionReply] = []
+            var acknowledged: [String] = []
+            var waiting = 0
+            var waitingMost = 0
+        }
+
+        let state: Lock<State>
+
+        init(_ waits: [RelayClient.Wait] = []) { state = Lock(State(waits: waits)) }
+
+        func parts(_ opener: ReplyOpener) -> ReplyDesk.Parts {
+            ReplyDesk.Parts(
+                wait: { [self] eventID in
+                    let next = state.withLock { state -> RelayClient.Wait? in
+                        state.waited.append(eventID)
+                        state.waiting += 1
+                        state.waitingMost = max(state.waitingMost, state.waiting)
+                        return state.waits.isEmpty ? nil : state.waits.removeFirst()
+                    }
+                    if next == nil { try? await Task.sleep(for: .milliseconds(5)) }
+                    state.withLock { $0.waiting -= 1 }
+                    return next ?? .nothing
+                },
+                acknowledge: { [self] eventID in
+                    state.withLock { state in
+                        state.refusedAcknowledgements -= 1
+                        if state.refusedAcknowledgements < 0 { state.acknowledged.append(eventID) }
+                        return state.refusedAcknowledgements < 0
+                    }
+                },
+                opener: opener,
+                answer: { [self] _, _, reply async throws(ServerFault) in
+                    let answer = state.withLock { state in
+                        state.given.append(reply)
+                        return state.answers.isEmpty ? .success(.taken) : state.answers.removeFirst()
+                    }
+                    return try answer.get()
+                }, sleep: { _ in })
+        }
+
+        /// Waits until something holds.
+        func until(_ condition: (State) -> Bool) async -> Bool {
+            for _ in 0..<10_000 {
+                if state.withLock({ condition($0) }) { return true }
+                try? await Task.sleep(for: .milliseconds(5))
+            }
+            return false
+        }
+    }
+
+    private static let readable = ReplyOpener(keys: [], requiresSealed: false)
+
+    private static func request(_ id: String) throws -> Request {
+        Request(id: id, session: try #require(SessionID("ses_1")), kind: .permission)
+    }
+
+    private static func client() throws -> OpenCodeClient {
+        let place = try #require(
+            ServerPlace.find(given: try WebAddress("http://127.0.0.1:1"), environment: [:]) { [] })
+        return OpenCodeClient(place: place, generation: .second, version: "2", memory: ServerMemory())
+    }
+
+    /// Runs `body` with a desk that works and has a server.
+    private static func with(
+        _ script: Script, _ opener: ReplyOpener = readable, _ body: (ReplyDesk) async throws -> Void
+    ) async throws {
+        let desk = ReplyDesk(script.parts(opener), Console())
+        await desk.use(try client())
+        let task = Task { await desk.run() }
+        try await body(desk)
+        task.cancel()
+        await task.value
+    }
+
+    @Test("a reply is given to OpenCode once, after faults of relay and server that pass")
+    func gives() async throws {
+        let script = Script([
+            .later("unknown", .zero), .nothing, .replied(GivenReply(action: "always", text: "not sent")),
+        ])
+        script.state.withLock {
+            $0.answers = [.failure(.unreachable("x", isTimeout: true)), .failure(.status(503))]
+        }
+        try await Self.with(script) { desk in
+            await desk.rang(try Self.request("per_1"), as: "evt_1")
+            await desk.rang(try Self.request("per_1"), as: "evt_1")
+            #expect(await script.until { $0.given.count == 3 })
+            await desk.closed("per_1")
+            await desk.rang(try Self.request("per_2"), as: "evt_2")
+            #expect(await script.until { $0.waited.last == "evt_2" })
+            let state = script.state.withLock { $0 }
+            #expect(state.given == Array(repeating: PermissionReply(choice: .always), count: 3))
+            #expect(state.waited.prefix(4) == ["evt_1", "evt_1", "evt_1", "evt_2"])
+            // The reply was an acknowledgement already.
+            #expect(state.acknowledged == [])
+        }
+    }
+
+    @Test(
+        "a permission that was answered elsewhere is acknowledged, again if need be, and waited for no longer"
+    )
+    func acknowledges() async throws {
+        let script = Script()
+        script.state.withLock { $0.refusedAcknowledgements = 2 }
+        try await Self.with(script) { desk in
+            await desk.rang(try Self.request("per_1"), as: "evt_1")
+            #expect(await script.until { !$0.waited.isEmpty })
+            await desk.closed("per_1")
+            await desk.closed("per_1")
+            await desk.closed("per_unknown")
+            #expect(await script.until { $0.acknowledged == ["evt_1"] && $0.waiting == 0 })
+            script.state.withLock { $0.waits = [.replied(GivenReply(action: "once"))] }
+            await desk.rang(try Self.request("per_2"), as: "evt_2")
+            #expect(await script.until { $0.given.count == 1 })
+            #expect(script.state.withLock { $0.waited.last } == "evt_2")
+        }
+    }
+
+    @Test("a refusal by OpenCode is final")
+    func refused() async throws {
+        let script = Script([
+            .replied(GivenReply(action: "once")), .replied(GivenReply(action: "reject", text: "no")),
+            .replied(GivenReply(action: "reject", text: "no")),
+        ])
+        script.state.withLock { $0.answers = [.failure(.status(400)), .success(.notListed)] }
+        try await Self.with(script) { desk in
+            for number in 1...3 {
+                await desk.rang(try Self.request("per_\(number)"), as: "evt_\(number)")
+                #expect(await script.until { $0.given.count == number })
+            }
+            #expect(
+                script.state.withLock { $0.given.last } == PermissionReply(choice: .reject, message: "no"))
+            #expect(script.state.withLock { $0.given.count } == 3)
+        }
+    }
+
+    @Test("at most eight permissions are waited for at once, and the others get their turn")
+    func bounds() async throws {
+        let script = Script()
+        try await Self.with(script) { desk in
+            for number in 0..<20 { await desk.rang(try Self.request("per_\(number)"), as: "\(number)") }
+            #expect(await script.until { Set($0.waited).count == Bounds.replyWaitsMax })
+            for number in 0..<20 {
+                #expect(await script.until { $0.waited.contains("\(number)") })
+                await desk.closed("per_\(number)")
+            }
+            #expect(await script.until { $0.acknowledged.count == 20 && $0.waiting == 0 })
+            #expect(script.state.withLock(\.waitingMost) <= Bounds.replyWaitsMax)
+        }
+    }
+
+    @Test("readable replies count only where texts are readable, and sealed ones only for their event")
+    func opening() throws {
+        let pairing = PairingSecret()
+        let key = SealedReply.Key(pairing)
+        let strict = ReplyOpener(keys: [key], requiresSealed: true)
+        let lenient = ReplyOpener(keys: [key], requiresSealed: false)
+        let sealed = GivenReply(
+            action: "always", sealed: try SealedReply(action: "once", sentAt: 1).sealed(for: "e", with: key))
+        let readable = GivenReply(action: "reject", text: "no")
+        let rejection = PermissionReply(choice: .reject, message: "no")
+        for opener in [strict, lenient] {
+            #expect(try opener.open(sealed, to: "e") == PermissionReply(choice: .once))
+            #expect(throws: ReplyOpener.Problem.refused(.notAuthentic)) { try opener.open(sealed, to: "f") }
+        }
+        #expect(try lenient.open(readable, to: "e") == rejection)
+        #expect(try Self.readable.open(readable, to: "e") == rejection)
+        #expect(throws: ReplyOpener.Problem.readable) { try strict.open(readable, to: "e") }
+        #expect(throws: ReplyOpener.Problem.noKey) { try Self.readable.open(sealed, to: "e") }
+        for action in ["approve", "Once", nil] {
+            #expect(throws: ReplyOpener.Problem.unknownAction) {
+                try Self.readable.open(GivenReply(action: action, text: "once"), to: "e")
+            }
+        }
+        let other = GivenReply(sealed: try SealedReply(action: "yes", sentAt: 1).sealed(for: "e", with: key))
+        #expect(throws: ReplyOpener.Problem.unknownAction) { try strict.open(other, to: "e") }
+    }
+}
