@@ -21,6 +21,8 @@ package final class PostgresConnection: ServerConnection {
     private let handle: OpaquePointer
     private let prepares: Bool
     private var statements: [String: Statement] = [:]
+    /// Whether the server is a coordinator of Citus; nil until it matters.
+    private var isCitus: Bool?
 
     /// A statement as Postgres writes it, and its name once it was prepared.
     private struct Statement {
@@ -123,6 +125,15 @@ extension PostgresConnection {
     ) throws(SQLFailure) {
         let result = try perform(sql, parameters)
         for index in 0..<result.rowCount { try row(try result.row(index)) }
+    }
+
+    /// As `SQLConnection` says: false on Citus, which is recognized by its settings.
+    package func locksRowsOfSeveralSecrets() throws(SQLFailure) -> Bool {
+        if let isCitus { return !isCitus }
+        let sql = "SELECT CASE WHEN current_setting('citus.shard_count', true) IS NULL THEN 0 ELSE 1 END"
+        let found = try integer(sql) == 1
+        isCitus = found
+        return !found
     }
 
     /// As `SQLConnection` says, from the catalog: asking locks nothing.

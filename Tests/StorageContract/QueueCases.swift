@@ -55,6 +55,33 @@ extension ContractCase {
             #expect(log.allSatisfy { $0.deviceID == device.id })
         },
 
+        ContractCase(open: "pushes of several secrets are settled in one call, except those that aren't held") {
+            storage async throws in
+            var pushes: [PendingPush] = []
+            for name in ["one", "two", "three", "four"] {
+                let device = try await storage.registered("aa", Samples.key(name))
+                pushes += [Samples.pending(device), Samples.pending(device)]
+            }
+            _ = try await storage.enqueue(pushes, lease: nil, limitPerSecret: 9)
+            let lease = Samples.lease()
+            #expect(try await storage.claimed(lease).count == pushes.count)
+            let later = Samples.time + hour
+            let ends = pushes.enumerated().map { index, push in
+                let owner = index == 3 ? Samples.lease().owner : lease.owner
+                return index % 2 == 0
+                    ? Samples.over(push, owner) : Samples.again(push, owner, dueAt: later, attempts: 3)
+            }
+            #expect(try await storage.settle(ends) == pushes.indices.map { $0 != 3 })
+            #expect(try await storage.countPushes(limit: 9) == 4)
+            let again = try await storage.claimed(at: later).map(\.push)
+            let postponed = pushes.indices.filter { $0 % 2 == 1 }.map { pushes[$0].id }
+            #expect(Set(again.map(\.id)) == Set(postponed))
+            for name in ["one", "two", "three", "four"] {
+                let log = try await storage.deliveries(of: Samples.key(name), before: nil, limit: 9)
+                #expect(log.count == 1)
+            }
+        },
+
         ContractCase(open: "a postponed push is given out again when it is due, with its attempts") {
             storage async throws in
             let device = try await storage.registered("aa", Samples.key("secret"))

@@ -34,11 +34,17 @@ package protocol SQLConnection: AnyObject, SendableMetatype {
 
     /// Runs a text unchanged, without parameters or results: `BEGIN`, `COMMIT`, DDL.
     func run(_ sql: String) throws(SQLFailure)
+
+    /// Whether one `SELECT … FOR UPDATE` may lock rows of several secrets. Citus, which shards by secret, refuses it.
+    func locksRowsOfSeveralSecrets() throws(SQLFailure) -> Bool
 }
 
 extension SQLConnection {
     /// What differs in this engine's SQL.
     package var dialect: SQLDialect { Self.dialect }
+
+    /// True, as on most engines.
+    package func locksRowsOfSeveralSecrets() throws(SQLFailure) -> Bool { true }
 
     /// The first column of the first row as an integer; nil if there is no row.
     package func integer(_ sql: String, _ parameters: [SQLValue] = []) throws(SQLFailure) -> Int64? {

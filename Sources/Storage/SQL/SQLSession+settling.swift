@@ -24,9 +24,11 @@ extension SQLSession {
     }
 
     /// The pushes that are held; no other caller can claim them before the transaction ends.
-    private func held(_ settlements: [Settlement]) throws(SQLFailure) -> Set<Hold> {
+    private func held(_ inOrder: [Settlement]) throws(SQLFailure) -> Set<Hold> {
         var held: Set<Hold> = []
-        for chunk in Insertion.chunks(of: settlements) {
+        let together = try connection.locksRowsOfSeveralSecrets()
+        let groups = together ? [inOrder] : Self.bySecret(inOrder)
+        for chunk in groups.flatMap({ Insertion.chunks(of: $0) }) {
             let sql = """
                 SELECT secret_hash, id, lease_owner FROM pending_push
                 WHERE \(Self.anyOf(Hold.condition, chunk.count))\(statements.lockRows)
@@ -36,6 +38,18 @@ extension SQLSession {
             }
         }
         return held
+    }
+
+    private static func bySecret(_ inOrder: [Settlement]) -> [[Settlement]] {
+        var groups: [[Settlement]] = []
+        for settlement in inOrder {
+            if groups.last?.last?.secretHash == settlement.secretHash {
+                groups[groups.count - 1].append(settlement)
+            } else {
+                groups.append([settlement])
+            }
+        }
+        return groups
     }
 
     private func end(_ settlements: [Settlement], logging: Bool) throws(SQLFailure) {
