@@ -1,10 +1,19 @@
--- What wrk sends: wrk ... -s load.lua URL -- health | refused | event SECRETS | register SECRETS | list SECRETS
+-- What wrk sends: wrk ... -s load.lua URL -- health | refused | event SECRETS | once SECRETS | register SECRETS | list SECRETS
 -- With a number of secrets, secret-of-the-bench-1 to secret-of-the-bench-N take turns as secrets.
+-- once: events with an eventID, each another one.
 
 local requests, turn = {}, 0
+-- What request() sends with an eventID of its own: everything before it, and what follows.
+local once = {}
+local run, count = os.time() .. tostring(once):gsub("%W", ""), 0
 
 local function event(fields)
     requests[#requests + 1] = wrk.format("POST", "/v1/event", nil, fields)
+end
+
+local function ended_event(number)
+    return '{"secret":"secret-of-the-bench-' .. number .. '","eventType":"complete","sessionID":"ses_bench",'
+        .. '"title":"Fix the build","body":"Done. ' .. string.rep("All tests pass. ", 5) .. '"'
 end
 
 function init(arguments)
@@ -22,15 +31,22 @@ function init(arguments)
             requests[number] = wrk.format("POST", "/v1/device/list", nil,
                 '{"secret":"secret-of-the-bench-' .. number .. '"}')
         end
+    elseif arguments[1] == "once" then
+        for number = 1, tonumber(arguments[2]) do
+            once[number] = ended_event(number) .. ',"eventID":"' .. run .. "-"
+        end
     else
         for number = 1, tonumber(arguments[2]) do
-            event('{"secret":"secret-of-the-bench-' .. number .. '","eventType":"complete","sessionID":"ses_bench",'
-                .. '"title":"Fix the build","body":"Done. ' .. string.rep("All tests pass. ", 5) .. '"}')
+            event(ended_event(number) .. "}")
         end
     end
 end
 
 function request()
+    if #once > 0 then
+        count = count + 1
+        return wrk.format("POST", "/v1/event", nil, once[count % #once + 1] .. count .. '"}')
+    end
     turn = turn % #requests + 1
     return requests[turn]
 end

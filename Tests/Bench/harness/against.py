@@ -9,22 +9,26 @@ from .storage import Servers
 
 # what is sent, devices per secret, wrk's connections
 CASES = [("event", 1, 64), ("event", 100, 4), ("register", 1, 16), ("list", 1, 64), ("refused", 1, 64)]
-SERVER_CASES = [("event", 1, 64), ("register", 1, 16)]
-NAMES = {"event": "events", "register": "registrations", "list": "device lists", "refused": "refusals"}
+SERVER_CASES = [("event", 1, 64), ("once", 1, 64), ("register", 1, 16)]
+# Many, because a relay that reads the rows of several secrets at once gains most if they are the same.
+SERVER_SECRETS = 1_000
+NAMES = {
+    "event": "events", "once": "events with eventID", "register": "registrations", "list": "device lists",
+    "refused": "refusals"}
 
 
 def measure(workplace, other):
     workplace.build("relay", "apns-simulator")
     for case in CASES:
-        compare(workplace, other, "SQLite", *case, lambda number: {})
+        compare(workplace, other, "SQLite", *case, SECRETS, lambda number: {})
     with Servers(workplace) as servers:
         for engine, name in (("postgres", "Postgres"), ("mysql", "MariaDB")):
             for index, case in enumerate(SERVER_CASES):
                 urls = [servers.database(engine, f"against_{index}_{number}") for number in range(2)]
-                compare(workplace, other, name, *case, lambda number: {"DATABASE_URL": urls[number]})
+                compare(workplace, other, name, *case, SERVER_SECRETS, lambda number: {"DATABASE_URL": urls[number]})
 
 
-def compare(workplace, other, database, kind, devices, connections, settings):
+def compare(workplace, other, database, kind, devices, connections, secrets, settings):
     """Runs the relays in turns, each time a new process: two processes of one program can differ by a fifth.
 
     Both run first equally often if the number of runs is even.
@@ -38,8 +42,8 @@ def compare(workplace, other, database, kind, devices, connections, settings):
         figures = [None, None]
         for number in ((0, 1), (1, 0))[turn % 2]:
             relay = start_relay(workplace, simulator, {**limit, **settings(number)}, **programs[number])
-            register(relay.port, devices)
-            command = wrk.command(relay.port, connections, 1 if workplace.quick else 3, kind, SECRETS)
+            register(relay.port, devices, secrets)
+            command = wrk.command(relay.port, connections, 1 if workplace.quick else 3, kind, secrets)
             figures[number] = wrk.run(workplace, relay, command, kind == "refused")
             peaks[number] = max(peaks[number], relay.peak_mebibytes)
             workplace.stop(relay)

@@ -102,13 +102,13 @@ def unlogged(log, start, pushes):
     return f", {rows / pushes:.0%} of the log dropped" if rows else ""
 
 
-def register(port, devices):
+def register(port, devices, secrets=SECRETS):
     """Registers devices under each secret of wrk's events."""
 
     def registrar(index):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-        for number in range(index, SECRETS * devices, REGISTRARS):
-            fields = {"secret": f"secret-of-the-bench-{number % SECRETS + 1}", "deviceToken": f"{number:064x}"}
+        for number in range(index, secrets * devices, REGISTRARS):
+            fields = {"secret": f"secret-of-the-bench-{number % secrets + 1}", "deviceToken": f"{number:064x}"}
             connection.request("POST", "/v1/device/register", json.dumps(fields))
             answer = connection.getresponse()
             body = answer.read()
