@@ -68,6 +68,12 @@ package struct SecretKey: Hashable, Sendable, CustomStringConvertible {
         hashes + Array(repeating: primary, count: Self.legacyMax - legacy.count)
     }
 
+    /// The secret's devices, each token once, in the order in which they registered first.
+    package func ordered(_ devices: [Device]) -> [Device] {
+        guard devices.count > 1 else { return devices }
+        return once(devices).sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
+    }
+
     /// The secret's devices, each token once: if it has rows under several hashes, the one with the highest precedence.
     package func once(_ devices: [Device]) -> [Device] {
         guard hasLegacy, devices.count > 1 else { return devices }

@@ -17,20 +17,15 @@ struct DeviceReads {
             try byHash.query({ $0.hash(key.primary) }) { row throws(StorageError) in
                 devices.append(try Self.device(row, key.primary))
             }
-            return Self.ordered(devices)
+            return key.ordered(devices)
         }
         try byAnyHash.query {
             $0.anyHash(of: key)
         } row: { row throws(StorageError) in
             devices.append(try Self.device(row, try row.secretHash(1)))
         }
-        return Self.ordered(key.once(devices))
-    }
-
-    /// Sorted here, because for a handful of rows SQLite's sorter costs more than finding them.
-    private static func ordered(_ devices: [Device]) -> [Device] {
-        guard devices.count > 1 else { return devices }
-        return devices.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
+        // Sorted here, because for a handful of rows SQLite's sorter costs more than finding them.
+        return key.ordered(devices)
     }
 
     private static func device(

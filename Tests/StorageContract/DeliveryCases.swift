@@ -78,6 +78,14 @@ extension ContractCase {
             #expect(try await storage.deliveries(of: key, before: nil, limit: 10).count == 1)
         },
 
+        ContractCase(open: "a batch of many rows is stored whole") { storage async throws in
+            let key = Samples.key("secret")
+            let rows = (0..<1_111).map { _ in Samples.delivery(key) }
+            try await storage.append(rows)
+            let stored = try await storage.deliveries(of: key, before: nil, limit: 2_000)
+            #expect(Set(stored.map(\.id)) == Set(rows.map(\.id)))
+        },
+
         ContractCase(open: "a call that fails takes none of those beside it along") { storage async throws in
             let key = Samples.key("secret")
             let taken = Samples.id().text

@@ -55,7 +55,8 @@ extension ContractCase {
             #expect(log.allSatisfy { $0.deviceID == device.id })
         },
 
-        ContractCase(open: "pushes of several secrets are settled in one call, except those that aren't held") {
+        ContractCase(open: "pushes of several secrets are settled in one call, except those that aren't held")
+        {
             storage async throws in
             var pushes: [PendingPush] = []
             for name in ["one", "two", "three", "four"] {

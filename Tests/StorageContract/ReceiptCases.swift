@@ -47,6 +47,39 @@ extension ContractCase {
             }
         },
 
+        ContractCase("claims and answers of many events at the same moment keep apart") {
+            database async throws in
+            try await withWriters(of: database) { storages async throws in
+                let keys = ["one", "two", "three"].map { Samples.key($0) }
+                let old = Samples.claim("old", under: keys[0])
+                #expect(try await storages[0].claim(old) == .claimed)
+                #expect(try await storages[0].complete(old, answer: [9]))
+                // A third is new, a third was answered, a third has another's content.
+                let results = try await concurrently(90) { index -> (Int, EventClaimResult) in
+                    let storage = storages[index % storages.count]
+                    switch index % 3 {
+                    case 0:
+                        let claim = Samples.claim("new \(index)", under: keys[index % 9 / 3])
+                        let result = try await storage.claim(claim)
+                        #expect(try await storage.complete(claim, answer: [UInt8(index)]))
+                        return (index, result)
+                    case 1: return (index, try await storage.claim(Samples.claim("old", under: keys[0])))
+                    default:
+                        let claim = Samples.claim("old", under: keys[0], content: "other")
+                        #expect(try await !storage.complete(claim, answer: [1]))
+                        return (index, try await storage.claim(claim))
+                    }
+                }
+                for (index, result) in results {
+                    let expected: [EventClaimResult] = [.claimed, .answered([9]), .conflict]
+                    #expect(result == expected[index % 3])
+                    guard index.isMultiple(of: 3) else { continue }
+                    let again = Samples.claim("new \(index)", under: keys[index % 9 / 3])
+                    #expect(try await storages[0].claim(again) == .answered([UInt8(index)]))
+                }
+            }
+        },
+
         ContractCase("relays that get one event at the same moment handle it once and answer the same") {
             database async throws in
             try await withWriters(of: database) { storages async throws in

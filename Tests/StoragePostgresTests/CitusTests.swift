@@ -98,7 +98,8 @@ struct CitusTests {
         return try result.get()
     }
 
-    @Test("Pushes of several secrets are settled together, though Citus locks one secret's rows per statement")
+    @Test(
+        "Pushes of several secrets are settled together, though Citus locks one secret's rows per statement")
     func settling() async throws {
         // Citus defines this setting on each of its nodes.
         let citus = "?options=-c%20citus.shard_count%3D32"

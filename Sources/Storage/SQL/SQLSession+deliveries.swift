@@ -7,7 +7,7 @@ extension SQLSession {
         }
         // A batch is stored completely or not at all, so checking one row is enough.
         if self.isRepeated, try isPresent(first) { return }
-        if Insertion.chunkSizes.contains(deliveries.count) {
+        if statements.insertDeliveries.sizes.contains(deliveries.count) {
             return try insert(deliveries[...], statements.insertDeliveries)
         }
         try transaction { () throws(SQLFailure) in
@@ -63,7 +63,7 @@ extension SQLSession {
     }
 
     private func insertAll(_ deliveries: [Delivery], _ insertion: Insertion) throws(SQLFailure) {
-        for chunk in Insertion.chunks(of: deliveries) { try insert(chunk, insertion) }
+        for chunk in Insertion.chunks(of: deliveries, sizes: insertion.sizes) { try insert(chunk, insertion) }
     }
 
     private func insert(_ deliveries: ArraySlice<Delivery>, _ insertion: Insertion) throws(SQLFailure) {

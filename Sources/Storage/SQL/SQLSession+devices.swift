@@ -7,9 +7,7 @@ extension SQLSession {
         try query(sql, isOne ? [.hash(key.primary)] : .anyHash(of: key)) { row throws(SQLFailure) in
             devices.append(try Device(row))
         }
-        devices = key.once(devices)
-        guard devices.count > 1 else { return devices }
-        return devices.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
+        return key.ordered(devices)
     }
 
     /// Implements `Storage`.

@@ -27,6 +27,59 @@ extension SQLSession {
         throw SQLFailure(.other, .unavailable(logDetail: "an event's receipt changed too often"))
     }
 
+    /// Claims several events: new ones with few statements, others one by one.
+    func claim(_ events: [EventClaim]) throws(SQLFailure) -> [Result<EventClaimResult, StorageError>] {
+        guard events.count > 1 else { return try events.map(outcome(of:)) }
+        // In one order everywhere, so that concurrent claims wait for each other less often.
+        let inOrder = events.filter { !$0.key.hasLegacy }
+            .sorted { ($0.key.primary.hex, $0.eventID) < ($1.key.primary.hex, $1.eventID) }
+        var claimed: Set<UUIDv7> = []
+        for chunk in Insertion.chunks(of: inOrder) where chunk.count > 1 {
+            let values = chunk.flatMap(receiptValues)
+            let inserted = try execute(statements.insertReceipts.sql(rows: chunk.count), values)
+            // If some weren't new, each is looked up; those just inserted are recognized by their claim.
+            if inserted == chunk.count { claimed.formUnion(chunk.map(\.id)) }
+        }
+        return try events.map { event throws(SQLFailure) in
+            claimed.contains(event.id) ? .success(.claimed) : try outcome(of: event)
+        }
+    }
+
+    private func outcome(
+        of event: EventClaim
+    ) throws(SQLFailure) -> Result<EventClaimResult, StorageError> {
+        do throws(SQLFailure) {
+            return .success(try claim(event))
+        } catch {
+            guard error.kind == .other else { throw error }
+            return .failure(error.error)
+        }
+    }
+
+    /// Stores the answers of several events.
+    func complete(_ events: [CompletedEvent]) throws(SQLFailure) -> [Bool] {
+        let condition = "secret_hash = ? AND event_id = ? AND claim_id = ?"
+        var completed: Set<UUIDv7> = []
+        let inOrder = events.sorted {
+            ($0.claim.key.primary.hex, $0.claim.eventID) < ($1.claim.key.primary.hex, $1.claim.eventID)
+        }
+        for chunk in Insertion.chunks(of: inOrder) where chunk.count > 1 {
+            let places = Array(repeating: "WHEN \(condition) THEN ?", count: chunk.count)
+            let answers = chunk.flatMap { $0.place + [.blob($0.answer)] }
+            let updated = try execute(
+                """
+                UPDATE event_receipt SET answer = CASE \(places.joined(separator: " ")) ELSE answer END
+                WHERE \(Self.anyOf(condition, chunk.count))
+                """, answers + chunk.flatMap(\.place))
+            // If some claims were lost, each is stored once more, which tells which.
+            if updated == chunk.count { completed.formUnion(chunk.map(\.claim.id)) }
+        }
+        return try events.map { event throws(SQLFailure) in
+            if completed.contains(event.claim.id) { return true }
+            return try complete(event.claim, answer: event.answer)
+        }
+    }
+
     func complete(_ event: EventClaim, answer: [UInt8]) throws(SQLFailure) -> Bool {
         try execute(
             "UPDATE event_receipt SET answer = ? WHERE secret_hash = ? AND event_id = ? AND claim_id = ?",
@@ -52,13 +105,15 @@ extension SQLSession {
 
 extension SQLSession {
     private func insert(_ event: EventClaim) throws(SQLFailure) -> Bool {
-        try execute(
-            statements.insertReceipt,
-            [
-                .hash(event.key.primary), .text(event.eventID), .text(event.content.hex),
-                .text(event.id.text), .integer(event.leaseUntil),
-                .integer(event.at + StorageLimits.receiptLifetime),
-            ]) > 0
+        try execute(statements.insertReceipts.sql(rows: 1), receiptValues(event)) > 0
+    }
+
+    private func receiptValues(_ event: EventClaim) -> [SQLValue] {
+        [
+            .hash(event.key.primary), .text(event.eventID), .text(event.content.hex),
+            .text(event.id.text), .integer(event.leaseUntil),
+            .integer(event.at + StorageLimits.receiptLifetime),
+        ]
     }
 
     /// The event's receipts, the primary hash's first, including expired ones.
@@ -132,5 +187,16 @@ extension SQLSession {
             WHERE secret_hash = ? AND event_id = ? AND claim_id = ? AND (answer IS NULL OR expires_at <= ?)
             """,
             [.hash(receipt.hash), .text(event.eventID), .text(receipt.claimID), .integer(event.at)]) > 0
+    }
+}
+
+/// An event and the answer to store.
+struct CompletedEvent: Sendable {
+    let claim: EventClaim
+    let answer: [UInt8]
+
+    /// The parameters that name its receipt.
+    fileprivate var place: [SQLValue] {
+        [.hash(claim.key.primary), .text(claim.eventID), .text(claim.id.text)]
     }
 }

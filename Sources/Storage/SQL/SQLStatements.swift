@@ -6,7 +6,7 @@ final class SQLStatements: Sendable {
     // certifies writes (Galera) sees too.
     let makeLock: String
     let takeLock = "UPDATE secret_lock SET registrations = registrations + 1 WHERE secret_hash = ?"
-    let insertReceipt: String
+    let insertReceipts: Insertion
     let insertDeliveries: Insertion
     let insertDeliveriesUnlessPresent: Insertion
     let insertPushes: Insertion
@@ -46,14 +46,12 @@ final class SQLStatements: Sendable {
         lockRows = lockingRows
         makeLock = insertUnlessPresent(
             "INTO secret_lock (secret_hash, registrations) VALUES (?, 0)")
-        insertReceipt = insertUnlessPresent(
-            """
-            INTO event_receipt
-                (secret_hash, event_id, content_digest, claim_id, lease_until, expires_at)
-            VALUES (?, ?, ?, ?, ?, ?)
-            """)
+        let receipt = Insertion.into("event_receipt", Self.receiptColumns)
+        insertReceipts = Insertion(
+            insertUnlessPresent(receipt + Insertion.mark), columns: Self.receiptColumns)
         let delivery = Insertion.into("delivery_log", Self.deliveryColumns)
-        insertDeliveries = Insertion("INSERT " + delivery, columns: Self.deliveryColumns)
+        insertDeliveries = Insertion(
+            "INSERT " + delivery, columns: Self.deliveryColumns, sizes: [512] + Insertion.chunkSizes)
         insertDeliveriesUnlessPresent = Insertion(
             insertUnlessPresent(delivery + Insertion.mark), columns: Self.deliveryColumns)
         let push = Insertion.into("pending_push", Self.pushColumns)
@@ -122,6 +120,10 @@ final class SQLStatements: Sendable {
         revokeSchedules = revocation("schedule", "id")
     }
 
+    private static let receiptColumns = [
+        "secret_hash", "event_id", "content_digest", "claim_id", "lease_until", "expires_at",
+    ]
+
     private static let deliveryColumns = [
         "id", "secret_hash", "event_type", "session_id", "status", "error", "created_at", "device_id",
     ]
@@ -162,12 +164,15 @@ struct Insertion: Sendable {
     static let mark = "\u{1}"
 
     private let statements: [Int: String]
+    /// The numbers of rows per statement of this insertion.
+    let sizes: [Int]
 
     /// Creates an insertion from a statement whose rows follow at its end, or at `mark`.
-    init(_ statement: String, columns: [String]) {
+    init(_ statement: String, columns: [String], sizes: [Int] = chunkSizes) {
+        self.sizes = sizes
         let row = "(" + Array(repeating: "?", count: columns.count).joined(separator: ", ") + ")"
         var statements: [Int: String] = [:]
-        for size in Self.chunkSizes {
+        for size in sizes {
             let rows = Array(repeating: row, count: size).joined(separator: ", ")
             let parts = statement.split(separator: Self.mark, omittingEmptySubsequences: false)
             statements[size] = parts[0] + rows + parts.dropFirst().joined()
@@ -175,12 +180,12 @@ struct Insertion: Sendable {
         self.statements = statements
     }
 
-    /// Splits elements, in order, into few chunks whose sizes are among `chunkSizes`.
-    static func chunks<Element>(of elements: [Element]) -> [ArraySlice<Element>] {
+    /// Splits elements, in order, into few chunks whose sizes are among `sizes`.
+    static func chunks<Element>(of elements: [Element], sizes: [Int] = chunkSizes) -> [ArraySlice<Element>] {
         var chunks: [ArraySlice<Element>] = []
         var rest = elements[...]
         while !rest.isEmpty {
-            let size = chunkSizes.first { $0 <= rest.count } ?? 1
+            let size = sizes.first { $0 <= rest.count } ?? 1
             chunks.append(rest.prefix(size))
             rest = rest.dropFirst(size)
         }

@@ -46,11 +46,20 @@ final class ConnectionPool<Connection: ServerConnection>: Sendable {
         _ body: @escaping @Sendable (SQLSession, Connection) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output {
         let outcome = await withCheckedContinuation { continuation in
-            let call = PendingPoolCall<Connection, Output>(
-                continuation, within: timeout, options: options, isChange: isChange, body)
-            add(call)
+            start(within: timeout, isChange: isChange, body) { continuation.resume(returning: $0) }
         }
         return try outcome.get()
+    }
+
+    /// Like `perform`, but returns at once; `completion` gets the outcome on a connection's thread, or on the caller's.
+    func start<Output: Sendable>(
+        within timeout: Duration, isChange: Bool = false,
+        _ body: @escaping @Sendable (SQLSession, Connection) throws(SQLFailure) -> Output,
+        completion: @escaping @Sendable (Result<Output, StorageError>) -> Void
+    ) {
+        add(
+            PendingPoolCall<Connection, Output>(
+                within: timeout, options: options, isChange: isChange, body, completion: completion))
     }
 
     /// Finishes running calls, fails waiting ones, and ends all threads.

@@ -24,7 +24,7 @@ protocol PoolCall<Connection>: AnyObject, Sendable {
     func fail(_ error: StorageError)
 }
 
-/// The only kind of call: a closure over a session, and the waiting caller's continuation.
+/// The only kind of call: a closure over a session, and what to do with its outcome.
 ///
 /// It passes from the caller to one or more threads, but never belongs to two at once.
 final class PendingPoolCall<Connection: ServerConnection, Output: Sendable>: PoolCall,
@@ -39,17 +39,17 @@ final class PendingPoolCall<Connection: ServerConnection, Output: Sendable>: Poo
     /// Whether the call changes something, so that the caller must know if the change is unconfirmed.
     private let isChange: Bool
     private let body: Body
-    private let continuation: CheckedContinuation<Outcome, Never>
+    private let completion: @Sendable (Outcome) -> Void
     private var outcome: Outcome?
     private var wasLost = false
     private var mayBeDone = false
 
     init(
-        _ continuation: CheckedContinuation<Outcome, Never>, within timeout: Duration,
-        options: ServerOptions, isChange: Bool, _ body: @escaping Body
+        within timeout: Duration, options: ServerOptions, isChange: Bool, _ body: @escaping Body,
+        completion: @escaping @Sendable (Outcome) -> Void
     ) {
         self.isChange = isChange
-        self.continuation = continuation
+        self.completion = completion
         began = .now
         deadline = began + timeout
         self.options = options
@@ -85,7 +85,7 @@ final class PendingPoolCall<Connection: ServerConnection, Output: Sendable>: Poo
 
     func finish() {
         switch outcome {
-        case .success(let output)?: continuation.resume(returning: .success(output))
+        case .success(let output)?: completion(.success(output))
         case .failure(let error)?: fail(error)
         case nil: fail(.internalFault(logDetail: "a call was not run"))
         }
@@ -94,7 +94,7 @@ final class PendingPoolCall<Connection: ServerConnection, Output: Sendable>: Poo
     func fail(_ error: StorageError) {
         let isUnknown = isChange && mayBeDone
         let detail = "a change was not confirmed: \(error.logDetail)"
-        continuation.resume(returning: .failure(isUnknown ? .unconfirmed(logDetail: detail) : error))
+        completion(.failure(isUnknown ? .unconfirmed(logDetail: detail) : error))
     }
 
     private func isWorthwhile(_ connection: Connection) -> Bool {

@@ -18,6 +18,10 @@ package struct ServerOptions: Sendable {
     package var connectionsMax = 10
     /// Maximum calls waiting for a connection; further ones fail as `unavailable`.
     package var waitingCallsMax = 10_000
+    /// Maximum calls of one kind that share a statement.
+    package var callsPerSharedStatementMax = 64
+    /// Maximum such statements of a kind at a time; calls that come meanwhile wait and share the next.
+    package var sharedStatementsMax = 2
     /// How long a call may take, including all waits.
     package var callTimeout: Duration = .seconds(5)
     /// How long connecting to one host may take, unless the URL says otherwise.

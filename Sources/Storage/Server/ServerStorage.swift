@@ -13,6 +13,9 @@ package final class ServerStorage<Connection: ServerConnection>: SQLStorage {
 
     let pool: ConnectionPool<Connection>
     let options: ServerOptions
+    private let lookups: SharedCalls<Connection, SecretKey, [Device]>
+    private let claims: SharedCalls<Connection, EventClaim, EventClaimResult>
+    private let completions: SharedCalls<Connection, CompletedEvent, Bool>
 
     private init(
         pool: ConnectionPool<Connection>, options: ServerOptions, appliedSteps: [SchemaStep]
@@ -20,6 +23,18 @@ package final class ServerStorage<Connection: ServerConnection>: SQLStorage {
         self.pool = pool
         self.options = options
         self.appliedSteps = appliedSteps
+        lookups = SharedCalls(pool: pool, options: options, isChange: false) {
+            session, keys throws(SQLFailure) in
+            try session.devices(of: keys).map { .success($0) }
+        }
+        claims = SharedCalls(pool: pool, options: options, isChange: true) {
+            session, events throws(SQLFailure) in
+            try session.claim(events)
+        }
+        completions = SharedCalls(pool: pool, options: options, isChange: true) {
+            session, events throws(SQLFailure) in
+            try session.complete(events).map { .success($0) }
+        }
     }
 
     /// Connects, and brings the schema up to date as `options.access` allows.
@@ -80,7 +95,30 @@ package final class ServerStorage<Connection: ServerConnection>: SQLStorage {
     }
 
     /// Implements `Storage`.
-    package var load: StorageLoad { pool.load }
+    package var load: StorageLoad {
+        var load = pool.load
+        load.waitingCalls += lookups.waitingCount + claims.waitingCount + completions.waitingCount
+        return load
+    }
+
+    /// Implements `Storage`; look-ups that wait together share a statement.
+    package func devices(of key: SecretKey) async throws(StorageError) -> [Device] {
+        try await lookups.perform(key)
+    }
+
+    /// Implements `Storage`; claims that wait together share a statement.
+    package func claim(_ event: EventClaim) async throws(StorageError) -> EventClaimResult {
+        try event.validate()
+        try checkAccess()
+        return try await claims.perform(event)
+    }
+
+    /// Implements `Storage`; answers that wait together share a statement.
+    package func complete(_ event: EventClaim, answer: [UInt8]) async throws(StorageError) -> Bool {
+        try event.validate(answer: answer)
+        try checkAccess()
+        return try await completions.perform(CompletedEvent(claim: event, answer: answer))
+    }
 
     /// How many connections there are, those included that are being opened; for tests.
     package var connectionCount: Int { pool.connectionCount }
@@ -98,9 +136,13 @@ package final class ServerStorage<Connection: ServerConnection>: SQLStorage {
     package func write<Output: Sendable>(
         _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output {
-        guard options.access != .readOnly else { throw .readOnly(logDetail: "opened for reading") }
+        try checkAccess()
         return try await pool.perform(within: options.callTimeout, isChange: true) {
             session, _ throws(SQLFailure) in try body(session)
         }
+    }
+
+    private func checkAccess() throws(StorageError) {
+        guard options.access != .readOnly else { throw .readOnly(logDetail: "opened for reading") }
     }
 }

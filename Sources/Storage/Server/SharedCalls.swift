@@ -1,0 +1,141 @@
+/// Calls of one kind: those that wait together are answered by few statements, since each statement is a round trip.
+///
+/// A lone call starts at once. While as many statements run as are allowed, further calls wait for the next, which
+/// begins after all of them were made: each sees what was committed before it.
+final class SharedCalls<Connection: ServerConnection, Input: Sendable, Output: Sendable>: Sendable {
+    typealias Outcome = Result<Output, StorageError>
+    /// Answers the inputs in their order.
+    ///
+    /// It may be run again with the same inputs, as `ConnectionPool` says.
+    typealias Body = @Sendable (SQLSession, [Input]) throws(SQLFailure) -> [Outcome]
+
+    /// An input and its caller.
+    private struct Call: Sendable {
+        let input: Input
+        let began: ContinuousClock.Instant
+        let continuation: CheckedContinuation<Outcome, Never>
+    }
+
+    /// What a new call does.
+    private enum Step { case start, wait, refuse }
+
+    private struct State {
+        var waiting: [Call] = []
+        var running = 0
+    }
+
+    /// The calls that are answered together, and their outcomes; one thread at a time has it.
+    private final class Batch: @unchecked Sendable {  // why: the line above
+        var calls: [Call]?
+        var outcomes: [Outcome] = []
+    }
+
+    private let pool: ConnectionPool<Connection>
+    private let options: ServerOptions
+    private let isChange: Bool
+    private let body: Body
+    private let state = Guarded(State())
+
+    /// - Parameter isChange: Whether to throw `unconfirmed` if `body` fails and may have changed something.
+    init(
+        pool: ConnectionPool<Connection>, options: ServerOptions, isChange: Bool, _ body: @escaping Body
+    ) {
+        self.pool = pool
+        self.options = options
+        self.isChange = isChange
+        self.body = body
+    }
+
+    /// How many calls wait for a statement.
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+
+    /// The output for an input, alone or together with others.
+    func perform(_ input: Input) async throws(StorageError) -> Output {
+        try await withCheckedContinuation { continuation in
+            add(Call(input: input, began: .now, continuation: continuation))
+        }.get()
+    }
+
+    private func add(_ call: Call) {
+        let step: Step = state.withLock { state in
+            guard state.waiting.count < options.waitingCallsMax else { return .refuse }
+            state.waiting.append(call)
+            guard state.running < options.sharedStatementsMax else { return .wait }
+            state.running += 1
+            return .start
+        }
+        switch step {
+        case .start: start()
+        case .wait: break
+        case .refuse:
+            let detail = "\(options.waitingCallsMax) calls are waiting already"
+            call.continuation.resume(returning: .failure(.unavailable(logDetail: detail)))
+        }
+    }
+
+    /// Answers calls as soon as a connection is free.
+    private func start() {
+        let batch = Batch()
+        pool.start(within: options.callTimeout, isChange: isChange) {
+            session, connection throws(SQLFailure) in
+            if batch.calls == nil { batch.calls = self.take(self.options.callsPerSharedStatementMax) }
+            try self.answer(batch, session, connection)
+        } completion: { result in
+            self.finish(batch, result)
+        }
+    }
+
+    private func take(_ limit: Int) -> [Call] {
+        state.withLock { state in
+            let calls = Array(state.waiting.prefix(limit))
+            state.waiting.removeFirst(calls.count)
+            return calls
+        }
+    }
+
+    private func answer(
+        _ batch: Batch, _ session: SQLSession, _ connection: Connection
+    ) throws(SQLFailure) {
+        guard let calls = batch.calls, let oldest = calls.first else { return }
+        // None waits longer than a call may take.
+        connection.deadline = min(connection.deadline, oldest.began + options.callTimeout)
+        let inputs = calls.map(\.input)
+        do throws(SQLFailure) {
+            batch.outcomes = try body(session, inputs)
+        } catch {
+            // What fails for one of them must not fail for the others.
+            guard inputs.count > 1, error.kind == .other, connection.isUsable else { throw error }
+            batch.outcomes = []
+            for input in inputs { batch.outcomes.append(try outcome(of: input, session)) }
+        }
+    }
+
+    private func outcome(of input: Input, _ session: SQLSession) throws(SQLFailure) -> Outcome {
+        do throws(SQLFailure) {
+            return try body(session, [input]).first
+                ?? .failure(.internalFault(logDetail: "a call has no outcome"))
+        } catch {
+            guard error.kind == .other else { throw error }
+            return .failure(error.error)
+        }
+    }
+
+    /// Answers the callers, all at once so that an event loop is woken once for them, and goes on with those that wait.
+    private func finish(_ batch: Batch, _ result: Result<Void, StorageError>) {
+        // Without a connection none were taken. All that wait now fail as it did.
+        let calls = batch.calls ?? take(.max)
+        switch result {
+        case .success:
+            for (call, outcome) in zip(calls, batch.outcomes) {
+                call.continuation.resume(returning: outcome)
+            }
+        case .failure(let error):
+            for call in calls { call.continuation.resume(returning: .failure(error)) }
+        }
+        let goesOn = state.withLock { state in
+            if state.waiting.isEmpty { state.running -= 1 }
+            return !state.waiting.isEmpty
+        }
+        if goesOn { start() }
+    }
+}
