@@ -3,13 +3,16 @@ import Storage
 
 /// Writes the delivery log in batches, so that responses don't wait for it.
 ///
-/// The buffer is bounded: rows that don't fit are dropped and counted, because a push must not wait for its log
-/// row. While the database can't be written, rows stay buffered as long as they fit.
+/// The buffer is bounded. While it is nearly full and rows are being written, callers delay their responses
+/// (``isCrowded``), and senders slow down. Rows that don't fit are dropped and counted, because a push must not wait
+/// for its log row. While the database can't be written, rows stay buffered as long as they fit.
 final class DeliveryLog: Sendable {
     /// Limits and delays.
     struct Options: Sendable {
         /// Maximum buffered rows.
         var waitingMax = Bounds.deliveriesWaitingMax
+        /// Buffered rows that make the log crowded.
+        var crowdedAt = Bounds.deliveriesCrowded
         /// Maximum rows per transaction.
         var batchMax = Bounds.deliveriesPerBatchMax
         /// Waits before rows are written, so that they share transactions, and after a failure.
@@ -27,6 +30,8 @@ final class DeliveryLog: Sendable {
         var lost: UInt64 = 0
         /// Consecutive refusals.
         var refusals = 0
+        /// Whether the latest attempt to write failed in a way that may pass.
+        var isStalled = false
         var isFinished = false
 
         mutating func add(_ row: consuming Delivery, batchMax: Int) {
@@ -75,6 +80,13 @@ final class DeliveryLog: Sendable {
     var figures: Figures {
         waiting.withLock {
             Figures(waiting: $0.count + $0.inHand, waitingMax: options.waitingMax, dropped: $0.lost)
+        }
+    }
+
+    /// Whether the buffer is nearly full but gets emptied: waiting is worthwhile, and nothing else makes room.
+    var isCrowded: Bool {
+        waiting.withLock {
+            $0.count + $0.inHand >= options.crowdedAt && !$0.isStalled && !$0.isFinished
         }
     }
 
@@ -171,6 +183,9 @@ final class DeliveryLog: Sendable {
     ) async -> StorageError? {
         var delay = Bounds.deliveriesRetryDelayMin
         var isDelayed = false
+        defer {
+            if isDelayed { waiting.withLock { $0.isStalled = false } }
+        }
         while true {
             do throws(StorageError) {
                 try await storage.append(Array(rows), isRepeated: mayBeThere)
@@ -180,6 +195,7 @@ final class DeliveryLog: Sendable {
                 if case .unconfirmed = error { mayBeThere = true }
                 guard await mayPass(error), !waiting.withLock(\.isFinished) else { return error }
                 if !isDelayed {
+                    waiting.withLock { $0.isStalled = true }
                     log(.warning, "delivery.delayed", [.count("rows", rows.count), .storageError(error)])
                 }
                 isDelayed = true

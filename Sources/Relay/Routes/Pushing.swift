@@ -237,7 +237,7 @@ struct Pushing {
         trace.add(.count("failed", answer.failed))
         if answer.muted > 0 { trace.add(.count("muted", answer.muted)) }
         if answer.queued > 0 { trace.add(.count("queued", answer.queued)) }
-        record(order, results)
+        await record(order, results)
         return answer.body
     }
 
@@ -265,9 +265,11 @@ struct Pushing {
 
     /// Writes the results to the delivery log.
     ///
-    /// Queued pushes are logged when they end, and muted ones never.
-    private func record(_ order: Order, _ results: [DeviceResult]) {
+    /// Queued pushes are logged when they end, and muted ones never. Waits while the log is crowded: senders that wait
+    /// for their response send less.
+    private func record(_ order: Order, _ results: [DeviceResult]) async {
         let now = shared.clock.now
+        await waitForRoomInLog()
         let (type, session) = (order.content.logType, order.content.sessionID)
         // Uses indices to avoid copying results.
         let rows = results.indices.lazy.filter { results[$0].isEnded }.map { index in
@@ -279,6 +281,16 @@ struct Pushing {
                 createdAt: now, deviceID: results[index].deviceID)
         }
         shared.deliveryLog.append(rows)
+    }
+
+    private func waitForRoomInLog() async {
+        guard shared.deliveryLog.isCrowded else { return }
+        let end = services.loop.now + Bounds.deliveriesDelayMax
+        var step = Bounds.deliveriesDelayStepMin
+        while services.loop.now < end, shared.deliveryLog.isCrowded {
+            await services.loop.pause(step)
+            step = min(step * 2, Bounds.deliveriesDelayStepMax)
+        }
     }
 }
 

@@ -236,6 +236,14 @@ enum Bounds {
     static let refusalSummaryInterval: Duration = .seconds(60)
     /// Maximum delivery log rows waiting to be written; further ones are dropped and counted.
     static let deliveriesWaitingMax = 40_000
+    /// As many waiting rows delay responses, so that load slows down before rows are dropped.
+    static let deliveriesCrowded = 30_000
+    /// The longest such delay.
+    static let deliveriesDelayMax: Duration = .seconds(2)
+    /// The first interval in which a delayed response looks for room; it doubles each time.
+    static let deliveriesDelayStepMin: Duration = .milliseconds(5)
+    /// The maximum of these intervals.
+    static let deliveriesDelayStepMax: Duration = .milliseconds(80)
     /// Maximum delivery log rows in one transaction.
     static let deliveriesPerBatchMax = 2_000
     /// The first delay before writing them is retried; it doubles each time.

@@ -85,6 +85,40 @@ struct DeliveryLogTests {
         await lines.log.close()
     }
 
+    @Test("A nearly full log is crowded while it is written, but not while the database can't be written")
+    func crowded() async throws {
+        let storage = FakeStorage()
+        let gate = Gate()
+        storage.state.withLock { $0.appendGate = gate }
+        let lines = LogLines()
+        let (paused, retry) = (Gate(), Lock(false))
+        var options = options(waiting: 10, batch: 5)
+        options.crowdedAt = 5
+        options.pause = { _ in if retry.withLock({ $0 }) { await paused.pass() } }
+        let log = DeliveryLog(storage: storage, log: lines.log, options: options)
+        log.append(rows(4))
+        #expect(!log.isCrowded)
+        log.append(rows(1))
+        #expect(log.isCrowded)
+        async let run: Void = log.run()
+        #expect(await eventually { gate.waiting == 1 })
+        #expect(log.isCrowded)
+        // The database goes away: nothing makes room.
+        storage.state.withLock { $0.appendFailures = [.unavailable(logDetail: "x")] }
+        retry.withLock { $0 = true }
+        gate.open()
+        #expect(await eventually { paused.waiting == 1 })
+        #expect(!log.isCrowded)
+        retry.withLock { $0 = false }
+        paused.open()
+        #expect(await eventually { log.figures.waiting == 0 })
+        log.append(rows(5))
+        log.finish()
+        await run
+        #expect(!log.isCrowded)
+        await lines.log.close()
+    }
+
     @Test("A batch that can't be written now is tried again")
     func retried() async throws {
         let storage = FakeStorage()
