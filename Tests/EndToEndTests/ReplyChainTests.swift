@@ -78,6 +78,32 @@ struct ReplyChainTests {
         }
     }
 
+    @Test("a permission rings again after a minute, until its reply")
+    func repeated() async throws {
+        let settings = Self.settings.merging(["BRIDGE_REPEAT": "1"]) { $1 }
+        try await Chain.run(generation: 2, settings) { chain in
+            try await chain.does("session", ["id": "ses_1", "title": "Fix auth bug"])
+            try await chain.does("begin", ["id": "ses_1"])
+            let eventID = try await chain.asks("per_1", number: 1)
+            let database = chain.stack.directory.file("relay.db")
+            #expect(try deliveryRows(database, table: "schedule") == 1)
+            #expect(try await chain.titles(atLeast: 2).count == 2)
+            let pushes = try await chain.stack.control.pushes(token: token(1))
+            #expect(pushes[0]["payload"] == pushes[1]["payload"])
+            let collapseID = pushes[0]["headers"]?["apns-collapse-id"]
+            #expect(collapseID != nil && pushes[1]["headers"]?["apns-collapse-id"] == collapseID)
+            #expect(try await chain.replies(["action": "once"], to: eventID)["ok"] == true)
+            #expect(try await chain.given(atLeast: 1) == [["request": "per_1", "reply": "once"]])
+            // Nothing is left that could ring; the worker may still be ending what it sent.
+            let left = try await eventually {
+                try deliveryRows(database, table: "schedule")
+            } until: {
+                $0 == 0
+            }
+            #expect(left == 0)
+        }
+    }
+
     @Test("without --allow-replies nobody's reply answers anything")
     func off() async throws {
         try await Chain.run(generation: 2) { chain in

@@ -225,6 +225,14 @@ export interface RelayEvent {
     sealed?: string;
     category?: string;
     mutableContent?: boolean;
+    /** Only for permissions: rings again until it is acknowledged or replied to. */
+    repeat?: Repeat;
+}
+
+/** Seconds between two pushes (60 to 900), and seconds within which the last one is sent (at most 10,800). */
+export interface Repeat {
+    every: number;
+    for: number;
 }
 
 /** A notification; docs/API.md says which members go together. */
@@ -312,7 +320,9 @@ export class Relay {
     /** Pushes a notification to all devices of the secret, or to one. */
     notify(
         notification: RelayNotification,
-        options?: RequestOptions & { deviceToken?: string | Uint8Array; sealed?: string; eventID?: string },
+        options?: RequestOptions & {
+            deviceToken?: string | Uint8Array; sealed?: string; eventID?: string; repeat?: Repeat;
+        },
     ): Promise<PushResult>;
     /** What was sent, newest first, if the relay has a history. `before` is the `next` of the page before. */
     history(options?: RequestOptions & { before?: string; limit?: number }): Promise<{

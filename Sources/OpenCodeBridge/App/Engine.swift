@@ -63,7 +63,7 @@ actor Engine {
                 console.explain("complete of \(ring.session) doesn't ring: somebody types at this machine")
             case .ring(let ring):
                 let eventID = await outbox.put(ring)
-                if let permission = ring.permission { await replies?.rang(permission, as: eventID) }
+                if let request = ring.request { await replies?.rang(request, as: eventID) }
             case .over(let request): await replies?.closed(request)
             case .began(let session): await outbox.note(.began(session))
             case .ended(let session): await outbox.note(.ended(session))

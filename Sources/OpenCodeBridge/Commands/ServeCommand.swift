@@ -9,7 +9,9 @@ enum ServeCommand {
     {
         let console = Console(isVerbose: configuration.isVerbose)
         let access = try RelayAccess(configuration)
-        let relay = access.relay
+        var relay = access.relay
+        relay.repeatEvery = configuration.repeatEvery
+        let repeating = relay
         let ownership: QueueOwnership
         let outbox: Outbox
         do throws(SmallFile.Fault) {
@@ -25,8 +27,10 @@ enum ServeCommand {
         }
         prepareSignals()
         let replies =
-            configuration.allowsReplies
-            ? ReplyDesk(ReplyDesk.Parts(relay: relay, opener: access.opener), console) : nil
+            configuration.allowsReplies || configuration.repeatEvery > .zero
+            ? ReplyDesk(
+                ReplyDesk.Parts(relay: relay, opener: configuration.allowsReplies ? access.opener : nil),
+                console) : nil
         let bridge = Bridge(
             Bridge.Parts(
                 findServer: {
@@ -36,7 +40,7 @@ enum ServeCommand {
                 },
                 options: configuration.options, quiet: configuration.quiet,
                 silenceMax: configuration.streamSilenceMax, outbox: outbox, replies: replies,
-                post: { await relay.post($0) },
+                post: { await repeating.post($0) },
                 console: console))
         let ended = ThreadSemaphore()
         let task = Task {
@@ -45,7 +49,7 @@ enum ServeCommand {
         }
         console.note(
             "rings through \(relay.address), \(access.sealer == nil ? "texts readable" : "texts sealed")")
-        if replies != nil {
+        if configuration.allowsReplies {
             console.note(
                 "phones answer permissions\(access.sealer == nil ? "; the relay could, too" : ", sealed replies only")"
             )

@@ -20,6 +20,8 @@ struct Configuration: Sendable {
     var quiet = QuietRule(time: .zero)
     /// Whether replies from phones answer permissions.
     var allowsReplies = false
+    /// How often permissions ring again until somebody answers; zero for once.
+    var repeatEvery: Duration = .zero
     var isVerbose = false
 
     /// Checks all values and reports every problem at once.
@@ -80,6 +82,9 @@ struct Configuration: Sendable {
         }
         if let minutes = number(.quietWhileActive, "minutes", 0...Bounds.quietMinutesMax) {
             quiet = QuietRule(time: .seconds(60 * minutes))
+        }
+        if let minutes = number(.repeat, "minutes", 0...Bounds.repeatMinutesMax) {
+            repeatEvery = .seconds(60 * minutes)
         }
         let standard = StateDirectory.base(environment).map { $0 + "/opencode-bridge" }
         if let directory = values[.stateDirectory] ?? standard {

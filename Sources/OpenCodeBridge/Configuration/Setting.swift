@@ -11,6 +11,7 @@ enum Setting: String, CaseIterable, Sendable {
     case quietWhileActive = "quiet-while-active"
     case showCommands = "show-commands"
     case allowReplies = "allow-replies"
+    case `repeat`
     case seal
     case privateSessions = "private-sessions"
     case advertiseHost = "advertise-host"
@@ -36,7 +37,7 @@ enum Setting: String, CaseIterable, Sendable {
         case .relaySecretFile, .relayCAFile, .config: "FILE"
         case .stateDirectory: "DIRECTORY"
         case .requestWait, .streamTimeout: "SECONDS"
-        case .quietWhileActive: "MINUTES"
+        case .quietWhileActive, .repeat: "MINUTES"
         case .advertiseHost: "HOST"
         case .insecureRelay, .showCommands, .allowReplies, .seal, .privateSessions, .debug: nil
         }
@@ -66,6 +67,8 @@ enum Setting: String, CaseIterable, Sendable {
         case .showCommands: "show a permission's command in the notification"
         case .allowReplies:
             "let replies from phones answer permissions, which then run commands on this machine"
+        case .repeat:
+            "how often an unanswered permission or question rings again, for an hour; 1 to 15, default: 0, once"
         case .seal:
             "encrypt texts for paired phones; default: on if the secret has a key. --no-seal turns it off"
         case .privateSessions:

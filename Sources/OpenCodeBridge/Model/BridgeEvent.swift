@@ -104,6 +104,6 @@ struct Ring: Sendable, Equatable {
     let key: String
     let title: String
     let body: String
-    /// The permission that it asks for.
-    var permission: Request?
+    /// What is asked.
+    var request: Request?
 }

@@ -127,7 +127,7 @@ extension RunModel {
         var asked = request
         asked.directory = asked.directory ?? tree[asked.session]?.directory
         post(
-            .permission, root, id, reading?.title, text, now, request.kind == .permission ? asked : nil)
+            .permission, root, id, reading?.title, text, now, asked)
     }
 
     private mutating func ringError(
@@ -140,7 +140,7 @@ extension RunModel {
 
     private mutating func post(
         _ type: EventType, _ root: SessionID, _ mark: String?, _ title: String?, _ text: String?,
-        _ now: MonotonicTime, _ permission: Request? = nil
+        _ now: MonotonicTime, _ request: Request? = nil
     ) {
         // Two requests are two questions; two ends within moments are one.
         guard type == .permission || !hasRung(root, type, within: now) else { return }
@@ -151,6 +151,6 @@ extension RunModel {
                 Ring(
                     type: type, session: root, key: key,
                     title: NotificationText.title(type, session: title),
-                    body: NotificationText.body(type, text: text), permission: permission)))
+                    body: NotificationText.body(type, text: text), request: request)))
     }
 }

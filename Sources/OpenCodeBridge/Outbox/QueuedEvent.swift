@@ -12,6 +12,8 @@ struct QueuedEvent: Sendable, Equatable {
     let type: EventType
     let session: SessionID
     let text: Text
+    /// Whether it is about a request whose answer the bridge notices, so that it can ring until then.
+    var awaitsAnswer = false
 
     /// What the phone shows.
     enum Text: Sendable, Equatable {
@@ -28,7 +30,7 @@ extension QueuedEvent {
     init(_ ring: Ring, at: EpochMilliseconds) {
         self.init(
             id: "oc-" + Fingerprint.hex(ring.key, count: 40), at: at, type: ring.type, session: ring.session,
-            text: .readable(title: ring.title, body: ring.body))
+            text: .readable(title: ring.title, body: ring.body), awaitsAnswer: ring.request != nil)
     }
 
     /// Whether its text can be read without a key.
@@ -85,6 +87,7 @@ enum QueueRecord: Sendable, Equatable {
             writer.member("type", event.type.rawValue)
             writer.member("session", event.session.text)
             event.text.write(to: &writer)
+            if event.awaitsAnswer { writer.member("awaitsAnswer", true) }
             writer.endObject()
         case .done(let id, let at):
             writer.member("done", id)
@@ -107,7 +110,9 @@ enum QueueRecord: Sendable, Equatable {
                 let type = put["type"]?.string.flatMap(EventType.init), let text = QueuedEvent.Text(put)
             else { return nil }
             self = .put(
-                QueuedEvent(id: id, at: EpochMilliseconds(at), type: type, session: session, text: text))
+                QueuedEvent(
+                    id: id, at: EpochMilliseconds(at), type: type, session: session, text: text,
+                    awaitsAnswer: put["awaitsAnswer"]?.bool == true))
         } else if let id = value.identifier("done"), let at = value["at"]?.int {
             self = .done(id: id, at: EpochMilliseconds(at))
         } else if let session = value.sessionID("began") {

@@ -7,6 +7,8 @@ struct RelayClient: Sendable {
     let secret: String
     /// A file with the certificates to trust instead of the system's.
     var caFile: String?
+    /// How often permissions ring again until somebody answers; zero for once.
+    var repeatEvery: Duration = .zero
     /// The time limit of a request.
     var deadline = Bounds.postDeadline
 
@@ -54,6 +56,13 @@ struct RelayClient: Sendable {
         writer.member("sessionID", event.session.text)
         event.text.write(to: &writer)
         writer.member("eventID", event.id)
+        if event.awaitsAnswer, repeatEvery > .zero {
+            writer.name("repeat")
+            writer.beginObject()
+            writer.member("every", Int(repeatEvery.components.seconds))
+            writer.member("for", Bounds.repeatSecondsMax)
+            writer.endObject()
+        }
         writer.endObject()
         return writer.finish()
     }

@@ -29,7 +29,8 @@ struct Sealer: Sendable {
         let id = "oc-" + secret.privateSessionID(of: event.id)
         return QueuedEvent(
             id: id, at: event.at, type: event.type, session: visible,
-            text: envelope(id, event, title, body, now).map { .sealed($0) } ?? .general)
+            text: envelope(id, event, title, body, now).map { .sealed($0) } ?? .general,
+            awaitsAnswer: event.awaitsAnswer)
     }
 
     /// The envelope; `nil` if nothing of the text fits, or if there is no cryptography.

@@ -32,7 +32,8 @@ extension RelayClient {
     /// Tells the phones that an event needs nobody any more; false if the relay can't take it now.
     func acknowledge(_ eventID: String) async -> Bool {
         guard let answer = await post("/v1/ack", Self.body(secret, eventID)) else { return false }
-        return answer.status < 500 && answer.status != 429
+        // The event may still be in the queue.
+        return answer.status < 500 && answer.status != 429 && answer.status != 404
     }
 
     private static func body(_ secret: String, _ eventID: String, waiting seconds: Int? = nil) -> [UInt8] {

@@ -11,7 +11,8 @@ actor ReplyDesk {
         let wait: @Sendable (_ eventID: String) async -> RelayClient.Wait
         /// Acknowledges an event; false to try again later.
         let acknowledge: @Sendable (_ eventID: String) async -> Bool
-        let opener: ReplyOpener
+        /// Opens replies; `nil` if none are waited for, so that events are only acknowledged.
+        let opener: ReplyOpener?
         /// Gives a reply to OpenCode.
         let answer:
             @Sendable (OpenCodeClient, Request, PermissionReply) async throws(ServerFault) ->
@@ -64,15 +65,16 @@ actor ReplyDesk {
     /// The server that the next replies are for.
     func use(_ client: OpenCodeClient) { self.client = client }
 
-    /// A permission rang: its reply is waited for.
+    /// A request rang: if it is a permission, its reply is waited for.
     func rang(_ request: Request, as eventID: String) {
         guard watched[request.id] == nil, watched.count < Bounds.requestsMax else { return }
         watched[request.id] = Watched(request: request, eventID: eventID)
+        guard parts.opener != nil, request.kind == .permission else { return }
         waiting.append(request.id)
         startNext()
     }
 
-    /// A permission was answered or withdrawn: the phones needn't ring any more.
+    /// A request was answered or withdrawn: the phones needn't ring any more.
     func closed(_ id: RequestID) {
         waiting.removeAll { $0 == id }
         guard let known = watched.removeValue(forKey: id), !known.isReplied else { return }
@@ -115,7 +117,8 @@ actor ReplyDesk {
         let name = "the reply to \(Console.safe(known.request.id))"
         let reply: PermissionReply
         do throws(ReplyOpener.Problem) {
-            reply = try parts.opener.open(given, to: known.eventID)
+            guard let opener = parts.opener else { return }
+            reply = try opener.open(given, to: known.eventID)
         } catch {
             return console.note("\(name) isn't used: \(error)")
         }
@@ -151,7 +154,7 @@ actor ReplyDesk {
 
 extension ReplyDesk.Parts {
     /// The parts for a relay.
-    init(relay: RelayClient, opener: ReplyOpener) {
+    init(relay: RelayClient, opener: ReplyOpener?) {
         self.init(
             wait: { await relay.waitForReply(to: $0) }, acknowledge: { await relay.acknowledge($0) },
             opener: opener,

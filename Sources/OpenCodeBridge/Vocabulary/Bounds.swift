@@ -145,8 +145,12 @@ enum Bounds {
     static let replyPauseMin: Duration = .seconds(1)
     /// The maximum of these pauses, unless the relay asks for more.
     static let replyPauseMax: Duration = .seconds(30)
-    /// How often a reply is given to OpenCode, or an event acknowledged, at most.
-    static let replyAttemptsMax = 20
+    /// How often a reply is given to OpenCode, or an event acknowledged, at most: longer than an event can be queued.
+    static let replyAttemptsMax = 60
+    /// The longest time for `--repeat`, in minutes.
+    static let repeatMinutesMax: Int64 = 15
+    /// For how long a permission rings again, in seconds.
+    static let repeatSecondsMax = 3_600
     /// Maximum size of the text that OpenCode gets with a rejection.
     static let replyTextBytesMax = 4_096
 

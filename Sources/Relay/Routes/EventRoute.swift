@@ -15,6 +15,7 @@ struct EventRoute: AnsweringRoute {
             key: services.shared.hasher.key(of: event.secret), content: event, eventID: event.eventID,
             digest: event.content)
         order.source = .request(.event, request.body)
+        order.repetition = event.extras?.repetition
         guard event.extras?.isAsync != true else {
             return try await Pushing(services: services).answerAtOnce(order, request, started, &trace)
         }

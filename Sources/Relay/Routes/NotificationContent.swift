@@ -68,6 +68,11 @@ struct NotificationContent: Sendable {
         }
     }
 
+    /// Sets a collapse ID unless the caller has set one.
+    mutating func collapse(under collapseID: CollapseID?) {
+        self.collapseID = self.collapseID ?? collapseID
+    }
+
     private func checkAlert() throws(APIError) {
         guard aps.hasText || aps.badge != nil || hasUnreadBadge || aps.sound != nil else {
             throw APIError(

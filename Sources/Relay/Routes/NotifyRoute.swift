@@ -9,10 +9,12 @@ struct NotifyRequest: Sendable {
     let secret: Secret
     /// The only recipient; `nil` for all devices of the secret.
     let deviceToken: DeviceToken?
-    let content: NotificationContent
+    private(set) var content: NotificationContent
     let eventID: String?
     /// Whether to answer before it is sent.
     let isAsync: Bool
+    /// How it is repeated until it is acknowledged.
+    let repetition: Repetition?
 
     /// Validates a body; fields are checked in the order of docs/API.md.
     init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
@@ -25,6 +27,13 @@ struct NotifyRequest: Sendable {
         content = try NotificationContent(notification, sealed: try fields.sealed())
         eventID = try fields.word(.eventID, most: Bounds.eventIDBytesMax)
         isAsync = try fields.flag(.async) ?? false
+        repetition = try fields.repetition(eventID: eventID)
+        if repetition != nil, let eventID { repeats(eventID) }
+    }
+
+    /// Makes it replace the earlier pushes of the event on the device.
+    mutating func repeats(_ eventID: String) {
+        content.collapse(under: Repetition.collapseID(of: eventID))
     }
 
 }
@@ -33,13 +42,14 @@ extension NotificationContent {
     /// A digest of everything in a request but the secret and `eventID`.
     ///
     /// - Parameter deviceToken: The only recipient; `nil` for all devices.
-    func digest(to deviceToken: DeviceToken?) -> Digest256 {
+    func digest(to deviceToken: DeviceToken?, _ repetition: Repetition? = nil) -> Digest256 {
         Digest256(
             ofParts: [
                 "notify", deviceToken?.text, pushType.rawValue, priority.text, collapseID?.text,
                 timeToLive.map { String($0.components.seconds) },
                 String(decoding: payload(PushStyle()), as: UTF8.self),
-            ] + (hasUnreadBadge ? [DevicePreferences.Badge.unread.rawValue] : []))
+            ] + (hasUnreadBadge ? [DevicePreferences.Badge.unread.rawValue] : [])
+                + (repetition.map { [$0.text] } ?? []))
     }
 }
 
@@ -58,8 +68,10 @@ struct NotifyRoute: AnsweringRoute {
         var order = Pushing.Order(
             key: services.shared.hasher.key(of: wanted.secret), content: wanted.content,
             eventID: wanted.eventID,
-            digest: wanted.content.digest(to: wanted.deviceToken), onlyDevice: wanted.deviceToken)
+            digest: wanted.content.digest(to: wanted.deviceToken, wanted.repetition),
+            onlyDevice: wanted.deviceToken)
         order.source = .request(.notify, request.body)
+        order.repetition = wanted.repetition
         guard !wanted.isAsync else {
             return try await Pushing(services: services).answerAtOnce(order, request, started, &trace)
         }

@@ -81,13 +81,13 @@ extension Pushing {
 
 extension Pushing.Order {
     /// What to store to send it later; `nil` if it can't be.
-    fileprivate var stored: StoredOrder? {
+    var stored: StoredOrder? {
         get throws(APIError) {
             switch source {
             case .none: return nil
             case .stored(let stored): return stored
             case .request(let target, let bytes):
-                var fields: Set<RequestField> = [.secret, .eventID, .async]
+                var fields: Set<RequestField> = [.secret, .eventID, .async, .repeat]
                 // Not a field of events, so that it means nothing there.
                 if target == .event { fields.insert(.deviceToken) }
                 let body = try RequestFields(body: bytes).members(without: fields)

@@ -21,6 +21,8 @@ struct Pushing {
         var onlyDeviceID: String?
         /// What to store if it is to be sent later; `nil` if it can't be.
         var source: Source?
+        /// How it is repeated until it is acknowledged.
+        var repetition: Repetition?
         /// Whether it counts as an event of its secret.
         var isCounted = true
         /// Whether it is new to the secret's history.
@@ -128,6 +130,9 @@ struct Pushing {
     ) async throws(APIError) -> [UInt8] {
         let answer: [UInt8]
         do throws(APIError) {
+            if let repetition = order.repetition {
+                try await startRepeating(order, claim.eventID, repetition)
+            }
             answer = try await deliver(order, to: devices, started, &trace)
         } catch {
             // Nothing was sent: the caller's next attempt must find the event unclaimed.

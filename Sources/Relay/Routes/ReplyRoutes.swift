@@ -171,11 +171,14 @@ extension LoopServices {
         trace.add(.secretHash(event.key.primary))
         guard !shared.blocked.contains(event.key) else { throw APIError(.blocked) }
         try shared.rates.countRegistration(event.key, at: loop.now)
+        let result: AcknowledgementResult
         do throws(StorageError) {
-            return try await shared.replies.acknowledge(event, reply: reply)
+            result = try await shared.replies.acknowledge(event, reply: reply)
         } catch {
             throw APIError(error)
         }
+        if result != .unknownEvent { await stopRepeating(event) }
+        return result
     }
 
     /// The error for an event that the secret didn't send, which a guessed secret gets, too.

@@ -112,7 +112,10 @@ struct EventRequest: Sendable {
     let title: String?
     /// As sent; `nil` for the event type's default.
     let body: String?
-    let eventID: String?
+    /// By which it is acknowledged; a repetition has that of the first push.
+    private(set) var eventID: String?
+    /// Replaces earlier pushes of the event.
+    private(set) var collapseID: CollapseID?
     /// The parts that most events don't have.
     let extras: EventExtras?
 
@@ -134,7 +137,13 @@ struct EventRequest: Sendable {
         // Counting the members is cheaper than looking for those that are rarely there.
         func one(_ text: String?) -> Int { text == nil ? 0 : 1 }
         let read = (headerSecret == nil ? 3 : 2) + one(serverID) + one(title) + one(self.body) + one(eventID)
-        extras = fields.count > read ? try EventExtras(fields) : nil
+        extras = fields.count > read ? try EventExtras(fields, eventID: eventID) : nil
+        if extras?.repetition != nil, let eventID {
+            guard type == .permission else {
+                throw APIError(.invalidField, field: .repeat, hint: "Only permissions can be repeated.")
+            }
+            collapseID = Repetition.collapseID(of: eventID)
+        }
         guard extras?.sealed != nil, title != nil || self.body != nil else { return }
         throw APIError(
             .invalidField, field: title == nil ? .body : .title,
@@ -169,19 +178,25 @@ final class EventExtras: Sendable {
     let sealed: SealedText?
     /// Whether to answer before it is sent.
     let isAsync: Bool
+    /// How it is repeated until it is acknowledged.
+    let repetition: Repetition?
 
     /// Checks the fields; `nil` if none is there.
-    init?(_ fields: RequestFields) throws(APIError) {
+    init?(_ fields: RequestFields, eventID: String?) throws(APIError) {
         category = try fields.word(.category, most: Bounds.identifierBytesMax)
         let isMutable = try fields.flag(.mutableContent)
         sealed = try fields.sealed()
         self.isMutable = isMutable == true || sealed != nil
         isAsync = try fields.flag(.async) ?? false
-        guard category != nil || isMutable != nil || sealed != nil || isAsync else { return nil }
+        repetition = try fields.repetition(eventID: eventID)
+        guard category != nil || isMutable != nil || sealed != nil || isAsync || repetition != nil
+        else { return nil }
     }
 
     /// What a digest of the event covers.
-    var parts: [String?] { [category, isMutable ? "mutable" : nil, sealed?.text] }
+    var parts: [String?] {
+        [category, isMutable ? "mutable" : nil, sealed?.text] + (repetition.map { [$0.text] } ?? [])
+    }
 }
 
 extension Digest256 {
@@ -203,7 +218,6 @@ extension Digest256 {
 extension EventRequest: PushContent {
     var pushType: PushType { .alert }
     var priority: Priority { .immediate }
-    var collapseID: CollapseID? { nil }
     var timeToLive: Duration? { nil }
     var kind: String? { type.rawValue }
     var isSoundAlone: Bool { false }
@@ -212,6 +226,12 @@ extension EventRequest: PushContent {
         HistoryContent(serverID: serverID, title: title, body: body, sealed: extras?.sealed?.text)
     }
     var hasUnreadBadge: Bool { false }
+
+    /// Names the event in the payload; a repetition of the first push replaces it on the device.
+    mutating func name(_ eventID: String, isRepetition: Bool) {
+        self.eventID = eventID
+        if isRepetition { collapseID = Repetition.collapseID(of: eventID) }
+    }
 
     /// The payload for each device, fitted into APNs' limit.
     func payload(_ style: PushStyle) -> [UInt8] {

@@ -14,6 +14,8 @@ struct StoredOrder: Sendable, Equatable {
     let body: JSON.Object
     /// The receipt's `eventID`; `nil` for one of its own at each occurrence.
     var eventID: String?
+    /// The `eventID` of the event that is repeated, by which it is acknowledged; `nil` if it is none.
+    var original: String?
     /// The `id` of the only recipient's registration; `nil` for all devices.
     var deviceID: String?
 
@@ -33,6 +35,7 @@ struct StoredOrder: Sendable, Equatable {
         else { return nil }
         self.init(target, body: body, eventID: value["eventID"]?.string)
         deviceID = value["device"]?.string
+        original = value["of"]?.string
     }
 
     /// The row's content.
@@ -42,6 +45,7 @@ struct StoredOrder: Sendable, Equatable {
         object["body"] = .object(body)
         if let eventID { object["eventID"] = .string(eventID) }
         if let deviceID { object["device"] = .string(deviceID) }
+        if let original { object["of"] = .string(original) }
         return String(decoding: JSON.Value.object(object).encoded(), as: UTF8.self)
     }
 
@@ -54,12 +58,14 @@ struct StoredOrder: Sendable, Equatable {
         let bytes = JSON.Value.object(body).encoded()
         switch target {
         case .event:
-            let event = try EventRequest(body: bytes, headerSecret: Self.noSecret)
+            var event = try EventRequest(body: bytes, headerSecret: Self.noSecret)
+            if let name = original ?? eventID { event.name(name, isRepetition: original != nil) }
             try event.checkSize(sounds: services.apps.sounds)
             return Pushing.Order(
                 key: key, content: event, eventID: eventID ?? receiptID, digest: event.content)
         case .notify:
-            let wanted = try NotifyRequest(body: bytes, headerSecret: Self.noSecret)
+            var wanted = try NotifyRequest(body: bytes, headerSecret: Self.noSecret)
+            if let original { wanted.repeats(original) }
             guard !wanted.content.hasUnreadBadge || services.shared.history != nil else {
                 throw APIError(.historyOff, field: .notificationBadge)
             }
@@ -95,6 +101,17 @@ struct ScheduledPushing: OccurrenceSender {
         order.onlyDeviceID = stored.deviceID
         order.isCounted = schedule.kind != .async && schedule.kind != .held
         order.isNew = schedule.kind != .held && schedule.kind != .repeat
+        if let original = stored.original {
+            let event = EventName(original, of: order.key)
+            do throws(StorageError) {
+                if try await services.shared.replies.known(of: event) != nil {
+                    await services.stopRepeating(event)
+                    return .over(.skipped)
+                }
+            } catch {
+                return .postponed(.storage, seconds: Bounds.scheduleRetrySeconds)
+            }
+        }
         var trace = RequestTrace()
         do throws(APIError) {
             let answer = try await Pushing(services: services)

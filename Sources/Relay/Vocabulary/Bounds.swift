@@ -297,6 +297,15 @@ enum Bounds {
     /// How often to look for replies that arrived at other relays, while somebody waits.
     static let replyPollInterval: Duration = .seconds(1)
 
+    /// How often a push is repeated until it is acknowledged, in seconds.
+    static let repeatSeconds = 60...900
+    /// For how long, in seconds.
+    static let repeatTotalSeconds = 60...10_800
+    /// Maximum events of a secret that are being repeated.
+    static let repeatedEventsPerSecretMax = 100
+    /// `Retry-After` when a secret has that many.
+    static let repeatRetryAfterSeconds = 60
+
     // MARK: Blocked secrets
 
     /// How often a relay reads the list of blocked secrets.

@@ -33,6 +33,9 @@ enum RequestField: String, CaseIterable, Sendable {
     case category
     case mutableContent
     case async
+    case `repeat`
+    case repeatEvery = "repeat.every"
+    case repeatFor = "repeat.for"
     case notification
     case notificationPushType = "notification.pushType"
     case notificationTitle = "notification.title"
@@ -83,7 +86,7 @@ enum RequestField: String, CaseIterable, Sendable {
             "a string of 1 to \(Bounds.deviceDetailBytesMax) bytes without NUL"
         case .challengeCode:
             "the code of a challenge push: \(ChallengeCodes.count) characters of 0-9 a-f"
-        case .preferences, .quietHours, .notification: "an object"
+        case .preferences, .quietHours, .notification, .repeat: "an object"
         case .preferencesEventTypes:
             "a list of at most \(Bounds.kindsMax) event types and kinds of notifications, each once"
         case .quietHoursFrom: "a time of day such as \"22:00\""
@@ -124,6 +127,10 @@ enum RequestField: String, CaseIterable, Sendable {
         case .historyAll: "true"
         case .replyAction: "1 to \(Bounds.replyActionCountMax) printable ASCII characters without spaces"
         case .replyText: "a string of 1 to \(Bounds.replyTextBytesMax) bytes without NUL"
+        case .repeatEvery:
+            "whole seconds from \(Bounds.repeatSeconds.lowerBound) to \(Bounds.repeatSeconds.upperBound)"
+        case .repeatFor:
+            "whole seconds from \(Bounds.repeatTotalSeconds.lowerBound) to \(Bounds.repeatTotalSeconds.upperBound)"
         case .waitTimeout: "whole seconds from 0 to \(Bounds.replyWaitSecondsMax)"
         }
     }

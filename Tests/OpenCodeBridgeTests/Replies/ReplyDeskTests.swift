@@ -1,3 +1,4 @@
+import JSON
 import Network
 import PushSealing
 import Testing
@@ -25,7 +26,7 @@ struct ReplyDeskTests {
 
         init(_ waits: [RelayClient.Wait] = []) { state = Lock(State(waits: waits)) }
 
-        func parts(_ opener: ReplyOpener) -> ReplyDesk.Parts {
+        func parts(_ opener: ReplyOpener?) -> ReplyDesk.Parts {
             ReplyDesk.Parts(
                 wait: { [self] eventID in
                     let next = state.withLock { state -> RelayClient.Wait? in
@@ -67,8 +68,8 @@ struct ReplyDeskTests {
 
     private static let readable = ReplyOpener(keys: [], requiresSealed: false)
 
-    private static func request(_ id: String) throws -> Request {
-        Request(id: id, session: try #require(SessionID("ses_1")), kind: .permission)
+    private static func request(_ id: String, _ kind: Request.Kind = .permission) throws -> Request {
+        Request(id: id, session: try #require(SessionID("ses_1")), kind: kind)
     }
 
     private static func client() throws -> OpenCodeClient {
@@ -79,7 +80,7 @@ struct ReplyDeskTests {
 
     /// Runs `body` with a desk that works and has a server.
     private static func with(
-        _ script: Script, _ opener: ReplyOpener = readable, _ body: (ReplyDesk) async throws -> Void
+        _ script: Script, _ opener: ReplyOpener? = readable, _ body: (ReplyDesk) async throws -> Void
     ) async throws {
         let desk = ReplyDesk(script.parts(opener), Console())
         await desk.use(try client())
@@ -130,6 +131,39 @@ struct ReplyDeskTests {
             #expect(await script.until { $0.given.count == 1 })
             #expect(script.state.withLock { $0.waited.last } == "evt_2")
         }
+    }
+
+    @Test("without replies, and for questions, events are only acknowledged")
+    func acknowledgesOnly() async throws {
+        for (opener, kind) in [(nil, .permission), (Self.readable, .form)] as [(ReplyOpener?, Request.Kind)] {
+            let script = Script()
+            try await Self.with(script, opener) { desk in
+                await desk.rang(try Self.request("per_1", kind), as: "evt_1")
+                await desk.closed("per_1")
+                #expect(await script.until { $0.acknowledged == ["evt_1"] })
+                #expect(script.state.withLock(\.waited) == [])
+            }
+        }
+    }
+
+    @Test("what the server asks is posted to be repeated for an hour, and no other permission")
+    func repetition() throws {
+        var relay = RelayClient(address: try WebAddress("https://r"), secret: "s")
+        let session = try #require(SessionID("ses_1"))
+        func repeated(_ awaitsAnswer: Bool) throws -> JSON.Value? {
+            let event = QueuedEvent(
+                id: "e", at: 1, type: .permission, session: session, text: .general,
+                awaitsAnswer: awaitsAnswer)
+            guard case .put(event)? = QueueRecord(line: QueueRecord.put(event).line.dropLast()) else {
+                return false
+            }
+            return try JSON.parse(relay.body(event), maxBytes: 1_000)["repeat"]
+        }
+        #expect(try repeated(true) == nil)
+        relay.repeatEvery = .seconds(120)
+        #expect(try repeated(true) == ["every": 120, "for": 3_600])
+        // Nobody would notice the answer to what a hook asks.
+        #expect(try repeated(false) == nil)
     }
 
     @Test("a refusal by OpenCode is final")

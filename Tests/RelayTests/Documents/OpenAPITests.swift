@@ -48,7 +48,7 @@ struct OpenAPITests {
         #expect(properties("ListRequest") == ["secret"])
         #expect(
             properties("NotifyRequest")
-                == ["secret", "deviceToken", "notification", "eventID", "sealed", "async"])
+                == ["secret", "deviceToken", "notification", "eventID", "sealed", "async", "repeat"])
         #expect(properties("HistoryListRequest") == ["secret", "before", "limit"])
         #expect(properties("HistoryReadRequest") == ["secret", "ids", "all"])
         #expect(properties("AcknowledgeRequest") == ["secret", "eventID"])
@@ -59,13 +59,13 @@ struct OpenAPITests {
             properties("EventRequest")
                 == [
                     "secret", "eventType", "sessionID", "serverID", "title", "body", "eventID", "category",
-                    "mutableContent", "sealed", "async",
+                    "mutableContent", "sealed", "async", "repeat",
                 ])
         let requests = [
             ("RegisterRequest", ""), ("UnregisterRequest", ""), ("EventRequest", ""), ("NotifyRequest", ""),
             ("ListRequest", ""), ("HistoryListRequest", ""), ("HistoryReadRequest", ""),
             ("AcknowledgeRequest", ""), ("ReplyRequest", ""), ("ReplyWaitRequest", ""),
-            ("Notification", "notification."), ("Preferences", "preferences."),
+            ("Notification", "notification."), ("Repeat", "repeat."), ("Preferences", "preferences."),
             ("QuietHours", "preferences.quietHours."),
         ]
         let all = requests.flatMap { name, prefix in (properties(name) ?? []).map { prefix + $0 } }
@@ -78,6 +78,12 @@ struct OpenAPITests {
         #expect(
             schemas["ReplyAction"]?["pattern"] == .string("^[!-~]{1,\(Bounds.replyActionCountMax)}$"))
         #expect(schemas["ReplyText"]?["maxLength"]?.int == Bounds.replyTextBytesMax)
+        let every = schemas["Repeat"]?["properties"]?["every"]
+        #expect(every?["minimum"]?.int == Bounds.repeatSeconds.lowerBound)
+        #expect(every?["maximum"]?.int == Bounds.repeatSeconds.upperBound)
+        let total = schemas["Repeat"]?["properties"]?["for"]
+        #expect(total?["minimum"]?.int == Bounds.repeatTotalSeconds.lowerBound)
+        #expect(total?["maximum"]?.int == Bounds.repeatTotalSeconds.upperBound)
         let timeout = schemas["ReplyWaitRequest"]?["properties"]?["timeout"]
         #expect(timeout?["maximum"]?.int == Bounds.replyWaitSecondsMax)
         #expect(timeout?["default"]?.int == Bounds.replyWaitSecondsDefault)

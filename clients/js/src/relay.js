@@ -63,9 +63,9 @@ export class Relay {
     }
 
     /** Pushes a notification to all devices of the secret, or to the one with `deviceToken`. */
-    async notify(notification, { deviceToken, sealed, eventID, signal } = {}) {
+    async notify(notification, { deviceToken, sealed, eventID, repeat, signal } = {}) {
         const token = deviceToken === undefined ? undefined : deviceTokenText(deviceToken);
-        const members = { notification, deviceToken: token, sealed, eventID };
+        const members = { notification, deviceToken: token, sealed, eventID, repeat };
         return this.#post("/v1/notify", await withEventID(members), signal);
     }
 
