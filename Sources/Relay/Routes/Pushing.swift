@@ -135,7 +135,10 @@ struct Pushing {
             }
             answer = try await deliver(order, to: devices, started, &trace)
         } catch {
-            // Nothing was sent: the caller's next attempt must find the event unclaimed.
+            // Nothing was sent: the caller's next attempt must find the event unclaimed, and nothing may ring later.
+            if order.repetition != nil {
+                await services.stopRepeating(EventName(claim.eventID, of: order.key))
+            }
             do throws(StorageError) {
                 try await shared.storage.release(claim)
             } catch {

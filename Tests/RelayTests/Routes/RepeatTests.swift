@@ -79,6 +79,19 @@ struct RepeatTests {
         }
     }
 
+    @Test("An event that couldn't be sent rings neither now nor later")
+    func unsent() async throws {
+        var options = RelayFixture.Options()
+        options.limits.pushesPerLoopMax = 2
+        try await RelayFixture.with(options) { relay in
+            for token in ["aa00", "bb00"] { relay.storage.add(token, under: RelayFixture.key) }
+            _ = await relay.onLoop { $0.services.slots.take(1) }
+            let answer = await Self.ask(relay)
+            #expect(answer["code"] == "overloaded")
+            #expect(relay.schedules == [])
+        }
+    }
+
     @Test("If the end couldn't be written, the next repetition finds the acknowledgement")
     func unwrittenEnd() async throws {
         try await RelayFixture.with { relay in
