@@ -116,16 +116,17 @@ package enum ScheduleReference: Hashable, Sendable {
 /// Where a page of all schedules begins: behind this one.
 package struct ScheduleCursor: Hashable, Sendable {
     /// The text of its hash.
-    let secretHash: String
+    package let secretHash: String
     /// Its ID.
-    let id: String
+    package let id: String
 
     /// The place of a schedule.
     package init(_ schedule: Schedule) {
         self.init(secretHash: schedule.secretHash.hex, id: schedule.id.text)
     }
 
-    init(secretHash: String, id: String) {
+    /// A place from its parts.
+    package init(secretHash: String, id: String) {
         self.secretHash = secretHash
         self.id = id
     }

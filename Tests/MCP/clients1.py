@@ -32,6 +32,9 @@ async def main():
         assert payload["aps"]["interruption-level"] == "passive" and "sound" not in payload["aps"], payload
         devices = await session.call_tool("list_devices")
         assert devices.structuredContent["devices"][0]["deviceName"] == "Ada's phone", devices
+        soon = await session.call_tool("schedule_notification", {"title": "Soon", "message": "It is time.", "in": 1})
+        assert not soon.isError and soon.structuredContent["id"], soon
+        phone.wait_for_notifications(["Tests", "Soon"])
         faulty = await session.call_tool("send_notification", {"title": "T"})
         assert faulty.isError and "message is required" in faulty.content[0].text, faulty
         try:

@@ -3,6 +3,7 @@
 It checks every result against its model of the specification, and structured content against the tool's output schema."""
 
 import asyncio
+import time
 from contextlib import asynccontextmanager
 
 import httpx2
@@ -59,9 +60,37 @@ async def uses_tools(mode, version):
         except MCPError as error:
             assert error.code == -32602, error
         phone.expect_notifications(["Build ✓"])
+        await uses_schedules(client, phone)
     phone.expect_agent("mcp")
     if mode != "legacy":
         assert {method for method, _ in requests} == {"POST"}, requests
+
+
+async def uses_schedules(client, phone):
+    """A notification that is sent in a second, and a weekly one that is listed and cancelled."""
+    soon = await client.call_tool("schedule_notification", {"title": "Soon", "message": "It is time.", "in": 1})
+    assert not soon.is_error and soon.structured_content["id"], soon
+    every = {"unit": "week", "on": ["mon"], "at": ["08:00"], "timeZone": "Europe/Berlin"}
+    weekly = await client.call_tool(
+        "schedule_notification", {"title": "Weekly", "message": "Private", "every": every, "name": "weekly"})
+    assert not weekly.is_error and weekly.structured_content["name"] == "weekly", weekly
+    phone.wait_for_notifications(["Build ✓", "Soon"])
+    end = time.monotonic() + SECONDS_MAX
+    while True:
+        # A schedule goes after its notification has been sent.
+        listed = await client.call_tool("list_scheduled")
+        schedules = listed.structured_content["schedules"]
+        if len(schedules) == 1:
+            break
+        assert time.monotonic() < end, schedules
+        await asyncio.sleep(0.05)
+    assert schedules[0]["nextAt"] == weekly.structured_content["nextAt"] and schedules[0]["every"]["on"] == ["mon"]
+    assert "Private" not in listed.model_dump_json()
+    for count in (1, 0):
+        cancelled = await client.call_tool("cancel_scheduled", {"name": "weekly"})
+        assert not cancelled.is_error and cancelled.structured_content == {"cancelled": count}, cancelled
+    faulty = await client.call_tool("schedule_notification", {"title": "T", "message": "M", "at": "tomorrow"})
+    assert faulty.is_error and "2027-03-28T08:00:00+02:00" in faulty.content[0].text, faulty
 
 
 async def reports_nobody(mode):

@@ -10,7 +10,7 @@ import urllib.request
 RELAY = os.environ["MCP_TEST_URL"]
 CONTROL = os.environ["MCP_TEST_CONTROL"]
 MCP = RELAY + "/mcp"
-TOOLS = ["send_notification", "list_devices"]
+TOOLS = ["send_notification", "list_devices", "schedule_notification", "list_scheduled", "cancel_scheduled"]
 SECONDS_MAX = 30                # for any answer
 
 
@@ -52,6 +52,13 @@ class Phone:
         payloads = self.payloads()
         assert [payload["aps"]["alert"]["title"] for payload in payloads] == titles, payloads
         return payloads
+
+    def wait_for_notifications(self, titles):
+        """Waits until the phone has received these, in order; the relay sends what is scheduled by itself."""
+        end = time.monotonic() + SECONDS_MAX
+        while len(self.payloads()) < len(titles) and time.monotonic() < end:
+            time.sleep(0.05)
+        return self.expect_notifications(titles)
 
     def expect_agent(self, name):
         """Waits until the relay shows that an agent with this name is connected; it stores that after the answer."""

@@ -57,7 +57,13 @@ def check_results():
     tools = result(modern("tools/list"), new.ListToolsResult, "a-1")["tools"]
     assert tools == result(legacy("tools/list"), old.ListToolsResult, 7)["tools"]
     assert [tool["name"] for tool in tools] == TOOLS
-    arguments = {"send_notification": {"title": "T", "message": "M", "urgency": "normal"}, "list_devices": {}}
+    # In the order of the tools: what is scheduled is listed and then cancelled.
+    arguments = {
+        "send_notification": {"title": "T", "message": "M", "urgency": "normal"}, "list_devices": {},
+        "schedule_notification": {
+            "title": "T", "message": "M", "name": "n",
+            "every": {"unit": "month", "on": [1, -1], "at": ["08:00"], "timeZone": "Europe/Berlin"}},
+        "list_scheduled": {}, "cancel_scheduled": {"name": "n"}}
     for tool in tools:
         for schema in (tool["inputSchema"], tool["outputSchema"]):
             jsonschema.Draft202012Validator.check_schema(schema)

@@ -23,6 +23,7 @@ BOUNDS = {
 VISIBLE = {
     "title", "subtitle", "body", "badge", "sound", "category", "threadID", "interruptionLevel", "relevanceScore"}
 TEXTS = {"title", "subtitle", "body"}
+EVENT_FIELDS = {"eventType", "sessionID", "serverID", "title", "body", "category", "mutableContent"}
 # A notification of fewer bytes fits APNs' 4,096, whatever is escaped in it.
 NOTIFICATION_BYTES_MAX = 2_000
 # The same of an event's category and sealed text with its identifiers, which its payload repeats.
@@ -40,7 +41,7 @@ def filter_case(context, case):
         return False
     return (
         counts_alike(body) and hours_make_sense(body) and sealed_fits(body) and notification_agrees(body)
-        and repeat_makes_sense(body))
+        and schedule_agrees(body) and repeat_makes_sense(body))
 
 
 @schemathesis.hook
@@ -58,8 +59,11 @@ def counts_alike(body):
     for field, value in body.items():
         if isinstance(value, dict) and not counts_alike(value):
             return False
-        if field in BOUNDS and isinstance(value, str):
-            fewest, most = BOUNDS[field]
+        # Both a sound and a schedule have a name.
+        bounds = [BOUNDS[field]] if field in BOUNDS else []
+        for fewest, most in bounds + [(1, 128)] * (field == "name"):
+            if not isinstance(value, str):
+                break
             size = len(value.encode("utf-8", "surrogatepass"))
             if (fewest <= len(value) <= most) != (fewest <= size <= most):
                 return False
@@ -68,6 +72,9 @@ def counts_alike(body):
 
 def hours_make_sense(body):
     preferences = body.get("preferences")
+    own = preferences.get("timeZone") if isinstance(preferences, dict) else None
+    if isinstance(own, str) and own not in ZONES:
+        return False
     hours = preferences.get("quietHours") if isinstance(preferences, dict) else None
     if not isinstance(hours, dict):
         return True
@@ -117,3 +124,17 @@ def notification_agrees(body):
     if notification.get("mutableContent") is True and not TEXTS & notification.keys():
         return False
     return bool((TEXTS | {"badge", "sound"}) & notification.keys())
+
+
+def schedule_agrees(body):
+    """Whether a schedule's time is at hand, its unit has the members that it needs, and it sends one thing."""
+    if not {"at", "in", "every"} & body.keys():
+        return True
+    if "notification" in body and EVENT_FIELDS & body.keys():
+        return False
+    if isinstance(body.get("at"), str):
+        return False
+    every = body.get("every")
+    if not isinstance(every, dict) or every.get("unit") not in ("hour", "day", "week", "month"):
+        return True
+    return every["unit"] == "hour" and not every.keys() & {"at", "on", "timeZone", "until"}

@@ -178,6 +178,8 @@ export interface Preferences {
     /** The number of unread items as badge. */
     badge?: "unread";
     quietHours?: { from: string; to: string; timeZone: string; allowPermission?: boolean };
+    /** The device's time zone for schedules, such as `Intl.DateTimeFormat().resolvedOptions().timeZone`. */
+    timeZone?: string;
 }
 
 export interface DeviceDetails {
@@ -254,6 +256,47 @@ export interface RelayNotification {
     contentAvailable?: boolean;
     data?: Record<string, unknown>;
     kind?: string;
+}
+
+/** When a schedule recurs; docs/SCHEDULES.md says which members a unit has. */
+export interface Recurrence {
+    unit: "hour" | "day" | "week" | "month";
+    interval?: number;
+    /** Times of day, such as `08:00`. */
+    at?: string[];
+    on?: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[] | number[];
+    /** A name such as `Europe/Berlin`, or `device` for each device's own. */
+    timeZone?: string;
+    /** RFC 3339 with an offset. */
+    until?: string;
+}
+
+/** A notification or an event to send later, with one of `at`, `in` and `every`. */
+export type NewSchedule = (
+    { notification: RelayNotification; sealed?: string } | Omit<RelayEvent, "eventID">
+) & (
+    /** RFC 3339 with an offset. */
+    { at: string } | /** Seconds. */ { in: number } | { every: Recurrence }
+) & {
+    /** A schedule with the same name is replaced; random if absent. */
+    name?: string;
+    /** Seconds within which a missed occurrence is still sent. */
+    lateBy?: number;
+    /** Seconds over which occurrences are spread. */
+    window?: number;
+    /** The only device to push to. */
+    deviceToken?: string | Uint8Array;
+};
+
+export interface Schedule {
+    id: string;
+    name?: string;
+    createdAt: string;
+    nextAt: string;
+    every?: Recurrence;
+    lastAt?: string;
+    lastOutcome?: string;
+    skipped: number;
 }
 
 export interface HistoryItem {
@@ -345,6 +388,12 @@ export class Relay {
     waitForReply(eventID: string, options?: RequestOptions & { timeout?: number }): Promise<{
         acknowledgedAt: string | undefined; reply: EventReply | undefined;
     }>;
+    /** Sends a notification or an event later, once or repeatedly. */
+    schedule(schedule: NewSchedule, options?: RequestOptions): Promise<{ id: string; nextAt: string }>;
+    /** What is scheduled, the next one first, without texts. */
+    schedules(options?: RequestOptions): Promise<Schedule[]>;
+    /** Cancels a schedule. Returns whether there was one. */
+    cancelSchedule(schedule: { id: string } | { name: string }, options?: RequestOptions): Promise<boolean>;
     /** Pushes a text that says that pushes arrive. */
     testPush(options?: RequestOptions & { deviceToken?: string | Uint8Array }): Promise<PushResult>;
 }

@@ -1,7 +1,7 @@
 import HTTPServer
 import Network
 
-/// The admin listener: `/metrics`, health probes, and requests of `relay revoke`, `block` and `unblock`.
+/// The admin listener: `/metrics`, health probes, and requests of commands that change data.
 ///
 /// It has its own address and thread, because its information is only for the relay's operator.
 struct AdminServer: Sendable {
@@ -13,6 +13,7 @@ struct AdminServer: Sendable {
         case revoke = "/v1/secret/revoke"
         case block = "/v1/secret/block"
         case unblock = "/v1/secret/unblock"
+        case cancelSchedule = "/v1/schedule/cancel"
         case logLevel = "/v1/log-level"
     }
 
@@ -38,7 +39,7 @@ struct AdminServer: Sendable {
     /// Starts the listener; `nil` if it is off.
     static func start(
         _ listen: ListenAddress, access: AdminGuard, metrics: MetricsSource, revocation: Revocation,
-        blocking: Blocking, log: Log
+        blocking: Blocking, cancellation: ScheduleCancellation, log: Log
     ) async throws(StartFailure) -> AdminServer? {
         guard !listen.isOff, let anyPort = SocketAddress(ip: "127.0.0.1", port: 0) else { return nil }
         var options = HTTPServer.Options(address: listen.address ?? anyPort)
@@ -49,7 +50,7 @@ struct AdminServer: Sendable {
         let loop = EventLoop(label: "relay.admin")
         do throws(NetworkError) {
             let server = try await HTTPServer.start(
-                service(access, metrics, revocation, blocking, log), options,
+                service(access, metrics, revocation, blocking, cancellation, log), options,
                 ledger: ConnectionLedger(limits: options.limits),
                 on: loop)
             let place = listen.unixPath == nil ? "http://\(server.address)" : listen.text
@@ -68,7 +69,7 @@ struct AdminServer: Sendable {
 
     private static func service(
         _ access: AdminGuard, _ metrics: MetricsSource, _ revocation: Revocation, _ blocking: Blocking,
-        _ log: Log
+        _ cancellation: ScheduleCancellation, _ log: Log
     ) -> Service {
         var router = Router()
         router.on(.get, Path.metrics.rawValue) { request, _ in
@@ -95,6 +96,7 @@ struct AdminServer: Sendable {
         let answers: [(Path, @Sendable (Request) async -> Response)] = [
             (.revoke, { await revocation.answer($0) }), (.block, { await blocking.block($0) }),
             (.unblock, { await blocking.unblock($0) }),
+            (.cancelSchedule, { await cancellation.answer($0) }),
         ]
         for (path, answer) in answers {
             router.on(.post, path.rawValue) { request, _ in

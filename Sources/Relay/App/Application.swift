@@ -208,6 +208,8 @@ struct Application {
             revocation: Revocation(storage: services.storage, hasher: services.hasher, log: log),
             blocking: Blocking(
                 storage: services.storage, list: services.blocked, clock: services.clock, log: log),
+            cancellation: ScheduleCancellation(
+                storage: services.storage, hasher: services.hasher, log: log),
             log: log)
     }
 
@@ -241,7 +243,8 @@ struct Application {
             hasher: delivery.hasher,
             secretBytesMin: delivery.secretBytesMin,
             limits: DeliveryLimits(
-                devicesPerSecretMax: delivery.devicesPerSecretMax, eventDeadline: delivery.eventDeadline,
+                devicesPerSecretMax: delivery.devicesPerSecretMax,
+                schedulesPerSecretMax: delivery.schedulesPerSecretMax, eventDeadline: delivery.eventDeadline,
                 pushesPerEventMax: delivery.pushesPerEventMax,
                 pushesPerLoopMax: max(1, delivery.pushesMax / loopCount),
                 claimLeaseMargin: Bounds.claimLeaseMargin(

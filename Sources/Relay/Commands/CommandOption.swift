@@ -29,6 +29,7 @@ enum CommandOption: String, CaseIterable, Sendable {
     case png = "--png"
     case kind = "--kind"
     case sealed = "--sealed"
+    case cancel = "--cancel"
 
     /// The option that a command accepts as a positional argument.
     static func unnamed(of user: Command) -> CommandOption? {
@@ -43,11 +44,11 @@ enum CommandOption: String, CaseIterable, Sendable {
     var users: [Command] {
         switch self {
         case .dryRun: [.migrate]
-        case .limit: [.deliveries, .tenants, .queue]
+        case .limit: [.deliveries, .tenants, .queue, .schedules]
         case .follow: [.deliveries]
         case .secretHash: [.queue] + .changing
         case .sort: [.tenants]
-        case .after: [.tenants, .queue]
+        case .after: [.tenants, .queue, .schedules]
         case .list, .note: [.block]
         case .days: [.stats]
         case .yes: [.revoke]
@@ -58,6 +59,7 @@ enum CommandOption: String, CaseIterable, Sendable {
         case .eventType: [.send, .seal, .open]
         case .kind: [.seal, .open]
         case .sealed: [.open]
+        case .cancel: [.schedules]
         case .relayURL, .host, .name, .scheme, .png: [.pair]
         }
     }
@@ -129,6 +131,7 @@ enum CommandOption: String, CaseIterable, Sendable {
         case .scheme: .scheme
         case .kind: .kind
         case .sealed: .text("SEALED")
+        case .cancel: .text("SCHEDULE")
         }
     }
 
@@ -169,6 +172,7 @@ enum CommandOption: String, CaseIterable, Sendable {
         case .png: "Also write the QR code to a new file, as PNG; only you can read it."
         case .kind: "The notification's kind: 1 to 32 characters of a-z 0-9 _ -."
         case .sealed: "The sealed text. Default: standard input."
+        case .cancel: "Cancel the schedule with this ID or name instead of listing."
         }
     }
 

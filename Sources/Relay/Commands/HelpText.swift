@@ -19,6 +19,7 @@ enum HelpText {
         case .stats: stats
         case .tenants: tenants
         case .queue: queue
+        case .schedules: schedules
         case .revoke: revoke
         case .block: block
         case .unblock: unblock
@@ -55,6 +56,7 @@ enum HelpText {
                relay stats [--days N] [--json] [--SETTING VALUE]...
                relay tenants [--sort devices|waiting|last-used] [--limit N] [--after CURSOR] [--json]
                relay queue [--secret-hash PREFIX] [--limit N] [--after CURSOR] [--json]
+               relay schedules [--secret-hash PREFIX] [--cancel SCHEDULE] [--json]
                relay revoke [--secret-hash PREFIX] [--yes] [--json] [--SETTING VALUE]...
                relay block HASH [--note TEXT] [--json]
                relay block --list [--json]
@@ -79,6 +81,7 @@ enum HelpText {
         stats     Show events and pushes by day, and current totals.
         tenants   List the secrets in the database: devices, queued pushes, last use.
         queue     List the pushes that wait for a retry.
+        schedules List what is scheduled, or cancel it.
         revoke    Remove a secret's devices, queued pushes, receipts and history.
         block     Refuse a secret's events and registrations on every relay that uses the database.
         unblock   Serve a blocked secret again.
@@ -167,6 +170,16 @@ enum HelpText {
         Lists the pushes that wait for a retry, next due first: secret, age, attempts, due time and expiry.
         It works alongside a running relay. The database doesn't store the cause of a retry; the relay's log
         and metrics show it.
+        """
+
+    private static let schedules = """
+        Usage: relay schedules [--secret-hash PREFIX] [--limit N] [--after CURSOR] [--json]
+               relay schedules [--secret-hash PREFIX] --cancel SCHEDULE [--json]
+
+        Lists what is scheduled, without texts: of all secrets, or of the one in RELAY_SECRET, --secret-file
+        or --secret-hash. With --cancel it removes the secret's schedule with this ID or name, and asks for
+        the secret if none is given. If a running relay holds the SQLite file, the command sends the
+        cancellation to its RELAY_ADMIN_LISTEN.
         """
 
     private static let block = """

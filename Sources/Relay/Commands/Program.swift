@@ -79,6 +79,8 @@ enum Program {
                 return TenantsCommand.run(try inspection(), options, style)
             case .queue:
                 return QueueCommand.run(try inspection(), options, style)
+            case .schedules:
+                return SchedulesCommand.run(try inspection(), options, style)
             case .block:
                 return BlockCommand.block(try inspection(), options, style)
             case .unblock:

@@ -192,6 +192,7 @@ struct DeliveryConfiguration: Sendable {
     var hasher: SecretHasher
     var registration: RegistrationPolicy
     var devicesPerSecretMax: Int
+    var schedulesPerSecretMax: Int
     var devicesMax: Int
     var eventDeadline: Duration
     var pushesPerEventMax: Int
@@ -216,6 +217,7 @@ struct DeliveryConfiguration: Sendable {
         hasher = SecretHasher(&reader)
         registration = RegistrationPolicy(&reader, hasher: hasher)
         devicesPerSecretMax = reader.read(Settings.devicesPerSecretMax)
+        schedulesPerSecretMax = reader.read(Settings.schedulesPerSecretMax)
         devicesMax = reader.read(Settings.devicesMax)
         eventDeadline = reader.read(Settings.eventDeadline)
         pushesPerEventMax = reader.read(Settings.pushesPerEventMax)

@@ -33,19 +33,20 @@ enum SettingGroup: String, CaseIterable, Sendable {
 
 /// The commands that read settings.
 enum Command: String, CaseIterable, Sendable {
-    case serve, migrate, copy, devices, deliveries, stats, tenants, queue, revoke, block, unblock, check, send
+    case serve, migrate, copy, devices, deliveries, stats, tenants, queue, schedules, revoke, block, unblock,
+        check, send
     case pair, seal, open, health
 }
 
 extension [Command] {
     /// The commands that read the database.
     static let inspecting: [Command] = [
-        .devices, .deliveries, .stats, .tenants, .queue, .revoke, .block, .unblock,
+        .devices, .deliveries, .stats, .tenants, .queue, .schedules, .revoke, .block, .unblock,
     ]
     /// Those that can be limited to one secret.
-    static let aboutSecret: [Command] = [.devices, .deliveries, .stats, .revoke]
+    static let aboutSecret: [Command] = [.devices, .deliveries, .stats, .schedules, .revoke]
     /// Those that change the database, directly or through the running relay.
-    static let changing: [Command] = [.revoke, .block, .unblock]
+    static let changing: [Command] = [.schedules, .revoke, .block, .unblock]
 }
 
 /// A setting's row in the table, independent of its type.

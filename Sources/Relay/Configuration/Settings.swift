@@ -17,7 +17,7 @@ enum Settings {
         connectTimeout.row, pushTimeout.row, httpsProxy.row, noProxy.row,
         secretBytesMin.row, secretPepper.row, secretPepperOther.row, registration.row,
         registrationKey.row, devicesPerSecretMax.row,
-        devicesMax.row,
+        devicesMax.row, schedulesPerSecretMax.row,
         eventDeadline.row,
         pushesPerEventMax.row, pushesMax.row, queueMax.row, queuePerSecretMax.row, retryDelayMax.row,
         readyQueueAge.row, logRetention.row, deviceDays.row, historyDays.row, historyText.row,
@@ -43,7 +43,7 @@ enum Settings {
     static let adminListen = Setting(
         "RELAY_ADMIN_LISTEN", .server, .listenAddress, default: .defaultLoopback(port: 8788),
         users: [.serve] + .changing,
-        "Where Prometheus finds /metrics (docs/METRICS.md). relay revoke, block and unblock use it, too. It shows counts for every app, so keep it off "
+        "Where Prometheus finds /metrics (docs/METRICS.md). relay revoke, block, unblock and schedules use it, too. It shows counts for every app, so keep it off "
             + "public networks. Relays on one machine need different ports; port 0 picks a free one. "
             + "If the default is in use, the relay logs a warning and starts without it.")
     static let adminHosts = Setting(
@@ -209,6 +209,9 @@ enum Settings {
         "RELAY_DEVICES_MAX", .delivery, .integer(0...1_000_000_000), default: 0,
         "Maximum devices of all secrets together. Further ones are refused with `relay_full`; registered ones can still refresh. "
             + "The count may be a few seconds old. 0: no limit.")
+    static let schedulesPerSecretMax = Setting(
+        "RELAY_SCHEDULES_PER_SECRET_MAX", .delivery, .integer(0...Bounds.schedulesListedMax), default: 100,
+        "Maximum schedules per secret. 0: none are accepted; those that exist are still sent.")
     static let eventDeadline = Setting(
         "RELAY_EVENT_DEADLINE", .delivery, .duration(.milliseconds(100)...(.seconds(300))),
         default: .seconds(10),

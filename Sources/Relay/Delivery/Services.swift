@@ -49,6 +49,8 @@ struct Services: Sendable {
 struct DeliveryLimits: Sendable {
     /// Maximum devices per secret.
     var devicesPerSecretMax = 50
+    /// Maximum schedules per secret.
+    var schedulesPerSecretMax = 100
     /// Time from an event's arrival to its response.
     var eventDeadline: Duration = .seconds(10)
     /// Maximum pushes of one event in flight.

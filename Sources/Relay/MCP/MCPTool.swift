@@ -4,6 +4,9 @@ import JSON
 enum MCPTool: String, CaseIterable, Sendable {
     case sendNotification = "send_notification"
     case listDevices = "list_devices"
+    case scheduleNotification = "schedule_notification"
+    case listScheduled = "list_scheduled"
+    case cancelScheduled = "cancel_scheduled"
 
     /// All tools, as `tools/list` shows them.
     static let definitions = JSON.Value.array(allCases.map(\.definition))
@@ -24,6 +27,9 @@ enum MCPTool: String, CaseIterable, Sendable {
         switch self {
         case .sendNotification: "Send a push notification"
         case .listDevices: "List the user's devices"
+        case .scheduleNotification: "Schedule a push notification"
+        case .listScheduled: "List the scheduled notifications"
+        case .cancelScheduled: "Cancel a scheduled notification"
         }
     }
 
@@ -37,13 +43,25 @@ enum MCPTool: String, CaseIterable, Sendable {
             """
         case .listDevices:
             "Lists the devices that notifications go to, each with the result of the last push to it."
+        case .scheduleNotification:
+            """
+            Sends a push notification to all of the user's phones later: once at a time, once after a delay, or repeatedly. \
+            It is sent even if you no longer run then. Use it for reminders that the user asked for.
+            """
+        case .listScheduled:
+            "Lists what is scheduled: IDs, names and times, without the texts."
+        case .cancelScheduled:
+            "Cancels a scheduled notification by its ID or its name."
         }
     }
 
     private var inputSchema: JSON.Value {
         switch self {
         case .sendNotification: NotificationArguments.schema
-        case .listDevices: ["type": "object", "properties": [:], "additionalProperties": false]
+        case .listDevices, .listScheduled:
+            ["type": "object", "properties": [:], "additionalProperties": false]
+        case .scheduleNotification: ScheduleArguments.schema
+        case .cancelScheduled: CancelArguments.schema
         }
     }
 
@@ -51,6 +69,9 @@ enum MCPTool: String, CaseIterable, Sendable {
         switch self {
         case .sendNotification: Self.sending
         case .listDevices: Self.list
+        case .scheduleNotification: Self.scheduled
+        case .listScheduled: Self.schedules
+        case .cancelScheduled: Self.cancelled
         }
     }
 
@@ -61,14 +82,24 @@ enum MCPTool: String, CaseIterable, Sendable {
                 "readOnlyHint": false, "destructiveHint": false, "idempotentHint": false,
                 "openWorldHint": true,
             ]
-        case .listDevices: ["readOnlyHint": true, "openWorldHint": false]
+        case .scheduleNotification:
+            [
+                "readOnlyHint": false, "destructiveHint": false, "idempotentHint": false,
+                "openWorldHint": true,
+            ]
+        case .cancelScheduled:
+            [
+                "readOnlyHint": false, "destructiveHint": true, "idempotentHint": true,
+                "openWorldHint": false,
+            ]
+        case .listDevices, .listScheduled: ["readOnlyHint": true, "openWorldHint": false]
         }
     }
 
     // MARK: Results
 
-    private static let count: JSON.Value = ["type": "integer", "minimum": 0]
-    private static let text: JSON.Value = ["type": "string"]
+    static let count: JSON.Value = ["type": "integer", "minimum": 0]
+    static let text: JSON.Value = ["type": "string"]
     private static let masked: JSON.Value = [
         "type": "string", "description": "The last characters of the device's token",
     ]

@@ -1,6 +1,6 @@
 import JSON
 
-/// The arguments of `send_notification`, checked.
+/// The arguments of `send_notification`, checked; `schedule_notification` has some of them.
 struct NotificationArguments: Sendable, Equatable {
     /// How much a notification interrupts.
     enum Urgency: String, CaseIterable, Sendable {
@@ -78,32 +78,38 @@ struct NotificationArguments: Sendable, Equatable {
     }
 
     /// The JSON schema of the arguments.
-    static let schema: JSON.Value = [
-        "type": "object",
-        "properties": [
-            "title": [
-                "type": "string", "minLength": 1, "description": "A short title, such as the project's name",
-            ],
-            "message": [
-                "type": "string", "minLength": 1,
-                "description": "One or two sentences that can be read on a lock screen",
-            ],
-            "urgency": [
-                "type": "string", "enum": ["low", "normal", "high"], "default": "normal",
-                "description":
-                    "low: silent; normal: with sound; high: also through a focus, only for what can't wait",
-            ],
-            "sessionID": [
-                "type": "string", "minLength": 1, "maxLength": .int(Bounds.identifierBytesMax),
-                "description": "The session that opening the notification shows, if you know its ID",
-            ],
-            "eventID": [
-                "type": "string", "minLength": 1, "maxLength": .int(Bounds.eventIDBytesMax),
-                "description":
-                    "Makes it safe to repeat the call: within 24 hours the same ID is sent only once",
-            ],
-        ],
-        "required": ["title", "message"],
-        "additionalProperties": false,
-    ]
+    static let schema: JSON.Value = {
+        var properties = contentProperties
+        properties["eventID"] = [
+            "type": "string", "minLength": 1, "maxLength": .int(Bounds.eventIDBytesMax),
+            "description":
+                "Makes it safe to repeat the call: within 24 hours the same ID is sent only once",
+        ]
+        return [
+            "type": "object", "properties": .object(properties), "required": ["title", "message"],
+            "additionalProperties": false,
+        ]
+    }()
+
+    /// The schemas of the arguments that describe the notification.
+    static let contentProperties: JSON.Object = {
+        var properties = JSON.Object()
+        properties["title"] = [
+            "type": "string", "minLength": 1, "description": "A short title, such as the project's name",
+        ]
+        properties["message"] = [
+            "type": "string", "minLength": 1,
+            "description": "One or two sentences that can be read on a lock screen",
+        ]
+        properties["urgency"] = [
+            "type": "string", "enum": ["low", "normal", "high"], "default": "normal",
+            "description":
+                "low: silent; normal: with sound; high: also through a focus, only for what can't wait",
+        ]
+        properties["sessionID"] = [
+            "type": "string", "minLength": 1, "maxLength": .int(Bounds.identifierBytesMax),
+            "description": "The session that opening the notification shows, if you know its ID",
+        ]
+        return properties
+    }()
 }

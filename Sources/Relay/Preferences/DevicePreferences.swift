@@ -9,6 +9,8 @@ struct DevicePreferences: Hashable, Sendable {
     var quietHours: QuietHours?
     /// What the app's badge counts; `nil` if pushes leave it as it is.
     var badge: Badge?
+    /// The IANA name of the zone in which it keeps time, for schedules; `nil` for that of its quiet hours, if any.
+    var timeZone: String?
 
     /// What a badge counts.
     enum Badge: String, Sendable {
@@ -29,10 +31,13 @@ struct DevicePreferences: Hashable, Sendable {
     static let none = DevicePreferences()
 
     /// Preferences from their parts.
-    init(kinds: Set<String>? = nil, quietHours: QuietHours? = nil, badge: Badge? = nil) {
+    init(
+        kinds: Set<String>? = nil, quietHours: QuietHours? = nil, badge: Badge? = nil, timeZone: String? = nil
+    ) {
         self.kinds = kinds
         self.quietHours = quietHours
         self.badge = badge
+        self.timeZone = timeZone
     }
 
     /// How to deliver a push sent at this time.
@@ -146,6 +151,7 @@ extension DevicePreferences {
             writer.endObject()
         }
         if let badge { writer.member("badge", badge.rawValue) }
+        if let timeZone { writer.member("timeZone", timeZone) }
         writer.endObject()
     }
 
@@ -171,6 +177,7 @@ extension DevicePreferences {
         }
         if let hours = try fields.object(.quietHours) { quietHours = try QuietHours(hours) }
         badge = try fields.optional(.preferencesBadge) { $0.string.flatMap(Badge.init(rawValue:)) }
+        timeZone = try fields.optional(.preferencesTimeZone) { $0.count <= TimeZones.nameBytesMax }
     }
 }
 

@@ -38,7 +38,8 @@ extension MCPToolResult {
             ["devices": .array(devices)], sentence: devices.isEmpty ? Self.noDevices : nil)
     }
 
-    private static let noDevices =
+    /// What a model can tell its user if there is nobody to notify.
+    static let noDevices =
         "No devices are registered under this secret. The user must register a phone, or correct the secret in the "
         + "configuration of this MCP server."
 }

@@ -62,6 +62,12 @@ struct MCPRoute: AnsweringRoute {
                 return Reply(call.reply(try await send(call.arguments, secret, request, &trace)))
             case .listDevices:
                 return Reply(call.reply(try await list(call.arguments, secret, request, &trace)))
+            case .scheduleNotification:
+                return Reply(call.reply(try await schedule(call.arguments, secret, request, &trace)))
+            case .listScheduled:
+                return Reply(call.reply(try await listScheduled(call.arguments, secret, request, &trace)))
+            case .cancelScheduled:
+                return Reply(call.reply(try await cancelScheduled(call.arguments, secret, request, &trace)))
             }
         } catch {
             trace.add(error)
@@ -135,6 +141,10 @@ extension APIError {
             "Another notification was sent with this eventID, and nothing was sent now. Use a new eventID."
         case .rateLimited:
             "\(sentence) Nothing was done. Try again in \(retryAfterSeconds ?? 1) s."
+        case .invalidField, .missingField: "\(sentence) Nothing was done. Correct the argument."
+        case .scheduleLimit:
+            "\(sentence) Nothing was scheduled. Cancel one that isn't needed: list_scheduled shows them."
+        case .noDevices: MCPToolResult.noDevices
         default: nil
         }
     }

@@ -17,6 +17,8 @@ struct Pushing {
         let digest: Digest256
         /// The only recipient; `nil` for all devices.
         var onlyDevice: DeviceToken?
+        /// The recipients among the secret's devices; `nil` for all of them.
+        var choose: (@Sendable ([Device]) -> [Device])?
         /// The `id` of the only recipient's registration; `nil` for all devices.
         var onlyDeviceID: String?
         /// What to store if it is to be sent later; `nil` if it can't be.
@@ -199,18 +201,21 @@ struct Pushing {
     /// The secret's devices, unless the relay is overloaded.
     private func devices(of order: Order) async throws(APIError) -> [Device] {
         guard !services.slots.refuses(1) else { throw APIError(.overloaded, limit: .pushes) }
+        return try await devices(of: order.key)
+    }
+
+    /// The secret's devices, under its primary hash.
+    func devices(of key: SecretKey) async throws(APIError) -> [Device] {
         do throws(StorageError) {
-            let devices = try await shared.storage.devices(of: order.key)
-            let primary = order.key.primary
-            guard devices.indices.contains(where: { devices[$0].secretHash != primary }) else {
+            let devices = try await shared.storage.devices(of: key)
+            guard devices.indices.contains(where: { devices[$0].secretHash != key.primary }) else {
                 return devices
             }
             // Before anything is sent, because pushes are stored under the device's current hash.
-            guard try await shared.storage.rehash(order.key) else { return devices }
+            guard try await shared.storage.rehash(key) else { return devices }
             shared.log(
-                .info, "secret.rehashed",
-                [.secretHash(order.key.primary), .count("devices", devices.count)])
-            return try await shared.storage.devices(of: order.key)
+                .info, "secret.rehashed", [.secretHash(key.primary), .count("devices", devices.count)])
+            return try await shared.storage.devices(of: key)
         } catch {
             throw APIError(error)
         }
@@ -305,6 +310,7 @@ struct Pushing {
 extension Pushing.Order {
     /// The devices that get it.
     fileprivate func recipients(among devices: [Device]) -> [Device] {
+        let devices = choose.map { $0(devices) } ?? devices
         if let onlyDeviceID { return devices.filter { $0.id == onlyDeviceID } }
         guard let onlyDevice else { return devices }
         // OpenCode's relay may have stored tokens in upper case.

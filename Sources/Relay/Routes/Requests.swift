@@ -53,8 +53,12 @@ struct RegisterRequest: Sendable {
         let preferences = try fields.object(.preferences).map { fields throws(APIError) in
             try DevicePreferences(fields)
         }
-        if let zone = preferences?.quietHours?.timeZone, rules.timeZones.zone(zone) == nil {
+        func isUnknown(_ zone: String?) -> Bool { zone.map { rules.timeZones.zone($0) == nil } ?? false }
+        guard !isUnknown(preferences?.quietHours?.timeZone) else {
             throw APIError(.invalidField, field: .quietHoursTimeZone)
+        }
+        guard !isUnknown(preferences?.timeZone) else {
+            throw APIError(.invalidField, field: .preferencesTimeZone)
         }
         let installationID = try fields.optional(.installationID) { bytes in
             (1...Bounds.installationCountMax).contains(bytes.count)

@@ -21,7 +21,7 @@ struct Revocation: Sendable {
     }
 
     private func reply(_ request: Request) async throws(APIError) -> Reply {
-        let key = try key(request)
+        let key = try hasher.key(ofAdmin: request)
         do throws(StorageError) {
             let removed = try await storage.revokeAll(key)
             log(
@@ -36,9 +36,11 @@ struct Revocation: Sendable {
             throw APIError(error)
         }
     }
+}
 
-    /// The key of the request's secret, or of its one hash.
-    private func key(_ request: Request) throws(APIError) -> SecretKey {
+extension SecretHasher {
+    /// The key of an admin request's secret, or of its one hash.
+    func key(ofAdmin request: Request) throws(APIError) -> SecretKey {
         let fields = try RequestFields(body: request.body)
         if let value = try? JSON.parse(request.body, maxBytes: Bounds.requestBodyBytesMax)["secretHash"] {
             guard fields.value(.secret) == nil, let hash = value.string.flatMap({ SecretHash(hex: $0) })
@@ -50,7 +52,7 @@ struct Revocation: Sendable {
             return SecretKey(primary: hash)
         }
         let text = try fields.required(.secret) { (1...Bounds.secretBytesMax).contains($0.count) }
-        return hasher.key(of: Secret(text))
+        return key(of: Secret(text))
     }
 }
 

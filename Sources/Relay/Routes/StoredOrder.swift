@@ -1,3 +1,4 @@
+import APNs
 import JSON
 import Network
 import Storage
@@ -18,6 +19,8 @@ struct StoredOrder: Sendable, Equatable {
     var original: String?
     /// The `id` of the only recipient's registration; `nil` for all devices.
     var deviceID: String?
+    /// An event's only recipient, which the request to `/v1/event` can't name; `nil` for all devices.
+    var eventDevice: DeviceToken?
 
     /// An order to store.
     init(_ target: Target, body: JSON.Object, eventID: String? = nil) {
@@ -35,6 +38,7 @@ struct StoredOrder: Sendable, Equatable {
         else { return nil }
         self.init(target, body: body, eventID: value["eventID"]?.string)
         deviceID = value["device"]?.string
+        eventDevice = value["token"]?.string.flatMap(DeviceToken.init)
         original = value["of"]?.string
     }
 
@@ -45,6 +49,7 @@ struct StoredOrder: Sendable, Equatable {
         object["body"] = .object(body)
         if let eventID { object["eventID"] = .string(eventID) }
         if let deviceID { object["device"] = .string(deviceID) }
+        if let eventDevice { object["token"] = .string(eventDevice.text) }
         if let original { object["of"] = .string(original) }
         return String(decoding: JSON.Value.object(object).encoded(), as: UTF8.self)
     }
@@ -62,7 +67,8 @@ struct StoredOrder: Sendable, Equatable {
             if let name = original ?? eventID { event.name(name, isRepetition: original != nil) }
             try event.checkSize(sounds: services.apps.sounds)
             return Pushing.Order(
-                key: key, content: event, eventID: eventID ?? receiptID, digest: event.content)
+                key: key, content: event, eventID: eventID ?? receiptID, digest: event.content,
+                onlyDevice: eventDevice)
         case .notify:
             var wanted = try NotifyRequest(body: bytes, headerSecret: Self.noSecret)
             if let original { wanted.repeats(original) }
@@ -101,6 +107,11 @@ struct ScheduledPushing: OccurrenceSender {
         order.onlyDeviceID = stored.deviceID
         order.isCounted = schedule.kind != .async && schedule.kind != .held
         order.isNew = schedule.kind != .held && schedule.kind != .repeat
+        if let zones = occurrence.zones {
+            order.choose = { devices in
+                devices.filter { DeviceZones.name(of: $0, among: devices).map(zones.contains) == true }
+            }
+        }
         if let original = stored.original {
             let event = EventName(original, of: order.key)
             do throws(StorageError) {

@@ -8,7 +8,9 @@ struct OccurrencePlan: Equatable {
     var skipped = 0
     /// The nominal time of the next occurrence; `nil` if there is none.
     var next: EpochMilliseconds?
+}
 
+extension OccurrencePlan {
     /// Sends the newest of the occurrences that are due, if it isn't too late, and skips the others.
     ///
     /// - Parameters:

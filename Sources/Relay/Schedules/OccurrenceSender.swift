@@ -5,6 +5,8 @@ struct Occurrence: Sendable {
     let schedule: Schedule
     /// Its nominal time.
     let nominal: EpochMilliseconds
+    /// The names of the time zones whose devices get it; `nil` for all devices.
+    var zones: Set<String>?
 
     /// The `eventID` of its receipt, which is the same at every attempt.
     var receiptID: String { "sched:\(schedule.id):\(nominal)" }

@@ -7,6 +7,8 @@ enum ScheduleRule: Sendable, Equatable {
     case once
     /// After equal intervals, in milliseconds.
     case interval(EpochMilliseconds)
+    /// By the clock.
+    case recurrence(Recurrence)
 
     /// Reads a row's rule; `nil` if this relay doesn't understand it.
     init?(_ schedule: Schedule) {
@@ -14,21 +16,24 @@ enum ScheduleRule: Sendable, Equatable {
             self = .once
             return
         }
-        guard schedule.kind == .repeat,
-            let value = try? JSON.parse(Array(rule.utf8), maxBytes: StorageLimits.scheduleRuleBytes),
-            let seconds = value["seconds"]?.int, seconds > 0, seconds <= Self.secondsMax
-        else { return nil }
-        self = .interval(EpochMilliseconds(seconds) * 1_000)
+        switch schedule.kind {
+        case .repeat:
+            guard let value = try? JSON.parse(Array(rule.utf8), maxBytes: StorageLimits.scheduleRuleBytes),
+                let seconds = value["seconds"]?.int, seconds > 0, seconds <= Self.secondsMax
+            else { return nil }
+            self = .interval(EpochMilliseconds(seconds) * 1_000)
+        case .schedule:
+            guard let recurrence = Recurrence(stored: rule) else { return nil }
+            self = .recurrence(recurrence)
+        case .held, .async: return nil
+        }
+    }
+
+    /// Whether its occurrences depend on the devices' time zones.
+    var usesDeviceZones: Bool {
+        if case .recurrence(let recurrence) = self { recurrence.usesDeviceZones } else { false }
     }
 
     /// The longest interval that is read.
     private static let secondsMax = 86_400
-
-    /// The first occurrence after another one; `nil` without one.
-    func next(after time: EpochMilliseconds) -> EpochMilliseconds? {
-        switch self {
-        case .once: nil
-        case .interval(let interval): time + interval
-        }
-    }
 }

@@ -218,17 +218,35 @@ final class ScheduleWorker {
                 nextAt: schedule.nextAt, dueAt: now + Bounds.scheduleLookInterval.inMilliseconds,
                 ScheduleEnd.Outcome(at: now, word: word))
         }
-        let plan = OccurrencePlan(of: schedule, at: now) { rule.next(after: $0) }
+        let devices: [Device]
+        do throws(StorageError) {
+            devices =
+                rule.usesDeviceZones
+                ? try await services.shared.storage.devices(of: SecretKey(primary: schedule.secretHash)) : []
+        } catch {
+            queue.count(.storage)
+            return .again(dueAt: now + EpochMilliseconds(Bounds.scheduleRetrySeconds) * 1_000)
+        }
+        let due = DuePlan(
+            of: schedule, rule, zones: DeviceZones.names(of: devices), services.rules.timeZones, at: now)
+        guard case .plan(let plan, let zones) = due else {
+            queue.count(.unknownTimeZone)
+            log(schedule, .unknownTimeZone, 0)
+            // Another relay may know it, or this one after new zone data.
+            return .next(
+                nextAt: schedule.nextAt, dueAt: now + Bounds.scheduleZoneInterval.inMilliseconds,
+                ScheduleEnd.Outcome(at: now, word: ScheduleQueue.Outcome.unknownTimeZone.rawValue))
+        }
         guard let nominal = plan.send else {
-            guard plan.skipped > 0 else { return advanced(schedule, to: plan.next, nil) }
+            guard plan.skipped > 0 else { return advanced(schedule, rule, to: plan.next, nil) }
             queue.count(.skipped, times: plan.skipped)
             log(schedule, .skipped, plan.skipped)
             return advanced(
-                schedule, to: plan.next,
+                schedule, rule, to: plan.next,
                 ScheduleEnd.Outcome(
                     at: now, word: ScheduleQueue.Outcome.skipped.rawValue, skipped: plan.skipped))
         }
-        switch await sender.send(Occurrence(schedule: schedule, nominal: nominal)) {
+        switch await sender.send(Occurrence(schedule: schedule, nominal: nominal, zones: zones)) {
         case .postponed(let reason, let seconds):
             queue.count(reason)
             let jitter = EpochMilliseconds.random(in: 0..<5_000, using: &services.generator)
@@ -239,16 +257,18 @@ final class ScheduleWorker {
             log(schedule, outcome, plan.skipped)
             let unsent = outcome == .blocked ? 1 : 0
             return advanced(
-                schedule, to: plan.next,
+                schedule, rule, to: plan.next,
                 ScheduleEnd.Outcome(at: now, word: outcome.rawValue, skipped: plan.skipped + unsent))
         }
     }
 
     private func advanced(
-        _ schedule: Schedule, to next: EpochMilliseconds?, _ outcome: ScheduleEnd.Outcome?
+        _ schedule: Schedule, _ rule: ScheduleRule, to next: EpochMilliseconds?,
+        _ outcome: ScheduleEnd.Outcome?
     ) -> ScheduleEnd {
         guard let next else { return .over }
-        let due = min(schedule.spread(next), now + Bounds.scheduleLookInterval.inMilliseconds)
+        let interval = rule.usesDeviceZones ? Bounds.scheduleZoneInterval : Bounds.scheduleLookInterval
+        let due = min(schedule.spread(next), now + interval.inMilliseconds)
         return .next(nextAt: next, dueAt: schedule.rule == nil ? schedule.spread(next) : due, outcome)
     }
 

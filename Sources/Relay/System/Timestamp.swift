@@ -44,7 +44,7 @@ struct Timestamp: Sendable {
     /// The Gregorian date of a day counted from 1970-01-01 (Howard Hinnant's `civil_from_days`).
     ///
     /// Years start in March, so that the leap day is a year's last.
-    private static func date(ofDay day: Int64) -> (year: Int64, month: Int64, day: Int64) {
+    static func date(ofDay day: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let shifted = day + 719_468
         let era = shifted.floorDivided(by: 146_097)
         let dayOfEra = shifted - era * 146_097

@@ -20,6 +20,8 @@ enum ErrorCode: String, CaseIterable, Sendable {
     case deviceLimit = "device_limit"
     case eventConflict = "event_conflict"
     case alreadyReplied = "already_replied"
+    case noDevices = "no_devices"
+    case scheduleLimit = "schedule_limit"
     case bodyTooLarge = "body_too_large"
     case payloadTooLarge = "payload_too_large"
     case uriTooLong = "uri_too_long"
@@ -87,6 +89,8 @@ enum ErrorCode: String, CaseIterable, Sendable {
         case .deviceLimit: Entry(409, "Too many devices are registered under this secret.")
         case .eventConflict: Entry(409, "An earlier event with the same eventID had different content.")
         case .alreadyReplied: Entry(409, "The event has another reply, which came first.")
+        case .noDevices: Entry(409, "No devices are registered under this secret.")
+        case .scheduleLimit: Entry(409, "This secret has too many schedules.")
         case .bodyTooLarge: Entry(413, "The body is too large.")
         case .payloadTooLarge: Entry(413, "The notification is too large for APNs.")
         case .uriTooLong: Entry(414, "The request line is too long.")

@@ -22,6 +22,7 @@ enum RequestField: String, CaseIterable, Sendable {
     case quietHoursAllowPermission = "preferences.quietHours.allowPermission"
     case quietHoursMode = "preferences.quietHours.mode"
     case preferencesBadge = "preferences.badge"
+    case preferencesTimeZone = "preferences.timeZone"
     case installationID = "deviceID"
     case sealed
     case eventType
@@ -61,6 +62,19 @@ enum RequestField: String, CaseIterable, Sendable {
     case replyAction = "action"
     case replyText = "text"
     case waitTimeout = "timeout"
+    case scheduleAt = "at"
+    case scheduleIn = "in"
+    case every
+    case everyUnit = "every.unit"
+    case everyInterval = "every.interval"
+    case everyAt = "every.at"
+    case everyOn = "every.on"
+    case everyTimeZone = "every.timeZone"
+    case everyUntil = "every.until"
+    case scheduleName = "name"
+    case scheduleLateBy = "lateBy"
+    case scheduleWindow = "window"
+    case scheduleID = "id"
 
     /// Whether it is text for people, which no program compares.
     ///
@@ -86,12 +100,13 @@ enum RequestField: String, CaseIterable, Sendable {
             "a string of 1 to \(Bounds.deviceDetailBytesMax) bytes without NUL"
         case .challengeCode:
             "the code of a challenge push: \(ChallengeCodes.count) characters of 0-9 a-f"
-        case .preferences, .quietHours, .notification, .repeat: "an object"
+        case .preferences, .quietHours, .notification, .every, .repeat: "an object"
         case .preferencesEventTypes:
             "a list of at most \(Bounds.kindsMax) event types and kinds of notifications, each once"
         case .quietHoursFrom: "a time of day such as \"22:00\""
         case .quietHoursTo: "a time of day such as \"07:00\", not the same as from"
-        case .quietHoursTimeZone: "a time zone's name such as \"Europe/Berlin\" known to the relay's system"
+        case .quietHoursTimeZone, .preferencesTimeZone:
+            "a time zone's name such as \"Europe/Berlin\" known to the relay's system"
         case .installationID: "1 to \(Bounds.installationCountMax) printable ASCII characters"
         case .sealed:
             "2 to \(Bounds.sealedCountMax) characters of base64url without padding, the first byte being "
@@ -132,11 +147,32 @@ enum RequestField: String, CaseIterable, Sendable {
         case .repeatFor:
             "whole seconds from \(Bounds.repeatTotalSeconds.lowerBound) to \(Bounds.repeatTotalSeconds.upperBound)"
         case .waitTimeout: "whole seconds from 0 to \(Bounds.replyWaitSecondsMax)"
+        case .scheduleAt:
+            "a time such as \"2027-03-28T08:00:00+02:00\", at most a year ahead and not in the past"
+        case .scheduleIn: "whole seconds from 1 to \(Bounds.scheduleSecondsMax)"
+        case .everyUnit: Self.recurrenceUnits
+        case .everyInterval:
+            "a whole number from 1 to \(Bounds.scheduleHoursMax) hours, \(Bounds.scheduleDaysMax) days, "
+                + "\(Bounds.scheduleWeeksMax) weeks or \(Bounds.scheduleMonthsMax) months"
+        case .everyAt:
+            "a list of 1 to \(Bounds.scheduleTimesMax) times of day such as \"08:00\", at least "
+                + "\(Bounds.scheduleMinutesMin) minutes apart"
+        case .everyOn:
+            "a list, each once, of the days \"mon\" to \"sun\" of a week, or of the days 1 to 31 of a month, "
+                + "-1 for its last"
+        case .everyTimeZone:
+            "a time zone's name such as \"Europe/Berlin\" known to the relay's system, or \"device\""
+        case .everyUntil: "a time such as \"2027-12-31T23:59:59+01:00\", not before the first occurrence"
+        case .scheduleName: "a string of 1 to \(Bounds.scheduleNameBytesMax) bytes without NUL"
+        case .scheduleLateBy: "whole seconds from 0 to \(Bounds.scheduleLateByMax)"
+        case .scheduleWindow: "whole seconds from 0 to \(Bounds.scheduleWindowMax)"
+        case .scheduleID: "the id of a schedule"
         }
     }
 
     /// Stored because refusals repeat it.
     private static let eventTypes = choice(EventType.allCases.map(\.rawValue))
+    private static let recurrenceUnits = choice(["hour", "day", "week", "month"])
 
     /// The rule of a field that takes one of several words.
     private static func choice(_ words: [String]) -> String {

@@ -24,6 +24,12 @@ struct RequestFields: Sendable {
         prefixCount = 0
     }
 
+    /// The fields of a body that is parsed already.
+    init(_ object: JSON.Object) {
+        self.object = object
+        prefixCount = 0
+    }
+
     /// The fields of an object within another field.
     init(_ object: JSON.Object, within field: RequestField) {
         self.object = object

@@ -12,6 +12,9 @@ enum RouteName: String, CaseIterable, Sendable {
     case acknowledge = "POST /v1/ack"
     case reply = "POST /v1/reply"
     case replyWait = "POST /v1/reply/wait"
+    case scheduleCreate = "POST /v1/schedule/create"
+    case scheduleList = "POST /v1/schedule/list"
+    case scheduleCancel = "POST /v1/schedule/cancel"
     case mcp = "POST /mcp"
     /// No route matched: an unknown path or method, or an invalid request.
     case none = "-"

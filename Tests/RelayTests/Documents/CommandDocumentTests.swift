@@ -44,6 +44,7 @@ private enum CommandExamples {
             ("stats json", "stats --days 1 --json", today.json),
             ("tenants", "tenants --limit 2", tenants.text(.plain)),
             ("queue", "queue --limit 1", queue.text(.plain)),
+            ("schedules", "schedules", schedules.text(.plain)),
             (
                 "block", "block a96d1a757b39 --note \"floods, ticket 4711\"",
                 BlockCommand.text(BlockAnswer(outcome: .blocked), of: key.primary)
@@ -101,6 +102,24 @@ private enum CommandExamples {
         var report = QueueReport(pushes: [push], isComplete: false, now: now)
         (report.waiting, report.firstDue, report.limit) = (341, push.dueAt, 1)
         return report
+    }()
+
+    private static let schedules: ScheduleReport = {
+        var generator = IDGenerator(seed: 1)
+        func schedule(_ name: String?, _ rule: Recurrence?, in time: EpochMilliseconds) -> Schedule {
+            Schedule(
+                id: UUIDv7(at: now, using: &generator), secretHash: key.primary, kind: .schedule, name: name,
+                rule: rule?.json,
+                content: "", nextAt: now + time, lateBy: 0, createdAt: now)
+        }
+        let rule = Recurrence(
+            unit: .week, interval: 1, times: [560], weekdays: [.monday, .friday],
+            zone: .named("Europe/Berlin"),
+            until: nil, start: now)
+        var weekly = schedule("standup", rule, in: 71_342_877)
+        (weekly.lastAt, weekly.lastOutcome, weekly.skipped) = (now - 80_000_000, "sent", 1)
+        return ScheduleReport(
+            schedules: [schedule(nil, nil, in: 3_600_000), weekly])
     }()
 
     private static let now: EpochMilliseconds = 1_795_265_257_123

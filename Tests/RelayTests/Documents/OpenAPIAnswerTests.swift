@@ -95,6 +95,37 @@ struct OpenAPIAnswerTests {
         }
     }
 
+    @Test("What the routes of schedules answer is described")
+    func schedules() async throws {
+        var options = RelayFixture.Options()
+        options.limits.schedulesPerSecretMax = 1
+        try await RelayFixture.with(options) { relay in
+            func check(_ path: String, _ members: JSON.Value) async -> Int {
+                var body = members.object ?? JSON.Object()
+                body["secret"] = .string(RelayFixture.secret)
+                let response = await relay.post(path, .object(body))
+                schema.expect(response, isDescribedBy: document["paths"]?[path]?["post"])
+                return response.status.rawValue
+            }
+            let every: JSON.Value = [
+                "unit": "month", "interval": 2, "on": [1, -1], "at": ["08:00"], "timeZone": "Europe/Berlin",
+                "until": "2028-01-01T00:00:00Z",
+            ]
+            let monthly: JSON.Value = ["every": every, "name": "n", "notification": ["title": "t"]]
+            #expect(await check("/v1/schedule/create", monthly) == 409)
+            relay.storage.add("aa00", under: RelayFixture.key)
+            #expect(await check("/v1/schedule/create", monthly) == 200)
+            #expect(
+                await check("/v1/schedule/create", ["in": 1, "eventType": "error", "sessionID": "s"]) == 409)
+            relay.storage.state.withLock { state in
+                state.schedules[0].schedule.lastAt = 1
+                state.schedules[0].schedule.lastOutcome = ScheduleQueue.Outcome.noDevices.rawValue
+            }
+            #expect(await check("/v1/schedule/list", [:]) == 200)
+            #expect(await check("/v1/schedule/cancel", ["name": "n"]) == 200)
+        }
+    }
+
     @Test("What MCP clients are answered is described, for both kinds of messages")
     func mcp() async throws {
         try await RelayFixture.with { relay in
@@ -180,18 +211,25 @@ struct OpenAPIAnswerTests {
         options.registration = .key(Secret(key))
         options.history = History.Options(lifetime: .seconds(86_400))
         try await RelayFixture.with(options) { relay in
+            relay.storage.add("bb00", under: RelayFixture.key)
             for path in try #require(document["paths"]?.object).members {
+                let isSchedule = path.name.hasPrefix("/v1/schedule/")
                 for method in try #require(path.value.object).members where path.name != "/mcp" {
                     let security = method.value["security"]
                     let isKeyed = security == [[:], ["RegistrationKey": []], ["Secret": []]]
                     let takesSecret = method.name == "post"
                     #expect(
                         isKeyed || security == (takesSecret ? [[:], ["Secret": []]] : nil), "\(path.name)")
-                    let body: JSON.Value = [
+                    let schedule: JSON.Value = [
+                        "secret": .string(RelayFixture.secret), "in": 60, "name": "n",
+                        "eventType": "complete", "sessionID": "s",
+                    ]
+                    let other: JSON.Value = [
                         "secret": .string(RelayFixture.secret), "deviceToken": "aa00",
                         "eventType": "complete", "sessionID": "s", "notification": ["title": "t"],
                         "all": true, "eventID": path.name == "/v1/notify" ? "n" : "e", "action": "once",
                     ]
+                    let body = isSchedule ? schedule : other
                     for isGiven in [false, true] {
                         let request = Request(
                             method: method.name == "get" ? .get : .post, target: path.name,

@@ -54,6 +54,14 @@ struct OpenAPITests {
         #expect(properties("AcknowledgeRequest") == ["secret", "eventID"])
         #expect(properties("ReplyRequest") == ["secret", "eventID", "action", "text", "sealed"])
         #expect(properties("ReplyWaitRequest") == ["secret", "eventID", "timeout"])
+        #expect(
+            properties("ScheduleRequest")
+                == [
+                    "secret", "at", "in", "every", "name", "lateBy", "window", "deviceToken", "notification",
+                    "eventType", "sessionID", "serverID", "title", "body", "category", "mutableContent",
+                    "sealed",
+                ])
+        #expect(properties("ScheduleCancelRequest") == ["secret", "id", "name"])
         #expect(properties("UnregisterRequest") == ["secret", "deviceToken"])
         #expect(
             properties("EventRequest")
@@ -66,7 +74,8 @@ struct OpenAPITests {
             ("ListRequest", ""), ("HistoryListRequest", ""), ("HistoryReadRequest", ""),
             ("AcknowledgeRequest", ""), ("ReplyRequest", ""), ("ReplyWaitRequest", ""),
             ("Notification", "notification."), ("Repeat", "repeat."), ("Preferences", "preferences."),
-            ("QuietHours", "preferences.quietHours."),
+            ("QuietHours", "preferences.quietHours."), ("ScheduleRequest", ""),
+            ("ScheduleCancelRequest", ""), ("Recurrence", "every."),
         ]
         let all = requests.flatMap { name, prefix in (properties(name) ?? []).map { prefix + $0 } }
         #expect(Set(all) == Set(RequestField.allCases.map(\.rawValue)))
@@ -131,6 +140,23 @@ struct OpenAPITests {
         #expect(
             schemas["HistoryReadRequest"]?["properties"]?["ids"]?["maxItems"]?.int == Bounds.historyReadIDsMax
         )
+        let schedule = schemas["ScheduleRequest"]?["properties"]
+        #expect(schedule?["in"]?["maximum"]?.int == Bounds.scheduleSecondsMax)
+        #expect(schedule?["lateBy"]?["maximum"]?.int == Bounds.scheduleLateByMax)
+        #expect(schedule?["lateBy"]?["default"]?.int == Bounds.scheduleLateByDefault)
+        #expect(schedule?["window"]?["maximum"]?.int == Bounds.scheduleWindowMax)
+        #expect(schemas["ScheduleName"]?["maxLength"]?.int == Bounds.scheduleNameBytesMax)
+        #expect(
+            schemas["ScheduleList"]?["properties"]?["schedules"]?["maxItems"]?.int
+                == Bounds.schedulesListedMax)
+        let recurrence = schemas["Recurrence"]?["properties"]
+        #expect(recurrence?["interval"]?["maximum"]?.int == Bounds.scheduleHoursMax)
+        #expect(recurrence?["at"]?["maxItems"]?.int == Bounds.scheduleTimesMax)
+        #expect(
+            Set(
+                schemas["Schedule"]?["properties"]?["lastOutcome"]?["enum"]?.array?.compactMap(\.string) ?? []
+            )
+                == Set(ScheduleQueue.Outcome.allCases.map(\.rawValue)))
         #expect(
             Set(schemas["APNsEnvironment"]?["enum"]?.array?.compactMap(\.string) ?? [])
                 == Set(DeviceEnvironment.allCases.map(\.rawValue)))
@@ -187,6 +213,24 @@ struct OpenAPITests {
             ),
             ("/v1/history/read", ["secret": secret], [.historyIDs, .historyAll]),
             (
+                "/v1/schedule/create", ["secret": secret, "in": 60, "notification": ["title": "t"]],
+                [
+                    .secret, .scheduleIn, .scheduleName, .scheduleLateBy, .scheduleWindow, .deviceToken,
+                    .sealed,
+                ]
+            ),
+            (
+                "/v1/schedule/create",
+                ["secret": secret, "in": 60, "eventType": "complete", "sessionID": "s"],
+                [.eventType, .sessionID, .serverID, .title, .body, .category, .mutableContent, .sealed]
+            ),
+            ("/v1/schedule/list", ["secret": secret], [.secret]),
+            (
+                "/v1/schedule/cancel", ["secret": secret, "id": .string(itemID)],
+                [.secret, .scheduleID, .scheduleName]
+            ),
+            ("/v1/schedule/cancel", ["secret": secret], [.scheduleID, .scheduleName]),
+            (
                 "/v1/event", ["secret": secret, "eventType": "complete", "sessionID": "s"],
                 [
                     .secret, .eventType, .sessionID, .serverID, .title, .body, .eventID, .category,
@@ -211,11 +255,18 @@ struct OpenAPITests {
                 // Which names are time zones is the system's business.
                 RequestField.allCases.filter {
                     $0.rawValue.hasPrefix("preferences.") && $0 != .quietHoursTimeZone
+                        && $0 != .preferencesTimeZone
                 }
             ),
         ]
+        // What a unit allows is more than a schema says.
+        let hours: (String, JSON.Value, [RequestField]) = (
+            "/v1/schedule/create",
+            ["secret": secret, "every": ["unit": "hour"], "notification": ["title": "t"]],
+            [.everyUnit, .everyInterval]
+        )
         var requests: [(String, JSON.Value)] = []
-        for (path, base, fields) in nested {
+        for (path, base, fields) in nested + [hours] {
             requests.append((path, base))
             for field in fields {
                 for value in [nil] + texts.map(Optional.init) {

@@ -180,6 +180,45 @@ struct MCPRouteTests {
         }
     }
 
+    @Test("A notification is scheduled, listed without its text, and cancelled")
+    func schedules() async throws {
+        try await RelayFixture.with { relay in
+            func schedule(_ members: JSON.Value) async -> Response {
+                var arguments = JSON.Object()
+                arguments["title"] = "Private"
+                arguments["message"] = "M"
+                for member in members.object?.members ?? [] { arguments[member.name] = member.value }
+                return await call(relay, "schedule_notification", .object(arguments))
+            }
+            let nobody = await schedule(["in": 60])
+            #expect(nobody.json["result"]?["isError"] == true && text(nobody).contains("No devices"))
+            relay.storage.add("aa00", under: RelayFixture.key)
+            let created = await schedule(["in": 60, "name": "n"]).json["result"]?["structuredContent"]
+            #expect(created?["name"] == "n" && created?["nextAt"] == "2027-01-15T08:01:00.000Z")
+            let response = await call(relay, "list_scheduled")
+            let listed = response.json["result"]?["structuredContent"]?["schedules"]?.array
+            #expect(listed?.count == 1 && listed?.first?["id"] == created?["id"])
+            #expect(!String(decoding: response.body, as: UTF8.self).contains("Private"))
+            let expected: [(JSON.Value, String)] = [
+                (["in": 0], "in must be whole seconds"), (["at": "tomorrow"], "at must be a time such as"),
+                (["every": ["unit": "day", "at": ["08:00"]]], "every.timeZone must be"),
+                ([:], "exactly one of"),
+            ]
+            for (members, advice) in expected {
+                let refused = await schedule(members)
+                #expect(refused.status == 200 && refused.json["result"]?["isError"] == true)
+                #expect(text(refused).contains(advice), "\(text(refused))")
+            }
+            for count in [1, 0] {
+                let cancelled = await call(relay, "cancel_scheduled", ["name": "n"])
+                #expect(cancelled.json["result"]?["structuredContent"] == ["cancelled": .int(count)])
+                #expect(cancelled.json["result"]?["isError"] == false)
+            }
+            let faulty = await call(relay, "cancel_scheduled", ["id": "x"])
+            #expect(faulty.json["result"]?["isError"] == true)
+        }
+    }
+
     @Test("Without a secret there is no answer but 401, which starts no OAuth")
     func unauthorized() async throws {
         let key = String(repeating: "k", count: 32)

@@ -122,6 +122,29 @@ export class Relay {
         return { acknowledgedAt, reply };
     }
 
+    /**
+     * Sends a notification or an event later: once (`at`, `in`) or repeatedly (`every`). docs/SCHEDULES.md has the members.
+     *
+     * `name` is random if absent, so that a retry isn't a second schedule.
+     */
+    async schedule(schedule, { signal } = {}) {
+        const { deviceToken } = schedule;
+        const token = deviceToken === undefined ? undefined : deviceTokenText(deviceToken);
+        const members = { ...schedule, deviceToken: token, name: schedule.name ?? await randomID() };
+        const { id, nextAt } = await this.#post("/v1/schedule/create", members, signal);
+        return { id, nextAt };
+    }
+
+    /** What is scheduled, the next one first, without texts. */
+    async schedules({ signal } = {}) {
+        return (await this.#post("/v1/schedule/list", {}, signal)).schedules;
+    }
+
+    /** Cancels a schedule by `{ id }` or `{ name }`. Returns whether there was one. */
+    async cancelSchedule({ id, name }, { signal } = {}) {
+        return (await this.#post("/v1/schedule/cancel", { id, name }, signal)).cancelled === 1;
+    }
+
     #post(path, members, signal) {
         return this.#secretInHeader
             ? this.#requests.post(path, members, { bearer: this.#secret, signal })
@@ -130,5 +153,9 @@ export class Relay {
 }
 
 async function withEventID(members) {
-    return { ...members, eventID: members.eventID ?? encodeHex(await cryptography().randomBytes(16)) };
+    return { ...members, eventID: members.eventID ?? await randomID() };
+}
+
+async function randomID() {
+    return encodeHex(await cryptography().randomBytes(16));
 }

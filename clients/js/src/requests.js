@@ -1,4 +1,4 @@
-// Requests with a deadline and retries. Every route can be repeated safely: events have an eventID.
+// Requests with a deadline and retries. Every route can be repeated safely: events have an eventID, schedules a name.
 import { isObject } from "./json.js";
 import { RelayError } from "./relay-error.js";
 

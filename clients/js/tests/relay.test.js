@@ -80,6 +80,28 @@ test("history is read page by page and marked as read", async () => {
         });
 });
 
+test("a schedule is made, listed and cancelled, and a retry makes no second one", async () => {
+    const created = { ok: true, id: "1", nextAt: "2027-01-15T09:00:00.000Z" };
+    await withRelay([{ status: 503 }, { body: created }, { body: created }, { body: { ok: true, schedules: [{ id: "1" }] } },
+        { body: { ok: true, cancelled: 1 } }, { body: { ok: true, cancelled: 0 } }], async (relay, server) => {
+        const snooze = { in: 3600, deviceToken: "00FC13AD", notification: { title: "T" } };
+        assert.deepEqual(await relay.schedule(snooze), { id: "1", nextAt: created.nextAt });
+        const [first, second] = server.received.map(({ body }) => body);
+        assert.deepEqual(first, second);
+        assert.match(first.name, /^[0-9a-f]{32}$/);
+        assert.deepEqual({ ...first, name: "n" }, { secret, ...snooze, deviceToken: "00fc13ad", name: "n" });
+        const daily = { every: { unit: "day", at: ["08:00"], timeZone: "device" }, eventType: "error", sessionID: "s", name: "n" };
+        await relay.schedule(daily);
+        assert.deepEqual(await relay.schedules(), [{ id: "1" }]);
+        assert.equal(await relay.cancelSchedule({ id: "1" }), true);
+        assert.equal(await relay.cancelSchedule({ name: "n" }), false);
+        assert.deepEqual(server.received.slice(2).map(({ path, body }) => [path, body]), [
+            ["/v1/schedule/create", { secret, ...daily }], ["/v1/schedule/list", { secret }],
+            ["/v1/schedule/cancel", { secret, id: "1" }], ["/v1/schedule/cancel", { secret, name: "n" }],
+        ]);
+    });
+});
+
 test("the secret or the registration key can be in the header", async () => {
     await withRelay([{}], async (relay, server) => {
         await relay.unregister("00");

@@ -1,7 +1,7 @@
 // Checked by tsc, never run: the declarations allow what README.md shows and refuse what is wrong.
 import {
     Envelope, EnvelopeError, Pairing, PushPayload, Relay, RelayError, Replay, SealedReply, TokenKeeper, setCryptography,
-    webCryptography, type Cryptography, type Store,
+    webCryptography, type Cryptography, type Recurrence, type Store,
 } from "../index.js";
 
 const entries = new Map<string, string>();
@@ -55,6 +55,12 @@ export async function sender(pairing: Pairing, signal: AbortSignal): Promise<num
     if (reply?.sealed) await SealedReply.open({ keys: pairing.keys, eventID: "evt_1", sealed: reply.sealed });
     // @ts-expect-error: neither an action nor sealed
     await relay.reply("evt_1", { text: "yes" });
+    const every: Recurrence = { unit: "week", on: ["mon"], at: ["08:00"], timeZone: "device" };
+    await relay.schedule({ every, eventType: "complete", sessionID: "ses_1", sealed });
+    const { id } = await relay.schedule({ in: 3600, notification: { title: "Reminder" }, name: "snooze" });
+    // @ts-expect-error: no time
+    await relay.schedule({ notification: { title: "Reminder" } });
+    if ((await relay.schedules()).length > 0) await relay.cancelSchedule({ id });
     const { items, unread } = await relay.history({ limit: 10 });
     if (unread > 0) await relay.readHistory(items.map(({ id }) => id));
     return answer.sent;

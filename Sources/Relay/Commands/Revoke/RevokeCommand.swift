@@ -17,29 +17,12 @@ enum RevokeCommand {
         }
         do throws(ExitStatus) {
             let revocation = RevokeTask(
-                configuration: configuration, subject: try subject(configuration, options),
+                configuration: configuration, subject: try SecretSubject(configuration, options, of: .revoke),
                 isJSON: options.has(.json))
             return try revocation.run(isMeant: isMeant)
         } catch {
             return error
         }
-    }
-
-    /// The secret that was given or typed, or the given hash.
-    private static func subject(
-        _ configuration: InspectionConfiguration, _ options: CommandOptions
-    ) throws(ExitStatus) -> RevokeSubject {
-        guard let digits = options.text(.secretHash) else {
-            let secret = try SecretInput.require(configuration.secret)
-            return .secret(secret, configuration.hasher.key(of: secret))
-        }
-        guard configuration.secret == nil else {
-            StandardError.message(
-                "--secret-hash and RELAY_SECRET both name a secret: use only one. "
-                    + HelpText.hint(.revoke))
-            throw .usage
-        }
-        return .hash(try SecretHashSearch.require(digits, in: .everyTable, configuration))
     }
 
     /// The message after the removal.
@@ -54,37 +37,10 @@ enum RevokeCommand {
     }
 }
 
-/// What to revoke.
-private enum RevokeSubject: Sendable {
-    /// Everything of a secret.
-    case secret(Secret, SecretKey)
-    /// The rows of one hash.
-    case hash(SecretHash)
-
-    var key: SecretKey {
-        switch self {
-        case .secret(_, let key): key
-        case .hash(let hash): SecretKey(primary: hash)
-        }
-    }
-
-    /// The request to a running relay, which hashes a secret itself.
-    var request: [UInt8] {
-        var writer = JSON.Writer()
-        writer.beginObject()
-        switch self {
-        case .secret(let secret, _): writer.member("secret", String(decoding: secret.bytes, as: UTF8.self))
-        case .hash(let hash): writer.member("secretHash", hash.hex)
-        }
-        writer.endObject()
-        return writer.finish()
-    }
-}
-
 /// Revokes one secret.
 private struct RevokeTask: Sendable {
     let configuration: InspectionConfiguration
-    let subject: RevokeSubject
+    let subject: SecretSubject
     let isJSON: Bool
 
     private var key: SecretKey { subject.key }
@@ -119,7 +75,7 @@ private struct RevokeTask: Sendable {
 
     private func remove() async -> ExitStatus {
         let change = DatabaseChange(
-            configuration: configuration, path: .revoke, body: subject.request, read: Holdings.init(json:),
+            configuration: configuration, path: .revoke, body: subject.request(), read: Holdings.init(json:),
             make: { [key] storage throws(StorageError) in try await storage.revokeAll(key) })
         do throws(ExitStatus) {
             let removed = try await change.run()

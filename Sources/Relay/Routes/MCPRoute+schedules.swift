@@ -1,0 +1,53 @@
+import HTTPServer
+import JSON
+import Storage
+
+extension MCPRoute {
+    /// Schedules a notification as `/v1/schedule/create` does.
+    func schedule(
+        _ given: JSON.Object, _ secret: Secret, _ request: Request, _ trace: inout RequestTrace
+    ) async throws(APIError) -> MCPToolResult {
+        let arguments: ScheduleArguments
+        do throws(NotificationArguments.Fault) {
+            arguments = try ScheduleArguments(given)
+        } catch {
+            trace.add(.code(.invalidField))
+            return .failed(error.sentence)
+        }
+        let created = try await ScheduleCreateRoute(services: services)
+            .create(RequestFields(arguments.request), under: secret, request, &trace)
+        var result = JSON.Object()
+        result["id"] = .string(created.id.text)
+        result["name"] = created.name.map { .string($0) }
+        result["nextAt"] = .string(Timestamp(created.nextAt).text)
+        return MCPToolResult(.object(result))
+    }
+
+    /// Lists what is scheduled.
+    func listScheduled(
+        _ given: JSON.Object, _ secret: Secret, _ request: Request, _ trace: inout RequestTrace
+    ) async throws(APIError) -> MCPToolResult {
+        guard given.members.isEmpty else { return .failed("list_scheduled takes no arguments.") }
+        let list = try await ScheduleListRoute(services: services).schedules(of: secret, request, &trace)
+        let answer = try? JSON.parse(list.body, maxBytes: list.body.count)
+        return MCPToolResult(["schedules": answer?["schedules"] ?? []])
+    }
+
+    /// Cancels a schedule; one that isn't there is no failure, because it won't be sent.
+    func cancelScheduled(
+        _ given: JSON.Object, _ secret: Secret, _ request: Request, _ trace: inout RequestTrace
+    ) async throws(APIError) -> MCPToolResult {
+        let arguments: CancelArguments
+        do throws(NotificationArguments.Fault) {
+            arguments = try CancelArguments(given)
+        } catch {
+            trace.add(.code(.invalidField))
+            return .failed(error.sentence)
+        }
+        let wasThere = try await ScheduleCancelRoute(services: services)
+            .cancel(arguments.reference, of: secret, request, &trace)
+        return MCPToolResult(
+            ["cancelled": wasThere ? 1 : 0],
+            sentence: wasThere ? nil : "There is no such schedule; it may have been sent already.")
+    }
+}

@@ -1,0 +1,131 @@
+import APNs
+import JSON
+import Storage
+
+/// A validated `POST /v1/schedule/create`, except that its time may depend on the devices.
+struct ScheduleRequest: Sendable {
+    /// When to send.
+    enum Time: Sendable, Equatable {
+        case once(EpochMilliseconds)
+        case every(Recurrence)
+    }
+
+    let order: StoredOrder
+    let time: Time
+    let name: String?
+    /// Seconds within which a missed occurrence is still sent.
+    let lateBy: Int
+    /// Seconds over which occurrences are spread.
+    let window: Int
+
+    /// Validates all fields but the secret and those of what is sent, in the order of docs/API.md.
+    ///
+    /// - Parameter now: When the schedule is created.
+    init(_ fields: RequestFields, at now: EpochMilliseconds) throws(APIError) {
+        time = try Self.time(fields, now)
+        name = try fields.word(.scheduleName, most: Bounds.scheduleNameBytesMax)
+        lateBy =
+            try fields.integer(.scheduleLateBy, in: 0...Bounds.scheduleLateByMax)
+            ?? Bounds.scheduleLateByDefault
+        // A delay isn't at a full hour, as times of day are, so there is nothing to spread.
+        let windowDefault = fields.value(.scheduleIn) == nil ? Bounds.scheduleWindowDefault : 0
+        window =
+            try fields.integer(.scheduleWindow, in: 0...Bounds.scheduleWindowMax) ?? windowDefault
+        order = try Self.order(fields)
+    }
+
+    private static func order(_ fields: RequestFields) throws(APIError) -> StoredOrder {
+        let eventFields: [RequestField] = [
+            .eventType, .sessionID, .serverID, .title, .body, .category, .mutableContent,
+        ]
+        let isEvent = fields.value(.notification) == nil
+        if !isEvent {
+            for field in eventFields where fields.value(field) != nil {
+                throw APIError(
+                    .invalidField, field: field,
+                    hint: "Send a notification or the fields of an event, not both.")
+            }
+        }
+        let device = try fields.optional(.deviceToken) { $0.string.flatMap(DeviceToken.init) }
+        var body = JSON.Object()
+        for field in [.sealed] + (isEvent ? eventFields : [.deviceToken, .notification]) {
+            body[field.rawValue] = fields.value(field)
+        }
+        var order = StoredOrder(isEvent ? .event : .notify, body: body)
+        if isEvent { order.eventDevice = device }
+        return order
+    }
+
+    private static func time(_ fields: RequestFields, _ now: EpochMilliseconds) throws(APIError) -> Time {
+        let given = [RequestField.scheduleAt, .scheduleIn, .every].filter { fields.value($0) != nil }
+        guard let first = given.first else { throw APIError(.missingField, field: .scheduleAt) }
+        guard given.count == 1 else {
+            throw APIError(.invalidField, field: given[1], hint: "Send only one of at, in and every.")
+        }
+        switch first {
+        case .scheduleAt:
+            let time = try fields.optional(.scheduleAt) { value in
+                value.string.flatMap(Timestamp.milliseconds(rfc3339:)).flatMap { time in
+                    let earliest = now - EpochMilliseconds(Bounds.scheduleLateSecondsMax) * 1000
+                    let latest = now + EpochMilliseconds(Bounds.scheduleSecondsMax) * 1000
+                    return (earliest...latest).contains(time) ? time : nil
+                }
+            }
+            return .once(max(time ?? now, now))
+        case .scheduleIn:
+            let seconds = try fields.integer(.scheduleIn, in: 1...Bounds.scheduleSecondsMax) ?? 1
+            return .once(now + EpochMilliseconds(seconds) * 1000)
+        default:
+            guard let every = try fields.object(.every) else {
+                throw APIError(.missingField, field: .every)
+            }
+            // In whole seconds, as local times are.
+            return .every(try Recurrence(every, start: now - now % 1000))
+        }
+    }
+
+    /// The first time at which it is sent.
+    ///
+    /// - Parameter zones: The names of the devices' time zones.
+    func first(zones: [String], _ timeZones: TimeZones) throws(APIError) -> EpochMilliseconds {
+        switch time {
+        case .once(let time): return time
+        case .every(let recurrence):
+            switch recurrence.next(after: recurrence.start, zones: zones, timeZones) {
+            case .at(let time): return time
+            case .ended: throw APIError(.invalidField, field: .everyUntil)
+            case .unknownZone where recurrence.usesDeviceZones:
+                throw APIError(
+                    .invalidField, field: .everyTimeZone,
+                    hint: "No device of the secret has registered a time zone.")
+            case .unknownZone: throw APIError(.invalidField, field: .everyTimeZone)
+            }
+        }
+    }
+
+    /// The row to store.
+    func schedule(
+        _ id: UUIDv7, under key: SecretKey, nextAt: EpochMilliseconds, at now: EpochMilliseconds
+    ) -> Schedule {
+        var recurrence: Recurrence?
+        if case .every(let given) = time { recurrence = given }
+        return Schedule(
+            id: id, secretHash: key.primary, kind: .schedule, name: name, rule: recurrence?.json,
+            content: order.json, nextAt: nextAt, endsAt: recurrence?.until,
+            lateBy: EpochMilliseconds(lateBy) * 1000, window: EpochMilliseconds(window) * 1000,
+            createdAt: now)
+    }
+}
+
+/// A validated `POST /v1/schedule/cancel`.
+struct ScheduleCancelRequest: Sendable {
+    let secret: Secret
+    let reference: ScheduleReference
+
+    /// Validates a body; fields are checked in the order of docs/API.md.
+    init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
+        let fields = try RequestFields(body: body)
+        secret = try fields.secret(orOf: headerSecret)
+        reference = try ScheduleReference(fields)
+    }
+}

@@ -1,0 +1,164 @@
+import HTTPServer
+import JSON
+import Network
+import Storage
+
+/// `POST /v1/schedule/create`: stores an event or a notification that is sent later, once or repeatedly.
+struct ScheduleCreateRoute: AnsweringRoute {
+    let services: LoopServices
+
+    /// Responds when the schedule is stored.
+    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
+        let fields = try RequestFields(body: request.body)
+        let secret = try fields.secret(orOf: services.headerSecret(of: request))
+        let created = try await create(fields, under: secret, request, &trace)
+        var writer = JSON.Writer()
+        writer.beginObject()
+        writer.member("ok", true)
+        writer.member("id", created.id.text)
+        writer.member("nextAt", Timestamp(created.nextAt).text)
+        writer.endObject()
+        return Reply(body: writer.finish())
+    }
+
+    /// Stores the schedule that the fields describe.
+    ///
+    /// Counts as an event, since that is what it will be.
+    func create(
+        _ fields: RequestFields, under secret: Secret, _ request: Request, _ trace: inout RequestTrace
+    ) async throws(APIError) -> Schedule {
+        let shared = services.shared
+        let now = shared.clock.now
+        let wanted = try ScheduleRequest(fields, at: now)
+        let key = shared.hasher.key(of: secret)
+        // What could not be sent now is refused now.
+        _ = try wanted.order.order(for: key, receiptID: nil, on: services)
+        trace.add(.secretHash(key.primary))
+        guard !shared.blocked.contains(key) else { throw APIError(.blocked) }
+        try shared.rates.countEvent(key, at: services.loop.now)
+        let devices = try await Pushing(services: services).devices(of: key)
+        guard !devices.isEmpty else { throw try noDevices(request) }
+        let first = try wanted.first(zones: DeviceZones.names(of: devices), services.rules.timeZones)
+        let schedule = wanted.schedule(services.makeID(), under: key, nextAt: first, at: now)
+        let creation: ScheduleCreation
+        do throws(StorageError) {
+            creation = try await shared.schedules.create(
+                schedule, under: key, limit: shared.limits.schedulesPerSecretMax)
+        } catch {
+            throw APIError(error)
+        }
+        switch creation {
+        case .created, .replaced: return schedule
+        case .limitReached:
+            throw APIError(.scheduleLimit, hint: "The limit is \(shared.limits.schedulesPerSecretMax).")
+        case .noDevices: throw try noDevices(request)
+        }
+    }
+
+    private func noDevices(_ request: Request) throws(APIError) -> APIError {
+        try services.shared.rates.countUnknownSecret(request, at: services.loop.now)
+        return APIError(.noDevices)
+    }
+}
+
+/// `POST /v1/schedule/list`: lists a secret's schedules, without what they send.
+struct ScheduleListRoute: AnsweringRoute {
+    let services: LoopServices
+
+    /// Reads the schedules.
+    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
+        let wanted = try ListRequest(body: request.body, headerSecret: services.headerSecret(of: request))
+        return Reply(body: try await schedules(of: wanted.secret, request, &trace).body)
+    }
+
+    /// A secret's schedules, for anyone who knows it.
+    func schedules(
+        of secret: Secret, _ request: Request, _ trace: inout RequestTrace
+    ) async throws(APIError) -> ScheduleList {
+        let shared = services.shared
+        let key = shared.hasher.key(of: secret)
+        trace.add(.secretHash(key.primary))
+        try shared.rates.countRegistration(key, at: services.loop.now)
+        let schedules: [Schedule]
+        do throws(StorageError) {
+            schedules = try await shared.storage.schedules(
+                of: key, kind: .schedule, limit: Bounds.schedulesListedMax)
+        } catch {
+            throw APIError(error)
+        }
+        trace.add(.count("schedules", schedules.count))
+        if schedules.isEmpty { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
+        return ScheduleList(schedules: schedules)
+    }
+}
+
+/// `POST /v1/schedule/cancel`: removes a schedule.
+struct ScheduleCancelRoute: AnsweringRoute {
+    let services: LoopServices
+
+    /// Removes it, and returns how many there were: one or none.
+    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
+        let wanted = try ScheduleCancelRequest(
+            body: request.body, headerSecret: services.headerSecret(of: request))
+        let wasThere = try await cancel(wanted.reference, of: wanted.secret, request, &trace)
+        return Reply(cancelled: wasThere)
+    }
+
+    /// Removes a schedule; false if there was none.
+    func cancel(
+        _ reference: ScheduleReference, of secret: Secret, _ request: Request, _ trace: inout RequestTrace
+    ) async throws(APIError) -> Bool {
+        let shared = services.shared
+        let key = shared.hasher.key(of: secret)
+        trace.add(.secretHash(key.primary))
+        try shared.rates.countRegistration(key, at: services.loop.now)
+        let wasThere: Bool
+        do throws(StorageError) {
+            wasThere = try await shared.storage.cancel(reference, kind: .schedule, of: key)
+        } catch {
+            throw APIError(error)
+        }
+        trace.add(.count("cancelled", wasThere ? 1 : 0))
+        if !wasThere { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
+        return wasThere
+    }
+}
+
+/// The response to a list request.
+struct ScheduleList: Sendable {
+    let schedules: [Schedule]
+
+    /// The response body.
+    var body: [UInt8] {
+        var writer = JSON.Writer(capacity: 64 + 256 * schedules.count)
+        writer.beginObject()
+        writer.member("ok", true)
+        writer.name("schedules")
+        writer.beginArray()
+        for schedule in schedules {
+            writer.beginObject()
+            schedule.writeMembers(to: &writer)
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+        return writer.finish()
+    }
+}
+
+extension Schedule {
+    /// Writes what anyone who knows the secret may see, without texts.
+    func writeMembers(to writer: inout JSON.Writer) {
+        writer.member("id", id.text)
+        if let name { writer.member("name", name) }
+        writer.member("createdAt", Timestamp(createdAt).text)
+        writer.member("nextAt", Timestamp(nextAt).text)
+        if let recurrence = rule.flatMap({ Recurrence(stored: $0) }) {
+            writer.name("every")
+            recurrence.write(to: &writer)
+        }
+        if let lastAt { writer.member("lastAt", Timestamp(lastAt).text) }
+        if let lastOutcome { writer.member("lastOutcome", lastOutcome) }
+        writer.member("skipped", skipped)
+    }
+}
