@@ -97,3 +97,17 @@ package struct DeliveryCursor: Hashable, Sendable {
         self.id = id
     }
 }
+
+/// How many pushes to a device APNs accepted.
+package struct SentCount: Hashable, Sendable {
+    /// In the whole time.
+    package var all: Int
+    /// In the later part of it.
+    package var recent: Int
+
+    /// Creates a count from its parts.
+    package init(all: Int = 0, recent: Int = 0) {
+        self.all = all
+        self.recent = recent
+    }
+}

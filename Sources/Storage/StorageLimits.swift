@@ -44,6 +44,8 @@ package enum StorageLimits {
     package static let sealedBytes = 4_096
     /// Bytes of the name of an agent's client; `AgentUse` shortens it.
     package static let agentClientBytes = 64
+    /// Rows of a secret's log among which pushes to a device are counted.
+    package static let countedDeliveriesMax = 5_000
     /// Bytes of a schedule's name.
     package static let scheduleNameBytes = 128
     /// Bytes of a schedule's rule.

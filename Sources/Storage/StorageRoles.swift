@@ -90,6 +90,14 @@ package protocol DeliveryLogStorage: Sendable {
         of key: SecretKey, before cursor: DeliveryCursor?, limit: Int
     ) async throws(StorageError) -> [Delivery]
 
+    /// How many pushes to each of a secret's devices APNs accepted from a time on, and how many of them from a later
+    /// time on; devices without any are left out.
+    ///
+    /// Looks at the secret's newest ``StorageLimits/countedDeliveriesMax`` rows under each hash.
+    func countSent(
+        of key: SecretKey, since start: EpochMilliseconds, recentlySince recent: EpochMilliseconds
+    ) async throws(StorageError) -> [String: SentCount]
+
     /// Removes log rows made before `time`, oldest first, at most `limit` of them, and says how many.
     ///
     /// Small steps let other writers in: call again while it returns `limit`.

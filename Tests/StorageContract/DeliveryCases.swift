@@ -3,6 +3,26 @@ import Testing
 
 extension ContractCase {
     static let deliveries: [ContractCase] = [
+        ContractCase(open: "sent pushes are counted by device, in a time and in the later part of it") {
+            storage async throws in
+            let plain = Samples.key("secret")
+            let key = SecretKey(primary: SecretHash(Digest256(of: [2])), legacy: [plain.primary])
+            func row(
+                _ key: SecretKey, _ offset: Int64, _ status: DeliveryStatus = .sent, to device: String? = "a"
+            ) -> Delivery {
+                Samples.delivery(key, status: status, at: Samples.time + offset, to: device)
+            }
+            #expect(
+                try await storage.countSent(of: key, since: 0, recentlySince: 0) == [:])
+            try await storage.append([
+                row(key, -1), row(key, 0), row(key, 9), row(plain, 10), row(key, 11, to: "b"),
+                row(key, 12, .failed), row(key, 13, to: nil), row(Samples.key("other"), 14),
+            ])
+            let counts = try await storage.countSent(
+                of: key, since: Samples.time, recentlySince: Samples.time + 10)
+            #expect(counts == ["a": SentCount(all: 3, recent: 1), "b": SentCount(all: 1, recent: 1)])
+        },
+
         ContractCase(open: "deliveries come back newest first with every field as it was given") {
             storage async throws in
             let key = Samples.key("secret")

@@ -65,10 +65,11 @@ final class FanOut {
     ///
     /// - Parameters:
     ///   - unread: The secret's unread items, if a badge needs them.
+    ///   - full: The `id`s of devices that want no more pushes for now.
     ///   - mayHold: Whether the caller stores pushes that wait for the end of quiet hours.
     init(
         _ devices: [Device], _ content: any PushContent, of key: SecretKey, on services: LoopServices,
-        unread: Int? = nil, mayHold: Bool = false
+        unread: Int? = nil, mayHold: Bool = false, full: Set<String> = []
     ) {
         self.services = services
         self.key = key
@@ -77,7 +78,8 @@ final class FanOut {
         let now = services.shared.clock.now
         begunAt = now
         open = devices.count
-        var maker = PushMaker(devices, content, services, at: now, unread: unread, mayHold: mayHold)
+        var maker = PushMaker(
+            devices, content, services, at: now, unread: unread, mayHold: mayHold, full: full)
         items = devices.indices.map { maker.item($0) }
         held = maker.held
     }

@@ -32,6 +32,8 @@ struct PushMaker {
     /// The secret's unread items, if they are known.
     private let unread: Int?
     private let mayHold: Bool
+    /// The `id`s of devices that want no more pushes for now.
+    private let full: Set<String>
     /// The devices whose push waits for the end of their quiet hours, and until when.
     private(set) var held: [(index: Int, until: EpochMilliseconds)] = []
     /// The previous device's lookup.
@@ -43,9 +45,10 @@ struct PushMaker {
     /// Creates pushes to these devices; `now` is later than the time at which they were read.
     init(
         _ devices: [Device], _ content: any PushContent, _ services: LoopServices, at now: EpochMilliseconds,
-        unread: Int? = nil, mayHold: Bool = false
+        unread: Int? = nil, mayHold: Bool = false, full: Set<String> = []
     ) {
         self.mayHold = mayHold
+        self.full = full
         self.unread = unread
         self.devices = devices
         self.content = content
@@ -111,6 +114,7 @@ struct PushMaker {
 
     private func way(for index: Int, _ usual: PushStyle) -> Delivery {
         guard let preferences = devices[index].details.preferences else { return .now(usual) }
+        guard !full.contains(devices[index].id) else { return .muted }
         let zones = services.rules.timeZones
         let wanted = DevicePreferences(stored: preferences)
         var style = usual

@@ -41,6 +41,8 @@ struct Services: Sendable {
     var agents: AgentUses?
     /// Keeps replies to events.
     let replies: ReplyWaits
+    /// Counts pushes to devices that want only some.
+    let frequency = FrequencyCounts()
     /// The web pages that may use `/mcp`.
     var origins = WebOrigins()
 }

@@ -11,6 +11,10 @@ struct DevicePreferences: Hashable, Sendable {
     var badge: Badge?
     /// The IANA name of the zone in which it keeps time, for schedules; `nil` for that of its quiet hours, if any.
     var timeZone: String?
+    /// The most pushes that it wants within an hour; `nil` for any number.
+    var perHour: Int?
+    /// The most pushes that it wants within a day; `nil` for any number.
+    var perDay: Int?
 
     /// What a badge counts.
     enum Badge: String, Sendable {
@@ -32,12 +36,15 @@ struct DevicePreferences: Hashable, Sendable {
 
     /// Preferences from their parts.
     init(
-        kinds: Set<String>? = nil, quietHours: QuietHours? = nil, badge: Badge? = nil, timeZone: String? = nil
+        kinds: Set<String>? = nil, quietHours: QuietHours? = nil, badge: Badge? = nil, timeZone: String? = nil,
+        perHour: Int? = nil, perDay: Int? = nil
     ) {
         self.kinds = kinds
         self.quietHours = quietHours
         self.badge = badge
         self.timeZone = timeZone
+        self.perHour = perHour
+        self.perDay = perDay
     }
 
     /// How to deliver a push sent at this time.
@@ -152,6 +159,8 @@ extension DevicePreferences {
         }
         if let badge { writer.member("badge", badge.rawValue) }
         if let timeZone { writer.member("timeZone", timeZone) }
+        if let perHour { writer.member("perHour", perHour) }
+        if let perDay { writer.member("perDay", perDay) }
         writer.endObject()
     }
 
@@ -178,6 +187,8 @@ extension DevicePreferences {
         if let hours = try fields.object(.quietHours) { quietHours = try QuietHours(hours) }
         badge = try fields.optional(.preferencesBadge) { $0.string.flatMap(Badge.init(rawValue:)) }
         timeZone = try fields.optional(.preferencesTimeZone) { $0.count <= TimeZones.nameBytesMax }
+        perHour = try fields.integer(.preferencesPerHour, in: 1...Bounds.frequencyMax)
+        perDay = try fields.integer(.preferencesPerDay, in: 1...Bounds.frequencyMax)
     }
 }
 

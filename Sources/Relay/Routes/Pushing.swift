@@ -236,13 +236,15 @@ struct Pushing {
             throw APIError(.storageUnavailable, logDetail: "the device look-up exceeded the event's deadline")
         }
         guard services.slots.take(devices.count) else { throw APIError(.overloaded, limit: .pushes) }
+        let full = await full(order, devices)
         var unread: Int?
         if let history = shared.history {
             unread = await remember(order, devices, in: history, within: left / 2)
             left = shared.limits.eventDeadline - services.loop.now.since(started)
         }
         let fanOut = FanOut(
-            devices, order.content, of: order.key, on: services, unread: unread, mayHold: order.source != nil)
+            devices, order.content, of: order.key, on: services, unread: unread, mayHold: order.source != nil,
+            full: full ?? [])
         var results = await fanOut.run(deadline: left)
         if !fanOut.held.isEmpty { await hold(order, devices, fanOut.held, &results) }
         let answer = EventAnswer(results: results)
@@ -250,8 +252,18 @@ struct Pushing {
         trace.add(.count("failed", answer.failed))
         if answer.muted > 0 { trace.add(.count("muted", answer.muted)) }
         if answer.queued > 0 { trace.add(.count("queued", answer.queued)) }
+        if full != nil { shared.frequency.note(results, of: order.key) }
         await record(order, results)
         return answer.body
+    }
+
+    /// The devices that have had as many pushes as they want; a permission request reaches them nevertheless.
+    private func full(_ order: Order, _ devices: [Device]) async -> Set<String>? {
+        guard order.content.pushType == .alert, order.content.kind != EventType.permission.rawValue else {
+            return nil
+        }
+        return await shared.frequency.full(
+            among: devices, of: order.key, at: shared.clock.now, shared.monotonic(), in: shared.storage)
     }
 
     /// Adds an event to its secret's history, and counts the unread items if a badge needs that.

@@ -306,6 +306,15 @@ enum Bounds {
     /// `Retry-After` when a secret has that many.
     static let repeatRetryAfterSeconds = 60
 
+    // MARK: Frequency
+
+    /// The highest number of pushes in an hour or a day that a device can ask for.
+    static let frequencyMax = 1_000
+    /// How long a count of pushes to a secret's devices is used; other relays' pushes are missing from it meanwhile.
+    static let frequencyCountAgeMax: Duration = .seconds(5)
+    /// Maximum secrets whose counts are remembered.
+    static let frequencySecretsMax = 1_000
+
     // MARK: Blocked secrets
 
     /// How often a relay reads the list of blocked secrets.

@@ -23,6 +23,8 @@ enum RequestField: String, CaseIterable, Sendable {
     case quietHoursMode = "preferences.quietHours.mode"
     case preferencesBadge = "preferences.badge"
     case preferencesTimeZone = "preferences.timeZone"
+    case preferencesPerHour = "preferences.perHour"
+    case preferencesPerDay = "preferences.perDay"
     case installationID = "deviceID"
     case sealed
     case eventType
@@ -119,6 +121,7 @@ enum RequestField: String, CaseIterable, Sendable {
             "a string that is not empty"
         case .notificationPushType: "\"alert\" or \"background\""
         case .preferencesBadge: "\"unread\""
+        case .preferencesPerHour, .preferencesPerDay: "a whole number from 1 to \(Bounds.frequencyMax)"
         case .quietHoursMode: "\"quiet\" or \"later\""
         case .notificationBadge: "a whole number from 0 to \(Bounds.badgeMax), or \"unread\""
         case .notificationSound:

@@ -95,3 +95,31 @@ extension Delivery {
             createdAt: try row.integer(6), deviceID: try row.optionalText(7))
     }
 }
+
+extension SQLSession {
+    func countSent(
+        of key: SecretKey, since start: EpochMilliseconds, recentlySince recent: EpochMilliseconds
+    ) throws(SQLFailure) -> [String: SentCount] {
+        var counts: [String: SentCount] = [:]
+        for hash in key.hashes {
+            try query(
+                """
+                SELECT device_id, count(*), count(CASE WHEN created_at >= ? THEN 1 END)
+                FROM (SELECT device_id, created_at, status FROM delivery_log
+                      WHERE secret_hash = ? AND created_at >= ? ORDER BY created_at DESC LIMIT ?) AS found
+                WHERE status = '\(DeliveryStatus.sent.rawValue)' AND device_id IS NOT NULL GROUP BY device_id
+                """,
+                [
+                    .integer(recent), .hash(hash), .integer(start),
+                    .limit(StorageLimits.countedDeliveriesMax),
+                ]
+            ) { row throws(SQLFailure) in
+                var count = counts[try row.text(0)] ?? SentCount()
+                count.all += Int(try row.integer(1))
+                count.recent += Int(try row.integer(2))
+                counts[try row.text(0)] = count
+            }
+        }
+        return counts
+    }
+}

@@ -140,6 +140,15 @@ extension SQLStorage {
     }
 
     /// Implements `Storage`.
+    package func countSent(
+        of key: SecretKey, since start: EpochMilliseconds, recentlySince recent: EpochMilliseconds
+    ) async throws(StorageError) -> [String: SentCount] {
+        try await read { session throws(SQLFailure) in
+            try session.countSent(of: key, since: start, recentlySince: recent)
+        }
+    }
+
+    /// Implements `Storage`.
     package func pruneDeliveries(
         before time: EpochMilliseconds, limit: Int
     ) async throws(StorageError) -> Int {

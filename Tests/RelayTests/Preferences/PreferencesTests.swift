@@ -106,7 +106,8 @@ struct PreferencesTests {
             DevicePreferences(
                 quietHours: QuietHours(from: 0, to: 1, timeZone: "Asia/Kolkata", allowPermission: false)),
             DevicePreferences(
-                quietHours: QuietHours(from: 0, to: 1, timeZone: "Asia/Kolkata", mode: .later)),
+                quietHours: QuietHours(from: 0, to: 1, timeZone: "Asia/Kolkata", mode: .later), perHour: 1,
+                perDay: 1_000),
         ] {
             let text = String(decoding: preferences.json, as: UTF8.self)
             #expect(DevicePreferences(stored: text) == preferences)
@@ -164,6 +165,8 @@ struct PreferencesTests {
                 (hours("to", "22:00"), "invalid_field", "preferences.quietHours.to"),
                 (hours("timeZone", "Mars/Olympus"), "invalid_field", "preferences.quietHours.timeZone"),
                 (hours("allowPermission", 1), "invalid_field", "preferences.quietHours.allowPermission"),
+                (["perHour": 0], "invalid_field", "preferences.perHour"),
+                (["perDay": 1_001], "invalid_field", "preferences.perDay"),
                 (hours("mode", "never"), "invalid_field", "preferences.quietHours.mode"),
             ]
             for (preferences, code, field) in faults {

@@ -29,6 +29,10 @@ final class FakeStorage: Storage {
         var scheduleLooks = 0
         /// Calls to `devices(of:)`.
         var lookups = 0
+        /// Calls to `countSent`.
+        var sentCounts = 0
+        /// Thrown by every such call until it is taken away.
+        var countFailure: StorageError?
         /// Calls to `countDevices`.
         var deviceCounts = 0
         /// Where the calls to `pruneLocks` began; every third one is at the end.
@@ -233,6 +237,23 @@ final class FakeStorage: Storage {
         of key: SecretKey, before cursor: DeliveryCursor?, limit: Int
     ) async throws(StorageError) -> [Delivery] {
         try checked { state in Array(state.deliveries.filter { $0.secretHash == key.primary }.prefix(limit)) }
+    }
+
+    func countSent(
+        of key: SecretKey, since start: EpochMilliseconds, recentlySince recent: EpochMilliseconds
+    ) async throws(StorageError) -> [String: SentCount] {
+        try checked { state throws(StorageError) in
+            if let failure = state.countFailure { throw failure }
+            state.sentCounts += 1
+            var counts: [String: SentCount] = [:]
+            for row in state.deliveries
+            where row.secretHash == key.primary && row.createdAt >= start && row.status == .sent {
+                guard let id = row.deviceID else { continue }
+                counts[id, default: SentCount()].all += 1
+                if row.createdAt >= recent { counts[id, default: SentCount()].recent += 1 }
+            }
+            return counts
+        }
     }
 
     func pruneDeliveries(before time: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int {

@@ -1,0 +1,69 @@
+extension SQLStorage {
+    /// Implements `Storage`.
+    package func create(
+        _ schedule: Schedule, under key: SecretKey, limit: Int
+    ) async throws(StorageError) -> ScheduleCreation {
+        try schedule.validate()
+        return try await write { session throws(SQLFailure) in
+            try session.create(schedule, key, limit: limit)
+        }
+    }
+
+    /// Implements `Storage`.
+    package func schedules(
+        of key: SecretKey, kind: ScheduleKind, limit: Int
+    ) async throws(StorageError) -> [Schedule] {
+        try await read { session throws(SQLFailure) in
+            try session.schedules(of: key, kind: kind, limit: limit)
+        }
+    }
+
+    /// Implements `Storage`.
+    package func schedules(
+        after cursor: ScheduleCursor?, limit: Int
+    ) async throws(StorageError) -> SchedulePage {
+        try await read { session throws(SQLFailure) in try session.schedules(after: cursor, limit: limit) }
+    }
+
+    /// Implements `Storage`.
+    package func cancel(
+        _ reference: ScheduleReference, kind: ScheduleKind, of key: SecretKey
+    ) async throws(StorageError) -> Bool {
+        // No row has such a name, and it can't be sent to a server.
+        if case .name(let name) = reference, name.utf8.contains(0) { return false }
+        return try await write { session throws(SQLFailure) in
+            try session.cancel(reference, kind: kind, key)
+        }
+    }
+
+    /// Implements `Storage`.
+    package func claimSchedules(
+        dueAt now: EpochMilliseconds, lease: PushLease, limit: Int, from bucket: Int
+    ) async throws(StorageError) -> [ClaimedSchedule] {
+        try await write { session throws(SQLFailure) in
+            try session.claimSchedules(dueAt: now, lease, limit: limit, from: bucket)
+        }
+    }
+
+    /// Implements `Storage`.
+    package func settle(
+        _ claimed: ClaimedSchedule, _ end: ScheduleEnd
+    ) async throws(StorageError) -> Bool {
+        try await write { session throws(SQLFailure) in try session.settle(claimed, end) }
+    }
+
+    /// Implements `Storage`.
+    package func nextScheduleDue(
+        at now: EpochMilliseconds
+    ) async throws(StorageError) -> EpochMilliseconds? {
+        try await read { session throws(SQLFailure) in try session.nextScheduleDue(at: now) }
+    }
+
+    /// Implements `Storage`.
+    package func countSchedules(limit: Int) async throws(StorageError) -> Int {
+        try await read { session throws(SQLFailure) in
+            try session.count(
+                "SELECT count(*) FROM (SELECT 1 FROM schedule LIMIT ?) AS found", [.limit(limit)])
+        }
+    }
+}

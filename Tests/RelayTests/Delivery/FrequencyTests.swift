@@ -1,0 +1,87 @@
+import APNs
+import JSON
+import Network
+import Storage
+import Testing
+
+@testable import Relay
+
+@Suite("Devices that want only some pushes", .timeLimit(.minutes(2)))
+struct FrequencyTests {
+    private func register(_ relay: RelayFixture, _ token: JSON.Value, _ preferences: JSON.Value) async {
+        let answer = await relay.post(
+            "/v1/device/register",
+            ["secret": .string(RelayFixture.secret), "deviceToken": token, "preferences": preferences])
+        #expect(answer.json["ok"] == true)
+    }
+
+    /// The statuses of an event's pushes, by the token's last characters.
+    private func send(_ relay: RelayFixture, _ members: JSON.Value = [:]) async -> [String: String] {
+        let answer = await relay.event(members).json
+        let deliveries = answer["deliveries"]?.array ?? []
+        return Dictionary(
+            uniqueKeysWithValues: deliveries.map {
+                (String(($0["device"]?.string ?? "").suffix(4)), $0["status"]?.string ?? "")
+            })
+    }
+
+    @Test("Beyond its number a device gets nothing but permissions and background pushes; others get all")
+    func perHour() async throws {
+        try await RelayFixture.with { relay in
+            await register(relay, "aa00", ["perHour": 2, "eventTypes": ["complete", "permission"]])
+            await register(relay, "bb00", ["eventTypes": ["complete", "permission"]])
+            for expected in ["sent", "sent", "muted", "muted"] {
+                #expect(await send(relay) == ["aa00": expected, "bb00": "sent"])
+            }
+            #expect(await send(relay, ["eventType": "permission"]) == ["aa00": "sent", "bb00": "sent"])
+            let background = await relay.post(
+                "/v1/notify",
+                [
+                    "secret": .string(RelayFixture.secret),
+                    "notification": ["pushType": "background", "data": ["a": 1]],
+                ])
+            #expect(background.json["sent"]?.int == 2)
+            // One look at the log sufficed.
+            #expect(relay.storage.state.withLock(\.sentCounts) == 1)
+        }
+    }
+
+    @Test("The log counts, also what other relays sent, and the last day counts for perDay")
+    func perDay() async throws {
+        try await RelayFixture.with { relay in
+            await register(relay, "aa00", ["perDay": 3, "perHour": 2])
+            let id = try #require(relay.storage.state.withLock { $0.devices.first?.id })
+            func log(_ hours: [Int64]) {
+                relay.storage.state.withLock { state in
+                    state.deliveries = hours.map { hour in
+                        Delivery(
+                            id: "x", secretHash: RelayFixture.key.primary, eventType: "complete",
+                            sessionID: "", status: .sent, error: nil,
+                            createdAt: relay.time.withLock { $0 } - hour * 3_600_000 + 1_000, deviceID: id)
+                    }
+                }
+                relay.pass(Bounds.frequencyCountAgeMax)
+            }
+            log([2, 25, 26])
+            #expect(await send(relay) == ["aa00": "sent"])
+            log([1, 2, 23])
+            #expect(await send(relay) == ["aa00": "muted"])
+            log([1, 1])
+            #expect(await send(relay) == ["aa00": "sent"])
+            log([0, 0])
+            #expect(await send(relay) == ["aa00": "muted"])
+        }
+    }
+
+    @Test("Without such devices the log isn't looked at, and one that can't be read stops nothing")
+    func unread() async throws {
+        try await RelayFixture.with { relay in
+            await register(relay, "bb00", ["eventTypes": ["complete", "permission"]])
+            #expect(await send(relay) == ["bb00": "sent"])
+            #expect(relay.storage.state.withLock(\.sentCounts) == 0)
+            await register(relay, "aa00", ["perDay": 1])
+            relay.storage.state.withLock { $0.countFailure = .unavailable(logDetail: "x") }
+            for _ in 0..<2 { #expect(await send(relay) == ["aa00": "sent", "bb00": "sent"]) }
+        }
+    }
+}
