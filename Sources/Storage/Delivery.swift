@@ -10,6 +10,8 @@ package enum DeliveryStatus: String, Hashable, Sendable, CaseIterable {
 package struct Delivery: Hashable, Sendable {
     /// The error of a push whose device was removed before it could be sent.
     package static let deviceRemoved = "DeviceRemoved"
+    /// What the event type of a push to a Live Activity begins with.
+    package static let activityPrefix = "activity."
 
     /// The row's ID: a UUIDv7, or a UUIDv4 in rows written by OpenCode's relay.
     package let id: String

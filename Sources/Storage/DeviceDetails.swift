@@ -12,6 +12,7 @@ package struct DeviceDetails: Hashable, Sendable {
         let preferences: String?
         let sealedVersions: String?
         let installationID: String?
+        let tokenKind: PushTokenKind?
     }
 
     private final class Box: Sendable {
@@ -40,6 +41,9 @@ package struct DeviceDetails: Hashable, Sendable {
     /// The app's name for its installation; at most one of a secret's devices has it.
     package var installationID: String? { box?.parts.installationID }
 
+    /// What the token is for if it isn't a device's own: the recipient is then a row of `push_token`.
+    package var tokenKind: PushTokenKind? { box?.parts.tokenKind }
+
     /// No details.
     package static let none = DeviceDetails()
 
@@ -47,11 +51,12 @@ package struct DeviceDetails: Hashable, Sendable {
     package init(
         deviceName: String? = nil, deviceModel: String? = nil, osVersion: String? = nil,
         appVersion: String? = nil, preferences: String? = nil, sealedVersions: String? = nil,
-        installationID: String? = nil
+        installationID: String? = nil, tokenKind: PushTokenKind? = nil
     ) {
         let isEmpty =
             deviceName == nil && deviceModel == nil && osVersion == nil && appVersion == nil
             && preferences == nil && sealedVersions == nil && installationID == nil
+            && tokenKind == nil
         box =
             isEmpty
             ? nil
@@ -59,7 +64,8 @@ package struct DeviceDetails: Hashable, Sendable {
                 Parts(
                     deviceName: deviceName, deviceModel: deviceModel, osVersion: osVersion,
                     appVersion: appVersion, preferences: preferences, sealedVersions: sealedVersions,
-                    installationID: installationID))
+                    installationID: installationID,
+                    tokenKind: tokenKind))
     }
 
     /// Whether both have the same details.

@@ -48,6 +48,9 @@ package struct PendingPush: Hashable, Sendable {
         self.expiresAt = expiresAt
     }
 
+    /// Whether it goes to a token besides its device's own: a row of `push_token`.
+    var isForToken: Bool { ["liveactivity", "widgets", "controls"].contains(pushType) }
+
     /// The same push, for a device that is stored under another hash.
     package func moved(to secretHash: SecretHash, for deviceID: String) -> PendingPush {
         copy(secretHash: secretHash, deviceID: deviceID, dueAt: dueAt)

@@ -24,6 +24,8 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
     case schedules = 9
     /// `event_reply`: acknowledgements of events and replies to them; `history_item.acked_at`.
     case replies = 10
+    /// `push_token`: tokens of Live Activities, widgets and controls.
+    case pushTokens = 11
 
     /// What the step does, for `relay migrate`.
     package var summary: String {
@@ -39,6 +41,7 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
         case .agentUse: "agent_use: when agents last used a secret"
         case .schedules: "schedule: what is sent later"
         case .replies: "event_reply: acknowledgements of events and replies; a column of history_item"
+        case .pushTokens: "push_token: tokens of Live Activities, widgets and controls"
         }
     }
 

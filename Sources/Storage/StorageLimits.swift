@@ -66,6 +66,14 @@ package enum StorageLimits {
     package static let replyTextBytes = 4_096
     /// Acknowledgements of events, and replies, that are kept for a secret; the oldest are removed.
     package static let acknowledgementsMax = 1_000
+    /// Bytes of the name of an app's type of activity attributes.
+    package static let attributesTypeBytes = 128
+    /// Live Activities of a secret; the oldest are removed.
+    package static let activitiesMax = 64
+    /// Milliseconds in which a session's activity is started on a device at most once.
+    package static let activityStartInterval: EpochMilliseconds = 60 * 60 * 1_000
+    /// Activities started on a device in that time, about what iOS allows.
+    package static let activityStartsMax = 10
     /// Bytes of a stored answer.
     package static let answerBytes = 65_536
     /// Rows of a secret's log among which the last delivery to a device is looked for.

@@ -22,6 +22,7 @@ enum MySQLSchema {
         case .agentUse: [agentUse]
         case .schedules: [schedule]
         case .replies: replies
+        case .pushTokens: [pushTokens]
         }
     }
 
@@ -182,6 +183,28 @@ enum MySQLSchema {
         """ + options,
         "ALTER TABLE history_item ADD COLUMN acked_at bigint NULL",
     ]
+
+    private static let pushTokens = """
+        CREATE TABLE IF NOT EXISTS push_token (
+            secret_hash \(ascii("char(64)")) NOT NULL,
+            kind \(ascii("varchar(16)")) NOT NULL,
+            session_id varbinary(255) NOT NULL,
+            token varbinary(400) NOT NULL,
+            id \(ascii("char(36)")) NOT NULL,
+            device_id \(ascii("char(36)")) NULL,
+            bundle_id varchar(255) NOT NULL,
+            apns_env varchar(16) NOT NULL,
+            attributes_type varchar(128) NULL,
+            created_at bigint NOT NULL,
+            updated_at bigint NOT NULL,
+            expires_at bigint NULL,
+            stamp bigint NOT NULL,
+            state_at bigint NOT NULL,
+            progress_at bigint NOT NULL,
+            ended int NOT NULL,
+            PRIMARY KEY (secret_hash, kind, session_id, token),
+            INDEX push_token_expires_at_idx (expires_at))
+        """ + options
 
     private static let historyItem = """
         CREATE TABLE IF NOT EXISTS history_item (

@@ -33,6 +33,7 @@ enum PostgresSchema {
         case .agentUse: agentUse
         case .schedules: schedules
         case .replies: replies
+        case .pushTokens: pushTokens
         }
     }
 }
@@ -200,6 +201,31 @@ extension PostgresSchema {
         "CREATE INDEX IF NOT EXISTS event_reply_acked_at_idx ON event_reply (secret_hash, acked_at)",
         "CREATE INDEX IF NOT EXISTS event_reply_expires_at_idx ON event_reply (expires_at)",
         "ALTER TABLE history_item ADD COLUMN IF NOT EXISTS acked_at bigint",
+    ]
+
+    private static let pushTokens = [
+        """
+        CREATE TABLE IF NOT EXISTS push_token (
+            secret_hash varchar(64) NOT NULL,
+            kind varchar(16) NOT NULL,
+            session_id varchar(255) NOT NULL,
+            token varchar(400) NOT NULL,
+            id varchar(36) NOT NULL,
+            device_id varchar(36),
+            bundle_id varchar(255) NOT NULL,
+            apns_env varchar(16) NOT NULL,
+            attributes_type varchar(128),
+            created_at bigint NOT NULL,
+            updated_at bigint NOT NULL,
+            expires_at bigint,
+            stamp bigint NOT NULL,
+            state_at bigint NOT NULL,
+            progress_at bigint NOT NULL,
+            ended integer NOT NULL,
+            PRIMARY KEY (secret_hash, kind, session_id, token)
+        )
+        """,
+        "CREATE INDEX IF NOT EXISTS push_token_expires_at_idx ON push_token (expires_at)",
     ]
 
     private static let history = [

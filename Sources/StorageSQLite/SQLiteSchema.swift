@@ -92,6 +92,7 @@ enum SQLiteSchema {
         case .agentUse: agentUse
         case .schedules: schedules
         case .replies: replies
+        case .pushTokens: pushTokens
         }
     }
 
@@ -206,6 +207,31 @@ extension SQLiteSchema {
         "CREATE INDEX event_reply_acked_at_idx ON event_reply (secret_hash, acked_at)",
         "CREATE INDEX event_reply_expires_at_idx ON event_reply (expires_at)",
         "ALTER TABLE history_item ADD COLUMN acked_at INTEGER",
+    ]
+
+    private static let pushTokens = [
+        """
+        CREATE TABLE push_token (
+            secret_hash TEXT NOT NULL,
+            kind TEXT NOT NULL,
+            session_id TEXT NOT NULL,
+            token TEXT NOT NULL,
+            id TEXT NOT NULL,
+            device_id TEXT,
+            bundle_id TEXT NOT NULL,
+            apns_env TEXT NOT NULL,
+            attributes_type TEXT,
+            created_at INTEGER NOT NULL,
+            updated_at INTEGER NOT NULL,
+            expires_at INTEGER,
+            stamp INTEGER NOT NULL,
+            state_at INTEGER NOT NULL,
+            progress_at INTEGER NOT NULL,
+            ended INTEGER NOT NULL,
+            PRIMARY KEY (secret_hash, kind, session_id, token)
+        ) STRICT, WITHOUT ROWID
+        """,
+        "CREATE INDEX push_token_expires_at_idx ON push_token (expires_at)",
     ]
 
     /// A table with rowids, so that what is counted and scanned are small indices and not payloads.

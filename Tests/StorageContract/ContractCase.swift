@@ -48,7 +48,7 @@ package struct ContractCase: Sendable, CustomTestStringConvertible {
     package static let all =
         devices + details + keys + limits + guards + pepper + deliveries + receipts + queue + queueRepeats
         + unwritableLog + queueClaims + queueFairness + queueDevices + clocks + revocation + blocks
-        + histories + agents + schedules + scheduleClaims + replies
+        + histories + agents + pushTokens + schedules + scheduleClaims + replies
         + tenants + tallies + lifecycle + trials + migrations + installations
 }
 

@@ -32,6 +32,7 @@ private let backToVersion5 = [
     "DROP TABLE agent_use",
     "DROP TABLE schedule",
     "DROP TABLE event_reply",
+    "DROP TABLE push_token",
     "DELETE FROM relay_schema WHERE version > 5",
 ]
 
@@ -144,6 +145,7 @@ extension ContractCase {
                 "DROP TABLE agent_use",
                 "DROP TABLE schedule",
                 "DROP TABLE event_reply",
+                "DROP TABLE push_token",
                 "DELETE FROM relay_schema WHERE version >= \(SchemaStep.history.rawValue)",
             ])
             let old = StorageError.schemaTooOld(

@@ -48,7 +48,7 @@ struct SQLiteDatabase: ContractDatabase {
 
     func openAlmostFull() async throws(StorageError) -> (any Storage)? {
         var options = Self.impatient
-        options.databasePagesMax = 80
+        options.databasePagesMax = 88
         return try await open(options)
     }
 

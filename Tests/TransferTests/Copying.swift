@@ -103,6 +103,7 @@ enum Change: String, CaseIterable, Sendable {
         "device_registration": "bundle_id", "delivery_log": "session_id", "event_receipt": "claim_id",
         "pending_push": "event_type", "blocked_secret": "note", "history_item": "session_id",
         "agent_use": "client", "schedule": "content", "event_reply": "action",
+        "push_token": "bundle_id",
     ]
 
     /// A row under a secret that no row has.

@@ -64,10 +64,20 @@ enum Filling {
             (0..<agents).map { index in
                 (AgentUse(usedAt: Samples.time + Int64(index), client: texts[index]), key(index))
             })
+        for index in 0..<agents {
+            let token = PushToken(
+                id: Samples.id().text, secretHash: key(index).primary, kind: .activity, token: "aa\(index)",
+                sessionID: texts[index], deviceID: index.isMultiple(of: 2) ? nil : "device",
+                bundleID: "com.example.app", environment: .sandbox, createdAt: Samples.time,
+                updatedAt: Samples.time, expiresAt: Samples.time + 1_000_000)
+            _ = try await storage.save(token, under: key(index))
+        }
         let schedules = try await addSchedules(storage, of: agents)
         let replies = try await reply(storage, events: receipts)
         await storage.close()
-        return [devices, devices, receipts, pushes, texts.count, items, agents, schedules, replies]
+        return [
+            devices, devices, receipts, pushes, texts.count, items, agents, schedules, replies, agents,
+        ]
     }
 
     /// Named and unnamed schedules of some secrets, one of them leased.
@@ -156,6 +166,8 @@ enum Filling {
             let names = Set((0..<24).map { EventName("event \($0)" + texts[$0 % texts.count], of: key) })
             let replies = try await left.acknowledgements(of: names, at: Samples.time)
             #expect(try await right.acknowledgements(of: names, at: Samples.time) == replies)
+            let tokens = try await left.tokens(.activity, of: key, at: Samples.time)
+            #expect(try await right.tokens(.activity, of: key, at: Samples.time) == tokens)
             let use = try await left.agentUse(of: key)
             #expect(try await right.agentUse(of: key) == use)
         }

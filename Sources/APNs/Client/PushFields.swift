@@ -71,7 +71,7 @@ struct PushFields {
         fields.append(":scheme", "https" as StaticString)
         fields.append(":authority", authority)
         fields.append("authorization", token.authorization, indexed: false)
-        fields.append("apns-topic", notification.topic.text)
+        fields.append("apns-topic", notification.topic.text + notification.pushType.topicSuffix)
         fields.append("apns-push-type", notification.pushType.rawValue)
         fields.append("apns-priority", notification.priority.text)
         common = Common(

@@ -22,7 +22,7 @@ package struct Push: Sendable {
 ///
 /// A class, so that pushes share it instead of copying it.
 package final class Notification: Sendable {
-    /// `apns-topic`.
+    /// The app: `apns-topic` without ``PushType/topicSuffix``.
     package let topic: Topic
     /// `apns-push-type`; must agree with the payload.
     package let pushType: PushType
@@ -65,6 +65,14 @@ package enum PushType: String, Hashable, Sendable, CaseIterable {
     case pushtotalk
     case voip
     case widgets
+
+    /// What `apns-topic` has after the bundle identifier, for the types that this program sends.
+    package var topicSuffix: String {
+        switch self {
+        case .controls, .liveactivity, .widgets: ".push-type." + rawValue
+        case .alert, .background, .complication, .fileprovider, .location, .mdm, .pushtotalk, .voip: ""
+        }
+    }
 }
 
 /// APNs' priorities; the raw value is the header's value.

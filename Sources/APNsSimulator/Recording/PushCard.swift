@@ -49,7 +49,10 @@ package enum PushCard {
             let object = payload.object
         else { return ["(\(record.request.payload.count) bytes, not a JSON object)"] }
         var lines = alert(object["aps"]?["alert"])
-        lines += facts(object["aps"]?.object, except: ["alert"]).map { "aps: " + $0 }
+        lines += activity(object["aps"])
+        lines += facts(object["aps"]?.object, except: ["alert", "event", "content-state"]).map {
+            "aps: " + $0
+        }
         let sealed = SealedText(object, keys: keys)
         lines += facts(object, except: sealed == nil ? ["aps"] : ["aps", "sealed"])
         lines += (sealed?.lines ?? []).map(clean)
@@ -59,6 +62,14 @@ package enum PushCard {
     private static func alert(_ alert: JSON.Value?) -> [String] {
         if let text = alert?.string { return paragraphs(text) }
         return ["title", "subtitle", "body"].compactMap { alert?[$0]?.string }.flatMap(paragraphs)
+    }
+
+    /// The state that a Live Activity shows.
+    private static func activity(_ aps: JSON.Value?) -> [String] {
+        guard let event = aps?["event"]?.string else { return [] }
+        let state = aps?["content-state"]?.object?.members ?? []
+        return ["Live Activity: " + clean(event)]
+            + state.map { "  " + clean($0.name) + ": " + shown($0.value) }
     }
 
     private static func paragraphs(_ text: String) -> [String] {

@@ -46,6 +46,7 @@ package struct SimulatorState: Sendable {
     package private(set) var log: PushLog
     /// The counters of each environment.
     package var statistics = PerEnvironment(Statistics())
+    private var activities = ActivityMemory()
     private var messageIDs = MessageIDMemory()
     private var generator: SeededGenerator
 
@@ -84,10 +85,12 @@ package struct SimulatorState: Sendable {
         return decision
     }
 
-    private func applyDevice(_ push: CheckedPush, _ environment: PushEnvironment, _ decision: inout Decision)
-    {
+    private mutating func applyDevice(
+        _ push: CheckedPush, _ environment: PushEnvironment, _ decision: inout Decision
+    ) {
         do throws(Refusal) {
             try devices.check(push, in: environment, acceptsUnknown: settings.acceptsUnknownTokens)
+            try activities.check(push)
             decision.action = .answer(.accepted)
         } catch {
             decision.refuse(error)
@@ -153,6 +156,7 @@ package struct SimulatorState: Sendable {
         for environment in PushEnvironment.allCases {
             statistics[environment] = statistics[environment].afterReset
         }
+        activities = ActivityMemory()
         messageIDs = MessageIDMemory()
         generator = SeededGenerator(seed: start.seed)
     }

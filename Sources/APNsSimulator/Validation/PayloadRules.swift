@@ -85,6 +85,12 @@ package enum PayloadRules {
         guard marks.isSuperset(of: [.timestamp, .event]) else {
             throw mismatch("a Live Activity push needs `timestamp` and `event` in `aps`")
         }
+        for name: StaticString in ["timestamp", "stale-date", "dismissal-date"] {
+            guard let time = integer(name, json, aps) else { continue }
+            guard (0...Int(PushValidator.expirationMax)).contains(time) else {
+                throw bad("`aps.\(name)` must be a time in seconds since 1970")
+            }
+        }
         let event = value("event", json, aps)?.string
         guard event == "end" || marks.contains(.contentState) else {
             throw mismatch("a Live Activity push needs `content-state` in `aps` unless it ends the activity")
@@ -93,6 +99,15 @@ package enum PayloadRules {
             throw mismatch(
                 "starting a Live Activity needs `alert`, `attributes-type` and `attributes` in `aps`")
         }
+    }
+
+    /// What a valid payload does to a Live Activity.
+    static func activity(in payload: [UInt8]) -> ActivityStep? {
+        let json = ValidatedJSON(payload)
+        guard let aps = try? member("aps", of: json), let event = value("event", json, aps)?.string,
+            let timestamp = value("timestamp", json, aps)?.double
+        else { return nil }
+        return ActivityStep(event: event, timestamp: Int(timestamp))
     }
 
     private static func integer(_ name: StaticString, _ json: ValidatedJSON, _ aps: Int) -> Int? {

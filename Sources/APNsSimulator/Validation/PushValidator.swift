@@ -1,3 +1,11 @@
+/// What a Live Activity push asks for: the order of its states matters on the device.
+package struct ActivityStep: Sendable {
+    /// `aps.event`: `start`, `update` or `end`.
+    package let event: String
+    /// `aps.timestamp`, in seconds since 1970.
+    package let timestamp: Int
+}
+
 /// A push with valid headers and payload.
 package struct CheckedPush: Sendable {
     /// In lower case.
@@ -6,6 +14,8 @@ package struct CheckedPush: Sendable {
     package let type: PushType?
     /// The client's `apns-id`; `nil` if it sent none.
     package let id: MessageID?
+    /// What it does to a Live Activity, if it is a push to one.
+    package var activity: ActivityStep?
 }
 
 /// Validates pushes against Apple's documentation of the provider API.
@@ -64,7 +74,9 @@ package struct PushValidator: Sendable {
         }
         let limit = (type ?? Topic.suffixedType(of: topic) ?? .alert).payloadBytesMax
         try PayloadRules.check(request.payload, type: type, limit: limit)
-        return CheckedPush(deviceToken: deviceToken, topic: topic, type: type, id: id)
+        return CheckedPush(
+            deviceToken: deviceToken, topic: topic, type: type, id: id,
+            activity: type == .liveactivity ? PayloadRules.activity(in: request.payload) : nil)
     }
 
     private func checkTopic(_ topic: ArraySlice<UInt8>?) throws(Refusal) -> ArraySlice<UInt8> {

@@ -247,6 +247,7 @@ struct Application {
                 schedulesPerSecretMax: delivery.schedulesPerSecretMax, eventDeadline: delivery.eventDeadline,
                 pushesPerEventMax: delivery.pushesPerEventMax,
                 pushesPerLoopMax: max(1, delivery.pushesMax / loopCount),
+                activityInterval: delivery.activityInterval,
                 claimLeaseMargin: Bounds.claimLeaseMargin(
                     databaseTimeout: configuration.databaseServer.options.callTimeout)),
             rates: RateLimits(

@@ -4,7 +4,9 @@ import Storage
 /// Removes expired data: old delivery log rows, receipts, history items, replies, devices and agents' last
 /// uses.
 struct Maintenance: Sendable {
-    let storage: any DeliveryLogStorage & ReceiptStorage & HistoryStorage & AgentStorage & ReplyStorage
+    let storage:
+        any DeliveryLogStorage & ReceiptStorage & HistoryStorage & AgentStorage & ReplyStorage
+            & PushTokenStorage
     let log: Log
     let clock: WallClock
     var monotonic: @Sendable () -> MonotonicTime = { .current }
@@ -61,12 +63,16 @@ struct Maintenance: Sendable {
         let replies = await removeAll("event_reply") { limit throws(StorageError) in
             try await storage.pruneAcknowledgements(at: now, limit: limit)
         }
-        if rows + receipts + items + uses + replies > 0 {
+        let tokens = await removeAll("push_token") { limit throws(StorageError) in
+            try await storage.pruneTokens(at: now, limit: limit)
+        }
+        if rows + receipts + items + uses + replies + tokens > 0 {
             log(
                 .debug, "maintenance",
                 [
                     .count("deliveries", rows), .count("receipts", receipts), .count("items", items),
                     .count("uses", uses), .count("replies", replies),
+                    .count("tokens", tokens),
                 ])
         }
     }

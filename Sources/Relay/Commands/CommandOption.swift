@@ -123,7 +123,7 @@ enum CommandOption: String, CaseIterable, Sendable {
         case .note: .text("TEXT")
         case .url, .relayURL: .url
         case .title, .body: .text("TEXT")
-        case .eventType: .word(EventType.allCases.map(\.rawValue))
+        case .eventType: .word(EventType.allCases.filter(\.rings).map(\.rawValue))
         case .session: .text("ID")
         case .caFile, .png: .text("PATH")
         case .host: .text("URL")

@@ -204,6 +204,7 @@ struct DeliveryConfiguration: Sendable {
     var logRetention: Duration
     /// How long a device may go without registering; `nil` for as long as it likes.
     var deviceLifetime: Duration?
+    var activityInterval: Duration
     /// `nil` without a history.
     var history: History.Options?
     var eventsPerMinute: Int
@@ -229,6 +230,7 @@ struct DeliveryConfiguration: Sendable {
         logRetention = reader.read(Settings.logRetention)
         let deviceDays = reader.read(Settings.deviceDays)
         deviceLifetime = deviceDays > 0 ? .seconds(deviceDays * 86_400) : nil
+        activityInterval = reader.read(Settings.activityInterval)
         history = History.Options(&reader)
         eventsPerMinute = reader.read(Settings.eventsPerMinute)
         registrationsPerMinute = reader.read(Settings.registrationsPerMinute)

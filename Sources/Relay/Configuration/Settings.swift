@@ -20,7 +20,8 @@ enum Settings {
         devicesMax.row, schedulesPerSecretMax.row,
         eventDeadline.row,
         pushesPerEventMax.row, pushesMax.row, queueMax.row, queuePerSecretMax.row, retryDelayMax.row,
-        readyQueueAge.row, logRetention.row, deviceDays.row, historyDays.row, historyText.row,
+        readyQueueAge.row, logRetention.row, deviceDays.row, activityInterval.row, historyDays.row,
+        historyText.row,
         eventsPerMinute.row, registrationsPerMinute.row, unknownSecretsPerMinute.row,
         devicePushesPerMinute.row, deviceSecretsPerDay.row, trustedProxies.row,
         logLevel.row, logFormat.row, coreDumps.row,
@@ -248,6 +249,11 @@ enum Settings {
         "RELAY_DEVICE_DAYS", .delivery, .integer(0...Bounds.deviceDaysMax), default: 365,
         "How many days a device stays registered after its last registration. OpenCode's app registers at each start. 0: without end."
     )
+    static let activityInterval = Setting(
+        "RELAY_ACTIVITY_INTERVAL", .delivery, .duration(.seconds(1)...(.seconds(3600))),
+        default: .seconds(15),
+        "The shortest time between two `progress` pushes to a Live Activity; the newest state is sent then. iOS drops updates "
+            + "beyond a budget that it doesn't publish.")
     static let historyDays = Setting(
         "RELAY_HISTORY_DAYS", .delivery, .integer(0...Bounds.historyDaysMax), default: 0,
         "How many days the relay keeps what was sent, for `/v1/history/list` and unread badges. A secret keeps its newest "

@@ -25,6 +25,17 @@ struct DeviceResult: Sendable, Equatable {
     let status: Status
     /// Whether this push caused the registration's removal.
     var removed = false
+    /// What the push does to a Live Activity, if it goes to one.
+    var activity: ActivityEvent?
+}
+
+/// The results of an event's pushes to Live Activities, counted apart from those to devices.
+struct ActivityCounts: Sendable, Equatable {
+    var sent = 0
+    var queued = 0
+    var failed = 0
+    /// Activities that get the state later, unless a newer one comes first.
+    var held = 0
 }
 
 extension Device {
@@ -50,11 +61,24 @@ struct EventAnswer: Sendable, Equatable {
     private(set) var failed = 0
     /// Pushes suppressed by their devices' preferences.
     private(set) var muted = 0
+    /// Those to Live Activities, which the other counts don't include; `nil` if the event has no state for them.
+    private(set) var activities: ActivityCounts?
 
     /// The response for these results.
-    init(results: [DeviceResult]) {
+    ///
+    /// - Parameter held: Activities that get the event's state later; `nil` if it has none.
+    init(results: [DeviceResult], held: Int? = nil) {
         self.results = results
+        activities = held.map { ActivityCounts(held: $0) }
         for index in results.indices {
+            guard results[index].activity == nil else {
+                switch results[index].status {
+                case .sent: activities?.sent += 1
+                case .queued: activities?.queued += 1
+                case .failed, .muted: activities?.failed += 1
+                }
+                continue
+            }
             switch results[index].status {
             case .sent: sent += 1
             case .queued: queued += 1
@@ -76,6 +100,15 @@ struct EventAnswer: Sendable, Equatable {
         writer.member("failed", failed)
         writer.member("queued", queued)
         writer.member("muted", muted)
+        if let activities {
+            writer.name("activities")
+            writer.beginObject()
+            writer.member("sent", activities.sent)
+            writer.member("failed", activities.failed)
+            writer.member("queued", activities.queued)
+            writer.member("held", activities.held)
+            writer.endObject()
+        }
         writer.name("deliveries")
         writer.beginArray()
         for index in results.indices.prefix(Bounds.deliveriesListedMax) {
@@ -105,6 +138,7 @@ struct EventAnswer: Sendable, Equatable {
             writer.member("status", word: "muted")
         }
         if results[index].removed { writer.member("removed", true) }
+        if results[index].activity != nil { writer.member("activity", true) }
         writer.endObject()
     }
 }

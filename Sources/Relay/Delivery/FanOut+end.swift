@@ -17,10 +17,10 @@ extension FanOut {
             switch items[index].phase {
             case .ended, .storing, .held, .unconfirmed:
                 break
-            case .notBegun where push.mayWait:
+            case .notBegun where items[index].mayWait:
                 unsent.append(
                     (index, row(push, index, attempts: 0, dueAt: now), FailureReason.deadlineExceeded))
-            case .inFlight where push.mayWait:
+            case .inFlight where items[index].mayWait:
                 items[index].phase = .storing(step: nil)
                 held.append((index, row(push, index, attempts: 0, dueAt: now)))
             case .notBegun, .inFlight:
@@ -46,7 +46,8 @@ extension FanOut {
 
     private func row(_ push: Push, _ index: Int, attempts: Int, dueAt: EpochMilliseconds) -> PendingPush {
         PendingPush(
-            push, to: devices[index], eventType: content.logType, sessionID: content.sessionID,
+            push, to: devices[index], eventType: content.logType(isActivity: items[index].activity != nil),
+            sessionID: content.sessionID,
             attempts: attempts,
             dueAt: dueAt, createdAt: begunAt)
     }
@@ -78,7 +79,8 @@ extension FanOut {
             end(held, step)
         case .inFlight:
             // The deadline has just passed; the results are read next.
-            items[index].phase = Self.phase(after: step, of: items[index].push)
+            items[index].phase = Self.phase(
+                after: step, id: items[index].push?.id, mayWait: items[index].mayWait)
             applyAlone(step, index)
         case .notBegun, .ended, .later:
             applyAlone(step, index)
@@ -86,12 +88,12 @@ extension FanOut {
         if inFlight == 0 { logReport() }
     }
 
-    private static func phase(after step: OutcomePolicy.Step, of push: Push?) -> Phase {
+    private static func phase(after step: OutcomePolicy.Step, id: String?, mayWait: Bool) -> Phase {
         switch step {
-        case .sent: .ended(.sent(apnsID: push?.id ?? ""))
+        case .sent: .ended(.sent(apnsID: id ?? ""))
         case .sendAgain: .notBegun
         case .retryLater(let retry):
-            push?.mayWait == true ? .later(retry) : .ended(.failed(reason: retry.reason))
+            mayWait ? .later(retry) : .ended(.failed(reason: retry.reason))
         case .failed(let failure): .ended(.failed(reason: failure.reason))
         }
     }

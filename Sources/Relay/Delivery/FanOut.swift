@@ -17,6 +17,11 @@ final class FanOut {
         var attempt: DeliveryAttempt?
         var phase = Phase.notBegun
         var removed = false
+        /// What it does to a Live Activity, if it goes to one.
+        var activity: ActivityEvent?
+
+        /// Whether it may be sent later: an older state of an activity would be useless, but not its end.
+        var mayWait: Bool { push?.mayWait == true && (activity == nil || activity == .end) }
     }
 
     /// Rare cases are indirect, because large payloads would be copied with every step of every push.
@@ -67,21 +72,29 @@ final class FanOut {
     ///   - unread: The secret's unread items, if a badge needs them.
     ///   - full: The `id`s of devices that want no more pushes for now.
     ///   - mayHold: Whether the caller stores pushes that wait for the end of quiet hours.
+    ///   - results: Instead of a push, for the devices with these IDs.
+    ///   - activities: The pushes to Live Activities.
     init(
         _ devices: [Device], _ content: any PushContent, of key: SecretKey, on services: LoopServices,
-        unread: Int? = nil, mayHold: Bool = false, full: Set<String> = []
+        unread: Int? = nil, mayHold: Bool = false, full: Set<String> = [],
+        results: [String: DeviceResult.Status] = [:],
+        activities: [(recipient: Device, item: Item)] = []
     ) {
         self.services = services
         self.key = key
         self.content = content
-        self.devices = devices
+        self.devices = activities.isEmpty ? devices : devices + activities.map(\.recipient)
         let now = services.shared.clock.now
         begunAt = now
-        open = devices.count
+        open = devices.count + activities.count
         var maker = PushMaker(
             devices, content, services, at: now, unread: unread, mayHold: mayHold, full: full)
-        items = devices.indices.map { maker.item($0) }
+        items = devices.indices.map { index in
+            guard !results.isEmpty, let result = results[devices[index].id] else { return maker.item(index) }
+            return Item(push: nil, phase: .ended(result))
+        }
         held = maker.held
+        items += activities.map(\.item)
     }
 
     /// Sends the pushes and returns a result for each device, in order, once all have one or the deadline has passed.
@@ -103,11 +116,16 @@ final class FanOut {
     private func takeResult(_ index: Int) -> DeviceResult {
         let push = items[index].push.take()
         let status = items[index].phase.result
-        services.counts.result(status, devices[index].bundleID, Environment(devices[index].environment))
+        if let event = items[index].activity {
+            services.counts.activity(event, status)
+        } else {
+            services.counts.result(status, devices[index].bundleID, Environment(devices[index].environment))
+        }
         return DeviceResult(
             deviceID: devices[index].id,
             maskedToken: push?.deviceToken.description ?? devices[index].maskedToken,
-            pushID: push?.id, status: status, removed: items[index].removed)
+            pushID: push?.id, status: status, removed: items[index].removed,
+            activity: items[index].activity)
     }
 
     // MARK: Sending
@@ -158,7 +176,7 @@ final class FanOut {
         case .retryLater(let retry):
             settle(
                 index,
-                items[index].push?.mayWait == true ? .later(retry) : .ended(.failed(reason: retry.reason)))
+                items[index].mayWait ? .later(retry) : .ended(.failed(reason: retry.reason)))
         case .failed(let failure):
             if let time = failure.removeIfNotUpdatedAfter { remove(index, ifNotUpdatedAfter: time) }
             settle(index, .ended(.failed(reason: failure.reason)))
@@ -216,7 +234,7 @@ final class FanOut {
         case _ where !isDone: break
         case .environment: services.counts.environmentsHealed += 1
         case .removal:
-            services.counts.devicesRemoved += 1
+            if devices[index].details.tokenKind == nil { services.counts.devicesRemoved += 1 }
             items[index].removed = true
         }
         closeIfDone()

@@ -71,8 +71,8 @@ extension DeviceResult {
     /// Whether the device gets the push, now or after a retry.
     fileprivate var isDelivered: Bool {
         switch status {
-        case .sent: true
-        case .queued(let reason): reason != FailureReason.quietHours
+        case .sent: activity == nil
+        case .queued(let reason): activity == nil && reason != FailureReason.quietHours
         case .failed, .muted: false
         }
     }

@@ -20,6 +20,9 @@ struct LoopCounts: Sendable {
         repeating: DurationHistogram(), count: environments.count)
     /// Results of events' pushes, by app, environment and result.
     private(set) var results: [UInt64] = []
+    /// Results of pushes to Live Activities, by event and result.
+    private(set) var activities = [UInt64](
+        repeating: 0, count: ActivityEvent.allCases.count * activityResults.count)
     /// Refusals, by ``LimitKind``.
     private(set) var limits = [UInt64](repeating: 0, count: LimitKind.allCases.count)
     /// Retries of stored pushes.
@@ -29,6 +32,8 @@ struct LoopCounts: Sendable {
     /// Registrations moved to the other environment.
     var environmentsHealed: UInt64 = 0
 
+    /// The results of a push to a Live Activity.
+    static let activityResults = ["sent", "failed", "queued"]
     static let routes = RouteName.allCases
     static let environments = Environment.allCases
     /// Every status that a response can have.
@@ -108,6 +113,23 @@ extension LoopCounts {
         }
     }
 
+    /// Counts the result of a push to a Live Activity.
+    mutating func activity(_ event: ActivityEvent, _ status: DeviceResult.Status) {
+        let number =
+            switch status {
+            case .sent: 0
+            case .failed, .muted: 1
+            case .queued: 2
+            }
+        guard let event = ActivityEvent.allCases.firstIndex(of: event) else { return }
+        activities[event * Self.activityResults.count + number] &+= 1
+        switch status {
+        case .failed(FailureReason.queueFull): hit(.queue)
+        case .failed(FailureReason.deviceRateLimited): hit(.devicePushes)
+        case .failed, .sent, .queued, .muted: break
+        }
+    }
+
     static func place(_ app: Int, _ environment: Environment) -> Int {
         app * environments.count + number(of: environment)
     }
@@ -128,6 +150,7 @@ extension LoopCounts {
         for index in requests.indices { requests[index] &+= other.requests[index] }
         for index in requestDurations.indices { requestDurations[index].add(other.requestDurations[index]) }
         for index in attemptDurations.indices { attemptDurations[index].add(other.attemptDurations[index]) }
+        for index in activities.indices { activities[index] &+= other.activities[index] }
         for index in limits.indices { limits[index] &+= other.limits[index] }
         retries &+= other.retries
         devicesRemoved &+= other.devicesRemoved

@@ -1,4 +1,5 @@
 import APNs
+import Storage
 
 /// The content to push to a secret's devices: the parts of a push that don't depend on the device.
 protocol PushContent: Sendable {
@@ -25,6 +26,11 @@ protocol PushContent: Sendable {
 
     /// The payload in this style, at most ``Notification/payloadBytesMax`` bytes.
     func payload(_ style: PushStyle) -> [UInt8]
+}
+
+extension PushContent {
+    /// Its type in the delivery log; pushes to Live Activities have a prefix there.
+    func logType(isActivity: Bool) -> String { isActivity ? Delivery.activityPrefix + logType : logType }
 }
 
 /// The parts of a push that only the history keeps.

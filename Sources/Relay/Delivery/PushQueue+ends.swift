@@ -88,6 +88,7 @@ extension PushQueue {
             do throws(StorageError) {
                 let bound = removal.device.removalBound(removal.ifNotUpdatedAfter)
                 if try await storage.remove(removal.device, ifNotUpdatedAfter: bound, at: removal.at) {
+                    guard removal.device.details.tokenKind == nil else { continue }
                     state.withLock { $0.figures.devicesRemoved += 1 }
                 }
             } catch {

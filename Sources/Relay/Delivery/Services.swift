@@ -43,6 +43,8 @@ struct Services: Sendable {
     let replies: ReplyWaits
     /// Counts pushes to devices that want only some.
     let frequency = FrequencyCounts()
+    /// The states of Live Activities that wait for their turn.
+    let activityHolds = ActivityHolds<HeldActivity>()
     /// The web pages that may use `/mcp`.
     var origins = WebOrigins()
 }
@@ -61,6 +63,8 @@ struct DeliveryLimits: Sendable {
     var pushesPerLoopMax = 10_000
     /// Maximum pushes of one loop waiting for a connection; larger events are allowed, too.
     var waitingPushesPerLoopMax: Int { max(pushesPerLoopMax, pushesPerEventMax) }
+    /// The minimum time between two progress pushes to a Live Activity.
+    var activityInterval: Duration = .seconds(15)
     /// How much longer than `eventDeadline` an event's receipt is leased: time for its storage calls and clock skew.
     var claimLeaseMargin = Bounds.claimLeaseMargin(databaseTimeout: .seconds(5))
 }

@@ -34,6 +34,16 @@ extension LoopCounts {
         }
     }
 
+    /// Results of pushes to Live Activities by event and result.
+    var activitySamples: [Metric.Sample] {
+        ActivityEvent.allCases.enumerated().flatMap { event, name in
+            Self.activityResults.enumerated().map { result, word in
+                Metric.Sample(
+                    [name.rawValue, word], activities[event * Self.activityResults.count + result])
+            }
+        }
+    }
+
     /// Every limit.
     var limitSamples: [Metric.Sample] {
         zip(LimitKind.allCases, limits).map { Metric.Sample([$0.rawValue], $1) }

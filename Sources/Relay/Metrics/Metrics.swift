@@ -122,6 +122,10 @@ enum Metrics {
             "Registrations removed because APNs reported their token as no longer valid."
         ) { Int(clamping: $0.loops.counts.devicesRemoved + $0.queue.devicesRemoved) },
         Metric(
+            "relay_activity_pushes_total", .counter, labels: ["event", "result"],
+            "Results of events' pushes to Live Activities, which relay_pushes_total doesn't include."
+        ) { $0.loops.counts.activitySamples },
+        Metric(
             "relay_device_environments_healed_total", .counter,
             "Registrations moved to the other environment because APNs accepted their token there."
         ) { Int(clamping: $0.loops.counts.environmentsHealed) },

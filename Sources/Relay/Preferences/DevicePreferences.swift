@@ -15,6 +15,8 @@ struct DevicePreferences: Hashable, Sendable {
     var perHour: Int?
     /// The most pushes that it wants within a day; `nil` for any number.
     var perDay: Int?
+    /// Whether the update of a Live Activity takes the place of the alert of the same event.
+    var activityReplacesAlert = false
 
     /// What a badge counts.
     enum Badge: String, Sendable {
@@ -161,6 +163,7 @@ extension DevicePreferences {
         if let timeZone { writer.member("timeZone", timeZone) }
         if let perHour { writer.member("perHour", perHour) }
         if let perDay { writer.member("perDay", perDay) }
+        if activityReplacesAlert { writer.member("activityReplacesAlert", true) }
         writer.endObject()
     }
 
@@ -189,6 +192,7 @@ extension DevicePreferences {
         timeZone = try fields.optional(.preferencesTimeZone) { $0.count <= TimeZones.nameBytesMax }
         perHour = try fields.integer(.preferencesPerHour, in: 1...Bounds.frequencyMax)
         perDay = try fields.integer(.preferencesPerDay, in: 1...Bounds.frequencyMax)
+        activityReplacesAlert = try fields.flag(.preferencesActivityReplacesAlert) ?? false
     }
 }
 

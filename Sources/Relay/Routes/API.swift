@@ -18,6 +18,11 @@ struct API: Sendable {
         router.on(.post, RouteName.register.path, handler(.register, RegisterRoute.self))
         router.on(.post, RouteName.unregister.path, handler(.unregister, UnregisterRoute.self))
         router.on(.post, RouteName.list.path, handler(.list, ListRoute.self))
+        router.on(
+            .post, RouteName.activityRegister.path, handler(.activityRegister, ActivityRegisterRoute.self))
+        router.on(
+            .post, RouteName.activityUnregister.path,
+            handler(.activityUnregister, ActivityUnregisterRoute.self))
         router.on(.post, RouteName.event.path, handler(.event, EventRoute.self))
         router.on(.post, RouteName.notify.path, handler(.notify, NotifyRoute.self))
         router.on(.post, RouteName.historyList.path, handler(.historyList, HistoryListRoute.self))

@@ -12,8 +12,8 @@ struct EventRoute: AnsweringRoute {
         let event = try EventRequest(body: request.body, headerSecret: services.headerSecret(of: request))
         try event.checkSize(sounds: services.apps.sounds)
         var order = Pushing.Order(
-            key: services.shared.hasher.key(of: event.secret), content: event, eventID: event.eventID,
-            digest: event.content)
+            event, of: services.shared.hasher.key(of: event.secret), eventID: event.eventID,
+            at: services.shared.clock.now)
         order.source = .request(.event, request.body)
         order.repetition = event.extras?.repetition
         guard event.extras?.isAsync != true else {

@@ -20,7 +20,7 @@ struct NotificationContent: Sendable {
     /// Checks a notification: first its fields in the order of docs/API.md, then their combination.
     init(_ fields: RequestFields, sealed: SealedText? = nil) throws(APIError) {
         if let type = try fields.optional(.notificationPushType) {
-            guard let type = PushType(rawValue: type), type == .alert || type == .background else {
+            guard let type = PushType(rawValue: type), Self.pushTypes.contains(type) else {
                 throw APIError(.invalidField, field: .notificationPushType)
             }
             pushType = type
@@ -54,9 +54,10 @@ struct NotificationContent: Sendable {
                 value.object.flatMap { $0["aps"] == nil ? $0 : nil }
             } ?? JSON.Object()
         kind = try fields.optional(.notificationKind, where: EventType.isKind)
-        self.priority = priority ?? (pushType == .background ? .conserveDevicePower : .immediate)
+        self.priority = priority ?? (pushType == .alert ? .immediate : .conserveDevicePower)
         switch pushType {
         case .background: try checkBackground(fields)
+        case .widgets, .controls: try checkReload(fields)
         default: try checkAlert()
         }
         try checkSealed()
@@ -71,6 +72,22 @@ struct NotificationContent: Sendable {
     /// Sets a collapse ID unless the caller has set one.
     mutating func collapse(under collapseID: CollapseID?) {
         self.collapseID = self.collapseID ?? collapseID
+    }
+
+    /// The values of `pushType`.
+    private static let pushTypes: [PushType] = [.alert, .background, .widgets, .controls]
+
+    /// A reload of widgets or controls carries nothing: the app's extension asks for what it shows.
+    private func checkReload(_ fields: RequestFields) throws(APIError) {
+        let allowed: [RequestField] = [
+            .notificationPushType, .notificationPriority, .notificationTimeToLive, .notificationCollapseID,
+            .notificationKind,
+        ]
+        for field in RequestField.allCases where field.rawValue.hasPrefix("notification.") {
+            guard fields.value(field) != nil, !allowed.contains(field) else { continue }
+            throw APIError(
+                .invalidField, field: field, hint: "A \(pushType.rawValue) push must not have it.")
+        }
     }
 
     private func checkAlert() throws(APIError) {
@@ -172,6 +189,14 @@ extension NotificationContent: PushContent {
     private func written(_ aps: APS) -> [UInt8] {
         var writer = JSON.Writer(capacity: 768)
         writer.beginObject()
+        guard pushType == .alert || pushType == .background else {
+            writer.name("aps")
+            writer.beginObject()
+            writer.member("content-changed", true)
+            writer.endObject()
+            writer.endObject()
+            return writer.finish()
+        }
         aps.write(to: &writer)
         if let sealed { writer.member("sealed", sealed.text) }
         if let kind { writer.member("kind", kind) }

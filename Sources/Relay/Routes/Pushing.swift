@@ -29,6 +29,10 @@ struct Pushing {
         var isCounted = true
         /// Whether it is new to the secret's history.
         var isNew = true
+        /// The state for Live Activities.
+        var activity: ActivityContent?
+        /// Whether devices are notified; if not, it only concerns Live Activities.
+        var rings = true
     }
 
     /// The request or the row that an order comes from.
@@ -235,25 +239,45 @@ struct Pushing {
             // The caller has given up and will retry, so these pushes would be sent twice.
             throw APIError(.storageUnavailable, logDetail: "the device look-up exceeded the event's deadline")
         }
-        guard services.slots.take(devices.count) else { throw APIError(.overloaded, limit: .pushes) }
-        let full = await full(order, devices)
+        let activities = try await activities(order, devices)
+        let pushes = activities?.pushes ?? []
+        var notified = order.rings ? devices : []
+        var outcomes = activities?.results ?? [:]
+        if let kind = order.content.pushType.tokenKind {
+            (notified, outcomes) = try await tokens(kind, of: order.key, devices)
+        }
+        guard services.slots.take(notified.count + pushes.count) else {
+            throw APIError(.overloaded, limit: .pushes)
+        }
+        let full = await full(order, notified)
         var unread: Int?
-        if let history = shared.history {
+        if let history = shared.history, order.rings {
             unread = await remember(order, devices, in: history, within: left / 2)
+        }
+        if activities != nil || full != nil || shared.history != nil {
             left = shared.limits.eventDeadline - services.loop.now.since(started)
         }
         let fanOut = FanOut(
-            devices, order.content, of: order.key, on: services, unread: unread, mayHold: order.source != nil,
-            full: full ?? [])
+            notified, order.content, of: order.key, on: services, unread: unread,
+            mayHold: order.source != nil, full: full ?? [], results: outcomes,
+            activities: pushes.map(\.forFanOut))
         var results = await fanOut.run(deadline: left)
-        if !fanOut.held.isEmpty { await hold(order, devices, fanOut.held, &results) }
-        let answer = EventAnswer(results: results)
+        if !fanOut.held.isEmpty { await hold(order, notified, fanOut.held, &results) }
+        if let activities, let content = order.activity {
+            hold(
+                HeldActivity(key: order.key, content: order.content, activity: content),
+                after: activities.turn)
+            left = shared.limits.eventDeadline - services.loop.now.since(started)
+            await finish(activities, order, notified, &results, within: left)
+        }
+        let answer = EventAnswer(results: results, held: activities?.turn.held)
         trace.add(.count("sent", answer.sent))
         trace.add(.count("failed", answer.failed))
         if answer.muted > 0 { trace.add(.count("muted", answer.muted)) }
         if answer.queued > 0 { trace.add(.count("queued", answer.queued)) }
+        if !pushes.isEmpty { trace.add(.count("activities", pushes.count)) }
         if full != nil { shared.frequency.note(results, of: order.key) }
-        await record(order, results)
+        await record(order.content, of: order.key, results)
         return answer.body
     }
 
@@ -292,17 +316,18 @@ struct Pushing {
     ///
     /// Queued pushes are logged when they end, and muted ones never. Waits while the log is crowded: senders that wait
     /// for their response send less.
-    private func record(_ order: Order, _ results: [DeviceResult]) async {
+    func record(_ content: any PushContent, of key: SecretKey, _ results: [DeviceResult]) async {
         let now = shared.clock.now
         await waitForRoomInLog()
-        let (type, session) = (order.content.logType, order.content.sessionID)
+        let (type, session) = (content.logType, content.sessionID)
         // Uses indices to avoid copying results.
         let rows = results.indices.lazy.filter { results[$0].isEnded }.map { index in
             var error: String?
             if case .failed(let reason) = results[index].status { error = reason }
             return Delivery(
-                id: results[index].pushID ?? services.makeID().text, secretHash: order.key.primary,
-                eventType: type, sessionID: session, status: error == nil ? .sent : .failed, error: error,
+                id: results[index].pushID ?? services.makeID().text, secretHash: key.primary,
+                eventType: results[index].activity == nil ? type : content.logType(isActivity: true),
+                sessionID: session, status: error == nil ? .sent : .failed, error: error,
                 createdAt: now, deviceID: results[index].deviceID)
         }
         shared.deliveryLog.append(rows)

@@ -37,6 +37,9 @@ struct RegisterRoute: AnsweringRoute {
         let result: RegistrationResult
         do throws(StorageError) {
             result = try await register(registration, under: key, replacing: wanted.unfoldedToken)
+            if result != .limitReached {
+                try await wanted.tokens.store(for: wanted, under: key, on: services)
+            }
         } catch {
             throw APIError(error)
         }

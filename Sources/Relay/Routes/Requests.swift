@@ -1,4 +1,5 @@
 import APNs
+import JSON
 import Storage
 
 /// A validated `POST /v1/device/register`.
@@ -14,6 +15,8 @@ struct RegisterRequest: Sendable {
     let details: DeviceDetails
     /// The code that the relay pushed to the device.
     let challengeCode: String?
+    /// Its tokens for Live Activities, widgets and controls.
+    let tokens: PushTokenWishes
 
     /// Whether a stored device is the one being registered: same token and app.
     func names(_ device: Device) -> Bool {
@@ -78,6 +81,7 @@ struct RegisterRequest: Sendable {
             osVersion: try detail(.osVersion), appVersion: try detail(.appVersion),
             preferences: preferences.map { String(decoding: $0.json, as: UTF8.self) },
             sealedVersions: sealed?.text, installationID: installationID)
+        tokens = try PushTokenWishes(fields)
     }
 }
 
@@ -142,6 +146,7 @@ struct EventRequest: Sendable {
         func one(_ text: String?) -> Int { text == nil ? 0 : 1 }
         let read = (headerSecret == nil ? 3 : 2) + one(serverID) + one(title) + one(self.body) + one(eventID)
         extras = fields.count > read ? try EventExtras(fields, eventID: eventID) : nil
+        if !type.rings, extras?.contentState == nil { throw APIError(.missingField, field: .contentState) }
         if extras?.repetition != nil, let eventID {
             guard type == .permission else {
                 throw APIError(.invalidField, field: .repeat, hint: "Only permissions can be repeated.")
@@ -163,6 +168,12 @@ struct EventRequest: Sendable {
     ///
     /// The sounds are only asked for where they matter.
     func checkSize(sounds: @autoclosure () -> Set<String>) throws(APIError) {
+        if let size = activity(at: 0)?.sizeMax, size > Notification.payloadBytesMax {
+            throw APIError(
+                .payloadTooLarge, field: .contentState,
+                hint:
+                    "A Live Activity's push has \(size) bytes; the limit is \(Notification.payloadBytesMax).")
+        }
         guard let extras, extras.sealed != nil || extras.category != nil else { return }
         let styles = sounds().map { PushStyle(sound: $0) } + [PushStyle(isQuiet: true)]
         let size = styles.map { payload($0).count }.max() ?? 0
@@ -184,6 +195,10 @@ final class EventExtras: Sendable {
     let isAsync: Bool
     /// How it is repeated until it is acknowledged.
     let repetition: Repetition?
+    /// The state for the session's Live Activities.
+    let contentState: JSON.Object?
+    /// The attributes of a Live Activity that is started.
+    let attributes: JSON.Object?
 
     /// Checks the fields; `nil` if none is there.
     init?(_ fields: RequestFields, eventID: String?) throws(APIError) {
@@ -193,13 +208,26 @@ final class EventExtras: Sendable {
         self.isMutable = isMutable == true || sealed != nil
         isAsync = try fields.flag(.async) ?? false
         repetition = try fields.repetition(eventID: eventID)
-        guard category != nil || isMutable != nil || sealed != nil || isAsync || repetition != nil
+        contentState = try fields.optional(.contentState) { value in
+            value.object.flatMap { value.encoded().count <= Bounds.contentStateBytesMax ? $0 : nil }
+        }
+        attributes = try fields.optional(.attributes, \.object)
+        guard
+            category != nil || isMutable != nil || sealed != nil || isAsync || repetition != nil
+                || contentState != nil
         else { return nil }
     }
 
     /// What a digest of the event covers.
     var parts: [String?] {
-        [category, isMutable ? "mutable" : nil, sealed?.text] + (repetition.map { [$0.text] } ?? [])
+        // Only what is there, so that other events have the digest that older relays stored.
+        var parts = [category, isMutable ? "mutable" : nil, sealed?.text]
+        if let repetition { parts.append(repetition.text) }
+        guard let contentState else { return parts }
+        return parts
+            + [contentState, attributes].map { object in
+                object.map { String(decoding: JSON.Value.object($0).encoded(), as: UTF8.self) }
+            }
     }
 }
 
@@ -219,6 +247,19 @@ extension Digest256 {
     }
 }
 
+extension EventRequest {
+    /// The state for the session's Live Activities; `nil` if the event has none.
+    ///
+    /// A sealed event's texts are no secret of it: they are the type's.
+    func activity(at time: EpochMilliseconds) -> ActivityContent? {
+        guard let extras, let state = extras.contentState else { return nil }
+        return ActivityContent(
+            type: type, sessionID: sessionID, serverID: serverID, state: state,
+            attributes: extras.attributes, title: title ?? type.defaultTitle,
+            body: body ?? type.defaultBody, at: time)
+    }
+}
+
 extension EventRequest: PushContent {
     var pushType: PushType { .alert }
     var priority: Priority { .immediate }
@@ -227,7 +268,8 @@ extension EventRequest: PushContent {
     var isSoundAlone: Bool { false }
     var logType: String { type.rawValue }
     var history: HistoryContent? {
-        HistoryContent(serverID: serverID, title: title, body: body, sealed: extras?.sealed?.text)
+        guard type.rings else { return nil }
+        return HistoryContent(serverID: serverID, title: title, body: body, sealed: extras?.sealed?.text)
     }
     var hasUnreadBadge: Bool { false }
 
@@ -276,7 +318,7 @@ extension RequestFields {
         return (token, token.text == text ? nil : text)
     }
 
-    fileprivate func bundleID() throws(APIError) -> Topic? {
+    func bundleID() throws(APIError) -> Topic? {
         guard let text = try optional(.bundleID) else { return nil }
         guard let topic = Topic(text) else { throw APIError(.invalidField, field: .bundleID) }
         return topic

@@ -66,9 +66,10 @@ struct StoredOrder: Sendable, Equatable {
             var event = try EventRequest(body: bytes, headerSecret: Self.noSecret)
             if let name = original ?? eventID { event.name(name, isRepetition: original != nil) }
             try event.checkSize(sounds: services.apps.sounds)
-            return Pushing.Order(
-                key: key, content: event, eventID: eventID ?? receiptID, digest: event.content,
-                onlyDevice: eventDevice)
+            var order = Pushing.Order(
+                event, of: key, eventID: eventID ?? receiptID, at: services.shared.clock.now)
+            order.onlyDevice = eventDevice
+            return order
         case .notify:
             var wanted = try NotifyRequest(body: bytes, headerSecret: Self.noSecret)
             if let original { wanted.repeats(original) }
@@ -123,6 +124,8 @@ struct ScheduledPushing: OccurrenceSender {
                 return .postponed(.storage, seconds: Bounds.scheduleRetrySeconds)
             }
         }
+        // The state of activities was sent when the event was new.
+        if !order.isNew { order.activity = nil }
         var trace = RequestTrace()
         do throws(APIError) {
             let answer = try await Pushing(services: services)

@@ -95,6 +95,25 @@ enum Bounds {
     /// The maximum of these delays.
     static let claimPollIntervalMax: Duration = .seconds(1)
 
+    // MARK: Live Activities
+
+    /// Maximum size of `contentState` as JSON.
+    static let contentStateBytesMax = 3_500
+    /// How long after its last registration an activity is forgotten: 8 hours that it lasts, and 4 on the lock screen.
+    static let activityLifetime: Duration = .seconds(12 * 3_600)
+    /// When a state counts as out of date.
+    static let activityStaleTime: Duration = .seconds(120)
+    /// How long an activity that has ended stays on the lock screen.
+    static let activityDismissalTime: Duration = .seconds(900)
+    /// How long APNs stores a progress.
+    static let activityProgressTimeToLive: Duration = .seconds(60)
+    /// How long APNs stores a start or a state that needs attention.
+    static let activityTimeToLive: Duration = .seconds(600)
+    /// How long an end is tried and stored: as long as the system may show an activity that is over.
+    static let activityEndTimeToLive: Duration = .seconds(4 * 3_600)
+    /// Maximum sessions whose newest state waits for its turn; states of further ones are dropped.
+    static let activityStatesHeldMax = 10_000
+
     // MARK: Retry queue
 
     /// Maximum clock skew between relays that share a database.

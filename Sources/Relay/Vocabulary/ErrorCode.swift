@@ -18,6 +18,7 @@ enum ErrorCode: String, CaseIterable, Sendable {
     case methodNotAllowed = "method_not_allowed"
     case requestTimeout = "request_timeout"
     case deviceLimit = "device_limit"
+    case unknownDevice = "unknown_device"
     case eventConflict = "event_conflict"
     case alreadyReplied = "already_replied"
     case noDevices = "no_devices"
@@ -87,6 +88,7 @@ enum ErrorCode: String, CaseIterable, Sendable {
         case .methodNotAllowed: Entry(405, "This path does not support this method.")
         case .requestTimeout: Entry(408, "The request took too long to arrive.")
         case .deviceLimit: Entry(409, "Too many devices are registered under this secret.")
+        case .unknownDevice: Entry(409, "No such device is registered under this secret.")
         case .eventConflict: Entry(409, "An earlier event with the same eventID had different content.")
         case .alreadyReplied: Entry(409, "The event has another reply, which came first.")
         case .noDevices: Entry(409, "No devices are registered under this secret.")

@@ -1,6 +1,16 @@
 /// What happened in a session.
 enum EventType: String, CaseIterable, Sendable {
     case complete, permission, error
+    /// These two only concern Live Activities.
+    case start, progress
+
+    /// Whether devices are notified of it.
+    var rings: Bool {
+        switch self {
+        case .complete, .permission, .error: true
+        case .start, .progress: false
+        }
+    }
 
     /// Whether a text can be a notification's kind, which shares its names with the event types.
     static func isKind(_ bytes: String.UTF8View) -> Bool {
@@ -19,6 +29,7 @@ enum EventType: String, CaseIterable, Sendable {
         case .complete: "Session complete"
         case .permission: "Action needed"
         case .error: "Session error"
+        case .start, .progress: "Session running"
         }
     }
 
@@ -28,6 +39,7 @@ enum EventType: String, CaseIterable, Sendable {
         case .complete: "OpenCode finished your session."
         case .permission: "OpenCode needs your permission decision."
         case .error: "OpenCode reported an error for your session."
+        case .start, .progress: "OpenCode is working on your session."
         }
     }
 }

@@ -29,10 +29,13 @@ enum FailureReason {
     /// The push waits for the end of the device's quiet hours.
     static let quietHours = "QuietHours"
 
+    /// The device has registered no token for this kind of push.
+    static let noPushToken = "NoPushToken"
+
     /// Every reason.
     static let all = [
         deadlineExceeded, invalidRegistration, unknownBundle, deviceRateLimited, environmentNotAllowed,
-        queueFull, queueUnavailable, queueUnconfirmed, deviceRemoved, blocked, expired,
+        queueFull, queueUnavailable, queueUnconfirmed, deviceRemoved, blocked, expired, noPushToken,
         quietHours,
     ]
 }

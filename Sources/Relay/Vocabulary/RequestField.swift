@@ -1,4 +1,5 @@
 import APNs
+import Storage
 
 /// The fields of requests and their rules, which the tables in docs/API.md mirror.
 ///
@@ -25,8 +26,14 @@ enum RequestField: String, CaseIterable, Sendable {
     case preferencesTimeZone = "preferences.timeZone"
     case preferencesPerHour = "preferences.perHour"
     case preferencesPerDay = "preferences.perDay"
+    case preferencesActivityReplacesAlert = "preferences.activityReplacesAlert"
     case installationID = "deviceID"
     case sealed
+    case pushToStartToken
+    case attributesType
+    case widgetPushToken
+    case controlPushToken
+    case activityToken
     case eventType
     case sessionID
     case serverID
@@ -39,6 +46,8 @@ enum RequestField: String, CaseIterable, Sendable {
     case `repeat`
     case repeatEvery = "repeat.every"
     case repeatFor = "repeat.for"
+    case contentState
+    case attributes
     case notification
     case notificationPushType = "notification.pushType"
     case notificationTitle = "notification.title"
@@ -119,7 +128,14 @@ enum RequestField: String, CaseIterable, Sendable {
         case .eventID: "a string of 1 to \(Bounds.eventIDBytesMax) bytes without NUL"
         case .title, .body, .notificationTitle, .notificationSubtitle, .notificationBody:
             "a string that is not empty"
-        case .notificationPushType: "\"alert\" or \"background\""
+        case .activityToken: "hexadecimal, of even length, 2 to \(DeviceToken.countMax) characters"
+        case .pushToStartToken, .widgetPushToken, .controlPushToken:
+            "hexadecimal, of even length, 2 to \(DeviceToken.countMax) characters; empty to remove it"
+        case .attributesType:
+            "1 to \(StorageLimits.attributesTypeBytes) printable ASCII characters without spaces"
+        case .contentState: "an object of at most \(Bounds.contentStateBytesMax) bytes"
+        case .attributes: "an object"
+        case .notificationPushType: Self.choice(["alert", "background", "widgets", "controls"])
         case .preferencesBadge: "\"unread\""
         case .preferencesPerHour, .preferencesPerDay: "a whole number from 1 to \(Bounds.frequencyMax)"
         case .quietHoursMode: "\"quiet\" or \"later\""
@@ -134,8 +150,9 @@ enum RequestField: String, CaseIterable, Sendable {
         case .notificationRelevanceScore: "a number from 0 to 1"
         case .notificationPriority: "10, 5 or 1"
         case .notificationTimeToLive: "whole seconds from 0 to \(Bounds.timeToLiveSecondsMax)"
-        case .quietHoursAllowPermission, .mutableContent, .async,
-            .notificationMutableContent, .notificationContentAvailable:
+        case .quietHoursAllowPermission, .preferencesActivityReplacesAlert, .mutableContent, .async,
+            .notificationMutableContent,
+            .notificationContentAvailable:
             "true or false"
         case .notificationData: "an object without an aps member"
         case .notificationKind: "1 to \(Bounds.kindCountMax) characters of a-z 0-9 _ -"

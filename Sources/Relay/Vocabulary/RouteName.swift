@@ -5,6 +5,8 @@ enum RouteName: String, CaseIterable, Sendable {
     case register = "POST /v1/device/register"
     case unregister = "POST /v1/device/unregister"
     case list = "POST /v1/device/list"
+    case activityRegister = "POST /v1/activity/register"
+    case activityUnregister = "POST /v1/activity/unregister"
     case event = "POST /v1/event"
     case notify = "POST /v1/notify"
     case historyList = "POST /v1/history/list"

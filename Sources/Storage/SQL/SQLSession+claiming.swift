@@ -76,11 +76,20 @@ extension SQLSession {
                 push: push.due(at: places[place] ?? now),
                 device: try Self.device(row, from: SQLStatements.pushColumns.count))
         }
+        try addTokens(to: &claimed)
         let inOrder = chosen.compactMap { due in
             claimed.removeValue(forKey: PlaceOfPush(hash: due.secretHash, id: due.id))
         }
         // The pushes taken by a first attempt whose connection was lost.
         return inOrder + claimed.values
+    }
+
+    /// Finds the recipients of pushes that don't go to a device's own token; there are few of them.
+    private func addTokens(to claimed: inout [PlaceOfPush: ClaimedPush]) throws(SQLFailure) {
+        for (place, found) in claimed where found.device == nil && found.push.isForToken {
+            let token = try token(id: found.push.deviceID, found.push.secretHash)
+            claimed[place] = ClaimedPush(push: found.push, device: token?.recipient)
+        }
     }
 
     /// One unreadable row must not stop all other pushes.

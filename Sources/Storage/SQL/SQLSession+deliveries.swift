@@ -105,9 +105,10 @@ extension SQLSession {
             try query(
                 """
                 SELECT device_id, count(*), count(CASE WHEN created_at >= ? THEN 1 END)
-                FROM (SELECT device_id, created_at, status FROM delivery_log
+                FROM (SELECT device_id, event_type, created_at, status FROM delivery_log
                       WHERE secret_hash = ? AND created_at >= ? ORDER BY created_at DESC LIMIT ?) AS found
-                WHERE status = '\(DeliveryStatus.sent.rawValue)' AND device_id IS NOT NULL GROUP BY device_id
+                WHERE status = '\(DeliveryStatus.sent.rawValue)' AND device_id IS NOT NULL
+                    AND event_type NOT LIKE '\(Delivery.activityPrefix)%' GROUP BY device_id
                 """,
                 [
                     .integer(recent), .hash(hash), .integer(start),

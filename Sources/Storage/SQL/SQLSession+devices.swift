@@ -74,6 +74,7 @@ extension SQLSession {
                     "DELETE FROM device_registration WHERE secret_hash = ? AND id = ?",
                     [.hash(row.hash), .text(row.id)])
                 try endPushes(for: row.id, row.hash, at: now, logging: logging)
+                try removeTokens(ofDevice: row.id, row.hash)
             }
             if deleted > 0 { try forgetWithoutDevices(key) }
             return deleted > 0 ? true : nil
@@ -82,7 +83,7 @@ extension SQLSession {
 
     func setEnvironment(_ environment: DeviceEnvironment, _ device: Device) throws(SQLFailure) -> Bool {
         try execute(
-            "UPDATE device_registration SET apns_env = ? WHERE secret_hash = ? AND id = ? AND updated_at <= ?",
+            "UPDATE \(device.table) SET apns_env = ? WHERE secret_hash = ? AND id = ? AND updated_at <= ?",
             [
                 .text(environment.rawValue), .hash(device.secretHash), .text(device.id),
                 .integer(device.updatedAt),
@@ -94,10 +95,11 @@ extension SQLSession {
     ) throws(SQLFailure) -> Bool {
         try transaction { () throws(SQLFailure) in
             let removed = try execute(
-                "DELETE FROM device_registration WHERE secret_hash = ? AND id = ? AND updated_at <= ?",
+                "DELETE FROM \(device.table) WHERE secret_hash = ? AND id = ? AND updated_at <= ?",
                 [.hash(device.secretHash), .text(device.id), .integer(time)])
             guard removed > 0 else { return false }
             try endPushes(for: device.id, device.secretHash, at: now, logging: logging)
+            if device.details.tokenKind == nil { try removeTokens(ofDevice: device.id, device.secretHash) }
             return true
         }
     }
@@ -233,11 +235,15 @@ extension SQLSession {
         }
         try movePushes(from: legacy, to: primary, replacing: replaced)
         try moveSchedules(from: legacy, to: primary)
+        try moveTokens(from: legacy, to: primary, replacing: replaced)
         try moveBlock(from: legacy, to: primary)
     }
 }
 
 extension Device {
+    /// The table that has its row.
+    fileprivate var table: String { details.tokenKind == nil ? "device_registration" : "push_token" }
+
     private static let columnNames = [
         "id", "secret_hash", "device_token", "bundle_id", "apns_env", "created_at", "updated_at",
         "device_name", "device_model", "os_version", "app_version", "preferences", "sealed_versions",

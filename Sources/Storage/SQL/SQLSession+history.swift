@@ -62,7 +62,7 @@ extension SQLSession {
     /// Removes a secret's history, last use, schedules and replies if it has no devices any more; within a transaction.
     func forgetWithoutDevices(_ key: SecretKey) throws(SQLFailure) {
         guard try !hasDevice(key) else { return }
-        for table in ["history_item", "agent_use", "schedule", "event_reply"] {
+        for table in ["history_item", "agent_use", "schedule", "event_reply", "push_token"] {
             _ = try execute(
                 "DELETE FROM \(table) WHERE secret_hash IN (\(SQLStatements.anyHash))", .anyHash(of: key))
         }

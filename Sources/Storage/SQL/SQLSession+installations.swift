@@ -22,6 +22,9 @@ extension SQLSession {
             _ = try execute(
                 "UPDATE pending_push SET device_id = ? WHERE secret_hash = ? AND device_id = ?",
                 [.text(device), .hash(hash), .text(other)])
+            _ = try execute(
+                "UPDATE push_token SET device_id = ? WHERE secret_hash = ? AND device_id = ?",
+                [.text(device), .hash(hash), .text(other)])
         }
         _ = try execute(
             "UPDATE device_registration SET device_token = ? WHERE secret_hash = ? AND id = ?",

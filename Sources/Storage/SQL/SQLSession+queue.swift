@@ -28,7 +28,8 @@ extension SQLSession {
                 } else {
                     let count = pushes.count { $0.secretHash == push.secretHash }
                     backlog = try self.backlog(
-                        of: push.secretHash, adding: count, limit: limitPerSecret, isRepeated: isRepeated)
+                        of: push.secretHash, adding: count, limit: limitPerSecret, isRepeated: isRepeated,
+                        withTokens: pushes.contains(where: \.isForToken))
                 }
                 let result = backlog.add(push, limit: limitPerSecret)
                 if case .queued = result, !backlog.stored.contains(push.id) {
@@ -91,7 +92,7 @@ extension SQLSession {
     }
 
     private func backlog(
-        of secret: SecretHash, adding count: Int, limit: Int, isRepeated: Bool
+        of secret: SecretHash, adding count: Int, limit: Int, isRepeated: Bool, withTokens: Bool
     ) throws(SQLFailure) -> Backlog {
         var waiting = try countPushes(of: secret)
         let isNearLimit = waiting + count > limit / 2
@@ -101,8 +102,12 @@ extension SQLSession {
             waiting = try countPushes(of: secret)
         }
         // Locked, so that a concurrent move or removal of the devices either sees these pushes or comes first.
-        let devices = try ids(
+        var devices = try ids(
             "SELECT id FROM device_registration WHERE secret_hash = ?\(statements.lockRows)", secret)
+        if withTokens {
+            devices.formUnion(
+                try ids("SELECT id FROM push_token WHERE secret_hash = ?\(statements.lockRows)", secret))
+        }
         let stored =
             isNearLimit || isRepeated
             ? try ids("SELECT id FROM pending_push WHERE secret_hash = ?", secret) : []

@@ -25,7 +25,8 @@ extension SQLSession {
                     receipts: try execute(statements.revokeReceipts, values),
                     history: try execute(statements.revokeHistory, values),
                     schedules: try execute(statements.revokeSchedules, values))
-                for table in ["agent_use", "event_reply"] {
+                // Few rows, which go uncounted with the devices.
+                for table in ["agent_use", "event_reply", "push_token"] {
                     _ = try execute("DELETE FROM \(table) WHERE secret_hash = ?", [.hash(hash)])
                 }
             }

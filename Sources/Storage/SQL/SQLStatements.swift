@@ -35,6 +35,7 @@ final class SQLStatements: Sendable {
     let scheduleID: String
     let insertReply: String
     let deleteOldReplies: String
+    let deleteExpiredTokens: String
 
     /// A parameter for each hash that a key may have, for `IN (…)`; `[SQLValue].anyHash(of:)` provides the values.
     static let anyHash = Array(repeating: "?", count: SecretKey.legacyMax + 1).joined(separator: ", ")
@@ -107,6 +108,10 @@ final class SQLStatements: Sendable {
             LimitedDeletion(
                 from: "event_reply", key: ["secret_hash", "event_id"], where: "expires_at <= ?",
                 orderedBy: "expires_at"))
+        deleteExpiredTokens = deleteFirst(
+            LimitedDeletion(
+                from: "push_token", key: ["secret_hash", "kind", "session_id", "token"],
+                where: "expires_at <= ?", orderedBy: "expires_at"))
         func revocation(_ table: String, _ columns: String...) -> String {
             deleteFirst(
                 LimitedDeletion(

@@ -24,6 +24,7 @@ package enum TrialWrite {
             case .agentUse: row.use
             case .schedules: row.schedule
             case .replies: row.reply
+            case .pushTokens: row.pushToken
             }
         }
     }
@@ -197,6 +198,26 @@ package enum TrialWrite {
                     key
                 ),
                 ("DELETE FROM event_reply WHERE secret_hash = ? AND event_id = ?", key),
+            ]
+        }
+
+        var pushToken: [Statement] {
+            let condition = "WHERE secret_hash = ? AND kind = 'start' AND session_id = '' AND token = ?"
+            return [
+                (
+                    """
+                    INSERT INTO push_token
+                        (secret_hash, kind, session_id, token, id, bundle_id, apns_env, created_at, updated_at,
+                         stamp, state_at, progress_at, ended)
+                    VALUES (?, 'start', '', ?, ?, ?, ?, ?, ?, 0, 0, 0, 0)
+                    """,
+                    key + [
+                        .text(id), .text("relay.check"), .text(DeviceEnvironment.production.rawValue), now,
+                        now,
+                    ]
+                ),
+                ("UPDATE push_token SET stamp = stamp + 1 \(condition)", key),
+                ("DELETE FROM push_token \(condition)", key),
             ]
         }
 

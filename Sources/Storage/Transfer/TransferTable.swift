@@ -81,6 +81,13 @@ package struct TransferTable: Hashable, Sendable {
                 "secret_hash", "event_id", "acked_at", "replied_at", "action", "reply_text", "sealed",
                 "expires_at",
             ], rowsPerPage: 256),
+        TransferTable(
+            "push_token", .pushTokens, key: ["secret_hash", "kind", "session_id", "token"],
+            [
+                "secret_hash", "kind", "session_id", "token", "id", "device_id", "bundle_id", "apns_env",
+                "attributes_type", "created_at", "updated_at", "expires_at", "stamp", "state_at",
+                "progress_at", "ended",
+            ], rowsPerPage: 1_024),
     ]
 
     private init(

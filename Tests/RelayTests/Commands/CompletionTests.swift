@@ -47,7 +47,7 @@ struct CompletionTests {
                 values[flag.name] = value
             }
         }
-        #expect(values["--event-type"] == .words(EventType.allCases.map(\.rawValue)))
+        #expect(values["--event-type"] == .words(EventType.allCases.filter(\.rings).map(\.rawValue)))
         #expect(values["--apns-private-key-file"] == .file && values["--merge"] == CommandSyntax.Value.none)
         #expect(values["--relay-log-level"] == .words(["debug", "info", "warning", "error"]))
     }

@@ -339,7 +339,7 @@ struct UpkeepTests {
         #expect(rounds.withLock { $0 } == 4)
         #expect(
             try await lines.closed().map { $0["event"] }
-                == Array(repeating: "maintenance.failed", count: 12))
+                == Array(repeating: "maintenance.failed", count: 18))
     }
 
     @Test(

@@ -44,7 +44,13 @@ struct OpenAPITests {
             properties("RegisterRequest") == [
                 "secret", "deviceToken", "bundleId", "apnsEnv", "deviceName", "deviceModel", "osVersion",
                 "appVersion", "challengeCode", "preferences", "deviceID", "sealed",
+                "pushToStartToken", "attributesType", "widgetPushToken", "controlPushToken",
             ])
+        #expect(
+            properties("ActivityRegisterRequest") == [
+                "secret", "sessionID", "activityToken", "deviceToken", "bundleId", "apnsEnv",
+            ])
+        #expect(properties("ActivityUnregisterRequest") == ["secret", "sessionID", "activityToken"])
         #expect(properties("ListRequest") == ["secret"])
         #expect(
             properties("NotifyRequest")
@@ -67,10 +73,11 @@ struct OpenAPITests {
             properties("EventRequest")
                 == [
                     "secret", "eventType", "sessionID", "serverID", "title", "body", "eventID", "category",
-                    "mutableContent", "sealed", "async", "repeat",
+                    "mutableContent", "sealed", "async", "repeat", "contentState", "attributes",
                 ])
         let requests = [
             ("RegisterRequest", ""), ("UnregisterRequest", ""), ("EventRequest", ""), ("NotifyRequest", ""),
+            ("ActivityRegisterRequest", ""), ("ActivityUnregisterRequest", ""),
             ("ListRequest", ""), ("HistoryListRequest", ""), ("HistoryReadRequest", ""),
             ("AcknowledgeRequest", ""), ("ReplyRequest", ""), ("ReplyWaitRequest", ""),
             ("Notification", "notification."), ("Repeat", "repeat."), ("Preferences", "preferences."),

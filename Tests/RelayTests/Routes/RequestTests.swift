@@ -176,7 +176,7 @@ struct RequestTests {
         #expect(event(["title": ""]) == APIError(.invalidField, field: .title))
         #expect(event(["body": ""]) == APIError(.invalidField, field: .body))
         #expect(event(["title": .string(String(repeating: "a", count: 9000))]) == nil)
-        #expect(event(["eventType": "progress"]) == APIError(.invalidField, field: .eventType))
+        #expect(event(["eventType": "done"]) == APIError(.invalidField, field: .eventType))
     }
 
     @Test("Two events agree in their content only when everything but secret and eventID is the same")
@@ -197,7 +197,9 @@ struct RequestTests {
         }
     }
 
-    @Test("Defaults of title and body come from the event's type", arguments: EventType.allCases)
+    @Test(
+        "Defaults of title and body come from the event's type", arguments: EventType.allCases.filter(\.rings)
+    )
     func payloads(type: EventType) throws {
         let request = try EventRequest(
             body: Self.base(["eventType": .string(type.rawValue)]).encoded())

@@ -217,7 +217,9 @@ extension FakeStorage.State {
     fileprivate mutating func enqueue(
         _ push: PendingPush, _ lease: PushLease?, _ limit: Int
     ) -> EnqueueResult {
-        let isRegistered = devices.contains { $0.id == push.deviceID && $0.secretHash == push.secretHash }
+        let isRegistered =
+            devices.contains { $0.id == push.deviceID && $0.secretHash == push.secretHash }
+            || tokens.contains { $0.id == push.deviceID }
         guard isRegistered else { return .deviceGone }
         guard pending.count(where: { $0.push.secretHash == push.secretHash }) < limit else {
             return .secretFull

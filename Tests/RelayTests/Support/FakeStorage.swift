@@ -27,6 +27,14 @@ final class FakeStorage: Storage {
         var createFailures: [StorageError] = []
         /// Calls to `nextScheduleDue`.
         var scheduleLooks = 0
+        /// The tokens besides the devices' own.
+        var tokens: [PushToken] = []
+        /// The IDs of activities whose end is queued.
+        var ended: Set<String> = []
+        /// The devices with the sessions that were started on them.
+        var started: Set<String> = []
+        /// Calls to `take`.
+        var takes = 0
         /// Calls to `devices(of:)`.
         var lookups = 0
         /// Calls to `countSent`.
@@ -211,9 +219,13 @@ final class FakeStorage: Storage {
         await state.withLock(\.removeGate)?.pass()
         return try checked { state in
             state.pendingAtRemoval.append(state.pending.count { $0.push.deviceID == device.id })
-            let before = state.devices.count
-            state.devices.removeAll { $0.id == device.id && $0.updatedAt <= time }
-            return state.devices.count < before
+            let before = state.devices.count + state.tokens.count
+            if device.details.tokenKind == nil {
+                state.devices.removeAll { $0.id == device.id && $0.updatedAt <= time }
+            } else {
+                state.tokens.removeAll { $0.id == device.id && $0.updatedAt <= time }
+            }
+            return state.devices.count + state.tokens.count < before
         }
     }
 

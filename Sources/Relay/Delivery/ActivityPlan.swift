@@ -1,0 +1,98 @@
+import APNs
+import Network
+import Storage
+
+/// What a push does to a Live Activity; the raw value is Apple's word for `aps.event`.
+enum ActivityEvent: String, CaseIterable, Sendable {
+    case start, update, end
+}
+
+/// How an event reaches a session's Live Activities: a pure function of its type.
+///
+/// Source: Apple, "Starting and updating Live Activities with ActivityKit push notifications".
+struct ActivityPlan: Hashable, Sendable {
+    let event: ActivityEvent
+    let priority: Priority
+    /// How long APNs stores the push.
+    let timeToLive: Duration
+    /// How long after it the state counts as out of date; `nil` for never.
+    var staleAfter: Duration?
+    /// How long after it the system removes the activity from the lock screen; `nil` for its own choice.
+    var dismissAfter: Duration?
+    /// Whether it lights up the screen.
+    var alerts = false
+
+    /// The plan for an event's type on a device that shows the session, or on one that doesn't yet.
+    init(_ type: EventType, isShown: Bool) {
+        switch type {
+        case .start where !isShown:
+            event = .start
+            priority = .immediate
+            timeToLive = Bounds.activityTimeToLive
+            staleAfter = Bounds.activityStaleTime
+            alerts = true
+        case .start, .progress:
+            event = .update
+            priority = .conserveDevicePower
+            timeToLive = Bounds.activityProgressTimeToLive
+            staleAfter = Bounds.activityStaleTime
+        case .permission:
+            event = .update
+            priority = .immediate
+            timeToLive = Bounds.activityTimeToLive
+            alerts = true
+        case .complete, .error:
+            event = .end
+            priority = .immediate
+            timeToLive = Bounds.activityEndTimeToLive
+            dismissAfter = Bounds.activityDismissalTime
+        }
+    }
+}
+
+/// The newest states that wait until their sessions' activities may have another progress.
+///
+/// Only in memory, since a newer state follows or the session ends. Bounded: further sessions' states are dropped.
+final class ActivityHolds<State: Sendable>: Sendable {
+    /// A session of a secret.
+    struct Place: Hashable, Sendable {
+        let secret: SecretHash
+        let sessionID: String
+    }
+
+    private struct Held {
+        var state: State
+        var at: Int64
+    }
+
+    private let held = Lock<[Place: Held]>([:])
+    private let capacity: Int
+
+    /// Nothing is held yet.
+    init(capacity: Int = Bounds.activityStatesHeldMax) {
+        self.capacity = capacity
+    }
+
+    /// Keeps a state unless a newer one of its session is held; true if the caller is to come back for it.
+    ///
+    /// - Parameter time: When the state arrived, in milliseconds.
+    func hold(_ state: State, of place: Place, at time: Int64) -> Bool {
+        held.withLock { held in
+            if let known = held[place] {
+                if known.at <= time { held[place] = Held(state: state, at: time) }
+                return false
+            }
+            guard held.count < capacity else { return false }
+            held[place] = Held(state: state, at: time)
+            return true
+        }
+    }
+
+    /// Takes a session's state.
+    func take(_ place: Place) -> State? {
+        held.withLock { $0.removeValue(forKey: place)?.state }
+    }
+
+    /// The number of held states.
+    var count: Int { held.withLock { $0.count } }
+}

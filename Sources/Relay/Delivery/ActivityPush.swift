@@ -1,0 +1,78 @@
+import APNs
+import Network
+import Storage
+
+/// A push to a Live Activity, ready for the fan-out.
+struct ActivityPush {
+    let token: PushToken
+    let item: FanOut.Item
+
+    /// What the fan-out needs of it.
+    var forFanOut: (recipient: Device, item: FanOut.Item) { (token.recipient, item) }
+}
+
+extension ActivityContent {
+    /// The pushes of a state to the activities whose turn it is.
+    ///
+    /// - Parameters:
+    ///   - devices: The secret's devices, whose preferences decide about alerts.
+    ///   - replacing: The devices, by ID, whose notification the push takes the place of.
+    func pushes(
+        _ turn: ActivityTurn, devices: [Device], replacing: Set<String> = [], on services: LoopServices
+    ) -> [ActivityPush] {
+        (turn.updates + turn.starts).map { token in
+            let plan = ActivityPlan(type, isShown: token.kind == .activity)
+            return ActivityPush(token: token, item: item(plan, token, devices, replacing, services))
+        }
+    }
+
+    private func item(
+        _ plan: ActivityPlan, _ token: PushToken, _ devices: [Device], _ replacing: Set<String>,
+        _ services: LoopServices
+    ) -> FanOut.Item {
+        func failed(_ reason: String) -> FanOut.Item {
+            FanOut.Item(push: nil, phase: .ended(.failed(reason: reason)), activity: plan.event)
+        }
+        guard let deviceToken = DeviceToken(token.token) else {
+            return failed(FailureReason.invalidRegistration)
+        }
+        switch services.destination(of: token.bundleID, in: token.environment) {
+        case .none(let reason): return failed(reason)
+        case .app(let app, let topic):
+            let key = DeviceKey(deviceToken, bundleID: token.bundleID)
+            guard services.shared.rates.takePush(to: key, at: services.loop.now) else {
+                return failed(FailureReason.deviceRateLimited)
+            }
+            let now = services.shared.clock.now
+            let isReplacing = token.deviceID.map(replacing.contains) ?? false
+            let device = devices.first { $0.id == token.deviceID }
+            let sound = isReplacing ? app.push.sound : nil
+            let alert = alert(plan, device, isReplacing, sound, services)
+            let notification = Notification(
+                topic: topic, pushType: .liveactivity, priority: plan.priority,
+                expiration: UInt64(max(0, now + plan.timeToLive.inMilliseconds) / 1_000),
+                payload: payload(plan, to: token, alert, at: now))
+            return FanOut.Item(
+                push: Push(notification, to: deviceToken, id: services.makeID(at: now).text),
+                attempt: services.firstAttempt(to: token.recipient, of: app, at: now),
+                activity: plan.event)
+        }
+    }
+
+    /// The alert, as the device's preferences allow it; a start must have one.
+    private func alert(
+        _ plan: ActivityPlan, _ device: Device?, _ isReplacing: Bool, _ sound: String?,
+        _ services: LoopServices
+    ) -> Alert {
+        guard plan.alerts || isReplacing else { return .none }
+        let wish = device?.details.preferences.map { stored in
+            DevicePreferences(stored: stored).wish(
+                for: type.rawValue, at: services.shared.clock.now, zone: services.rules.timeZones.zone)
+        }
+        switch wish {
+        case .muted? where plan.event != .start: return .none
+        case .muted?, .quiet?: return .silent
+        case .normal?, nil: return sound.map { .sound($0) } ?? .silent
+        }
+    }
+}

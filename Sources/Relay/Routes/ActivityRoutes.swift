@@ -1,0 +1,203 @@
+import APNs
+import HTTPServer
+import JSON
+import Network
+import Storage
+
+/// A validated `POST /v1/activity/register`.
+struct ActivityRegisterRequest: Sendable {
+    let secret: Secret
+    let sessionID: String
+    let token: DeviceToken
+    /// The device that shows the activity.
+    let deviceToken: DeviceToken?
+    let bundleID: Topic?
+    let environment: DeviceEnvironment?
+
+    /// Validates a body; fields are checked in the order of docs/API.md.
+    init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
+        let fields = try RequestFields(body: body)
+        secret = try fields.secret(orOf: headerSecret)
+        sessionID = try fields.required(.sessionID, where: RequestFields.isIdentifier)
+        guard let token = try fields.token(.activityToken) else {
+            throw APIError(.missingField, field: .activityToken)
+        }
+        self.token = token
+        deviceToken = try fields.token(.deviceToken)
+        bundleID = try fields.bundleID()
+        environment = try fields.optional(.apnsEnvironment) {
+            $0.string.flatMap(DeviceEnvironment.init(rawValue:))
+        }
+    }
+
+    /// The device that the activity belongs to, or whose app it is.
+    fileprivate func device(among devices: [Device]) throws(APIError) -> Device {
+        let named = devices.filter { device in
+            if let deviceToken, DeviceToken(device.token) != deviceToken { return false }
+            guard let bundleID else { return true }
+            return device.bundleID == bundleID.text
+        }
+        guard let device = named.max(by: { $0.updatedAt < $1.updatedAt }) else {
+            throw APIError(
+                .unknownDevice, field: devices.isEmpty ? nil : deviceToken == nil ? .bundleID : .deviceToken,
+                hint: "Register the device first.")
+        }
+        return device
+    }
+}
+
+/// `POST /v1/activity/register`: registers a Live Activity of a session.
+struct ActivityRegisterRoute: AnsweringRoute {
+    let services: LoopServices
+
+    /// Stores the activity's token.
+    ///
+    /// Only a secret with a device can have activities, and only of its devices' apps: who
+    /// may register was decided with the device.
+    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
+        let shared = services.shared
+        let wanted = try ActivityRegisterRequest(
+            body: request.body, headerSecret: services.headerSecret(of: request))
+        let key = shared.hasher.key(of: wanted.secret)
+        trace.add(.secretHash(key.primary))
+        trace.add(.device(wanted.token))
+        guard !shared.blocked.contains(key) else { throw APIError(.blocked) }
+        try shared.rates.countRegistration(key, at: services.loop.now)
+        let devices: [Device]
+        do throws(StorageError) {
+            devices = try await services.devices(of: key)
+        } catch {
+            throw APIError(error)
+        }
+        if devices.isEmpty { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
+        let device = try wanted.device(among: devices)
+        let now = shared.clock.now
+        let token = PushToken(
+            id: services.makeID(at: now).text, secretHash: key.primary, kind: .activity,
+            token: wanted.token.text, sessionID: wanted.sessionID,
+            deviceID: wanted.deviceToken == nil ? nil : device.id, bundleID: device.bundleID,
+            environment: wanted.environment ?? device.environment, createdAt: now, updatedAt: now,
+            expiresAt: now + Bounds.activityLifetime.inMilliseconds)
+        let isStored: Bool
+        do throws(StorageError) {
+            isStored = try await shared.storage.save(token, under: key)
+        } catch {
+            throw APIError(error)
+        }
+        guard isStored else { throw APIError(.unknownDevice) }
+        return .ok
+    }
+}
+
+/// A validated `POST /v1/activity/unregister`.
+struct ActivityUnregisterRequest: Sendable {
+    let secret: Secret
+    let sessionID: String
+    /// The only activity; `nil` for all of the session.
+    let token: DeviceToken?
+
+    /// Validates a body; fields are checked in the order of docs/API.md.
+    init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
+        let fields = try RequestFields(body: body)
+        secret = try fields.secret(orOf: headerSecret)
+        sessionID = try fields.required(.sessionID, where: RequestFields.isIdentifier)
+        token = try fields.token(.activityToken)
+    }
+}
+
+/// `POST /v1/activity/unregister`: removes a session's Live Activities, or one of them.
+struct ActivityUnregisterRoute: AnsweringRoute {
+    let services: LoopServices
+
+    /// Removes the activities; succeeds even if there are none.
+    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
+        let shared = services.shared
+        let wanted = try ActivityUnregisterRequest(
+            body: request.body, headerSecret: services.headerSecret(of: request))
+        let key = shared.hasher.key(of: wanted.secret)
+        trace.add(.secretHash(key.primary))
+        try shared.rates.countRegistration(key, at: services.loop.now)
+        let removed: Int
+        do throws(StorageError) {
+            removed = try await shared.storage.removeTokens(
+                .activity, session: wanted.sessionID, token: wanted.token?.text, device: nil, under: key)
+        } catch {
+            throw APIError(error)
+        }
+        trace.add(.count("removed", removed))
+        if removed == 0 { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
+        return .ok
+    }
+}
+
+extension LoopServices {
+    /// A secret's devices, moved to its primary hash first if they are under another.
+    func devices(of key: SecretKey) async throws(StorageError) -> [Device] {
+        let devices = try await shared.storage.devices(of: key)
+        guard devices.contains(where: { $0.secretHash != key.primary }),
+            try await shared.storage.rehash(key)
+        else { return devices }
+        return try await shared.storage.devices(of: key)
+    }
+}
+
+/// The tokens besides its own that a device sends with its registration.
+struct PushTokenWishes: Sendable {
+    /// What to store; `nil` removes the device's token of that kind.
+    ///
+    /// Kinds that the device doesn't mention stay.
+    private(set) var tokens: [(kind: PushTokenKind, token: DeviceToken?)] = []
+    private(set) var attributesType: String?
+
+    /// Checks the fields; `null` counts as absent, since apps send it while the system has no token for them.
+    init(_ fields: RequestFields) throws(APIError) {
+        try read(.start, .pushToStartToken, fields)
+        attributesType = try fields.optional(.attributesType) { bytes in
+            (1...StorageLimits.attributesTypeBytes).contains(bytes.count)
+                && bytes.allSatisfy { (0x21...0x7E).contains($0) }
+        }
+        if tokens.contains(where: { $0.token != nil }), attributesType == nil {
+            throw APIError(.missingField, field: .attributesType)
+        }
+        try read(.widgets, .widgetPushToken, fields)
+        try read(.controls, .controlPushToken, fields)
+    }
+
+    private mutating func read(
+        _ kind: PushTokenKind, _ field: RequestField, _ fields: RequestFields
+    ) throws(APIError) {
+        guard let value = fields.value(field), !value.isNull else { return }
+        if value.string == "" { return tokens.append((kind, nil)) }
+        tokens.append((kind, try fields.token(field)))
+    }
+
+    /// Stores or removes the tokens of a device that has just registered.
+    func store(
+        for wanted: RegisterRequest, under key: SecretKey, on services: LoopServices
+    ) async throws(StorageError) {
+        guard !tokens.isEmpty else { return }
+        let storage = services.shared.storage
+        let device = try await storage.devices(of: key).first { DeviceToken($0.token) == wanted.deviceToken }
+        guard let device else { return }
+        let now = services.shared.clock.now
+        for (kind, token) in tokens {
+            guard let token else {
+                _ = try await storage.removeTokens(
+                    kind, session: "", token: nil, device: device.id, under: key)
+                continue
+            }
+            let row = PushToken(
+                id: services.makeID(at: now).text, secretHash: key.primary, kind: kind, token: token.text,
+                deviceID: device.id, bundleID: device.bundleID, environment: device.environment,
+                attributesType: kind == .start ? attributesType : nil, createdAt: now, updatedAt: now)
+            _ = try await storage.save(row, under: key)
+        }
+    }
+}
+
+extension RequestFields {
+    /// An optional token in APNs' form.
+    func token(_ field: RequestField) throws(APIError) -> DeviceToken? {
+        try optional(field) { $0.string.flatMap(DeviceToken.init) }
+    }
+}

@@ -1,0 +1,164 @@
+import APNs
+import HTTPServer
+import Network
+import Storage
+
+extension Pushing.Order {
+    /// The order of an event that arrived at a time.
+    init(_ event: EventRequest, of key: SecretKey, eventID: String?, at time: EpochMilliseconds) {
+        self.init(key: key, content: event, eventID: eventID, digest: event.content)
+        activity = event.activity(at: time)
+        rings = event.type.rings
+    }
+}
+
+/// Live Activities: their part of an event, and the states that wait for their turn.
+extension Pushing {
+    /// The pushes of an event to Live Activities.
+    struct Activities {
+        var turn = ActivityTurn()
+        var pushes: [ActivityPush] = []
+        /// Results of devices, by ID, whose notification an activity takes the place of.
+        var results: [String: DeviceResult.Status] = [:]
+    }
+
+    /// Decides which Live Activities get an event's state now; `nil` if the event has none.
+    ///
+    /// If the database fails, devices are notified regardless; an event that only concerns activities fails.
+    func activities(_ order: Order, _ devices: [Device]) async throws(APIError) -> Activities? {
+        guard let content = order.activity else { return nil }
+        var found = Activities()
+        do throws(StorageError) {
+            found.turn = try await take(content, of: order.key, starting: content.type == .start)
+        } catch {
+            guard content.type.rings else { throw APIError(error) }
+            services.shared.log(.warning, "activity.unreadable", [.storageError(error)])
+            return found
+        }
+        let replaced = content.type.rings ? devices.filter { found.turn.devices.contains($0.id) } : []
+        for device in replaced {
+            guard let stored = device.details.preferences,
+                DevicePreferences(stored: stored).activityReplacesAlert
+            else { continue }
+            found.results[device.id] = .muted
+        }
+        found.pushes = content.pushes(
+            found.turn, devices: devices, replacing: Set(found.results.keys), on: services)
+        return found
+    }
+
+    /// The recipients of a push that goes to tokens besides the devices' own, and the results of devices without one.
+    func tokens(
+        _ kind: PushTokenKind, of key: SecretKey, _ devices: [Device]
+    ) async throws(APIError) -> (recipients: [Device], results: [String: DeviceResult.Status]) {
+        let tokens: [PushToken]
+        do throws(StorageError) {
+            tokens = try await services.shared.storage.tokens(kind, of: key, at: services.shared.clock.now)
+        } catch {
+            throw APIError(error)
+        }
+        var results: [String: DeviceResult.Status] = [:]
+        let recipients = devices.map { device in
+            if let token = tokens.first(where: { $0.deviceID == device.id }) {
+                return token.recipient(asIn: device)
+            }
+            results[device.id] = .failed(reason: FailureReason.noPushToken)
+            return device
+        }
+        return (recipients, results)
+    }
+
+    private func take(
+        _ content: ActivityContent, of key: SecretKey, starting: Bool
+    ) async throws(StorageError) -> ActivityTurn {
+        let interval = services.shared.limits.activityInterval.inMilliseconds
+        let urgency: ActivityState.Urgency =
+            content.type.rings
+            ? .immediate : .progress(interval: interval, starting: starting)
+        return try await services.shared.storage.take(
+            ActivityState(
+                sessionID: content.sessionID, at: content.at, now: services.shared.clock.now,
+                urgency: urgency), under: key)
+    }
+
+    /// Keeps a state for the activities that may not have it yet.
+    func hold(_ held: HeldActivity, after turn: ActivityTurn) {
+        guard let until = turn.heldUntil else { return }
+        let place = ActivityHolds<HeldActivity>.Place(
+            secret: held.key.primary, sessionID: held.activity.sessionID)
+        let shared = services.shared
+        guard shared.activityHolds.hold(held, of: place, at: held.activity.at) else { return }
+        let wait = min(max(until - shared.clock.now, 0), shared.limits.activityInterval.inMilliseconds)
+        nonisolated(unsafe) let pushing = self  // why: confined to the loop that runs the task
+        services.loop.spawn { _ in
+            await pushing.services.loop.pause(.milliseconds(wait))
+            guard let held = shared.activityHolds.take(place) else { return }
+            await pushing.deliverHeld(held)
+        }
+    }
+
+    /// Sends a held state, unless the activity ended or got a newer one.
+    private func deliverHeld(_ held: HeldActivity) async {
+        let shared = services.shared
+        guard !shared.blocked.contains(held.key) else { return }
+        let turn: ActivityTurn
+        do throws(StorageError) {
+            // Whatever is to be started was started when the event arrived.
+            turn = try await take(held.activity, of: held.key, starting: false)
+        } catch {
+            return shared.log(.warning, "activity.unreadable", [.storageError(error)])
+        }
+        hold(held, after: turn)
+        let pushes = held.activity.pushes(turn, devices: [], on: services)
+        guard !pushes.isEmpty, services.slots.take(pushes.count) else { return }
+        let fanOut = FanOut([], held.content, of: held.key, on: services, activities: pushes.map(\.forFanOut))
+        let results = await fanOut.run(deadline: shared.limits.eventDeadline)
+        await record(held.content, of: held.key, results)
+    }
+
+    /// Finishes what an event did to activities: notifies devices whose activity couldn't take the notification's place,
+    /// and forgets activities that have ended.
+    ///
+    /// - Parameter results: Those of the devices, then those of the activities.
+    func finish(
+        _ activities: Activities, _ order: Order, _ devices: [Device], _ results: inout [DeviceResult],
+        within left: Duration
+    ) async {
+        let ofActivities = zip(activities.pushes, results.suffix(activities.pushes.count))
+        var sent: [PushToken] = []
+        var queued: [PushToken] = []
+        var shown: Set<String> = []
+        for (push, result) in ofActivities {
+            switch result.status {
+            case .sent:
+                shown.formUnion([push.token.deviceID].compactMap(\.self))
+                if push.item.activity == .end { sent.append(push.token) }
+            case .queued:
+                if push.item.activity == .end { queued.append(push.token) }
+            case .failed, .muted: break
+            }
+        }
+        do throws(StorageError) {
+            try await services.shared.storage.endActivities(sent: sent, queued: queued)
+        } catch {
+            services.shared.log(.warning, "activity.unreadable", [.storageError(error)])
+        }
+        let missed = devices.indices.filter { index in
+            activities.results[devices[index].id] != nil && !shown.contains(devices[index].id)
+        }
+        guard !missed.isEmpty, left > .zero, services.slots.take(missed.count) else { return }
+        let fanOut = FanOut(missed.map { devices[$0] }, order.content, of: order.key, on: services)
+        for (index, result) in zip(missed, await fanOut.run(deadline: left)) { results[index] = result }
+    }
+}
+
+extension PushType {
+    /// The token that pushes of this type go to; `nil` for a device's own.
+    var tokenKind: PushTokenKind? {
+        switch self {
+        case .widgets: .widgets
+        case .controls: .controls
+        default: nil
+        }
+    }
+}
