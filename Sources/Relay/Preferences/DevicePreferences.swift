@@ -38,8 +38,8 @@ struct DevicePreferences: Hashable, Sendable {
 
     /// Preferences from their parts.
     init(
-        kinds: Set<String>? = nil, quietHours: QuietHours? = nil, badge: Badge? = nil, timeZone: String? = nil,
-        perHour: Int? = nil, perDay: Int? = nil
+        kinds: Set<String>? = nil, quietHours: QuietHours? = nil, badge: Badge? = nil,
+        timeZone: String? = nil, perHour: Int? = nil, perDay: Int? = nil
     ) {
         self.kinds = kinds
         self.quietHours = quietHours
