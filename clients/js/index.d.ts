@@ -273,7 +273,7 @@ export interface Recurrence {
 
 /** A notification or an event to send later, with one of `at`, `in` and `every`. */
 export type NewSchedule = (
-    { notification: RelayNotification; sealed?: string } | Omit<RelayEvent, "eventID">
+    { notification: RelayNotification; sealed?: string } | Omit<RelayEvent, "eventID" | "repeat">
 ) & (
     /** RFC 3339 with an offset. */
     { at: string } | /** Seconds. */ { in: number } | { every: Recurrence }

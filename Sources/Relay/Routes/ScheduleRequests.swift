@@ -46,6 +46,11 @@ struct ScheduleRequest: Sendable {
                     hint: "Send a notification or the fields of an event, not both.")
             }
         }
+        let type = fields.value(.eventType)?.string.flatMap(EventType.init(rawValue:))
+        if let type, !type.rings {
+            throw APIError(
+                .invalidField, field: .eventType, hint: "Events for Live Activities can't be scheduled.")
+        }
         let device = try fields.optional(.deviceToken) { $0.string.flatMap(DeviceToken.init) }
         var body = JSON.Object()
         for field in [.sealed] + (isEvent ? eventFields : [.deviceToken, .notification]) {

@@ -95,7 +95,11 @@ struct ScheduleRouteTests {
                 (["notification": ["title": ""]], "invalid_field", "notification.title"),
                 (["notification": [:]], "invalid_field", "notification"),
                 (["notification": ["title": "t", "badge": "unread"]], "history_off", "notification.badge"),
-                (["eventType": "start", "sessionID": "s"], "invalid_field", "eventType"),
+                (["eventType": "begin", "sessionID": "s"], "invalid_field", "eventType"),
+                (
+                    ["eventType": "start", "sessionID": "s", "contentState": [:]], "invalid_field",
+                    "eventType"
+                ),
                 (["eventType": "error"], "missing_field", "sessionID"),
                 (["notification": ["title": "t"], "eventType": "error"], "invalid_field", "eventType"),
                 (["notification": ["title": "t"], "deviceToken": "x"], "invalid_field", "deviceToken"),
