@@ -27,5 +27,7 @@ extension FakeStorage {
 
     func pruneAcknowledgements(
         at now: EpochMilliseconds, limit: Int
-    ) async throws(StorageError) -> Int { 0 }
+    ) async throws(StorageError) -> Int {
+        try checked { _ in 0 }
+    }
 }
