@@ -71,7 +71,9 @@ struct PushFields {
         fields.append(":scheme", "https" as StaticString)
         fields.append(":authority", authority)
         fields.append("authorization", token.authorization, indexed: false)
-        fields.append("apns-topic", notification.topic.text + notification.pushType.topicSuffix)
+        let suffix = notification.pushType.topicSuffix
+        let topic = notification.topic.text
+        fields.append("apns-topic", suffix.isEmpty ? topic : topic + suffix)
         fields.append("apns-push-type", notification.pushType.rawValue)
         fields.append("apns-priority", notification.priority.text)
         common = Common(
