@@ -5,6 +5,8 @@ extension SQLSession {
     ) throws(SQLFailure) -> ScheduleCreation {
         // Stored next to the secret's devices, from which the worker reads them.
         if key.hasLegacy { _ = try rehash(key) }
+        // Before the lock, whose row would stay for every secret that somebody makes up.
+        guard try hasDevice(key) else { return .noDevices }
         return try transaction { () throws(SQLFailure) in
             try lock(key.primary)
             guard try hasDevice(key) else { return .noDevices }

@@ -1,7 +1,9 @@
 /// The tokens of secrets besides their devices' own.
 extension SQLSession {
     func save(_ token: PushToken, _ key: SecretKey) throws(SQLFailure) -> Bool {
-        try transaction { () throws(SQLFailure) in
+        // Before the lock, whose row would stay for every secret that somebody makes up.
+        guard try hasDevice(key) else { return false }
+        return try transaction { () throws(SQLFailure) in
             // So that concurrent calls neither exceed the limit nor store two tokens of one device.
             try lock(key.primary)
             guard try hasDevice(key) else { return false }
