@@ -254,6 +254,39 @@ struct SharedCallTests {
         }
     }
 
+    @Test("Look-ups that have waited for too long fail without a statement, and later ones are answered")
+    func late() async throws {
+        let server = SlowServer()
+        let began = ContinuousClock.now
+        let passed = Guarded(Duration.zero)
+        let pool = ConnectionPool<SlowConnection>(server, options: options)
+        let lookups = Lookups(
+            pool: pool, options: options, isChange: false, now: { began + passed.withLock { $0 } }
+        ) { session, keys throws(SQLFailure) in
+            try session.devices(of: keys).map { .success($0) }
+        }
+        let keys = try (0..<3).map { try key($0) }
+        async let first = lookups.perform(keys[0])
+        while server.statements.count < 1 { await Task.yield() }
+        async let second = lookups.perform(keys[1])
+        while server.statements.count < 2 { await Task.yield() }
+        async let third = lookups.perform(keys[2])
+        while lookups.waitingCount == 0 { await Task.yield() }
+        passed.withLock { $0 = options.callTimeout / 2 }
+        server.allow(1_000)
+        #expect(try await first.count == 1)
+        #expect(try await second.count == 1)
+        do {
+            _ = try await third
+            Issue.record("a look-up that waited for too long was answered")
+        } catch {
+            guard case .timeout = error as? StorageError else { throw error }
+        }
+        #expect(server.statements.count == 2)
+        #expect(try await lookups.perform(keys[2]).count == 1)
+        await pool.close()
+    }
+
     @Test("After the pool is closed, look-ups fail")
     func closed() async throws {
         let server = SlowServer()

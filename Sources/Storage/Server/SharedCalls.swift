@@ -33,16 +33,19 @@ final class SharedCalls<Connection: ServerConnection, Input: Sendable, Output: S
     private let pool: ConnectionPool<Connection>
     private let options: ServerOptions
     private let isChange: Bool
+    private let now: @Sendable () -> ContinuousClock.Instant
     private let body: Body
     private let state = Guarded(State())
 
     /// - Parameter isChange: Whether to throw `unconfirmed` if `body` fails and may have changed something.
     init(
-        pool: ConnectionPool<Connection>, options: ServerOptions, isChange: Bool, _ body: @escaping Body
+        pool: ConnectionPool<Connection>, options: ServerOptions, isChange: Bool,
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, _ body: @escaping Body
     ) {
         self.pool = pool
         self.options = options
         self.isChange = isChange
+        self.now = now
         self.body = body
     }
 
@@ -52,7 +55,7 @@ final class SharedCalls<Connection: ServerConnection, Input: Sendable, Output: S
     /// The output for an input, alone or together with others.
     func perform(_ input: Input) async throws(StorageError) -> Output {
         try await withCheckedContinuation { continuation in
-            add(Call(input: input, began: .now, continuation: continuation))
+            add(Call(input: input, began: now(), continuation: continuation))
         }.get()
     }
 
@@ -78,10 +81,27 @@ final class SharedCalls<Connection: ServerConnection, Input: Sendable, Output: S
         let batch = Batch()
         pool.start(within: options.callTimeout, isChange: isChange) {
             session, connection throws(SQLFailure) in
-            if batch.calls == nil { batch.calls = self.take(self.options.callsPerSharedStatementMax) }
+            if batch.calls == nil { batch.calls = self.takeInTime() }
             try self.answer(batch, session, connection)
         } completion: { result in
             self.finish(batch, result)
+        }
+    }
+
+    /// The calls for a statement.
+    ///
+    /// Those that have waited for half of their time fail instead: with little time left, they would fail the others,
+    /// too, and cost a connection.
+    private func takeInTime() -> [Call] {
+        let latest = now() - options.callTimeout / 2
+        while true {
+            let taken = take(options.callsPerSharedStatementMax)
+            let calls = taken.filter { $0.began > latest }
+            for call in taken where call.began <= latest {
+                let detail = "no connection to the database was free in time"
+                call.continuation.resume(returning: .failure(.timeout(logDetail: detail)))
+            }
+            if !calls.isEmpty || taken.isEmpty { return calls }
         }
     }
 
