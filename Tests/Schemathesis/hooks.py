@@ -24,10 +24,14 @@ VISIBLE = {
     "title", "subtitle", "body", "badge", "sound", "category", "threadID", "interruptionLevel", "relevanceScore"}
 TEXTS = {"title", "subtitle", "body"}
 EVENT_FIELDS = {"eventType", "sessionID", "serverID", "title", "body", "category", "mutableContent"}
+# What a reload of widgets or controls may have.
+RELOAD = {"pushType", "priority", "ttl", "collapseID", "kind"}
 # A notification of fewer bytes fits APNs' 4,096, whatever is escaped in it.
 NOTIFICATION_BYTES_MAX = 2_000
 # The same of an event's category and sealed text with its identifiers, which its payload repeats.
 SEALED_EVENT_BYTES_MAX = 700
+# The same of an event with a state for Live Activities.
+STATE_EVENT_BYTES_MAX = 2_000
 ZONES = zoneinfo.available_timezones()
 
 
@@ -41,7 +45,7 @@ def filter_case(context, case):
         return False
     return (
         counts_alike(body) and hours_make_sense(body) and sealed_fits(body) and notification_agrees(body)
-        and schedule_agrees(body) and repeat_makes_sense(body))
+        and schedule_agrees(body) and repeat_makes_sense(body) and activity_agrees(body))
 
 
 @schemathesis.hook
@@ -117,6 +121,8 @@ def notification_agrees(body):
             return False
     if "kind" in notification and isinstance(data, dict) and "kind" in data:
         return False
+    if notification.get("pushType") in ("widgets", "controls"):
+        return not notification.keys() - RELOAD and not {"sealed", "repeat"} & body.keys()
     if notification.get("pushType", "alert") == "background":
         return (
             not VISIBLE & notification.keys() and notification.get("priority", 5) == 5
@@ -124,6 +130,16 @@ def notification_agrees(body):
     if notification.get("mutableContent") is True and not TEXTS & notification.keys():
         return False
     return bool((TEXTS | {"badge", "sound"}) & notification.keys())
+
+
+def activity_agrees(body):
+    """Whether a token for starts comes with its attributes' type, and an event has the state that it needs and room for it."""
+    token = body.get("pushToStartToken")
+    if isinstance(token, str) and token and not isinstance(body.get("attributesType"), str):
+        return False
+    if "contentState" in body:
+        return len(json.dumps(body)) <= STATE_EVENT_BYTES_MAX
+    return body.get("eventType") not in ("start", "progress")
 
 
 def schedule_agrees(body):
