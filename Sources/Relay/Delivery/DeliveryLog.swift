@@ -13,6 +13,8 @@ final class DeliveryLog: Sendable {
         var waitingMax = Bounds.deliveriesWaitingMax
         /// Buffered rows that make the log crowded.
         var crowdedAt = Bounds.deliveriesCrowded
+        /// How long a response waits at most while the log is crowded.
+        var delayMax = Bounds.deliveriesDelayMax
         /// Maximum rows per transaction.
         var batchMax = Bounds.deliveriesPerBatchMax
         /// Waits before rows are written, so that they share transactions, and after a failure.
@@ -82,6 +84,9 @@ final class DeliveryLog: Sendable {
             Figures(waiting: $0.count + $0.inHand, waitingMax: options.waitingMax, dropped: $0.lost)
         }
     }
+
+    /// How long a response waits at most while the log is crowded.
+    var delayMax: Duration { options.delayMax }
 
     /// Whether the buffer is nearly full but gets emptied: waiting is worthwhile, and nothing else makes room.
     var isCrowded: Bool {

@@ -335,7 +335,7 @@ struct Pushing {
 
     private func waitForRoomInLog() async {
         guard shared.deliveryLog.isCrowded else { return }
-        let end = services.loop.now + Bounds.deliveriesDelayMax
+        let end = services.loop.now + shared.deliveryLog.delayMax
         var step = Bounds.deliveriesDelayStepMin
         while services.loop.now < end, shared.deliveryLog.isCrowded {
             await services.loop.pause(step)

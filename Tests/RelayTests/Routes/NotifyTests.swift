@@ -260,4 +260,26 @@ struct NotifyTests {
             #expect(rows.map(\.eventType) == ["notify"] && rows.map(\.sessionID) == ["th"])
         }
     }
+
+    @Test("While the delivery log is crowded, a response waits for its row's room, and no row is dropped")
+    func crowdedLog() async throws {
+        var options = RelayFixture.Options()
+        options.deliveries.waitingMax = 1
+        options.deliveries.crowdedAt = 1
+        options.deliveries.delayMax = .seconds(100)
+        try await RelayFixture.with(options) { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            let log = await relay.onLoop { $0.services.shared.deliveryLog }
+            _ = await notify(relay, ["title": "first"])
+            #expect(log.isCrowded)
+            async let second = notify(relay, ["title": "second"])
+            #expect(await eventually { await relay.onLoop { $0.production.pushes.count } == 2 })
+            async let run: Void = log.run()
+            _ = await second
+            log.finish()
+            await run
+            #expect(log.figures.dropped == 0)
+            #expect(relay.storage.state.withLock(\.deliveries.count) == 2)
+        }
+    }
 }

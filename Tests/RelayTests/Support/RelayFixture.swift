@@ -49,6 +49,7 @@ struct RelayFixture: Sendable {
         /// What a history keeps; nil without one.
         var history: History.Options?
         var replies = ReplyWaits.Options()
+        var deliveries = DeliveryLog.Options()
     }
 
     /// Makes the routes, runs `body` with them and takes them down.
@@ -78,7 +79,7 @@ struct RelayFixture: Sendable {
             ?? Apps(
                 single: PushApp(key: TestKey.first, push: options.push),
                 defaultBundleID: options.rules.defaultBundleID, bundleIDs: options.rules.bundleIDs)
-        let deliveryLog = DeliveryLog(storage: storage, log: lines.log)
+        let deliveryLog = DeliveryLog(storage: storage, log: lines.log, options: options.deliveries)
         let history = options.history.map { History(storage: storage, log: lines.log, options: $0) }
         let agents = AgentUses(storage: storage, log: lines.log)
         let replies = ReplyWaits(
