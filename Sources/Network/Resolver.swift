@@ -21,6 +21,8 @@ final class Resolver: Sendable {
 
     private let waiting = Lock<[Question]>([])
     private let pending = ThreadSemaphore()
+    /// How many names were looked up, from a random start: relays that start together begin at different addresses.
+    private let turns = Lock(Int.random(in: 0..<1_000))
 
     private init() {
         let context = unsafe Unmanaged.passRetained(self).toOpaque()
@@ -30,7 +32,18 @@ final class Resolver: Sendable {
         pthread_detach(thread)
     }
 
-    /// Resolves `endpoint` and calls `answer` on `loop`, with the addresses in the system's order (RFC 6724).
+    /// The addresses with those of the family that the system prefers rotated, so that successive connections begin at
+    /// different ones.
+    static func rotated(_ addresses: [SocketAddress], by turns: Int) -> [SocketAddress] {
+        guard let first = addresses.first else { return [] }
+        let preferred = addresses.prefix { $0.family == first.family }
+        let offset = turns % preferred.count
+        return Array(preferred.dropFirst(offset)) + preferred.prefix(offset)
+            + addresses.dropFirst(preferred.count)
+    }
+
+    /// Resolves `endpoint` and calls `answer` on `loop`, with the addresses in the system's order (RFC 6724),
+    /// ``rotated(_:by:)`` once more each time.
     func resolve(
         _ endpoint: Endpoint, on loop: EventLoop,
         _ answer: @escaping @Sendable (Result<[SocketAddress], LookupFailure>) -> Void
@@ -76,8 +89,12 @@ final class Resolver: Sendable {
             }
             unsafe next = entry.pointee.ai_next
         }
-        return addresses.isEmpty
-            ? .failure(LookupFailure(text: "the name has no address")) : .success(addresses)
+        guard !addresses.isEmpty else { return .failure(LookupFailure(text: "the name has no address")) }
+        let turn = turns.withLock { turns in
+            turns += 1
+            return turns
+        }
+        return .success(Self.rotated(addresses, by: turn))
     }
 }
 

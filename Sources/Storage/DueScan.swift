@@ -15,25 +15,24 @@ package struct DuePush: Hashable, Sendable {
     }
 }
 
-/// How far a claim looks for due pushes.
-package enum ClaimScope: Sendable {
+/// How far a claim looks for due pushes in each part of the queue that it looks into.
+package enum ClaimScope: Hashable, Sendable {
     /// Past other secrets' backlogs, whose rows are then all scanned.
     case everySecret
     /// Among the oldest ``StorageLimits/claimWindow`` rows only.
     case oldest
 }
 
-/// Chooses which due pushes a claim takes, so that no secret waits behind another: the logic of all drivers, without
-/// SQL.
+/// Looks for due pushes so that no secret waits behind another: the logic of all drivers, without SQL.
 ///
 /// The driver reads the oldest due rows, one window at a time, adds them and continues while `excluded` isn't nil, each
 /// time without the rows of the excluded secrets. So a secret with one due row is found behind any number of other
 /// rows, as long as no more than ``StorageLimits/claimExcludedSecretsMax`` secrets have a backlog that fills windows.
-/// Then `chosen` takes from all secrets in turn, the one that has waited longest first.
 package struct DueScan: Sendable {
     private let limit: Int
     private let scope: ClaimScope
-    private var rows: [DuePush] = []
+    /// What was found, in the order in which it was added.
+    package private(set) var rows: [DuePush] = []
     private var secrets: Set<SecretHash> = []
     private var isComplete = false
 
@@ -57,18 +56,21 @@ package struct DueScan: Sendable {
         for row in window { secrets.insert(row.secretHash) }
         isComplete = scope == .oldest || window.count < StorageLimits.claimWindow
     }
+}
 
-    /// The pushes to claim: one of each secret in turn, within a secret the one that has waited longest.
-    package var chosen: [DuePush] {
+extension [DuePush] {
+    /// At most `limit` of them: one of each secret in turn, the secret first that has waited longest, and within a
+    /// secret the push that has waited longest.
+    package func inTurn(limit: Int) -> [DuePush] {
         var order: [SecretHash] = []
         var bySecret: [SecretHash: [DuePush]] = [:]
-        for row in rows.sorted(by: { ($0.dueAt, $0.id) < ($1.dueAt, $1.id) }) {
+        for row in sorted(by: { ($0.dueAt, $0.id) < ($1.dueAt, $1.id) }) {
             if bySecret[row.secretHash] == nil { order.append(row.secretHash) }
             bySecret[row.secretHash, default: []].append(row)
         }
         var chosen: [DuePush] = []
         var place = 0
-        while chosen.count < limit, chosen.count < rows.count {
+        while chosen.count < limit, chosen.count < count {
             for secret in order {
                 guard chosen.count < limit else { break }
                 if let waiting = bySecret[secret], place < waiting.count { chosen.append(waiting[place]) }

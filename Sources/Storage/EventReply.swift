@@ -96,7 +96,4 @@ package protocol ReplyStorage: Sendable {
     func acknowledgements(
         of events: Set<EventName>, at now: EpochMilliseconds
     ) async throws(StorageError) -> [EventName: Acknowledgement]
-
-    /// Removes acknowledgements whose time is over at `now`, at most `limit` of them, and says how many.
-    func pruneAcknowledgements(at now: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int
 }

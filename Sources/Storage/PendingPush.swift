@@ -126,6 +126,20 @@ package struct ClaimedPush: Hashable, Sendable {
     }
 }
 
+/// How much is queued.
+package struct QueueSize: Hashable, Sendable {
+    /// The number of pushes.
+    package var pushes: Int
+    /// The bytes of their payloads.
+    package var bytes: Int
+
+    /// Creates a size from its parts.
+    package init(pushes: Int = 0, bytes: Int = 0) {
+        self.pushes = pushes
+        self.bytes = bytes
+    }
+}
+
 /// How a worker ends its hold on one push.
 package struct Settlement: Hashable, Sendable {
     /// What to do with the push.

@@ -229,7 +229,4 @@ package protocol PushTokenStorage: Sendable {
 
     /// Removes activities whose end was sent, and marks those whose end is queued, which get no state any more.
     func endActivities(sent: [PushToken], queued: [PushToken]) async throws(StorageError)
-
-    /// Removes what has expired at `now`, at most `limit` rows, and says how many.
-    func pruneTokens(at now: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int
 }

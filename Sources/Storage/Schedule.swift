@@ -78,11 +78,6 @@ package struct Schedule: Hashable, Sendable {
         return nominal + EpochMilliseconds(word % UInt64(window))
     }
 
-    /// Which part of the table it is in; workers begin at different ones.
-    package static func bucket(of hash: SecretHash) -> Int {
-        Int(hash.digest.words[0] >> (64 - UInt64(StorageLimits.scheduleBuckets.trailingZeroBitCount)))
-    }
-
     /// Throws if a value can't be stored unchanged; every driver calls this first.
     package func validate() throws(StorageError) {
         try StorageText.check(name ?? "", field: "name", bytes: StorageLimits.scheduleNameBytes)

@@ -14,7 +14,7 @@ struct ScheduleScan {
 
     /// The parts of the table in the order in which this claim looks at them.
     var buckets: [Int] {
-        (0..<StorageLimits.scheduleBucketsPerClaim).map { (start + $0) % StorageLimits.scheduleBuckets }
+        (0..<StorageLimits.scheduleBucketsPerClaim).map { (start + $0) % StorageLimits.buckets }
     }
 
     /// The schedules to claim: one of each secret in turn, the nearest parts of the table first.
@@ -32,7 +32,7 @@ struct ScheduleScan {
     }
 
     private func distance(of hash: SecretHash) -> Int {
-        let count = StorageLimits.scheduleBuckets
-        return (Schedule.bucket(of: hash) - start % count + count) % count
+        let count = StorageLimits.buckets
+        return (hash.bucket - start % count + count) % count
     }
 }

@@ -26,6 +26,10 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
     case replies = 10
     /// `push_token`: tokens of Live Activities, widgets and controls.
     case pushTokens = 11
+    /// `pending_push.bucket`: the parts of the queue that claims begin with.
+    ///
+    /// Rows that were stored before the step, or by a relay before it, are in part 0 whatever their hash.
+    case pushBuckets = 12
 
     /// What the step does, for `relay migrate`.
     package var summary: String {
@@ -42,6 +46,7 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
         case .schedules: "schedule: what is sent later"
         case .replies: "event_reply: acknowledgements of events and replies; a column of history_item"
         case .pushTokens: "push_token: tokens of Live Activities, widgets and controls"
+        case .pushBuckets: "pending_push: a column and an index by which relays share the queue"
         }
     }
 

@@ -22,6 +22,11 @@ package struct SecretHash: Hashable, Sendable, CustomStringConvertible {
     /// The text in the tables.
     package var hex: String { digest.hex }
 
+    /// Which part of a table its rows are in, by its first bits; workers of several relays begin at different parts.
+    package var bucket: Int {
+        Int(digest.words[0] >> (64 - UInt64(StorageLimits.buckets.trailingZeroBitCount)))
+    }
+
     /// The first 12 characters, for logs.
     package var prefix: String { String(hex.prefix(Self.prefixCount)) }
 

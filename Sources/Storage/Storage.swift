@@ -18,8 +18,8 @@
 /// **Time** comes from the caller, in milliseconds. Calls may be made from any task, as many at once as the
 /// caller likes; the caller limits how many. Cancelling the task neither undoes nor speeds up a call.
 package protocol Storage: RegistrationStorage, DeliveryLogStorage, ReceiptStorage, QueueStorage, BlockStorage,
-    HistoryStorage, AgentStorage, ScheduleStorage, ReplyStorage, PushTokenStorage, TenantStorage,
-    DatabaseStatus
+    HistoryStorage, AgentStorage, ScheduleStorage, ReplyStorage, PushTokenStorage, PruningStorage,
+    TenantStorage, DatabaseStatus
 {
     /// Finishes calls in progress, closes all connections and ends their threads.
     ///

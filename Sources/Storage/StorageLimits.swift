@@ -54,8 +54,8 @@ package enum StorageLimits {
     package static let scheduleContentBytes = 32_768
     /// Bytes of the word for what became of an occurrence.
     package static let scheduleOutcomeBytes = 32
-    /// Parts of the table of schedules, by the first bits of the secret's hash; a power of two.
-    package static let scheduleBuckets = 64
+    /// Parts of the tables of schedules and of queued pushes, by the first bits of the secret's hash; a power of two.
+    package static let buckets = 64
     /// Parts that a claim looks into if the oldest due schedules are not all.
     package static let scheduleBucketsPerClaim = 8
     /// Milliseconds that a schedule can be leased.
@@ -83,7 +83,11 @@ package enum StorageLimits {
     /// Milliseconds that an event's receipt can be leased.
     package static let receiptLeaseMax: EpochMilliseconds = 15 * 60 * 1_000
     /// Due rows that a claim looks at in one query.
-    package static let claimWindow = 256
+    package static let claimWindow = 512
+    /// Due rows of each part of the queue that a claim looks at to find out which parts have a backlog.
+    package static let claimSample = 8
+    /// Parts with a backlog that a claim looks into.
+    package static let claimBucketsMax = 8
     /// Secrets whose rows a claim's next query can leave out.
     package static let claimExcludedSecretsMax = 32
 }

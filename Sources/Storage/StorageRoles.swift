@@ -97,11 +97,6 @@ package protocol DeliveryLogStorage: Sendable {
     func countSent(
         of key: SecretKey, since start: EpochMilliseconds, recentlySince recent: EpochMilliseconds
     ) async throws(StorageError) -> [String: SentCount]
-
-    /// Removes log rows made before `time`, oldest first, at most `limit` of them, and says how many.
-    ///
-    /// Small steps let other writers in: call again while it returns `limit`.
-    func pruneDeliveries(before time: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int
 }
 
 /// Receipts of events, so that an event sent twice is processed once.
@@ -123,9 +118,6 @@ package protocol ReceiptStorage: Sendable {
     /// Releases a claimed event without an answer, so that it can be claimed immediately. Does nothing if the claim was
     /// lost or completed.
     func release(_ event: EventClaim) async throws(StorageError)
-
-    /// Removes receipts whose 24 h are over at `now`, at most `limit` of them, and says how many.
-    func pruneReceipts(at now: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int
 }
 
 /// The queued pushes.
@@ -179,6 +171,11 @@ package protocol QueueStorage: Sendable {
 
     /// The number of queued pushes, including leased ones; counting stops at `limit`.
     func countPushes(limit: Int) async throws(StorageError) -> Int
+
+    /// The number of queued pushes and the size of their payloads; stops at `limit` pushes.
+    ///
+    /// Reads every row: callers rest between two calls.
+    func measurePushes(limit: Int) async throws(StorageError) -> QueueSize
 }
 
 /// The secrets that the relays refuse.
@@ -223,9 +220,6 @@ package protocol HistoryStorage: Sendable {
     func markRead(
         _ ids: [UUIDv7]?, of key: SecretKey, at now: EpochMilliseconds
     ) async throws(StorageError) -> HistoryReading
-
-    /// Removes items made before `time`, oldest first, at most `limit` of them, and says how many.
-    func pruneHistory(before time: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int
 }
 
 /// When agents last used secrets, for devices to show.
@@ -243,9 +237,6 @@ package protocol AgentStorage: Sendable {
     func agentUse(
         of key: SecretKey, deliveries: Int
     ) async throws(StorageError) -> (use: AgentUse?, deliveries: [Delivery])
-
-    /// Removes last uses before `time`, oldest first, at most `limit` of them, and says how many.
-    func pruneAgentUses(before time: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int
 }
 
 /// What operators inspect and change: a secret's rows in all tables, and totals.

@@ -3,7 +3,7 @@ package import Storage
 extension MySQLConnection {
     /// MySQL's own words, as MariaDB, Vitess and TiDB understand them too.
     package static let dialect = SQLDialect(
-        begin: "START TRANSACTION",
+        deletesInOrder: true, begin: "START TRANSACTION",
         countTables: SchemaDialect.countTables(in: "database()"),
         // Keys and ids are in columns that compare bytes.
         bytewise: { $0 },

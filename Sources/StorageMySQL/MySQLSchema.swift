@@ -23,6 +23,7 @@ enum MySQLSchema {
         case .schedules: [schedule]
         case .replies: replies
         case .pushTokens: [pushTokens]
+        case .pushBuckets: pushBuckets
         }
     }
 
@@ -129,6 +130,11 @@ enum MySQLSchema {
         """ + options,
         // Each claimed push looks its device up by id.
         "CREATE INDEX device_registration_secret_id_idx ON device_registration (secret_hash, id)",
+    ]
+
+    private static let pushBuckets = [
+        "ALTER TABLE pending_push ADD COLUMN bucket int NOT NULL DEFAULT 0",
+        "CREATE INDEX pending_push_bucket_idx ON pending_push (bucket, due_at)",
     ]
 
     /// Each `ALTER TABLE` adds all its columns or none, so that one there means all are.

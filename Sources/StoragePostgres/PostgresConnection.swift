@@ -28,6 +28,8 @@ package final class PostgresConnection: ServerConnection {
     private struct Statement {
         let text: String
         let name: String
+        /// Its first words, for the log.
+        let action: String
         var isPrepared: Bool
     }
 
@@ -198,7 +200,7 @@ extension PostgresConnection {
     ) throws(SQLFailure) -> PostgresResult {
         let values = try PostgresParameters(parameters)
         let statement = try statement(sql)
-        let action = Self.action(of: sql)
+        let action = statement.action
         let sent = unsafe values.withPointers { count, values, lengths, formats in
             unsafe statement.isPrepared
                 ? PQsendQueryPrepared(handle, statement.name, count, values, lengths, formats, 1)
@@ -213,9 +215,9 @@ extension PostgresConnection {
         let text = Self.numbered(sql)
         // Behind a pooler the connection may have a statement of another client of ours: of this name it is this one.
         let name = "relay_" + Digest256(of: Array(text.utf8)).hex.prefix(32)
-        var statement = Statement(text: text, name: name, isPrepared: false)
+        var statement = Statement(text: text, name: name, action: Self.action(of: sql), isPrepared: false)
         if prepares {
-            let action = "preparing " + Self.action(of: sql)
+            let action = "preparing " + statement.action
             try check(unsafe PQsendPrepare(handle, statement.name, statement.text, 0, nil), action)
             _ = try finish(action)
             statement.isPrepared = true
@@ -241,7 +243,7 @@ extension PostgresConnection {
 
     /// The statement's first words, for the log: `UPDATE device_registration`.
     private static func action(of sql: String) -> String {
-        sql.split(whereSeparator: \.isWhitespace).prefix(3).joined(separator: " ")
+        sql.split(maxSplits: 3, whereSeparator: \.isWhitespace).prefix(3).joined(separator: " ")
     }
 }
 

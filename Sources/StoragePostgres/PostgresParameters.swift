@@ -1,43 +1,56 @@
 internal import CPostgres
+internal import Glibc
 internal import Storage
 
 /// A statement's parameters as libpq wants them: texts and integers as text, bytes as they are.
 struct PostgresParameters {
-    private var bytes: [CChar] = []
+    private var bytes: [UInt8] = []
     private var offsets: [Int?] = []
     private var lengths: [Int32] = []
     private var formats: [Int32] = []
 
     init(_ values: [SQLValue]) throws(SQLFailure) {
         offsets.reserveCapacity(values.count)
+        lengths.reserveCapacity(values.count)
+        formats.reserveCapacity(values.count)
         for value in values {
             switch value {
-            case .null: add(nil, isBinary: false)
-            case .integer(let number): add(String(number).utf8, isBinary: false)
+            case .null: add(isBinary: false) { _ in false }
+            case .integer(let number):
+                add(isBinary: false) { bytes in
+                    bytes.append(contentsOf: String(number).utf8)
+                    return true
+                }
             case .text(let text):
                 // Postgres can't store it, and libpq would cut the text there.
-                guard !text.utf8.contains(0) else { throw SQLFailure(.other, .invalidValue(field: "text")) }
-                add(text.utf8, isBinary: false)
-            case .blob(let blob): add(blob, isBinary: true)
+                guard !Self.hasNUL(text) else { throw SQLFailure(.other, .invalidValue(field: "text")) }
+                add(isBinary: false) { bytes in
+                    bytes.append(contentsOf: text.utf8)
+                    return true
+                }
+            case .blob(let blob):
+                add(isBinary: true) { bytes in
+                    bytes.append(contentsOf: blob)
+                    return true
+                }
             }
         }
     }
 
-    private mutating func add(_ content: (some Collection<UInt8>)?, isBinary: Bool) {
+    /// Adds what `write` appends, or null if it returns false.
+    private mutating func add(isBinary: Bool, _ write: (inout [UInt8]) -> Bool) {
+        let start = bytes.count
+        let isValue = write(&bytes)
+        offsets.append(isValue ? start : nil)
+        lengths.append(Int32(bytes.count - start))
         formats.append(isBinary ? 1 : 0)
-        guard let content else {
-            offsets.append(nil)
-            lengths.append(0)
-            return
-        }
-        offsets.append(bytes.count)
-        lengths.append(Int32(content.count))
-        bytes.append(contentsOf: content.lazy.map { CChar(bitPattern: $0) })
-        bytes.append(0)
+        if isValue { bytes.append(0) }
     }
 
-    private mutating func add(_ content: [UInt8]?, isBinary: Bool) {
-        add(content.map { $0[...] }, isBinary: isBinary)
+    private static func hasNUL(_ text: String) -> Bool {
+        unsafe text.utf8.withContiguousStorageIfAvailable { bytes in
+            unsafe bytes.baseAddress.map { unsafe memchr($0, 0, bytes.count) != nil } ?? false
+        } ?? text.utf8.contains(0)
     }
 
     /// Calls `body` with libpq's arrays: count, values, lengths and formats.
@@ -46,17 +59,20 @@ struct PostgresParameters {
             Int32, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?
         ) -> Result
     ) -> Result {
-        unsafe bytes.withUnsafeBufferPointer { buffer in
-            let base = buffer.baseAddress
-            var values = unsafe [UnsafePointer<CChar>?]()
-            for offset in offsets {
-                if let base = unsafe base, let offset {
-                    unsafe values.append(base + offset)
-                } else {
-                    unsafe values.append(nil)
+        unsafe bytes.withUnsafeBytes { bytes in
+            unsafe bytes.withMemoryRebound(to: CChar.self) { buffer in
+                let base = buffer.baseAddress
+                var values = unsafe [UnsafePointer<CChar>?]()
+                unsafe values.reserveCapacity(offsets.count)
+                for offset in offsets {
+                    if let base = unsafe base, let offset {
+                        unsafe values.append(base + offset)
+                    } else {
+                        unsafe values.append(nil)
+                    }
                 }
+                return unsafe body(Int32(offsets.count), values, lengths, formats)
             }
-            return unsafe body(Int32(offsets.count), values, lengths, formats)
         }
     }
 }

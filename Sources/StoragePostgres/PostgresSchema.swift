@@ -34,6 +34,7 @@ enum PostgresSchema {
         case .schedules: schedules
         case .replies: replies
         case .pushTokens: pushTokens
+        case .pushBuckets: pushBuckets
         }
     }
 }
@@ -226,6 +227,11 @@ extension PostgresSchema {
         )
         """,
         "CREATE INDEX IF NOT EXISTS push_token_expires_at_idx ON push_token (expires_at)",
+    ]
+
+    private static let pushBuckets = [
+        "ALTER TABLE pending_push ADD COLUMN IF NOT EXISTS bucket integer NOT NULL DEFAULT 0",
+        "CREATE INDEX IF NOT EXISTS pending_push_bucket_idx ON pending_push (bucket, due_at)",
     ]
 
     private static let history = [

@@ -93,6 +93,7 @@ enum SQLiteSchema {
         case .schedules: schedules
         case .replies: replies
         case .pushTokens: pushTokens
+        case .pushBuckets: pushBuckets
         }
     }
 
@@ -259,6 +260,11 @@ extension SQLiteSchema {
         "CREATE INDEX pending_push_device_idx ON pending_push (secret_hash, device_id)",
         // Each claimed push looks its device up by id.
         "CREATE INDEX device_registration_secret_id_idx ON device_registration (secret_hash, id)",
+    ]
+
+    private static let pushBuckets = [
+        "ALTER TABLE pending_push ADD COLUMN bucket INTEGER NOT NULL DEFAULT 0",
+        "CREATE INDEX pending_push_bucket_idx ON pending_push (bucket, due_at, secret_hash, id)",
     ]
 
     private static let deviceDetails = [

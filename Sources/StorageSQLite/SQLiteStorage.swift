@@ -9,6 +9,8 @@ package import Storage
 package final class SQLiteStorage: SQLStorage {
     /// The schema's steps that opening it applied; empty when it was current.
     package let appliedSteps: [SchemaStep]
+    /// Implements `SQLStorage`.
+    package let claimRounds = Guarded(ClaimRounds())
 
     private let writer: SQLiteWriter?
     private let readers: [SQLiteReader]
@@ -203,9 +205,12 @@ extension SQLiteStorage {
         dueAt now: EpochMilliseconds, lease: PushLease, limit: Int, scope: ClaimScope
     ) async throws(StorageError) -> [ClaimedPush] {
         guard writer != nil else { throw .readOnly(logDetail: "opened for reading") }
-        let chosen = try await read { session throws(SQLFailure) in
-            try session.choose(dueAt: now, limit: limit, scope)
+        let rounds = claimRounds.withLock { $0 }
+        let (chosen, after) = try await read { session throws(SQLFailure) in
+            var rounds = rounds
+            return (try session.choose(dueAt: now, limit: limit, scope, &rounds), rounds)
         }
+        claimRounds.withLock { $0 = after }
         guard !chosen.isEmpty else { return [] }
         return try await write { session throws(SQLFailure) in
             try session.claim(chosen, dueAt: now, lease)

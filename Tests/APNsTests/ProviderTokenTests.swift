@@ -145,7 +145,7 @@ struct ProviderTokenTests {
         let header = try JSON.parse(decodedBase64URL(parts[0]), maxBytes: 100)
         #expect(header == ["alg": "ES256", "kid": "KEY4567890"])
         let claims = try JSON.parse(decodedBase64URL(parts[1]), maxBytes: 100)
-        #expect(claims == ["iss": "TEAM567890", "iat": .int(1_800_000_000 + second)])
+        #expect(claims == ["iss": "TEAM567890", "iat": 1_800_000_000], "a multiple of 3,000")
         let signature = try decodedBase64URL(parts[2])
         #expect(signature.count == 64)
         #expect(key.verifies(signature, of: Array("\(parts[0]).\(parts[1])".utf8)))
@@ -207,9 +207,43 @@ struct ProviderTokenTests {
         source.tooManyUpdates(at: time(2_000))
         #expect(try serial(at: time(3_199)) == 1)
         #expect(try serial(at: time(3_200)) == 2)
-        source.tooManyUpdates(at: time(3_200 + 2_900))
-        #expect(try serial(at: time(3_200 + 3_479)) == 2)
-        #expect(try serial(at: time(3_200 + 3_480)) == 3)
+        source.tooManyUpdates(at: time(3_000 + 2_900))
+        #expect(try serial(at: time(3_000 + 3_479)) == 2)
+        #expect(try serial(at: time(3_000 + 3_480)) == 3)
+    }
+
+    @Test("relays that start at different times use tokens of the same date, renewed at the same time")
+    func commonDates() throws {
+        let (early, late) = (source, ProviderTokenSource(source.credentials))
+        #expect(try claims(early.token(at: time(100))) == claims(late.token(at: time(2_900))))
+        #expect(try serial(at: time(2_999)) == 1)
+        for source in [early, late] {
+            let token = try source.token(at: time(3_001))
+            #expect(token.serial == 2)
+            #expect(try claims(token)["iat"] == .int(1_800_003_000))
+            // APNs allows no new token within 20 minutes on one connection.
+            #expect(token.needsNewConnections == (source === late))
+        }
+    }
+
+    @Test("after a refusal tokens are dated with the process' own clock, since that may be wrong")
+    func ownDates() throws {
+        let first = try source.token(at: time(100))
+        #expect(source.refused(first, at: time(101)), "it was dated back")
+        let second = try source.token(at: time(101))
+        #expect(try claims(second)["iat"] == .int(1_800_000_101))
+        #expect(second.needsNewConnections)
+        #expect(!source.refused(second, at: time(102)), "the date wasn't the reason")
+        #expect(try serial(at: time(1_300)) == 2)
+        let third = try source.token(at: time(1_301))
+        #expect(try claims(third)["iat"] == .int(1_800_001_301))
+        #expect(try serial(at: time(4_300)) == 3)
+        #expect(try claims(source.token(at: time(4_301)))["iat"] == .int(1_800_004_301))
+    }
+
+    private func claims(_ token: ProviderToken) throws -> JSON.Value {
+        let parts = String(decoding: token.authorization, as: UTF8.self).split(separator: ".")
+        return try JSON.parse(decodedBase64URL(parts[1]), maxBytes: 100)
     }
 
     @Test("an expired token also waits after TooManyProviderTokenUpdates")

@@ -1,10 +1,10 @@
-"""Requests and answers byte for byte, checked with the models that mcp-types generates from the specification's schemas."""
+"""Requests and answers byte for byte, checked with the specification's JSON schemas."""
 
 import json
+import os
+import pathlib
 
 import jsonschema
-from mcp_types import _v2025_11_25 as old
-from mcp_types import _v2026_07_28 as new
 
 from common import MCP, RELAY, TOOLS, Phone, request
 
@@ -14,6 +14,29 @@ META = {
     "io.modelcontextprotocol/clientInfo": {"name": "wire", "version": "1"},
     "io.modelcontextprotocol/clientCapabilities": {}}
 phone = Phone()
+
+
+class Schemas:
+    """The definitions of one version of the specification."""
+
+    def __init__(self, version):
+        path = pathlib.Path(os.environ["MCP_TEST_SCHEMAS"]) / f"{version}.json"
+        self.schema = json.loads(path.read_text())
+        jsonschema.Draft202012Validator.check_schema(self.schema)
+
+    def check(self, name, value):
+        """Whether a value is as the definition of this name says."""
+        assert name in self.schema["$defs"], name
+        jsonschema.Draft202012Validator({**self.schema, "$ref": f"#/$defs/{name}"}).validate(value)
+
+
+old, new = Schemas("2025-11-25"), Schemas(VERSION)
+for schemas in (old, new):
+    try:
+        schemas.check("CallToolResult", {"content": [{"type": "text"}], "resultType": "complete"})
+    except jsonschema.ValidationError:
+        continue
+    raise AssertionError("the schemas refuse nothing")
 
 
 def post(body, headers=None, secret=phone.secret):
@@ -37,25 +60,26 @@ def legacy(method, params=None, headers=None):
     return post({"jsonrpc": "2.0", "id": 7, "method": method, "params": params or {}}, headers)
 
 
-def result(answer, model, id):
-    """The result of a successful answer, checked by its model."""
+def result(answer, schemas, name, id):
+    """The result of a successful answer, checked by its definition."""
     status, headers, body = answer
     assert status == 200 and headers["Content-Type"] == "application/json", (status, body)
     assert body["jsonrpc"] == "2.0" and body["id"] == id and type(body["id"]) is type(id), body
-    model.model_validate(body["result"])
+    schemas.check("JSONRPCResultResponse", body)
+    schemas.check(name, body["result"])
     return body["result"]
 
 
 def check_results():
-    discovered = result(modern("server/discover"), new.DiscoverResult, "a-1")
+    discovered = result(modern("server/discover"), new, "DiscoverResult", "a-1")
     assert discovered["supportedVersions"][0] == VERSION and discovered["resultType"] == "complete"
     agreed = result(
         legacy("initialize", {
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "wire", "version": "1"}}),
-        old.InitializeResult, 7)
+        old, "InitializeResult", 7)
     assert agreed["protocolVersion"] == "2025-11-25"
-    tools = result(modern("tools/list"), new.ListToolsResult, "a-1")["tools"]
-    assert tools == result(legacy("tools/list"), old.ListToolsResult, 7)["tools"]
+    tools = result(modern("tools/list"), new, "ListToolsResult", "a-1")["tools"]
+    assert tools == result(legacy("tools/list"), old, "ListToolsResult", 7)["tools"]
     assert [tool["name"] for tool in tools] == TOOLS
     # In the order of the tools: what is scheduled is listed and then cancelled.
     arguments = {
@@ -70,38 +94,41 @@ def check_results():
         call = {"name": tool["name"], "arguments": arguments[tool["name"]]}
         jsonschema.validate(call["arguments"], tool["inputSchema"])
         for answered in (
-                result(modern("tools/call", call), new.CallToolResult, "a-1"),
-                result(legacy("tools/call", call), old.CallToolResult, 7)):
+                result(modern("tools/call", call), new, "CallToolResult", "a-1"),
+                result(legacy("tools/call", call), old, "CallToolResult", 7)):
             assert answered["isError"] is False
             jsonschema.validate(answered["structuredContent"], tool["outputSchema"])
             assert json.loads(answered["content"][-1]["text"]) == answered["structuredContent"]
+    wrong = {"name": "send_notification", "arguments": {"title": "T", "urgency": "loud"}}
+    assert result(modern("tools/call", wrong), new, "CallToolResult", "a-1")["isError"] is True
+    assert result(legacy("tools/call", wrong), old, "CallToolResult", 7)["isError"] is True
     phone.expect_notifications(["T", "T"])
     assert legacy("ping")[2]["result"] == {}
 
 
-def refused(answer, status, code, model):
+def refused(answer, status, code, schemas, name="JSONRPCErrorResponse"):
     assert answer[0] == status and answer[2]["error"]["code"] == code, answer[2]
-    model.model_validate(answer[2])
+    schemas.check(name, answer[2])
 
 
 def check_errors():
     call = {"name": "list_devices", "arguments": {}}
-    refused(modern("tools/call", call, {"Mcp-Name": "x"}), 400, -32020, new.HeaderMismatchError)
-    refused(modern("tools/list", headers={"Mcp-Method": "tools/call"}), 400, -32020, new.HeaderMismatchError)
+    refused(modern("tools/call", call, {"Mcp-Name": "x"}), 400, -32020, new, "HeaderMismatchError")
+    refused(modern("tools/list", headers={"Mcp-Method": "tools/call"}), 400, -32020, new, "HeaderMismatchError")
     refused(
-        modern("tools/list", headers={"MCP-Protocol-Version": "2025-11-25"}), 400, -32020, new.HeaderMismatchError)
+        modern("tools/list", headers={"MCP-Protocol-Version": "2025-11-25"}), 400, -32020, new, "HeaderMismatchError")
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {
         "_meta": {**META, "io.modelcontextprotocol/protocolVersion": "1900-01-01"}}}
     refused(
         post(body, {"MCP-Protocol-Version": "1900-01-01", "Mcp-Method": "tools/list"}), 400, -32022,
-        new.UnsupportedProtocolVersionError)
-    refused(modern("resources/list"), 404, -32601, new.JSONRPCErrorResponse)
-    refused(legacy("resources/list"), 200, -32601, old.JSONRPCErrorResponse)
-    refused(legacy("tools/list", headers={"MCP-Protocol-Version": "1900-01-01"}), 400, -32022, old.JSONRPCErrorResponse)
-    refused(post([]), 400, -32600, new.JSONRPCErrorResponse)
-    refused(post(b"{"), 400, -32700, new.JSONRPCErrorResponse)
-    refused(post({}, {"Content-Type": "text/plain"}), 415, -32600, new.JSONRPCErrorResponse)
-    refused(post({}, {"Origin": "https://evil.example"}), 403, -32600, new.JSONRPCErrorResponse)
+        new, "UnsupportedProtocolVersionError")
+    refused(modern("resources/list"), 404, -32601, new)
+    refused(legacy("resources/list"), 200, -32601, old)
+    refused(legacy("tools/list", headers={"MCP-Protocol-Version": "1900-01-01"}), 400, -32022, old)
+    refused(post([]), 400, -32600, new)
+    refused(post(b"{"), 400, -32700, new)
+    refused(post({}, {"Content-Type": "text/plain"}), 415, -32600, new)
+    refused(post({}, {"Origin": "https://evil.example"}), 403, -32600, new)
     status, headers, _ = post({}, secret=None)
     assert status == 401 and headers["WWW-Authenticate"] == "Bearer"
 

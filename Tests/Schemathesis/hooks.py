@@ -139,7 +139,7 @@ def activity_agrees(body):
         return False
     if "contentState" in body:
         return len(json.dumps(body)) <= STATE_EVENT_BYTES_MAX
-    return body.get("eventType") not in ("start", "progress")
+    return body.get("eventType") not in ("start", "progress", "end")
 
 
 def schedule_agrees(body):

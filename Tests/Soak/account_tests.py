@@ -3,6 +3,7 @@
 
 import contextlib
 import io
+import random
 import sys
 import unittest
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from soak import activities, load, questions, schedules  # noqa: E402
 from soak.account import Account, REMOVAL_GRACE, milliseconds  # noqa: E402
 
 SESSION, TOKEN, DEVICE = "ses_1", "00" * 28 + "0badcafe", "…0badcafe"
@@ -18,17 +20,41 @@ SESSION, TOKEN, DEVICE = "ses_1", "00" * 28 + "0badcafe", "…0badcafe"
 class Stack:
     """Programs that are not there."""
 
+    ports = [1]
+    outcomes = {}
+
+    @classmethod
+    def outcomes_of_schedules(cls):
+        return cls.outcomes
+
     class database:
         rows = {}
+        failed = set()
 
         @classmethod
         def ends(cls):
             return cls.rows
 
+        @classmethod
+        def sessions_of_failures(cls, _):
+            return cls.failed
 
-class AccountTests(unittest.TestCase):
+
+class Client:
+    """Relays that give one answer."""
+
+    answer = {}
+
+    def post(self, *_):
+        return 200, self.answer
+
+    def post_until_done(self, *_):
+        return self.answer, 1
+
+
+class Accounting(unittest.TestCase):
     def setUp(self):
-        Stack.database.rows = {}
+        Stack.database.rows, Stack.database.failed, Stack.outcomes = {}, set(), {}
         self.account = Account(Stack)
 
     def answer(self, status, **more):
@@ -43,13 +69,15 @@ class AccountTests(unittest.TestCase):
 
     def differences(self):
         with contextlib.redirect_stdout(io.StringIO()):
-            status = self.account.settle(None)
+            status = self.account.settle()
         self.assertEqual(status, 1 if self.account.differences else 0)
         return self.account.differences
 
     def assertDiffers(self, words):
         self.assertTrue(any(words in difference for difference in self.differences()), self.account.differences)
 
+
+class AccountTests(Accounting):
     def test_what_arrived_adds_up(self):
         self.answer("sent")
         self.arrive()
@@ -155,6 +183,126 @@ class AccountTests(unittest.TestCase):
 
     def test_no_answer_at_all(self):
         self.assertDiffers("no event was answered")
+
+
+class PartsTests(Accounting):
+    """What is sent later, again and to activities."""
+
+    def setUp(self):
+        super().setUp()
+        parts = Stack, self.account, Client(), []
+        self.account.schedules = schedules.Schedules(*parts)
+        self.account.questions = questions.Questions(*parts)
+        self.account.activities = activities.Activities(*parts)
+        self.account.questions.ended = 1_000
+        self.answer("sent")
+        self.arrive()
+
+    def push(self, session, push="id-2", at=None):
+        self.account._received({
+            "deviceToken": TOKEN, "payload": {"sessionID": session}, "status": 200, "headers": {"apns-id": push},
+            "receivedAt": at or milliseconds()})
+
+    def update(self, event, timestamp, push, status=200):
+        self.account._received({
+            "deviceToken": TOKEN, "payload": {"aps": {"event": event, "timestamp": timestamp}}, "status": status,
+            "headers": {"apns-id": push}, "receivedAt": milliseconds()})
+
+    def ask(self, asked, **more):
+        question = questions.Question("secret", "per_1", asked, {"id-2"})
+        for name, value in more.items():
+            setattr(question, name, value)
+        self.account.questions.asked["ses_ask_1"] = question
+        self.push("ses_ask_1")
+
+    def test_the_load_needs_no_options(self):
+        # Other runs than the soak's make it, too.
+        load.Load(Stack, self.account, random.Random(1), 150)
+
+    def test_scheduled_and_arrived(self):
+        self.account.schedules.due["ses_later_1"] = "id-of-1"
+        self.push("ses_later_1")
+        self.assertEqual(self.differences(), [])
+
+    def test_scheduled_and_failed(self):
+        self.account.schedules.due["ses_later_1"] = "id-of-1"
+        Stack.database.failed = {"ses_later_1"}
+        self.assertEqual(self.differences(), [])
+
+    def test_scheduled_and_nowhere(self):
+        self.account.schedules.due["ses_later_1"] = "id-of-1"
+        self.assertDiffers("neither arrived nor failed")
+
+    def test_scheduled_and_failed_as_a_killed_relay_wrote(self):
+        self.account.schedules.due["ses_later_1"] = "id-of-1"
+        Stack.outcomes = {"id-of-1": "failed"}
+        self.assertEqual(self.differences(), [])
+
+    def test_scheduled_and_sent_as_a_relay_wrote(self):
+        self.account.schedules.due["ses_later_1"] = "id-of-1"
+        Stack.outcomes = {"id-of-1": "sent"}
+        self.assertDiffers("outcome sent")
+
+    def test_scheduled_and_arrived_twice(self):
+        self.account.schedules.due["ses_later_1"] = "id-of-1"
+        self.push("ses_later_1")
+        self.push("ses_later_1")
+        self.assertDiffers("no answer was lost")
+
+    def test_cancelled_and_arrived(self):
+        self.account.schedules.cancelled.add("ses_later_1")
+        self.push("ses_later_1")
+        self.assertDiffers("cancelled before it was due")
+
+    def test_acknowledged_and_quiet(self):
+        self.ask(1, is_quiet=True)
+        self.assertEqual(self.differences(), [])
+
+    def test_acknowledged_and_rang_again(self):
+        self.ask(1, is_quiet=True)
+        self.push("ses_ask_1", "id-3")
+        self.assertDiffers("rang again")
+
+    def test_not_acknowledged_and_rang_again(self):
+        self.ask(1)
+        self.push("ses_ask_1", "id-3")
+        self.assertEqual(self.differences(), [])
+
+    def test_not_acknowledged_and_quiet(self):
+        self.ask(1)
+        self.assertDiffers("rang only once")
+
+    def test_a_reply_that_a_relay_forgot(self):
+        self.ask(1, is_quiet=True, reply="yes")
+        self.account.questions.end(None, None)
+        self.assertDiffers("the reply was kept")
+
+    def start_activity(self, ended):
+        activity = activities.Activity("ses_live_1")
+        activity.ended = ended
+        self.account.activities.of[DEVICE] = activity
+        self.update("update", 1, "id-3")
+
+    def test_an_activity_that_ended(self):
+        self.start_activity("sent")
+        self.update("end", 2, "id-4")
+        self.assertEqual(self.differences(), [])
+
+    def test_an_activity_whose_end_was_refused(self):
+        self.start_activity("sent")
+        self.update("end", 2, "id-4", status=400)
+        self.assertDiffers("it shows update")
+
+    def test_an_activity_that_goes_on_after_its_end(self):
+        self.start_activity("sent")
+        self.update("end", 2, "id-4")
+        self.update("update", 3, "id-5")
+        self.assertDiffers("it shows update")
+
+    def test_two_states_of_one_second(self):
+        self.start_activity(None)
+        self.update("update", 1, "id-4")
+        self.assertDiffers("two states")
 
 
 if __name__ == "__main__":

@@ -93,8 +93,8 @@ extension ContractCase {
             #expect(try await storage.agentUse(of: keys[0]) == nil)
             #expect(try await storage.revoke(keys[1], limit: 10) == Holdings(devices: 2))
             #expect(try await storage.agentUse(of: keys[1]) == nil)
-            #expect(try await storage.pruneAgentUses(before: Samples.time + 3, limit: 1) == 1)
-            #expect(try await storage.pruneAgentUses(before: Samples.time + 3, limit: 1) == 0)
+            #expect(try await storage.prune(.agentUses, before: Samples.time + 3, limit: 1) == 1)
+            #expect(try await storage.prune(.agentUses, before: Samples.time + 3, limit: 1) == 0)
             #expect(try await storage.agentUse(of: keys[2]) == nil)
             #expect(try await storage.agentUse(of: keys[3]) != nil)
         },

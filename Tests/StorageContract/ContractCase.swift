@@ -47,9 +47,9 @@ package struct ContractCase: Sendable, CustomTestStringConvertible {
     /// Every case there is.
     package static let all =
         devices + details + keys + limits + guards + pepper + deliveries + receipts + queue + queueRepeats
-        + unwritableLog + queueClaims + queueFairness + queueDevices + clocks + revocation + blocks
-        + histories + agents + pushTokens + schedules + scheduleClaims + replies
-        + tenants + tallies + lifecycle + trials + migrations + installations
+        + unwritableLog + queueClaims + queueFairness + queueBuckets + queueDevices + clocks + revocation
+        + blocks + histories + agents + pushTokens + schedules + scheduleClaims + replies
+        + tenants + tallies + prunings + lifecycle + trials + migrations + installations
 }
 
 /// One empty database of a driver, and what the cases must be able to do to it behind the driver's back.
@@ -75,6 +75,9 @@ package protocol ContractDatabase: Sendable {
     /// Runs statements that every driver's database understands.
     func run(_ statements: [String]) async throws
 
+    /// The statements that take the parts of the queue (`SchemaStep.pushBuckets`) back.
+    var dropBuckets: [String] { get }
+
     /// How many rows a table has.
     func count(of table: String) async throws -> Int
 
@@ -83,4 +86,11 @@ package protocol ContractDatabase: Sendable {
 
     /// Removes the database.
     func destroy() async
+}
+
+extension ContractDatabase {
+    /// As Postgres and SQLite have them.
+    package var dropBuckets: [String] {
+        ["DROP INDEX pending_push_bucket_idx", "ALTER TABLE pending_push DROP COLUMN bucket"]
+    }
 }

@@ -141,12 +141,12 @@ extension ContractCase {
             let items = (0..<5).map { Samples.item(mine, at: Samples.time + $0) }
             _ = try await storage.add(
                 items + (5..<10).map { Samples.item(yours, at: Samples.time + $0) }, counting: [])
-            #expect(try await storage.pruneHistory(before: Samples.time, limit: 100) == 0)
-            #expect(try await storage.pruneHistory(before: Samples.time + 8, limit: 3) == 3)
+            #expect(try await storage.prune(.history, before: Samples.time, limit: 100) == 0)
+            #expect(try await storage.prune(.history, before: Samples.time + 8, limit: 3) == 3)
             let left = try await storage.history(of: mine, before: nil, limit: 100)
             #expect(left.items == [items[4].item, items[3].item])
-            #expect(try await storage.pruneHistory(before: Samples.time + 8, limit: 100) == 5)
-            #expect(try await storage.pruneHistory(before: Samples.time + 8, limit: 100) == 0)
+            #expect(try await storage.prune(.history, before: Samples.time + 8, limit: 100) == 5)
+            #expect(try await storage.prune(.history, before: Samples.time + 8, limit: 100) == 0)
             let newest = try await storage.history(of: yours, before: nil, limit: 100)
             #expect(newest.items.map(\.createdAt) == [Samples.time + 9, Samples.time + 8])
         },

@@ -154,7 +154,7 @@ extension ContractCase {
             #expect(try await storage.deliveries(of: key, before: nil, limit: 10_000).count == appended)
             #expect(try await storage.tokens(of: key) == ["aa"])
             // Room that is made can be used again.
-            #expect(try await storage.pruneDeliveries(before: .max, limit: 100) == 100)
+            #expect(try await storage.prune(.deliveries, before: .max, limit: 100) == 100)
             try await storage.append([Samples.delivery(key)])
             await storage.close()
         },
@@ -189,7 +189,7 @@ extension ContractCase {
             "claimSchedules",
             { _ = try await $0.claimSchedules(dueAt: .max, lease: Samples.lease(), limit: 1, from: 0) }
         ),
-        ("pruneDeliveries", { _ = try await $0.pruneDeliveries(before: .max, limit: 1) }),
+        ("prune", { _ = try await $0.prune(.deliveries, from: .min, before: .max, limit: 1) }),
         ("claim", { _ = try await $0.claim(Samples.claim("event", under: Samples.key("secret"))) }),
         (
             "complete",
@@ -197,7 +197,6 @@ extension ContractCase {
         ),
         ("release", { try await $0.release(Samples.claim("event", under: Samples.key("secret"))) }),
         ("tryWriting", { try await $0.tryWriting(id: Samples.id(), at: Samples.time) }),
-        ("pruneReceipts", { _ = try await $0.pruneReceipts(at: .max, limit: 1) }),
         ("enqueue", { _ = try await $0.enqueue([Samples.pending(device)], lease: nil, limitPerSecret: 9) }),
         (
             "claimPushes",
@@ -214,12 +213,10 @@ extension ContractCase {
         ),
         ("markRead", { _ = try await $0.markRead(nil, of: Samples.key("secret"), at: 0) }),
         ("pruneDevices", { _ = try await $0.pruneDevices(before: .max, after: nil, limit: 1, at: 0) }),
-        ("pruneHistory", { _ = try await $0.pruneHistory(before: .max, limit: 1) }),
         (
             "acknowledge",
             { _ = try await $0.acknowledge(event, reply: nil, at: Samples.time) }
         ),
-        ("pruneAcknowledgements", { _ = try await $0.pruneAcknowledgements(at: .max, limit: 1) }),
         ("unblock", { _ = try await $0.unblock(Samples.key("secret").primary) }),
     ]
 
@@ -232,6 +229,7 @@ extension ContractCase {
         ("nextPushDue", { _ = try await $0.nextPushDue() }),
         ("countDevices", { _ = try await $0.countDevices(limit: 1) }),
         ("countPushes", { _ = try await $0.countPushes(limit: 1) }),
+        ("measurePushes", { _ = try await $0.measurePushes(limit: 1) }),
         ("blockedSecrets", { _ = try await $0.blockedSecrets(limit: 1) }),
         ("tenants", { _ = try await $0.tenants(after: "", before: "g", limit: 1) }),
         ("waitingPushes", { _ = try await $0.waitingPushes(of: nil, after: nil, limit: 1) }),

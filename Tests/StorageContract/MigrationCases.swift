@@ -51,7 +51,7 @@ extension ContractCase {
             let row = Samples.delivery(key, to: devices[0].id)
             try await first.append([row])
             await first.close()
-            try await database.run(backToVersion5)
+            try await database.run(database.dropBuckets + backToVersion5)
 
             await #expect(throws: StorageError.self) { _ = try await database.openReadOnly() }
             let second = try await database.open()
@@ -71,6 +71,21 @@ extension ContractCase {
             #expect(device.details.deviceName == "Ada's phone" && device.details.installationID == "one")
             #expect(try await second.tokens(of: key) == ["cc", "bb"])
             await second.close()
+        },
+
+        ContractCase("pushes that wait in a database of version 11 are sent in their turn") {
+            database async throws in
+            var storage = try await database.open()
+            let device = try await storage.registered("aa", Samples.key("secret"))
+            let pushes = (0..<20).map { Samples.pending(device, dueAt: Samples.time - Int64($0)) }
+            _ = try await storage.enqueue(pushes, lease: nil, limitPerSecret: 99)
+            await storage.close()
+            try await database.run(
+                database.dropBuckets + ["DELETE FROM relay_schema WHERE version > 11"])
+            storage = try await database.open()
+            let claimed = try await storage.claimed(at: Samples.time)
+            #expect(claimed.map(\.push) == pushes.reversed())
+            await storage.close()
         },
 
         ContractCase("an empty database gets the whole schema, once") { database async throws in
@@ -140,14 +155,15 @@ extension ContractCase {
             #expect(try await storage.complete(claim, answer: [1]))
             #expect(try await storage.block(Samples.blocked(key), limit: 9) == .blocked)
             await storage.close()
-            try await database.run([
-                "DROP TABLE history_item",
-                "DROP TABLE agent_use",
-                "DROP TABLE schedule",
-                "DROP TABLE event_reply",
-                "DROP TABLE push_token",
-                "DELETE FROM relay_schema WHERE version >= \(SchemaStep.history.rawValue)",
-            ])
+            try await database.run(
+                database.dropBuckets + [
+                    "DROP TABLE history_item",
+                    "DROP TABLE agent_use",
+                    "DROP TABLE schedule",
+                    "DROP TABLE event_reply",
+                    "DROP TABLE push_token",
+                    "DELETE FROM relay_schema WHERE version >= \(SchemaStep.history.rawValue)",
+                ])
             let old = StorageError.schemaTooOld(
                 found: SchemaStep.history.rawValue - 1, needed: SchemaStep.current)
             await #expect(throws: old) { _ = try await database.openReadOnly() }

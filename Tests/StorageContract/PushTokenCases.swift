@@ -198,9 +198,9 @@ extension ContractCase {
             #expect(
                 try await storage.removeTokens(
                     .activity, session: "ses_1", token: "ad1", device: nil, under: keys[2]) == 1)
-            #expect(try await storage.pruneTokens(at: Samples.time + 1, limit: 1) == 1)
-            #expect(try await storage.pruneTokens(at: Samples.time + 1, limit: 9) == 1)
-            #expect(try await storage.pruneTokens(at: Samples.time + 1, limit: 9) == 0)
+            #expect(try await storage.prune(.tokens, before: Samples.time + 2, limit: 1) == 1)
+            #expect(try await storage.prune(.tokens, before: Samples.time + 2, limit: 9) == 1)
+            #expect(try await storage.prune(.tokens, before: Samples.time + 2, limit: 9) == 0)
             #expect(try await storage.activities(keys[2]).map(\.token) == ["ad2"])
             _ = try await storage.unregister(token: "d1", under: keys[2], at: Samples.time)
             _ = try await storage.unregister(token: "d2", under: keys[2], at: Samples.time)

@@ -136,12 +136,14 @@ extension ContractCase {
     static let queueFairness: [ContractCase] = [
         ContractCase(open: "one secret's 10,000 due pushes don't keep another's one waiting") {
             storage async throws in
-            let busy = try await storage.registered("aa", Samples.key("busy"))
+            // In one part of the queue.
+            let keys = Samples.keys(2, inBucket: 5)
+            let busy = try await storage.registered("aa", keys[0])
             for _ in 0..<10 {
                 let pushes = (0..<1_000).map { _ in Samples.pending(busy, dueAt: Samples.time - 5_000) }
                 _ = try await storage.enqueue(pushes, lease: nil, limitPerSecret: 20_000)
             }
-            let quiet = try await storage.registered("aa", Samples.key("quiet"))
+            let quiet = try await storage.registered("aa", keys[1])
             let one = Samples.pending(quiet)
             _ = try await storage.enqueue([one], lease: nil, limitPerSecret: 20_000)
             // Who looks at the oldest alone doesn't see it, and takes none that is due later.

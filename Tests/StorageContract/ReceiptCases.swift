@@ -210,9 +210,9 @@ extension ContractCase {
                 #expect(try await storage.complete(claim, answer: [UInt8(index)]))
             }
             let now = Samples.time + StorageLimits.receiptLifetime + 2
-            #expect(try await storage.pruneReceipts(at: now, limit: 2) == 2)
-            #expect(try await storage.pruneReceipts(at: now, limit: 2) == 1)
-            #expect(try await storage.pruneReceipts(at: now, limit: 2) == 0)
+            #expect(try await storage.prune(.receipts, before: now + 1, limit: 2) == 2)
+            #expect(try await storage.prune(.receipts, before: now + 1, limit: 2) == 1)
+            #expect(try await storage.prune(.receipts, before: now + 1, limit: 2) == 0)
             let kept = Samples.claim("event 3", under: key, at: Samples.time + 10)
             #expect(try await storage.claim(kept) == .answered([3]))
         },

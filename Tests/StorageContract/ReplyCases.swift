@@ -58,7 +58,7 @@ extension ContractCase {
             let time = Samples.time + day + 1
             let new = Acknowledgement(at: time)
             #expect(try await storage.acknowledge(again, reply: nil, at: time) == .stored(new))
-            #expect(try await storage.pruneAcknowledgements(at: Samples.time + 2 * day - 1, limit: 9) == 0)
+            #expect(try await storage.prune(.replies, before: Samples.time + 2 * day, limit: 9) == 0)
             #expect(try await storage.acknowledgements(of: [again], at: time) == [again: new])
         },
 
@@ -73,9 +73,9 @@ extension ContractCase {
                 events.insert(event)
             }
             let end = Samples.time + day + 2
-            #expect(try await storage.pruneAcknowledgements(at: end, limit: 2) == 2)
-            #expect(try await storage.pruneAcknowledgements(at: end, limit: 2) == 1)
-            #expect(try await storage.pruneAcknowledgements(at: end, limit: 2) == 0)
+            #expect(try await storage.prune(.replies, before: end + 1, limit: 2) == 2)
+            #expect(try await storage.prune(.replies, before: end + 1, limit: 2) == 1)
+            #expect(try await storage.prune(.replies, before: end + 1, limit: 2) == 0)
             #expect(
                 Set(try await storage.acknowledgements(of: events, at: later).keys.map(\.eventID)) == [
                     "3", "4",

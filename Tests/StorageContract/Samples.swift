@@ -11,6 +11,18 @@ package enum Samples {
         SecretHasher().key(of: Secret(secret))
     }
 
+    /// Keys of secrets whose rows are in one part of the queue.
+    static func keys(_ count: Int, inBucket bucket: Int) -> [SecretKey] {
+        var keys: [SecretKey] = []
+        var number = 0
+        while keys.count < count {
+            let key = key("secret \(number)")
+            if key.primary.bucket == bucket { keys.append(key) }
+            number += 1
+        }
+        return keys
+    }
+
     /// An id that no other has.
     package static func id(at time: EpochMilliseconds = time) -> UUIDv7 {
         generator.withLock { UUIDv7(at: time, using: &$0) }

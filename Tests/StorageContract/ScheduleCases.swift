@@ -206,7 +206,7 @@ extension ContractCase {
                 _ = try await storage.create(Samples.schedule(key), under: key, limit: 9)
             }
             var found: Set<SecretHash> = []
-            for bucket in 0..<StorageLimits.scheduleBuckets {
+            for bucket in 0..<StorageLimits.buckets {
                 let claimed = try await storage.held(limit: 2, from: bucket)
                 for secret in claimed.map(\.schedule.secretHash) { found.insert(secret) }
             }

@@ -60,7 +60,7 @@ extension ContractCase {
                 Issue.record("a full database gave \(String(describing: error))")
                 return await storage.close()
             }
-            _ = try await storage.pruneDeliveries(before: .max, limit: 100)
+            _ = try await storage.prune(.deliveries, before: .max, limit: 100)
             try await storage.tryWriting(id: Samples.id(), at: Samples.time)
             await storage.close()
         },

@@ -23,6 +23,10 @@ struct MySQLContractTests {
 
 /// A MariaDB database for the contract: one of its own in the tests' server.
 struct MySQLDatabase: ServerDatabase {
+    let dropBuckets = [
+        "DROP INDEX pending_push_bucket_idx ON pending_push", "ALTER TABLE pending_push DROP COLUMN bucket",
+    ]
+
     typealias Connection = MySQLConnection
 
     let name: String

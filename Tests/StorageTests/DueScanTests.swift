@@ -17,7 +17,7 @@ struct DueScanTests {
         #expect(scan.excluded == [])
         scan.add(rows(of: 1, StorageLimits.claimWindow - 1))
         #expect(scan.excluded == nil)
-        #expect(scan.chosen.map(\.id) == (0..<10).map { "1-\($0)" })
+        #expect(scan.rows.inTurn(limit: 10).map(\.id) == (0..<10).map { "1-\($0)" })
     }
 
     @Test("a full window is followed by one without its secrets")
@@ -29,7 +29,7 @@ struct DueScanTests {
         #expect(scan.excluded.map(Set.init) == [secret(1), secret(2)])
         scan.add(rows(of: 3, 1, from: 20_000))
         #expect(scan.excluded == nil)
-        #expect(scan.chosen.map(\.id) == ["1-0", "2-0", "3-0", "1-1"])
+        #expect(scan.rows.inTurn(limit: 4).map(\.id) == ["1-0", "2-0", "3-0", "1-1"])
     }
 
     @Test("it ends when there is a push of a different secret for each that may be claimed")
@@ -37,7 +37,7 @@ struct DueScanTests {
         var scan = DueScan(limit: 3)
         scan.add((0..<StorageLimits.claimWindow).map { rows(of: $0, 1)[0] })
         #expect(scan.excluded == nil)
-        #expect(Set(scan.chosen.map(\.secretHash)).count == 3)
+        #expect(Set(scan.rows.inTurn(limit: 3).map(\.secretHash)).count == 3)
     }
 
     @Test("it never excludes more secrets than a query can name")
@@ -59,12 +59,12 @@ struct DueScanTests {
         #expect(scan.excluded == [])
         scan.add(rows(of: 1, StorageLimits.claimWindow))
         #expect(scan.excluded == nil)
-        #expect(scan.chosen.count == 10)
+        #expect(scan.rows.inTurn(limit: 10).count == 10)
     }
 
     @Test("nothing is asked where nothing may be claimed")
     func zero() {
         #expect(DueScan(limit: 0).excluded == nil)
-        #expect(DueScan(limit: -1).chosen == [])
+        #expect(rows(of: 1, 2).inTurn(limit: -1) == [])
     }
 }

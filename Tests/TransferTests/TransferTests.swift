@@ -70,6 +70,21 @@ struct TransferTests {
         }
     }
 
+    @Test("pushes of a database without parts of the queue are in part 0", arguments: Engine.available)
+    func withoutParts(from: Engine) async throws {
+        try await withPlaces([from]) { places async throws in
+            _ = try await Filling.fill(places[0], devices: 50, receipts: 30)
+            let table = try #require(TransferTable.all.first { $0.name == "pending_push" })
+            let source = try places[0].source()
+            let page = try await source.page(
+                of: table, after: nil, version: SchemaStep.pushBuckets.rawValue - 1)
+            await source.close()
+            let column = try #require(table.columns.firstIndex { $0.name == "bucket" })
+            #expect(!page.isEmpty)
+            #expect(page.allSatisfy { $0.count == table.columns.count && $0[column] == .integer(0) })
+        }
+    }
+
     @Test("half a copy of another database is not gone on with")
     func otherSource() async throws {
         try await withPlaces([.sqlite, .sqlite]) { places async throws in

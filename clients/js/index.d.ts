@@ -194,6 +194,10 @@ export interface DeviceDetails {
     preferences?: Preferences;
     /** Versions of sealed notifications that the app can open: `[1]`. */
     sealed?: number[];
+    /** With which the relay starts Live Activities; needs `attributesType`. Empty to remove it. */
+    pushToStartToken?: string;
+    /** The name of the app's `ActivityAttributes` type. */
+    attributesType?: string;
 }
 
 export interface RegisteredDevice extends DeviceDetails {
@@ -216,7 +220,8 @@ export interface PushResult {
 }
 
 export interface RelayEvent {
-    eventType: "complete" | "permission" | "error";
+    /** `start`, `progress` and `end` only concern Live Activities, and need `contentState`. */
+    eventType: "complete" | "permission" | "error" | "start" | "progress" | "end";
     sessionID: string;
     serverID?: string;
     title?: string;
@@ -227,6 +232,10 @@ export interface RelayEvent {
     sealed?: string;
     category?: string;
     mutableContent?: boolean;
+    /** The state for the session's Live Activities, which the relay and Apple can read; docs/LIVE_ACTIVITIES.md. */
+    contentState?: Record<string, unknown>;
+    /** The attributes of a Live Activity that is started. */
+    attributes?: Record<string, unknown>;
     /** Only for permissions: rings again until it is acknowledged or replied to. */
     repeat?: Repeat;
 }
@@ -273,7 +282,9 @@ export interface Recurrence {
 
 /** A notification or an event to send later, with one of `at`, `in` and `every`. */
 export type NewSchedule = (
-    { notification: RelayNotification; sealed?: string } | Omit<RelayEvent, "eventID" | "repeat">
+    | { notification: RelayNotification; sealed?: string }
+    | (Omit<RelayEvent, "eventType" | "eventID" | "repeat" | "contentState" | "attributes">
+        & { eventType: "complete" | "permission" | "error" })
 ) & (
     /** RFC 3339 with an offset. */
     { at: string } | /** Seconds. */ { in: number } | { every: Recurrence }
@@ -356,6 +367,18 @@ export class Relay {
     ): Promise<{ registered: true } | { registered: false; challengeID: string; expiresIn: number }>;
     /** Removes a device; also succeeds if it wasn't registered. */
     unregister(deviceToken: string | Uint8Array, options?: RequestOptions): Promise<void>;
+    /** Registers a Live Activity of a session: each token that the activity gets, with that of the device. */
+    registerActivity(
+        activity: {
+            sessionID: string; activityToken: string | Uint8Array; deviceToken?: string | Uint8Array;
+            bundleId?: string; apnsEnv?: "sandbox" | "production";
+        },
+        options?: RequestOptions,
+    ): Promise<void>;
+    /** Removes a session's Live Activities, or one of them; also succeeds if there is none. */
+    unregisterActivity(
+        sessionID: string, options?: RequestOptions & { activityToken?: string | Uint8Array },
+    ): Promise<void>;
     /** The secret's devices, oldest first. */
     devices(options?: RequestOptions): Promise<RegisteredDevice[]>;
     /** Pushes an event to all devices of the secret. */

@@ -33,7 +33,11 @@ package struct TokenTime: Hashable, Sendable {
     }
 }
 
-/// Decides when to sign a new provider token: a pure value.
+/// Decides when to sign a new provider token, and with which date: a pure value.
+///
+/// Tokens are dated at multiples of 50 minutes since 1970, so all relays of a team use the same `iat` at the same time.
+/// If APNs refuses a token, this process dates its tokens with its own clock from then on: a clock that is ten minutes
+/// wrong doesn't matter for those.
 ///
 /// APNs accepts a token for one hour and refuses more than one new token per 20 minutes on a connection. Source: Apple,
 /// "Establishing a token-based connection to APNs".
@@ -52,6 +56,9 @@ struct ProviderTokenSchedule: Sendable {
     /// The number of the current token; 0 if there is none.
     private(set) var serial: UInt64 = 0
     private var signedAt: TokenTime?
+    /// How old the current token already was when it was signed.
+    private var backdating: Duration = .zero
+    private var usesCommonDates = true
     private var isRefused = false
     private var tooManyAt: TokenTime?
     /// When the last tokens were signed; at most ``signedInGapMax`` entries.
@@ -65,13 +72,21 @@ struct ProviderTokenSchedule: Sendable {
         {
             return false
         }
-        let age = now.since(signedAt)
+        let age = now.since(signedAt) + backdating
         if let tooManyAt, now.since(tooManyAt) < Self.renewalGap { return age >= Self.renewalAgeMax }
         // The refused date may come from a wrong clock. A new token has a better date only if the clock has been set
         // since.
         let wasMisdated = now.clockStep(since: signedAt) >= Self.clockStepMin
-        if isRefused, wasMisdated || age >= Self.renewalGap { return true }
+        let mayReplace = wasMisdated || backdating > .zero || now.since(signedAt) >= Self.renewalGap
+        if isRefused, mayReplace { return true }
         return age >= Self.renewalAge
+    }
+
+    /// The claim `iat` of a token that is signed now, in seconds since 1970.
+    func issueDate(at now: TokenTime) -> Int64 {
+        guard usesCommonDates else { return now.epochSeconds }
+        let interval = Self.renewalAge.components.seconds
+        return now.epochSeconds / interval * interval
     }
 
     /// Whether a token signed now is too early for connections that carried the previous one.
@@ -79,9 +94,10 @@ struct ProviderTokenSchedule: Sendable {
         signings.last.map { now.monotonic.since($0) < Self.renewalGap } ?? false
     }
 
-    /// Records that a token was signed.
+    /// Records that a token with the date of ``issueDate(at:)`` was signed.
     mutating func signed(at now: TokenTime) {
         serial += 1
+        backdating = .seconds(now.epochSeconds - issueDate(at: now))
         signedAt = now
         isRefused = false
         tooManyAt = nil
@@ -94,6 +110,7 @@ struct ProviderTokenSchedule: Sendable {
     mutating func refused(serial refused: UInt64, at now: TokenTime) -> Bool {
         guard refused == serial else { return refused < serial }
         isRefused = true
+        usesCommonDates = false
         return needsToken(at: now)
     }
 

@@ -20,11 +20,13 @@ package final class ProviderTokenSource: Sendable {
 
     /// The current token.
     ///
-    /// It changes every 50 minutes, and twice within 20 only if it was refused and the clock was set.
+    /// It changes at multiples of 50 minutes since 1970, and twice within 20 minutes only if it was refused, or in the
+    /// first 20 minutes of the process.
     package func token(at now: TokenTime) throws(ProviderTokenError) -> ProviderToken {
         try state.withLock { (state) throws(ProviderTokenError) in
             if let token = state.token, !state.schedule.needsToken(at: now) { return token }
-            var token = try credentials.token(issuedAt: now.epochSeconds, serial: state.schedule.serial + 1)
+            var token = try credentials.token(
+                issuedAt: state.schedule.issueDate(at: now), serial: state.schedule.serial + 1)
             token.needsNewConnections = state.schedule.needsNewConnections(at: now)
             state.schedule.signed(at: now)
             state.token = token
@@ -35,7 +37,7 @@ package final class ProviderTokenSource: Sendable {
     /// Reports a refused token: `ExpiredProviderToken`, or `InvalidProviderToken` for one from the future.
     ///
     /// - Returns: Whether ``token(at:)`` has another one, so that a retry makes sense. Within 20 minutes of the last
-    ///   renewal only if the clock was set; otherwise a new token follows when they are over.
+    ///   renewal only if the clock was set or the token was dated back; otherwise a new token follows when they are over.
     package func refused(_ token: ProviderToken, at now: TokenTime) -> Bool {
         state.withLock { $0.schedule.refused(serial: token.serial, at: now) }
     }

@@ -13,6 +13,8 @@ struct Bridge: Sendable {
         let outbox: Outbox
         /// Waits for replies; `nil` if they aren't allowed.
         var replies: ReplyDesk?
+        /// Sends states for Live Activities; `nil` if they aren't wanted.
+        var activities: ActivityDesk?
         let post: @Sendable (QueuedEvent) async -> RelayClient.Answer
         let console: Console
     }
@@ -24,12 +26,13 @@ struct Bridge: Sendable {
 
     /// Runs until the task is cancelled.
     func run() async {
-        let engine = Engine(parts.options, parts.quiet, parts.outbox, mailbox, parts.replies, parts.console)
+        let engine = Engine(parts, mailbox)
         await engine.resume(await parts.outbox.resumed)
         await withTaskGroup { group in
             group.addTask { await engine.run() }
             group.addTask { await parts.outbox.run(parts.post) }
             if let replies = parts.replies { group.addTask { await replies.run() } }
+            if let activities = parts.activities { group.addTask { await activities.run() } }
             group.addTask { await connect() }
             group.addTask { await tick() }
             for _ in 0..<Bounds.serverWorkers {

@@ -9,19 +9,19 @@ actor Engine {
     private let console: Console
     /// Waits for replies; `nil` if they aren't allowed.
     private let replies: ReplyDesk?
+    /// Sends states for Live Activities; `nil` if they aren't wanted.
+    private let activities: ActivityDesk?
     private var client: OpenCodeClient?
     private var comparedAt: MonotonicTime?
 
-    init(
-        _ options: RunModel.Options, _ quiet: QuietRule, _ outbox: Outbox, _ mailbox: Mailbox,
-        _ replies: ReplyDesk?, _ console: Console
-    ) {
-        model = RunModel(options)
-        self.quiet = quiet
-        self.console = console
-        self.outbox = outbox
+    init(_ parts: Bridge.Parts, _ mailbox: Mailbox) {
+        model = RunModel(parts.options)
+        quiet = parts.quiet
+        console = parts.console
+        outbox = parts.outbox
+        replies = parts.replies
+        activities = parts.activities
         self.mailbox = mailbox
-        self.replies = replies
     }
 
     /// Takes over the runs of an earlier process.
@@ -37,6 +37,7 @@ actor Engine {
             case .connected(let client, let isFirst):
                 self.client = client
                 await replies?.use(client)
+                await activities?.use(client)
                 compare(isFirst: isFirst)
             }
         }
@@ -54,15 +55,21 @@ actor Engine {
             {
                 compare(isFirst: false)
             }
-            guard model.isWaiting else { return }
+            if model.isWaiting { await perform(model.handle(event, at: .current)) }
+            await activities?.update(model.atWork)
+            return
         default: break
         }
-        for action in model.handle(event, at: .current) {
+        await perform(model.handle(event, at: .current))
+    }
+
+    private func perform(_ actions: [BridgeAction]) async {
+        for action in actions {
             switch action {
             case .ring(let ring) where quiet.silences(ring.type):
                 console.explain("complete of \(ring.session) doesn't ring: somebody types at this machine")
             case .ring(let ring):
-                let eventID = await outbox.put(ring)
+                let eventID = await outbox.put(ring, showing: await activities?.rang(ring))
                 if let request = ring.request { await replies?.rang(request, as: eventID) }
             case .over(let request): await replies?.closed(request)
             case .began(let session): await outbox.note(.began(session))

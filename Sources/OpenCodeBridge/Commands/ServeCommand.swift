@@ -31,6 +31,12 @@ enum ServeCommand {
             ? ReplyDesk(
                 ReplyDesk.Parts(relay: relay, opener: configuration.allowsReplies ? access.opener : nil),
                 console) : nil
+        let activities =
+            configuration.activityInterval > .zero
+            ? ActivityDesk(
+                ActivityBoard.Options(
+                    interval: configuration.activityInterval, hasTexts: access.sealer == nil),
+                ActivityDesk.Parts(relay: relay, sealer: access.sealer, outbox: outbox), console) : nil
         let bridge = Bridge(
             Bridge.Parts(
                 findServer: {
@@ -40,6 +46,7 @@ enum ServeCommand {
                 },
                 options: configuration.options, quiet: configuration.quiet,
                 silenceMax: configuration.streamSilenceMax, outbox: outbox, replies: replies,
+                activities: activities,
                 post: { await repeating.post($0) },
                 console: console))
         let ended = ThreadSemaphore()

@@ -22,6 +22,8 @@ struct Configuration: Sendable {
     var allowsReplies = false
     /// How often permissions ring again until somebody answers; zero for once.
     var repeatEvery: Duration = .zero
+    /// How often states are sent for Live Activities, at most; zero for never.
+    var activityInterval: Duration = .zero
     var isVerbose = false
 
     /// Checks all values and reports every problem at once.
@@ -85,6 +87,9 @@ struct Configuration: Sendable {
         }
         if let minutes = number(.repeat, "minutes", 0...Bounds.repeatMinutesMax) {
             repeatEvery = .seconds(60 * minutes)
+        }
+        if let seconds = number(.liveActivities, "seconds", 0...Bounds.activitySecondsMax) {
+            activityInterval = .seconds(seconds)
         }
         let standard = StateDirectory.base(environment).map { $0 + "/opencode-bridge" }
         if let directory = values[.stateDirectory] ?? standard {

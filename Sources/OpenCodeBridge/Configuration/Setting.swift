@@ -12,6 +12,7 @@ enum Setting: String, CaseIterable, Sendable {
     case showCommands = "show-commands"
     case allowReplies = "allow-replies"
     case `repeat`
+    case liveActivities = "live-activities"
     case seal
     case privateSessions = "private-sessions"
     case advertiseHost = "advertise-host"
@@ -36,7 +37,7 @@ enum Setting: String, CaseIterable, Sendable {
         case .opencodeURL, .relayURL: "URL"
         case .relaySecretFile, .relayCAFile, .config: "FILE"
         case .stateDirectory: "DIRECTORY"
-        case .requestWait, .streamTimeout: "SECONDS"
+        case .requestWait, .streamTimeout, .liveActivities: "SECONDS"
         case .quietWhileActive, .repeat: "MINUTES"
         case .advertiseHost: "HOST"
         case .insecureRelay, .showCommands, .allowReplies, .seal, .privateSessions, .debug: nil
@@ -69,6 +70,9 @@ enum Setting: String, CaseIterable, Sendable {
             "let replies from phones answer permissions, which then run commands on this machine"
         case .repeat:
             "how often an unanswered permission or question rings again, for an hour; 1 to 15, default: 0, once"
+        case .liveActivities:
+            "how often the state of a running session is sent for Live Activities; the relay and Apple can read it; "
+                + "1 to 600, default: 0, never"
         case .seal:
             "encrypt texts for paired phones; default: on if the secret has a key. --no-seal turns it off"
         case .privateSessions:

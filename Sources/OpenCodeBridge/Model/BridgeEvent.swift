@@ -16,6 +16,10 @@ enum BridgeEvent: Sendable, Equatable {
     ///
     /// `mark` identifies the end, if the server numbers it.
     case settled(SessionID, Outcome?, mark: String?)
+    /// A run waits before it asks the model again (1.x).
+    case retries(SessionID, Retry)
+    /// A session's list of todos changed.
+    case todos(SessionID, TodoCount)
     /// The agent asks something.
     case opened(Request)
     /// It was answered or withdrawn.
@@ -71,6 +75,8 @@ struct Reading: Sendable, Equatable {
     var title: String?
     /// The latest text of the agent, or else of the user.
     var text: String?
+    /// The tool that the last message waits for.
+    var tool: String?
     /// How the last run ended, as the last message tells.
     var outcome: Outcome?
     /// The last message's identifier.
@@ -106,4 +112,6 @@ struct Ring: Sendable, Equatable {
     let body: String
     /// What is asked.
     var request: Request?
+    /// The session's own title; `nil` if it is unknown.
+    var name: String?
 }

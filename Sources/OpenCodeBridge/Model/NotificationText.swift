@@ -18,17 +18,26 @@ enum NotificationText {
 
     /// The body: the beginning of a text, or a sentence about the event.
     static func body(_ type: EventType, text: String?) -> String {
-        let words = clean(text ?? "").split(separator: " ")
-        guard !words.isEmpty else {
-            return switch type {
-            case .complete: "Session complete."
-            case .permission: "OpenCode needs your permission decision."
-            case .error: "OpenCode reported an error for your session."
-            }
+        let short = excerpt(text, bytes: Bounds.bodyBytesMax)
+        guard short.isEmpty else { return short }
+        return switch type {
+        case .complete: "Session complete."
+        case .permission: "OpenCode needs your permission decision."
+        case .error: "OpenCode reported an error for your session."
         }
+    }
+
+    /// The beginning of a text; empty if there is none.
+    static func excerpt(_ text: String?, bytes: Int) -> String {
+        let words = clean(text ?? "").split(separator: " ")
         let kept = words.prefix(Bounds.bodyWordsMax).joined(separator: " ")
-        let short = cut(kept, characters: Bounds.bodyCharactersMax, bytes: Bounds.bodyBytesMax)
+        let short = cut(kept, characters: Bounds.bodyCharactersMax, bytes: bytes)
         return words.count > Bounds.bodyWordsMax && !short.hasSuffix("…") ? short + "…" : short
+    }
+
+    /// A session's title for a Live Activity; empty if it has none.
+    static func name(_ title: String?) -> String {
+        cut(clean(title ?? ""), characters: Bounds.stateTitleCharactersMax, bytes: Bounds.stateTitleBytesMax)
     }
 
     /// Collapses white space and drops control characters.

@@ -151,6 +151,6 @@ extension RunModel {
                 Ring(
                     type: type, session: root, key: key,
                     title: NotificationText.title(type, session: title),
-                    body: NotificationText.body(type, text: text), request: request)))
+                    body: NotificationText.body(type, text: text), request: request, name: title)))
     }
 }

@@ -55,7 +55,11 @@ struct RunModel: Sendable {
             }
             advanceAll(now)
         case .deleted(let session): delete(session, now)
-        case .busy(let session, let directory): begin(session, directory, now)
+        case .busy(let session, let directory):
+            begin(session, directory, now)
+            tree.update(session) { $0.run?.retry = nil }
+        case .retries(let session, let retry): tree.update(session) { $0.run?.retry = retry }
+        case .todos(let session, let count): tree.update(session) { $0.todos = count }
         case .failed(let session, let name): noteError(session, name, now)
         case .settled(let session, let outcome, let mark): settle(session, outcome, mark: mark, now)
         case .opened(let request): open(request, now)

@@ -17,6 +17,8 @@ struct Run: Sendable, Equatable {
     let startedAt: MonotonicTime
     /// Whether its error has rung, or its user aborted it: its end doesn't ring any more.
     var isSettled = false
+    /// Why it waits; `nil` if it works.
+    var retry: Retry?
 }
 
 /// What is remembered of a session.
@@ -25,6 +27,8 @@ struct Session: Sendable {
     /// The directory whose instance of the server runs it (1.x).
     var directory: String?
     var run: Run?
+    /// How much of its list is done; `nil` if it has none.
+    var todos: TodoCount?
     /// When its last run ended.
     var settledAt: MonotonicTime?
     /// Identifies the last end that was judged.

@@ -45,13 +45,26 @@ actor Outbox {
     /// Queues a ring, once: it is on disk when this returns.
     ///
     /// Returns the event's ID.
+    ///
+    /// - Parameter state: For Live Activities of the session.
     @discardableResult
-    func put(_ ring: Ring) -> String {
-        let readable = QueuedEvent(ring, at: wallClock())
+    func put(_ ring: Ring, showing state: ContentState? = nil) -> String {
+        let readable = QueuedEvent(ring, at: wallClock(), showing: state)
         let event = sealer?.sealed(readable, at: readable.at) ?? readable
         guard contents.done[event.id] == nil, !contents.queue.contains(event.id) else { return event.id }
         write([.put(event)], isDurable: true)
         return event.id
+    }
+
+    /// Queues the end of a session's Live Activities, which no notification tells.
+    func end(_ session: SessionID, _ state: ContentState) {
+        let at = wallClock()
+        let key = "end \(session) at \(at)"
+        let event = QueuedEvent(
+            id: "oc-" + (sealer?.hash(key) ?? Fingerprint.hex(key, count: 40)), at: at, type: .end,
+            session: sealer?.visible(session) ?? session, text: .general,
+            state: sealer == nil ? state : state.withoutText)
+        write([.put(event)], isDurable: false)
     }
 
     /// Remembers across restarts that a run began or is over.

@@ -1,19 +1,25 @@
 import JSON
 
-/// Milliseconds since 1970.
-typealias EpochMilliseconds = Int64
-
 /// An event that waits for the relay to take it.
 struct QueuedEvent: Sendable, Equatable {
     /// The relay's `eventID`: the same for the same happening, also after a restart.
     let id: String
     /// When it happened.
     let at: EpochMilliseconds
-    let type: EventType
+    let type: Kind
     let session: SessionID
     let text: Text
     /// Whether it is about a request whose answer the bridge notices, so that it can ring until then.
     var awaitsAnswer = false
+    /// For Live Activities of the session; `nil` if none are sent.
+    var state: ContentState?
+
+    /// What it is about: the relay's event types that are worth queueing.
+    enum Kind: String, Sendable {
+        case complete, permission, error
+        /// The end of a Live Activity, which rings nowhere.
+        case end
+    }
 
     /// What the phone shows.
     enum Text: Sendable, Equatable {
@@ -27,16 +33,29 @@ struct QueuedEvent: Sendable, Equatable {
 
 extension QueuedEvent {
     /// The event for a ring, readable.
-    init(_ ring: Ring, at: EpochMilliseconds) {
+    init(_ ring: Ring, at: EpochMilliseconds, showing state: ContentState? = nil) {
         self.init(
-            id: "oc-" + Fingerprint.hex(ring.key, count: 40), at: at, type: ring.type, session: ring.session,
-            text: .readable(title: ring.title, body: ring.body), awaitsAnswer: ring.request != nil)
+            id: "oc-" + Fingerprint.hex(ring.key, count: 40), at: at, type: Kind(ring.type),
+            session: ring.session, text: .readable(title: ring.title, body: ring.body),
+            awaitsAnswer: ring.request != nil, state: state)
     }
 
     /// Whether its text can be read without a key.
     var isReadable: Bool {
         guard case .readable = text else { return false }
         return true
+    }
+}
+
+extension QueuedEvent.Kind {
+    /// The type of a ring.
+    init(_ type: EventType) {
+        self =
+            switch type {
+            case .complete: .complete
+            case .permission: .permission
+            case .error: .error
+            }
     }
 }
 
@@ -88,6 +107,10 @@ enum QueueRecord: Sendable, Equatable {
             writer.member("session", event.session.text)
             event.text.write(to: &writer)
             if event.awaitsAnswer { writer.member("awaitsAnswer", true) }
+            if let state = event.state {
+                writer.name("state")
+                state.write(to: &writer)
+            }
             writer.endObject()
         case .done(let id, let at):
             writer.member("done", id)
@@ -107,12 +130,13 @@ enum QueueRecord: Sendable, Equatable {
         if let put = value["put"] {
             guard let id = put.identifier("id"), let at = put["at"]?.int,
                 let session = put.sessionID("session"),
-                let type = put["type"]?.string.flatMap(EventType.init), let text = QueuedEvent.Text(put)
+                let type = put["type"]?.string.flatMap(QueuedEvent.Kind.init),
+                let text = QueuedEvent.Text(put)
             else { return nil }
             self = .put(
                 QueuedEvent(
                     id: id, at: EpochMilliseconds(at), type: type, session: session, text: text,
-                    awaitsAnswer: put["awaitsAnswer"]?.bool == true))
+                    awaitsAnswer: put["awaitsAnswer"]?.bool == true, state: ContentState(put["state"])))
         } else if let id = value.identifier("done"), let at = value["at"]?.int {
             self = .done(id: id, at: EpochMilliseconds(at))
         } else if let session = value.sessionID("began") {

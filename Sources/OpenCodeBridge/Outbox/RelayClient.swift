@@ -34,8 +34,13 @@ struct RelayClient: Sendable {
 
     /// Posts an event; repeating it does no harm.
     func post(_ event: QueuedEvent) async -> Answer {
-        var request = WebRequest(url: address.text + "/v1/event", timeout: deadline)
-        request.body = body(event)
+        await send("/v1/event", body(event))
+    }
+
+    /// Sends a request that answers as events do.
+    func send(_ path: String, _ body: [UInt8]) async -> Answer {
+        var request = WebRequest(url: address.text + path, timeout: deadline)
+        request.body = body
         request.isLocal = address.isLoopback
         request.answerBytesMax = Bounds.postAnswerBytesMax
         if let caFile { request.trust = .file(caFile) }
@@ -56,6 +61,10 @@ struct RelayClient: Sendable {
         writer.member("sessionID", event.session.text)
         event.text.write(to: &writer)
         writer.member("eventID", event.id)
+        if let state = event.state {
+            writer.name("contentState")
+            state.write(to: &writer)
+        }
         if event.awaitsAnswer, repeatEvery > .zero {
             writer.name("repeat")
             writer.beginObject()
@@ -85,9 +94,13 @@ struct RelayClient: Sendable {
 
     /// `sent 2, failed 1: Unregistered`.
     private static func summary(_ value: JSON.Value) -> String {
-        let parts = ["sent", "queued", "muted", "failed"].compactMap { name -> String? in
+        var parts = ["sent", "queued", "muted", "failed"].compactMap { name -> String? in
             guard let count = value[name]?.int, count > 0 else { return nil }
             return "\(name) \(count)"
+        }
+        if let activities = value["activities"] {
+            let count = ["sent", "queued", "held"].reduce(0) { $0 + (activities[$1]?.int ?? 0) }
+            parts.append("Live Activities \(count)")
         }
         guard !parts.isEmpty else {
             return "no device is registered; pair one with `opencode-bridge pair`"

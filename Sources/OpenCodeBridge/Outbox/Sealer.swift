@@ -22,15 +22,20 @@ struct Sealer: Sendable {
     /// - Parameter now: The time of sealing.
     func sealed(_ event: QueuedEvent, at now: EpochMilliseconds) -> QueuedEvent {
         guard case .readable(let title, let body) = event.text else { return event }
-        let visible =
-            hidesSessions
-            ? SessionID(secret.privateSessionID(of: event.session.text)) ?? event.session : event.session
         // The ID is a hash of what happened, and who guesses that could tell; it must be the same at each sealing.
-        let id = "oc-" + secret.privateSessionID(of: event.id)
+        let id = "oc-" + hash(event.id)
         return QueuedEvent(
-            id: id, at: event.at, type: event.type, session: visible,
+            id: id, at: event.at, type: event.type, session: visible(event.session),
             text: envelope(id, event, title, body, now).map { .sealed($0) } ?? .general,
-            awaitsAnswer: event.awaitsAnswer)
+            awaitsAnswer: event.awaitsAnswer, state: event.state?.withoutText)
+    }
+
+    /// A hash of a text that only the pairing's parties can compute.
+    func hash(_ text: String) -> String { secret.privateSessionID(of: text) }
+
+    /// What relay and Apple see of a session's ID.
+    func visible(_ session: SessionID) -> SessionID {
+        hidesSessions ? SessionID(secret.privateSessionID(of: session.text)) ?? session : session
     }
 
     /// The envelope; `nil` if nothing of the text fits, or if there is no cryptography.

@@ -132,7 +132,8 @@ struct OpenCodeClient: Sendable {
         }
     }
 
-    private func read(_ session: SessionID, _ directory: String?, needsOutcome: Bool)
+    /// Reads a session's title and last messages.
+    func read(_ session: SessionID, _ directory: String?, needsOutcome: Bool)
         async throws(ServerFault) -> Reading
     {
         let limit = String(Bounds.messagesRead)

@@ -9,7 +9,9 @@ enum FirstGeneration {
         let directory = frame["payload"] == nil ? nil : frame.identifier("directory")
         switch type {
         case "server.instance.disposed", "global.disposed": return [.stateLost]
-        default: return decode(type, properties, directory).map { [.event($0)] } ?? []
+        default:
+            return [decode(type, properties, directory), ActivityFrame.decode(type, properties)]
+                .compactMap { $0.map { .event($0) } }
         }
     }
 

@@ -7,7 +7,8 @@ enum SecondGeneration {
     static func decode(_ frame: JSON.Value) -> [StreamSignal] {
         guard let type = frame["type"]?.string else { return [] }
         let data = frame["data"] ?? frame["properties"] ?? [:]
-        guard let event = event(type, data, mark: frame.identifier("id")) else { return [] }
+        let meaning = event(type, data, mark: frame.identifier("id")) ?? ActivityFrame.decode(type, data)
+        guard let event = meaning else { return [] }
         guard let durable = frame["durable"], let number = durable["seq"]?.int,
             let session = durable.sessionID("aggregateID")
         else { return [.event(event)] }

@@ -9,6 +9,7 @@ enum SessionReading {
         if let info = messages.last?["info"] {
             reading.mark = info.identifier("id")
             reading.outcome = firstOutcome(info)
+            reading.tool = tool(messages.last?["parts"]?.array)
         }
         let byRole = { (role: String) in
             messages.reversed().lazy.filter { $0["info"]?["role"]?.string == role }
@@ -38,6 +39,7 @@ enum SessionReading {
         let judged = messages.first { judgedTypes.contains($0["type"]?.string ?? "") }
         reading.mark = judged?.identifier("id")
         reading.outcome = judged.flatMap(secondOutcome)
+        reading.tool = tool(messages.first?["content"]?.array)
         let byType = { (type: String) in
             messages.lazy.filter { $0["type"]?.string == type }
                 .compactMap { $0["text"]?.text ?? text($0["content"]?.array) }.first
@@ -68,6 +70,15 @@ enum SessionReading {
         default:
             return nil
         }
+    }
+
+    /// The tool that runs: the last one whose result isn't there.
+    private static func tool(_ parts: [JSON.Value]?) -> String? {
+        let running = parts?.last { part in
+            part["type"]?.string == "tool"
+                && ["pending", "running"].contains(part["state"]?["status"]?.string)
+        }
+        return running?["tool"]?.text ?? running?["name"]?.text
     }
 
     /// The text parts that people see.

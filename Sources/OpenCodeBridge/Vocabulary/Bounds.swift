@@ -154,6 +154,29 @@ enum Bounds {
     /// Maximum size of the text that OpenCode gets with a rejection.
     static let replyTextBytesMax = 4_096
 
+    // MARK: Live Activities
+
+    /// The longest time for `--live-activities`.
+    static let activitySecondsMax: Int64 = 600
+    /// How long a run lasts before an activity is started for it.
+    static let activityStartWait: Duration = .seconds(5)
+    /// Sessions whose states are sent; further ones have none.
+    static let activitiesMax = 16
+    /// When a state is sent again although it hasn't changed: the relay has iOS mark it as out of date after two minutes.
+    static let activityRefresh: Duration = .seconds(90)
+    /// How long no states are sent after the relay has refused one, for instance because it is too old.
+    static let activityRefusedPause: Duration = .seconds(600)
+    /// Timeout of a request with a state.
+    static let activityPostDeadline: Duration = .seconds(10)
+    /// Maximum characters of a session's title in a state.
+    static let stateTitleCharactersMax = 80
+    /// Maximum size of a session's title in a state.
+    static let stateTitleBytesMax = 256
+    /// Maximum size of a text in a state: with JSON's escapes, all fit into what the relay takes.
+    static let stateTextBytesMax = 512
+    /// Maximum size of a tool's name in a state.
+    static let stateToolBytesMax = 64
+
     // MARK: Sealing and pairing
 
     /// Maximum length of an envelope: leaves room in APNs' 4,096 bytes for identifiers of any length.

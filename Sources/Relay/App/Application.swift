@@ -53,7 +53,9 @@ struct Application {
             throw error
         }
         let writes = WriteWatch(storage: storage, log: log)
-        let deliveryLog = DeliveryLog(storage: storage, log: log, writes: writes)
+        let deliveryLog = DeliveryLog(
+            storage: storage, log: log, writes: writes,
+            options: DeliveryLog.Options(kept: configuration.delivery.loggedDeliveries))
         let queue = PushQueue(
             storage: storage, deliveryLog: deliveryLog, log: log, options: queueOptions)
         let history = configuration.delivery.history.map {
@@ -88,7 +90,7 @@ struct Application {
         logStart(serving.address, admin?.place)
         let maintenance = Maintenance(
             storage: storage, log: log, clock: services.clock, retention: configuration.delivery.logRetention,
-            history: history, devices: services.deviceRetention)
+            history: history, devices: services.deviceRetention, figures: services.pruning)
         let upkeeping = Task { await maintenance.run() }
         subject.database = .opened(writes)
         let opened = subject
@@ -283,6 +285,7 @@ struct Application {
         var options = PushQueue.Options()
         options.perSecretMax = delivery.queuePerSecretMax
         options.totalMax = delivery.queueMax
+        options.bytesMax = delivery.queueMebibytesMax << 20
         options.schedule = RetrySchedule(delayMax: delivery.retryDelayMax)
         options.confirmTime = configuration.databaseServer.options.callTimeout
         options.workMax =

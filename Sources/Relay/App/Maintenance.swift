@@ -4,9 +4,7 @@ import Storage
 /// Removes expired data: old delivery log rows, receipts, history items, replies, devices and agents' last
 /// uses.
 struct Maintenance: Sendable {
-    let storage:
-        any DeliveryLogStorage & ReceiptStorage & HistoryStorage & AgentStorage & ReplyStorage
-            & PushTokenStorage
+    let storage: any PruningStorage
     let log: Log
     let clock: WallClock
     var monotonic: @Sendable () -> MonotonicTime = { .current }
@@ -16,83 +14,109 @@ struct Maintenance: Sendable {
     var history: History?
     /// Removes devices that haven't registered for long.
     var devices: DeviceRetention?
+    /// What was removed, for metrics.
+    var figures = PruningFigures()
     /// Waits between rounds and steps; throws to end.
     var pause: @Sendable (Duration) async throws -> Void = { duration in try await Task.sleep(for: duration) }
 
     /// Runs rounds until its task is cancelled.
     ///
     /// The first round comes after a pause, to keep startup fast. After the clock was set forward, one round is
-    /// skipped, so that a wrong clock removes nothing if it is corrected before the next.
+    /// skipped, so that a wrong clock removes nothing if it is corrected before the next. A round that wasn't finished
+    /// in time is followed by the next without a pause.
     func run() async {
         var watch = ClockWatch()
         _ = watch.step(to: clock.now, at: monotonic())
+        var isFinished = true
         do {
             while true {
-                try await pause(Bounds.upkeepInterval)
+                if isFinished { try await pause(Bounds.upkeepInterval) }
+                isFinished = true
                 let step = watch.step(to: clock.now, at: monotonic())
                 if max(step, .zero - step) >= Bounds.clockSkewMax { devices?.noteClockStep() }
                 guard step < Bounds.clockSkewMax else { continue }
-                try await round()
+                // First, since the tables may take all of the round's time.
                 try await devices?.round(pause: pause)
+                isFinished = try await round()
             }
         } catch {
             return
         }
     }
 
-    /// Runs one round in small steps.
+    /// Runs one round in small steps; false if it wasn't finished in time.
     ///
     /// A storage error ends the round for that table only; the next round tries again.
-    func round() async throws {
+    func round() async throws -> Bool {
         let now = clock.now
-        let oldest = now - retention.inMilliseconds
-        let rows = await removeAll("delivery_log") { limit throws(StorageError) in
-            try await storage.pruneDeliveries(before: oldest, limit: limit)
+        var round = PruneRound(
+            ExpiringTable.allCases.map { ($0, expiry(of: $0, at: now)) }, atMost: Bounds.upkeepInterval)
+        defer { note(round) }
+        while let move = round.next() {
+            switch move {
+            case .pause(let duration): try await pause(duration)
+            case .remove(let step): await remove(step, in: &round, at: now)
+            }
         }
-        let receipts = await removeAll("event_receipt") { limit throws(StorageError) in
-            try await storage.pruneReceipts(at: now, limit: limit)
-        }
-        let oldestItem = now - (history?.options.lifetime ?? .zero).inMilliseconds
-        let items = await removeAll("history_item") { limit throws(StorageError) in
-            try await storage.pruneHistory(before: oldestItem, limit: limit)
-        }
-        history?.noteExpired(items)
-        let uses = await removeAll("agent_use") { limit throws(StorageError) in
-            try await storage.pruneAgentUses(before: oldest, limit: limit)
-        }
-        let replies = await removeAll("event_reply") { limit throws(StorageError) in
-            try await storage.pruneAcknowledgements(at: now, limit: limit)
-        }
-        let tokens = await removeAll("push_token") { limit throws(StorageError) in
-            try await storage.pruneTokens(at: now, limit: limit)
-        }
-        if rows + receipts + items + uses + replies + tokens > 0 {
-            log(
-                .debug, "maintenance",
-                [
-                    .count("deliveries", rows), .count("receipts", receipts), .count("items", items),
-                    .count("uses", uses), .count("replies", replies),
-                    .count("tokens", tokens),
-                ])
+        return round.unfinished.isEmpty
+    }
+
+    /// Before which time a table's rows have expired at `now`.
+    private func expiry(of table: ExpiringTable, at now: EpochMilliseconds) -> EpochMilliseconds {
+        switch table {
+        case .deliveries, .agentUses: now - retention.inMilliseconds
+        case .history: now - (history?.options.lifetime ?? .zero).inMilliseconds
+        case .receipts, .replies, .tokens: now + 1
         }
     }
 
-    private func removeAll(
-        _ table: String, _ step: (Int) async throws(StorageError) -> Int
-    ) async -> Int {
-        var sum = 0
-        while true {
-            let count: Int
-            do throws(StorageError) {
-                count = try await step(Bounds.upkeepRowsPerStep)
-            } catch {
-                log(.warning, "maintenance.failed", [.note("table", table), .storageError(error)])
-                return sum
-            }
-            sum += count
-            guard count == Bounds.upkeepRowsPerStep, (try? await pause(Bounds.upkeepPause)) != nil else {
-                return sum
-            }
+    private func remove(
+        _ step: PruneRound.Step, in round: inout PruneRound, at now: EpochMilliseconds
+    ) async {
+        let began = monotonic()
+        do throws(StorageError) {
+            let pruning = try await storage.prune(
+                step.table, from: step.start, before: step.end, limit: step.limit)
+            round.note(pruning, took: monotonic().since(began))
+            figures.note(pruning, of: step, at: now)
+        } catch {
+            log(.warning, "maintenance.failed", [.note("table", step.table.rawValue), .storageError(error)])
+            round.noteFailure(mayRetry: error.isSlowness, took: monotonic().since(began))
+        }
+    }
+
+    private func note(_ round: PruneRound) {
+        let removed = round.removed
+        history?.noteExpired(removed[.history] ?? 0)
+        if removed.values.contains(where: { $0 > 0 }) {
+            log(
+                .debug, "maintenance",
+                [
+                    .count("deliveries", removed[.deliveries] ?? 0),
+                    .count("receipts", removed[.receipts] ?? 0), .count("items", removed[.history] ?? 0),
+                    .count("uses", removed[.agentUses] ?? 0), .count("replies", removed[.replies] ?? 0),
+                    .count("tokens", removed[.tokens] ?? 0),
+                ])
+        }
+        let oldest = figures.oldest
+        for table in round.unfinished {
+            let age = oldest[table].map { max(0, clock.now - $0) / 1_000 } ?? 0
+            log(
+                .warning, "maintenance.behind",
+                [
+                    .note("table", table.rawValue), .count("removed", removed[table] ?? 0),
+                    .count("oldest_seconds", Int(age)),
+                ])
+        }
+    }
+}
+
+extension StorageError {
+    /// Whether a call may have failed because it took too long.
+    fileprivate var isSlowness: Bool {
+        switch self {
+        case .timeout, .unconfirmed: true
+        default: false
         }
     }
 }

@@ -37,9 +37,12 @@ struct MetricsSource: Sendable {
         snapshot.devices = shared.deviceTotal?.count
         snapshot.devicesMax = shared.deviceTotal?.max
         snapshot.devicesExpired = shared.deviceRetention?.expired ?? 0
+        snapshot.rowsPruned = shared.pruning.removed
+        snapshot.oldestExpired = shared.pruning.oldest
         snapshot.queue = shared.queue.figures
         snapshot.schedules = shared.schedules.figures
         snapshot.queueMax = shared.queue.options.totalMax
+        snapshot.queueBytesMax = shared.queue.options.bytesMax
         snapshot.deliveryLog = shared.deliveryLog.figures
         snapshot.history = shared.history?.figures
         snapshot.replies = shared.replies.figures

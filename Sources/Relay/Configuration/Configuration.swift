@@ -198,9 +198,11 @@ struct DeliveryConfiguration: Sendable {
     var pushesPerEventMax: Int
     var pushesMax: Int
     var queueMax: Int
+    var queueMebibytesMax: Int
     var queuePerSecretMax: Int
     var retryDelayMax: Duration
     var readyQueueAge: Duration
+    var loggedDeliveries: LoggedDeliveries
     var logRetention: Duration
     /// How long a device may go without registering; `nil` for as long as it likes.
     var deviceLifetime: Duration?
@@ -224,9 +226,11 @@ struct DeliveryConfiguration: Sendable {
         pushesPerEventMax = reader.read(Settings.pushesPerEventMax)
         pushesMax = reader.read(Settings.pushesMax)
         queueMax = reader.read(Settings.queueMax)
+        queueMebibytesMax = reader.read(Settings.queueMebibytesMax)
         queuePerSecretMax = reader.read(Settings.queuePerSecretMax)
         retryDelayMax = reader.read(Settings.retryDelayMax)
         readyQueueAge = reader.read(Settings.readyQueueAge)
+        loggedDeliveries = reader.read(Settings.loggedDeliveries)
         logRetention = reader.read(Settings.logRetention)
         let deviceDays = reader.read(Settings.deviceDays)
         deviceLifetime = deviceDays > 0 ? .seconds(deviceDays * 86_400) : nil

@@ -19,9 +19,9 @@ enum Settings {
         registrationKey.row, devicesPerSecretMax.row,
         devicesMax.row, schedulesPerSecretMax.row,
         eventDeadline.row,
-        pushesPerEventMax.row, pushesMax.row, queueMax.row, queuePerSecretMax.row, retryDelayMax.row,
-        readyQueueAge.row, logRetention.row, deviceDays.row, activityInterval.row, historyDays.row,
-        historyText.row,
+        pushesPerEventMax.row, pushesMax.row, queueMax.row, queueMebibytesMax.row, queuePerSecretMax.row,
+        retryDelayMax.row, readyQueueAge.row, loggedDeliveries.row, logRetention.row, deviceDays.row,
+        activityInterval.row, historyDays.row, historyText.row,
         eventsPerMinute.row, registrationsPerMinute.row, unknownSecretsPerMinute.row,
         devicePushesPerMinute.row, deviceSecretsPerDay.row, trustedProxies.row,
         logLevel.row, logFormat.row, coreDumps.row,
@@ -230,6 +230,9 @@ enum Settings {
         "RELAY_QUEUE_MAX", .delivery, .integer(0...10_000_000), default: 200_000,
         "Maximum pushes queued in the database for a retry. Beyond it, and with 0, pushes that APNs can't accept now fail."
     )
+    static let queueMebibytesMax = Setting(
+        "RELAY_QUEUE_MIB_MAX", .delivery, .integer(1...1_048_576), default: 512,
+        "Maximum size of the payloads of these pushes, in MiB. The database needs about twice as much.")
     static let queuePerSecretMax = Setting(
         "RELAY_QUEUE_PER_SECRET_MAX", .delivery, .integer(1...10_000_000), default: 20_000,
         "Maximum pushes of one secret queued for a retry.")
@@ -241,6 +244,10 @@ enum Settings {
         "RELAY_READY_QUEUE_AGE", .delivery, .duration(.zero...(.seconds(30 * 86_400))),
         default: .seconds(300),
         "How long a queued push may be overdue before `/ready` reports a problem. 0s: no limit.")
+    static let loggedDeliveries = Setting(
+        "RELAY_LOG", .delivery, .choice, default: LoggedDeliveries.all,
+        "Which results of pushes go to the delivery log. all: every one. failures: failed pushes. off: none. Whatever it is, the "
+            + "results of queued pushes are logged, and pushes to devices that set perHour or perDay.")
     static let logRetention = Setting(
         "RELAY_LOG_RETENTION", .delivery, .duration(.seconds(3600)...(.seconds(3650 * 86400))),
         default: .seconds(30 * 86400),

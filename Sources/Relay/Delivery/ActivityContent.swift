@@ -53,7 +53,8 @@ struct ActivityContent: Sendable {
             updatedAt: 0, stamp: at / 1_000)
         let sound = Alert.sound(String(repeating: "a", count: Bounds.identifierBytesMax))
         return written(
-            ActivityPlan(type, isShown: false), target, type == .progress ? .none : sound, at, title: "…",
+            ActivityPlan(type, isShown: false), target, type.rings || type == .start ? sound : .none, at,
+            title: "…",
             body: "…"
         ).count
     }

@@ -46,6 +46,12 @@ struct ActivityPlan: Hashable, Sendable {
             priority = .immediate
             timeToLive = Bounds.activityEndTimeToLive
             dismissAfter = Bounds.activityDismissalTime
+        case .end:
+            event = .end
+            priority = .immediate
+            timeToLive = Bounds.activityEndTimeToLive
+            // Nobody is told of it, so nothing is left to read.
+            dismissAfter = .zero
         }
     }
 }

@@ -4,8 +4,8 @@ import Network
 ///
 /// A destination is a key's connections to one environment. It may use as many slots as are free, and always
 /// has a small minimum: alone it gets half of them, two destinations get a third each, and one that doesn't
-/// answer can't block another. The window of a destination that rejects most pushes shrinks to that minimum and
-/// grows again once it accepts most of them.
+/// answer can't block another. The window of a destination grows while it accepts most pushes, and shrinks to that
+/// minimum while it rejects most of them.
 struct ConcurrencyLimiter {
     /// What a push's outcome says about its destination.
     enum Answer {
@@ -30,6 +30,19 @@ struct ConcurrencyLimiter {
         /// Pushes returned since the window was last adjusted, and how many of them APNs didn't accept.
         var returned = 0
         var putOff = 0
+
+        /// Halves a wide window before all of it has returned, so that a failing APNs gets few pushes.
+        mutating func adjustWindow(_ budget: RetryBudget) {
+            guard returned >= min(window, budget.inFlightFirst) else { return }
+            if 2 * putOff > returned {
+                window = max(window / 2, min(budget.perPlaceMin, window))
+            } else if returned >= window {
+                window = min(window * 2, budget.inFlightMax)
+            } else {
+                return
+            }
+            (returned, putOff) = (0, 0)
+        }
     }
 
     private let budget: RetryBudget
@@ -43,7 +56,7 @@ struct ConcurrencyLimiter {
     }
 
     /// How many pushes are worth claiming: the widest window of any destination.
-    var width: Int { uses.values.map(\.window).max() ?? budget.inFlightMax }
+    var width: Int { uses.values.map(\.window).max() ?? budget.inFlightFirst }
 
     /// Whether one more push may be sent there while this many pushes of new events are in flight.
     func hasPlace(in place: APNsHealth.Place, besides eventPushes: Int) -> Bool {
@@ -56,7 +69,7 @@ struct ConcurrencyLimiter {
     mutating func take(in place: APNsHealth.Place, at now: MonotonicTime) {
         inFlight += 1
         if (uses[place]?.inFlight ?? 0) == 0 { forget(at: now) }
-        var use = uses[place] ?? Use(answeredAt: now, usedAt: now, window: budget.inFlightMax)
+        var use = uses[place] ?? Use(answeredAt: now, usedAt: now, window: budget.inFlightFirst)
         if use.inFlight == 0 { use.answeredAt = now }
         use.inFlight += 1
         uses[place] = use
@@ -76,14 +89,7 @@ struct ConcurrencyLimiter {
             use.returned += 1
             use.putOff += 1
         }
-        if use.returned >= use.window {
-            let isRefusing = 2 * use.putOff > use.returned
-            use.window =
-                isRefusing
-                ? max(use.window / 2, min(budget.perPlaceMin, use.window))
-                : min(use.window * 2, budget.inFlightMax)
-            (use.returned, use.putOff) = (0, 0)
-        }
+        use.adjustWindow(budget)
         uses[place] = use
     }
 

@@ -9,6 +9,8 @@ import Storage
 final class DeliveryLog: Sendable {
     /// Limits and delays.
     struct Options: Sendable {
+        /// Which results are written.
+        var kept = LoggedDeliveries.all
         /// Maximum buffered rows.
         var waitingMax = Bounds.deliveriesWaitingMax
         /// Buffered rows that make the log crowded.
@@ -84,6 +86,9 @@ final class DeliveryLog: Sendable {
             Figures(waiting: $0.count + $0.inHand, waitingMax: options.waitingMax, dropped: $0.lost)
         }
     }
+
+    /// Which results are to be appended, of those that don't end a queued push.
+    var kept: LoggedDeliveries { options.kept }
 
     /// How long a response waits at most while the log is crowded.
     var delayMax: Duration { options.delayMax }

@@ -15,14 +15,13 @@ final class FrequencyCounts: Sendable {
 
     private static let hour: EpochMilliseconds = 3_600_000
 
-    /// The `id`s of those devices that have had as many pushes as they want; asks the database only if any has a limit.
+    /// The `id`s of those devices that have had as many pushes as they want.
     ///
-    /// If the database can't be asked, no device has. `nil` if no device has a limit.
+    /// If the database can't be asked, no device has.
     nonisolated(nonsending) func full(
         among devices: [Device], of key: SecretKey, at now: EpochMilliseconds, _ moment: MonotonicTime,
         in storage: any DeliveryLogStorage
-    ) async -> Set<String>? {
-        guard devices.indices.contains(where: { devices[$0].hasFrequency }) else { return nil }
+    ) async -> Set<String> {
         var counts = known.withLock { known in
             known[key.primary].flatMap {
                 moment.since($0.readAt) < Bounds.frequencyCountAgeMax ? $0.counts : nil
@@ -62,7 +61,7 @@ final class FrequencyCounts: Sendable {
 
 extension Device {
     /// Whether it may have a limit; the text is searched, since parsing it costs more.
-    fileprivate var hasFrequency: Bool {
+    var hasFrequency: Bool {
         details.preferences.map { $0.contains(#""perHour""#) || $0.contains(#""perDay""#) } ?? false
     }
 }

@@ -6,6 +6,8 @@ extension PushQueue {
     struct Figures: Sendable, Equatable {
         /// Approximate number of queued pushes.
         var waiting = 0
+        /// Approximate bytes of their payloads.
+        var waitingBytes = 0
         /// When the oldest unleased push is due, as of the last look; `nil` if none is queued.
         var oldestDue: EpochMilliseconds?
         /// Outcomes not written to the database yet.
@@ -23,6 +25,8 @@ extension PushQueue {
                 again += 1
                 return
             }
+            // What the push had isn't known here; an average one is close enough until the next count.
+            waitingBytes -= waitingBytes / max(1, waiting)
             waiting = max(0, waiting - 1)
             switch delivery.status {
             case .sent: sent += 1

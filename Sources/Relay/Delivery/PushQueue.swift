@@ -15,6 +15,8 @@ final class PushQueue: Sendable {
         ///
         /// It is compared with a count that may be a few seconds old and is kept per process.
         var totalMax = 200_000
+        /// Maximum bytes of the payloads of all queued pushes; compared like `totalMax`.
+        var bytesMax = 512 << 20
         /// The back-off schedule.
         var schedule = RetrySchedule()
         /// How long sending one push can take, with all its attempts.
@@ -103,7 +105,11 @@ final class PushQueue: Sendable {
     /// Stores pushes and returns a result for each, in order.
     func store(_ pushes: [PendingPush], lease: PushLease?) async -> [Result] {
         guard !pushes.isEmpty else { return [] }
-        let hasRoom = state.withLock { $0.figures.waiting + pushes.count <= options.totalMax }
+        let bytes = pushes.reduce(0) { $0 + $1.payload.count }
+        let hasRoom = state.withLock { state in
+            state.figures.waiting + pushes.count <= options.totalMax
+                && state.figures.waitingBytes + bytes <= options.bytesMax
+        }
         guard hasRoom else { return pushes.map { _ in .refused(reason: FailureReason.queueFull) } }
         var isRepeated = false
         let end = MonotonicTime.current + options.confirmTime
@@ -132,7 +138,10 @@ final class PushQueue: Sendable {
     private func note(_ pushes: [PendingPush], _ results: [EnqueueResult], isLeased: Bool) {
         let due = zip(pushes, results).filter { $0.1 == .queued }.map(\.0.dueAt).min()
         let wakeWorker = state.withLock { state -> (@Sendable (EpochMilliseconds) -> Void)? in
-            state.figures.waiting += results.count { $0 == .queued }
+            for (push, result) in zip(pushes, results) where result == .queued {
+                state.figures.waiting += 1
+                state.figures.waitingBytes += push.payload.count
+            }
             guard !isLeased, let due else { return nil }
             state.figures.oldestDue = min(due, state.figures.oldestDue ?? due)
             guard due < state.nextLook else { return nil }
@@ -171,9 +180,12 @@ final class PushQueue: Sendable {
         state.withLock { $0.nextLook = time }
     }
 
-    /// Records the total number of queued pushes.
-    func noteWaiting(_ count: Int) {
-        state.withLock { $0.figures.waiting = count }
+    /// Records how much is queued.
+    func noteWaiting(_ size: QueueSize) {
+        state.withLock { state in
+            state.figures.waiting = size.pushes
+            state.figures.waitingBytes = size.bytes
+        }
     }
 
     /// Records when the oldest unleased push is due; the time may be in the past.

@@ -4,6 +4,8 @@ import Storage
 struct RetryBudget: Hashable, Sendable {
     /// Maximum in flight while the loop has nothing else to send.
     var inFlightMax = Bounds.retriesInFlightMax
+    /// Maximum in flight per destination until it has accepted most of its pushes.
+    var inFlightFirst: Int { min(Bounds.retriesInFlightFirst, inFlightMax) }
     /// Minimum in flight per destination, regardless of new events.
     var perPlaceMin = Bounds.retriesPerPlaceMin
     /// Unwritten ends above which nothing is claimed.

@@ -41,9 +41,10 @@ final class RetryWorker {
     var isSending = false
     /// When the timer fires; `.max` if it isn't set.
     private var looksAt: EpochMilliseconds = .max
-    /// Whether the last claim was full, or a look was due while there was no room or a claim was running.
+    /// Whether more was due after the last claim, or a look was due while there was no room or a claim was running.
     var mayHaveMore = false
-    private var countedAt: MonotonicTime?
+    /// When the queue's size is out of date.
+    private var measuresAt = MonotonicTime(nanoseconds: 0)
     let clock: QueueClock
     private var failures = 0
     var report = FanOutReport()
@@ -129,8 +130,8 @@ final class RetryWorker {
         clock.look(at: claimedAt, heldSince)
         postponeStalled()
         endWhatIsOver()
-        let room = room
-        guard !isClaiming, room > 0 else {
+        let limit = min(room, Bounds.retriesPerClaimMax)
+        guard !isClaiming, limit > 0 else {
             // Resumes when the claim or pushes have ended.
             mayHaveMore = true
             return watch()
@@ -146,19 +147,17 @@ final class RetryWorker {
             do throws(StorageError) {
                 try await worker.clock.prepareClaim(at: claimedAt, heldSince)
                 let claimed = try await shared.storage.claimPushes(
-                    dueAt: claimedAt, lease: lease, limit: room, scope: scope)
+                    dueAt: claimedAt, lease: lease, limit: limit, scope: scope)
                 worker.pace.claimed(scope, from: began, to: worker.services.loop.now)
-                let isAll = claimed.count < room
+                let isAll = claimed.count < limit
                 // They are leased now, even if the following calls fail.
                 worker.took(claimed, lease, claimedAt, heldSince, isAll: isAll)
                 // If there are more, the ones just claimed waited longest.
                 let next =
                     isAll ? try await shared.storage.nextPushDue() : claimed.map(\.push.dueAt).min()
-                if worker.isTimeToCount(at: heldSince) {
-                    let limit = shared.queue.options.totalMax
-                    shared.queue.noteWaiting(
-                        next == nil ? 0 : try await shared.storage.countPushes(limit: limit))
-                }
+                try await worker.measureIfDue(isEmpty: next == nil)
+                // A claim looks into some parts of the queue only.
+                if !claimed.isEmpty, let next, next <= claimedAt { worker.mayHaveMore = true }
                 worker.looked(next: next)
             } catch {
                 worker.failed(error)
@@ -201,11 +200,15 @@ final class RetryWorker {
         if !waiting.isEmpty { look(at: now + Bounds.retryStallTime.inMilliseconds) }
     }
 
-    /// Whether the total count is out of date.
-    private func isTimeToCount(at now: MonotonicTime) -> Bool {
-        if let countedAt, now.since(countedAt) < Bounds.retryPollInterval { return false }
-        countedAt = now
-        return true
+    /// Measures the queue if that was long ago; a long queue, which takes long to read, less often.
+    private func measureIfDue(isEmpty: Bool) async throws(StorageError) {
+        let began = services.loop.now
+        guard began >= measuresAt else { return }
+        measuresAt = began + Bounds.retryPollInterval
+        guard !isEmpty else { return queue.noteWaiting(QueueSize()) }
+        queue.noteWaiting(try await services.shared.storage.measurePushes(limit: queue.options.totalMax))
+        let now = services.loop.now
+        measuresAt = max(measuresAt, now + now.since(began) * Bounds.queueMeasureRest)
     }
 
     private func failed(_ error: StorageError) {

@@ -29,6 +29,8 @@ struct Services: Sendable {
     var deviceTotal: DeviceTotal?
     /// Removes devices that haven't registered for long.
     var deviceRetention: DeviceRetention?
+    /// Counts the expired rows that are removed.
+    let pruning = PruningFigures()
     /// The maximum age of the oldest due push while the relay is ready; zero for no limit.
     var queueAgeMax: Duration = .seconds(300)
     /// Signs with APNs' keys; returns the fault in one word if it can't.

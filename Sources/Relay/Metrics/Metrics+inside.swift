@@ -10,6 +10,12 @@ extension Metrics {
             $0.queue.waiting
         },
         Metric("relay_queue_pushes_max", .gauge, "Maximum queued pushes.") { $0.queueMax },
+        Metric("relay_queue_bytes", .gauge, "Payloads of queued pushes in bytes, by all relays.") {
+            $0.queue.waitingBytes
+        },
+        Metric("relay_queue_bytes_max", .gauge, "Maximum payloads of queued pushes in bytes.") {
+            $0.queueBytesMax
+        },
         Metric(
             "relay_queue_oldest_due_age_seconds", .gauge, labels: [],
             "How long the oldest queued push has been due; 0 if none is due."
@@ -143,6 +149,28 @@ extension Metrics {
             "Duration of calls to the database server, including the wait for a connection; with SQLite, of the "
                 + "writer's transactions."
         ) { [Metric.Sample(value: .histogram($0.storage.durations))] },
+    ]
+
+    // MARK: Expired rows
+
+    static let expiry: [Metric] = [
+        Metric(
+            "relay_expired_rows_removed_total", .counter, labels: ["table"],
+            "Expired rows that this relay removed, by table."
+        ) { snapshot in
+            ExpiringTable.allCases.map { Metric.Sample([$0.rawValue], snapshot.rowsPruned[$0] ?? 0) }
+        },
+        Metric(
+            "relay_expired_rows_oldest_age_seconds", .gauge, labels: ["table"],
+            "How long ago the oldest row expired that this relay has not removed yet, by table; 0 if its last look left "
+                + "none. It looks every ten minutes."
+        ) { snapshot in
+            ExpiringTable.allCases.map { table in
+                let age = snapshot.oldestExpired[table].map { max(0, snapshot.time - $0) } ?? 0
+                return Metric.Sample(
+                    labels: [table.rawValue], value: .nanoseconds(UInt64(age) * 1_000_000))
+            }
+        },
     ]
 
     // MARK: Logs

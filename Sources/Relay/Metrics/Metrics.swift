@@ -6,13 +6,14 @@ import APNs
 enum Metrics {
     /// All metrics, in output order.
     static let table: [Metric] =
-        ready + http + pushes + apns + queue + schedules + history + replies + database + logs + program
+        ready + http + pushes + apns + queue + schedules + history + replies + database
+        + expiry + logs + program
 
     /// The sections of docs/METRICS.md.
     static let chapters: [(name: String, metrics: [Metric])] = [
         ("Readiness", ready), ("HTTP and limits", http), ("Pushes", pushes), ("Connections to APNs", apns),
         ("Retry queue", queue), ("Schedules", schedules), ("History", history), ("Replies", replies),
-        ("Database", database),
+        ("Database", database), ("Expired rows", expiry),
         ("Logs", logs),
         ("Program and process", program),
     ]

@@ -16,8 +16,13 @@ struct MetricsSnapshot: Sendable {
     var devices: Int?
     var devicesMax: Int?
     var devicesExpired: UInt64 = 0
+    /// Expired rows that were removed.
+    var rowsPruned: [ExpiringTable: UInt64] = [:]
+    /// When the oldest rows expired that are left.
+    var oldestExpired: [ExpiringTable: EpochMilliseconds] = [:]
     var queue = PushQueue.Figures()
     var queueMax = 0
+    var queueBytesMax = 0
     var schedules = ScheduleQueue.Figures()
     var deliveryLog = DeliveryLog.Figures()
     /// `nil` without a history.

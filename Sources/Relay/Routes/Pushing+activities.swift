@@ -73,8 +73,10 @@ extension Pushing {
     ) async throws(StorageError) -> ActivityTurn {
         let interval = services.shared.limits.activityInterval.inMilliseconds
         let urgency: ActivityState.Urgency =
-            content.type.rings
-            ? .immediate : .progress(interval: interval, starting: starting)
+            switch content.type {
+            case .complete, .permission, .error, .end: .immediate
+            case .start, .progress: .progress(interval: interval, starting: starting)
+            }
         return try await services.shared.storage.take(
             ActivityState(
                 sessionID: content.sessionID, at: content.at, now: services.shared.clock.now,
@@ -113,7 +115,7 @@ extension Pushing {
         guard !pushes.isEmpty, services.slots.take(pushes.count) else { return }
         let fanOut = FanOut([], held.content, of: held.key, on: services, activities: pushes.map(\.forFanOut))
         let results = await fanOut.run(deadline: shared.limits.eventDeadline)
-        await record(held.content, of: held.key, results)
+        await record(held.content, of: held.key, results, among: [])
     }
 
     /// Finishes what an event did to activities: notifies devices whose activity couldn't take the notification's place,

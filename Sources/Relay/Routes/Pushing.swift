@@ -239,7 +239,8 @@ struct Pushing {
             // The caller has given up and will retry, so these pushes would be sent twice.
             throw APIError(.storageUnavailable, logDetail: "the device look-up exceeded the event's deadline")
         }
-        let activities = try await activities(order, devices)
+        // These checks come before the calls because most events need none of them, and an asynchronous call isn't free.
+        let activities = order.activity == nil ? nil : try await activities(order, devices)
         let pushes = activities?.pushes ?? []
         var notified = order.rings ? devices : []
         var outcomes = activities?.results ?? [:]
@@ -249,7 +250,7 @@ struct Pushing {
         guard services.slots.take(notified.count + pushes.count) else {
             throw APIError(.overloaded, limit: .pushes)
         }
-        let full = await full(order, notified)
+        let full = notified.contains(where: \.hasFrequency) ? await full(order, notified) : nil
         var unread: Int?
         if let history = shared.history, order.rings {
             unread = await remember(order, devices, in: history, within: left / 2)
@@ -277,7 +278,7 @@ struct Pushing {
         if answer.queued > 0 { trace.add(.count("queued", answer.queued)) }
         if !pushes.isEmpty { trace.add(.count("activities", pushes.count)) }
         if full != nil { shared.frequency.note(results, of: order.key) }
-        await record(order.content, of: order.key, results)
+        await record(order.content, of: order.key, results, among: notified)
         return answer.body
     }
 
@@ -312,16 +313,26 @@ struct Pushing {
             item, of: order.key, countingUnread: isCounted, within: limit, on: services.loop)
     }
 
-    /// Writes the results to the delivery log.
+    /// Writes the results to the delivery log, as far as it is kept.
     ///
     /// Queued pushes are logged when they end, and muted ones never. Waits while the log is crowded: senders that wait
     /// for their response send less.
-    func record(_ content: any PushContent, of key: SecretKey, _ results: [DeviceResult]) async {
+    ///
+    /// - Parameter devices: The devices that were notified.
+    func record(
+        _ content: any PushContent, of key: SecretKey, _ results: [DeviceResult], among devices: [Device]
+    ) async {
         let now = shared.clock.now
-        await waitForRoomInLog()
+        if shared.deliveryLog.isCrowded { await waitForRoomInLog() }
+        let kept = shared.deliveryLog.kept
+        let counted = kept.countedDevices(among: devices)
         let (type, session) = (content.logType, content.sessionID)
         // Uses indices to avoid copying results.
-        let rows = results.indices.lazy.filter { results[$0].isEnded }.map { index in
+        let rows = results.indices.lazy.filter {
+            guard results[$0].isEnded else { return false }
+            guard let counted else { return true }
+            return kept.includes(isFailed: results[$0].isFailed) || counted.contains(results[$0].deviceID)
+        }.map { index in
             var error: String?
             if case .failed(let reason) = results[index].status { error = reason }
             return Delivery(
@@ -334,7 +345,6 @@ struct Pushing {
     }
 
     private func waitForRoomInLog() async {
-        guard shared.deliveryLog.isCrowded else { return }
         let end = services.loop.now + shared.deliveryLog.delayMax
         var step = Bounds.deliveriesDelayStepMin
         while services.loop.now < end, shared.deliveryLog.isCrowded {
@@ -363,6 +373,10 @@ extension Device {
 }
 
 extension DeviceResult {
+    fileprivate var isFailed: Bool {
+        if case .failed = status { true } else { false }
+    }
+
     /// Whether the result is final: sent or failed.
     fileprivate var isEnded: Bool {
         switch status {

@@ -32,14 +32,15 @@ struct ScheduleCreateRoute: AnsweringRoute {
         let wanted = try ScheduleRequest(fields, at: now)
         let key = shared.hasher.key(of: secret)
         // What could not be sent now is refused now.
-        _ = try wanted.order.order(for: key, receiptID: nil, on: services)
+        let id = services.makeID()
+        _ = try wanted.order.order(for: key, receiptID: Occurrence.receiptID(of: id, at: now), on: services)
         trace.add(.secretHash(key.primary))
         guard !shared.blocked.contains(key) else { throw APIError(.blocked) }
         try shared.rates.countEvent(key, at: services.loop.now)
         let devices = try await Pushing(services: services).devices(of: key)
         guard !devices.isEmpty else { throw try noDevices(request) }
         let first = try wanted.first(zones: DeviceZones.names(of: devices), services.rules.timeZones)
-        let schedule = wanted.schedule(services.makeID(), under: key, nextAt: first, at: now)
+        let schedule = wanted.schedule(id, under: key, nextAt: first, at: now)
         let creation: ScheduleCreation
         do throws(StorageError) {
             creation = try await shared.schedules.create(

@@ -17,6 +17,8 @@ struct StoredOrder: Sendable, Equatable {
     var eventID: String?
     /// The `eventID` of the event that is repeated, by which it is acknowledged; `nil` if it is none.
     var original: String?
+    /// The `eventID` of the event whose push was held, by which it is acknowledged; `nil` if it had none.
+    var heldEvent: String?
     /// The `id` of the only recipient's registration; `nil` for all devices.
     var deviceID: String?
     /// An event's only recipient, which the request to `/v1/event` can't name; `nil` for all devices.
@@ -40,6 +42,7 @@ struct StoredOrder: Sendable, Equatable {
         deviceID = value["device"]?.string
         eventDevice = value["token"]?.string.flatMap(DeviceToken.init)
         original = value["of"]?.string
+        heldEvent = value["heldOf"]?.string
     }
 
     /// The row's content.
@@ -51,6 +54,7 @@ struct StoredOrder: Sendable, Equatable {
         if let deviceID { object["device"] = .string(deviceID) }
         if let eventDevice { object["token"] = .string(eventDevice.text) }
         if let original { object["of"] = .string(original) }
+        if let heldEvent { object["heldOf"] = .string(heldEvent) }
         return String(decoding: JSON.Value.object(object).encoded(), as: UTF8.self)
     }
 
@@ -58,13 +62,15 @@ struct StoredOrder: Sendable, Equatable {
     ///
     /// - Parameter receiptID: The `eventID` of an order that names none.
     func order(
-        for key: SecretKey, receiptID: String?, on services: LoopServices
+        for key: SecretKey, receiptID: String, on services: LoopServices
     ) throws(APIError) -> Pushing.Order {
         let bytes = JSON.Value.object(body).encoded()
         switch target {
         case .event:
             var event = try EventRequest(body: bytes, headerSecret: Self.noSecret)
-            if let name = original ?? eventID { event.name(name, isRepetition: original != nil) }
+            // Without an ID of its sender's, its receipt's names it on the phone, too.
+            event.name(
+                original ?? heldEvent ?? eventID ?? receiptID, isRepetition: original != nil)
             try event.checkSize(sounds: services.apps.sounds)
             var order = Pushing.Order(
                 event, of: key, eventID: eventID ?? receiptID, at: services.shared.clock.now)
@@ -113,8 +119,8 @@ struct ScheduledPushing: OccurrenceSender {
                 devices.filter { DeviceZones.name(of: $0, among: devices).map(zones.contains) == true }
             }
         }
-        if let original = stored.original {
-            let event = EventName(original, of: order.key)
+        if let name = stored.original ?? stored.heldEvent {
+            let event = EventName(name, of: order.key)
             do throws(StorageError) {
                 if try await services.shared.replies.known(of: event) != nil {
                     await services.stopRepeating(event)

@@ -9,7 +9,12 @@ struct Occurrence: Sendable {
     var zones: Set<String>?
 
     /// The `eventID` of its receipt, which is the same at every attempt.
-    var receiptID: String { "sched:\(schedule.id):\(nominal)" }
+    var receiptID: String { Self.receiptID(of: schedule.id, at: nominal) }
+
+    /// The `eventID` of a schedule's occurrence at a nominal time.
+    static func receiptID(of schedule: UUIDv7, at nominal: EpochMilliseconds) -> String {
+        "sched:\(schedule):\(nominal)"
+    }
 }
 
 /// What became of an attempt to send an occurrence.

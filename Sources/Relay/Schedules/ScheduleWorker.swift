@@ -100,7 +100,7 @@ final class ScheduleWorker {
 
     /// How many occurrences may be sent at once: few while the loop has much else to send.
     private var width: Int {
-        services.slots.taken - underWay > Bounds.retriesInFlightMax
+        services.slots.taken - underWay > Bounds.schedulesBusyLoop
             ? Bounds.schedulesInFlightMin : Bounds.schedulesInFlightMax
     }
 
@@ -138,7 +138,7 @@ final class ScheduleWorker {
         queue.noteOldestDue(next.flatMap { $0 <= now ? $0 : nil })
         guard let next, next <= now else { return next }
         let lease = PushLease(owner: services.makeID(), until: now + leaseTime.inMilliseconds)
-        let bucket = Int.random(in: 0..<StorageLimits.scheduleBuckets, using: &services.generator)
+        let bucket = Int.random(in: 0..<StorageLimits.buckets, using: &services.generator)
         let limit = width
         let claimed = try await storage.claimSchedules(dueAt: now, lease: lease, limit: limit, from: bucket)
         let held = claimed.map { Held(claimed: $0, since: since) }

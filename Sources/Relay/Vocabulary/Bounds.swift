@@ -130,8 +130,12 @@ enum Bounds {
     static let tokenRefusedRest: Duration = .seconds(1)
     /// The part of an event's time reserved for storing pushes without an outcome; at most a tenth of it.
     static let enqueueReserve: Duration = .milliseconds(500)
-    /// Maximum stored pushes in flight while there is nothing else to send.
-    static let retriesInFlightMax = 128
+    /// Maximum stored pushes in flight while there is nothing else to send; half of them to one destination alone.
+    static let retriesInFlightMax = 1_024
+    /// Stored pushes in flight until a destination has accepted most of them.
+    static let retriesInFlightFirst = 64
+    /// Maximum stored pushes in one claim.
+    static let retriesPerClaimMax = StorageLimits.claimWindow
     /// Minimum stored pushes in flight per destination (a key's connections to one environment), regardless of
     /// new events.
     static let retriesPerPlaceMin = 8
@@ -151,6 +155,8 @@ enum Bounds {
     static let retryWaitMax: Duration = .seconds(5)
     /// How often to poll the queue when nothing is known to become due, for pushes that other processes left.
     static let retryPollInterval: Duration = .seconds(5)
+    /// The minimum pause after measuring the queue, as a multiple of the time that it took.
+    static let queueMeasureRest = 20
     /// The minimum time between two polls, so that pushes due together are claimed together.
     static let retryLookPause: Duration = .milliseconds(20)
     /// Maximum unwritten ends of stored pushes, about a kilobyte each.
@@ -160,7 +166,7 @@ enum Bounds {
     /// Unwritten ends above which no stored push is claimed.
     ///
     /// This keeps leases from expiring before their pushes' ends are written.
-    static let settlementsUnwrittenMax = 512
+    static let settlementsUnwrittenMax = 2_048
     /// Maximum ends of stored pushes in one transaction; reduced after one took too long.
     static let settlementsPerBatchMax = 256
     /// How long ends of stored pushes are collected for one transaction.
@@ -200,8 +206,10 @@ enum Bounds {
     static let scheduleContentionPause: Duration = .milliseconds(250)
     /// Maximum occurrences that a process sends at once; as many more are claimed.
     static let schedulesInFlightMax = 32
-    /// The maximum while the loop has more than ``retriesInFlightMax`` pushes of new events and retries in flight.
+    /// The maximum while the loop has more than ``schedulesBusyLoop`` pushes of new events in flight.
     static let schedulesInFlightMin = 2
+    /// Pushes of new events in flight that make a loop busy.
+    static let schedulesBusyLoop = 128
     /// How long a claimed schedule may wait to be sent.
     static let scheduleWaitMax: Duration = .seconds(10)
     /// How long nothing scheduled is sent after the clock was set forward by ``clockSkewMax`` or more.
@@ -343,11 +351,9 @@ enum Bounds {
 
     // MARK: Maintenance
 
-    /// The pause between two rounds of removing expired data.
+    /// The pause between two rounds of removing expired data, and the longest time of a round.
     static let upkeepInterval: Duration = .seconds(600)
-    /// Maximum rows removed in one step, so that other writes get their turn.
-    static let upkeepRowsPerStep = 500
-    /// The pause between two steps.
+    /// The pause between two steps over devices and locks.
     static let upkeepPause: Duration = .milliseconds(50)
     /// Devices, or locks of secrets, that one step looks at.
     static let deviceUpkeepRowsPerStep = 1_000

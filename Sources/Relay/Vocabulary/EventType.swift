@@ -1,14 +1,14 @@
 /// What happened in a session.
 enum EventType: String, CaseIterable, Sendable {
     case complete, permission, error
-    /// These two only concern Live Activities.
-    case start, progress
+    /// These only concern Live Activities.
+    case start, progress, end
 
     /// Whether devices are notified of it.
     var rings: Bool {
         switch self {
         case .complete, .permission, .error: true
-        case .start, .progress: false
+        case .start, .progress, .end: false
         }
     }
 
@@ -30,6 +30,7 @@ enum EventType: String, CaseIterable, Sendable {
         case .permission: "Action needed"
         case .error: "Session error"
         case .start, .progress: "Session running"
+        case .end: "Session ended"
         }
     }
 
@@ -40,6 +41,7 @@ enum EventType: String, CaseIterable, Sendable {
         case .permission: "OpenCode needs your permission decision."
         case .error: "OpenCode reported an error for your session."
         case .start, .progress: "OpenCode is working on your session."
+        case .end: "OpenCode stopped working on your session."
         }
     }
 }

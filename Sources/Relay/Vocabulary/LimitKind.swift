@@ -22,6 +22,6 @@ enum LimitKind: String, CaseIterable, Sendable {
     case connections
     /// Concurrent waits of a secret for replies.
     case replyWaits = "reply_waits"
-    /// `RELAY_QUEUE_MAX` and `RELAY_QUEUE_PER_SECRET_MAX`.
+    /// `RELAY_QUEUE_MAX`, `RELAY_QUEUE_MIB_MAX` and `RELAY_QUEUE_PER_SECRET_MAX`.
     case queue
 }

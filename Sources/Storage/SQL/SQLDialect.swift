@@ -12,6 +12,10 @@ package final class SQLDialect: Sendable {
     package let insertUnlessPresent: @Sendable (_ rest: String) -> String
     /// The end of an `INSERT` that replaces an existing row: takes the key's columns, then the others.
     package let replacing: @Sendable (_ key: [String], _ others: [String]) -> String
+    /// Whether `DELETE` may have an order and a limit.
+    let deletesInOrder: Bool
+    /// A `DELETE` of at most a number of rows, the last parameter.
+    let deleteFirst: @Sendable (LimitedDeletion) -> String
     /// Updates a device; parameters are the registration's values, the secret's hash and the token.
     package let updateDevice: String
     /// Like `updateDevice`, only if the device is the installation that follows the token.
@@ -26,17 +30,20 @@ package final class SQLDialect: Sendable {
     ///   - bytewise: A column's values as bytes, for `ORDER BY` and `<`: `id` becomes `id COLLATE "C"`.
     ///   - deleteFirst: `DELETE` of at most a number of rows, the last parameter, in an order.
     package init(
-        hasOneWriter: Bool = false, begin: String, countTables: String, greatest: String = "greatest",
+        hasOneWriter: Bool = false, deletesInOrder: Bool = false, begin: String, countTables: String,
+        greatest: String = "greatest",
         bytewise: (String) -> String = { $0 },
         insertUnlessPresent: @escaping @Sendable (String) -> String = SQLDialect.onConflictDoNothing,
         replacing: @escaping @Sendable ([String], [String]) -> String = SQLDialect.onConflictUpdate,
-        deleteFirst: (LimitedDeletion) -> String = SQLDialect.deleteThoseSelected
+        deleteFirst: @escaping @Sendable (LimitedDeletion) -> String = SQLDialect.deleteThoseSelected
     ) {
         self.hasOneWriter = hasOneWriter
+        self.deletesInOrder = deletesInOrder
         self.begin = begin
         self.countTables = countTables
         self.insertUnlessPresent = insertUnlessPresent
         self.replacing = replacing
+        self.deleteFirst = deleteFirst
         updateDevice = """
             UPDATE device_registration
             SET bundle_id = ?, apns_env = ?, updated_at = \(greatest)(updated_at + 1, ?),
@@ -65,7 +72,7 @@ package final class SQLDialect: Sendable {
     }
 
     /// The `deleteFirst` of Postgres and SQLite.
-    package static func deleteThoseSelected(_ deletion: LimitedDeletion) -> String {
+    @Sendable package static func deleteThoseSelected(_ deletion: LimitedDeletion) -> String {
         let key = deletion.key.joined(separator: ", ")
         return """
             DELETE FROM \(deletion.table) WHERE (\(key)) IN

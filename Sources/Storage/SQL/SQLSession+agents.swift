@@ -33,10 +33,6 @@ extension SQLSession {
         return found
     }
 
-    func pruneAgentUses(before time: EpochMilliseconds, limit: Int) throws(SQLFailure) -> Int {
-        try execute(statements.deleteOldAgentUses, [.integer(time), .limit(limit)])
-    }
-
     /// Whether a secret has a device, under any of its hashes.
     func hasDevice(_ key: SecretKey) throws(SQLFailure) -> Bool {
         try integer(
@@ -57,15 +53,6 @@ extension SQLStorage {
     ) async throws(StorageError) -> (use: AgentUse?, deliveries: [Delivery]) {
         try await read { session throws(SQLFailure) in
             (try session.agentUse(of: key), try session.deliveries(of: key, before: nil, limit: deliveries))
-        }
-    }
-
-    /// Implements `Storage`.
-    package func pruneAgentUses(
-        before time: EpochMilliseconds, limit: Int
-    ) async throws(StorageError) -> Int {
-        try await write { session throws(SQLFailure) in
-            try session.pruneAgentUses(before: time, limit: limit)
         }
     }
 }

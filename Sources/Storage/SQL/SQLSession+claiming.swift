@@ -1,13 +1,5 @@
 /// Claiming due pushes.
 extension SQLSession {
-    /// Takes the chosen pushes that no other worker took since they were read: each update's condition states what it
-    /// expects.
-    func claimPushes(
-        dueAt now: EpochMilliseconds, _ lease: PushLease, limit: Int, _ scope: ClaimScope
-    ) throws(SQLFailure) -> [ClaimedPush] {
-        try claim(try choose(dueAt: now, limit: limit, scope), dueAt: now, lease)
-    }
-
     /// Takes those of the chosen pushes that nobody took since they were read.
     package func claim(
         _ chosen: [DuePush], dueAt now: EpochMilliseconds, _ lease: PushLease
@@ -20,31 +12,6 @@ extension SQLSession {
             for chunk in Insertion.chunks(of: inOrder) { try take(chunk, lease) }
             return try held(lease, chosen, now)
         }
-    }
-
-    /// The due pushes that a claim tries to take; other callers may be faster.
-    package func choose(
-        dueAt now: EpochMilliseconds, limit: Int, _ scope: ClaimScope
-    ) throws(SQLFailure) -> [DuePush] {
-        var scan = DueScan(limit: limit, scope: scope)
-        let excludedMax = StorageLimits.claimExcludedSecretsMax
-        let places = Array(repeating: "?", count: excludedMax).joined(separator: ", ")
-        let sql = """
-            SELECT secret_hash, id, due_at FROM pending_push
-            WHERE due_at <= ? AND secret_hash NOT IN (\(places))
-            ORDER BY due_at LIMIT \(StorageLimits.claimWindow)
-            """
-        while let excluded = scan.excluded {
-            var values: [SQLValue] = [.integer(now)]
-            values += excluded.map { .hash($0) }
-            values += Array(repeating: .text(""), count: excludedMax - excluded.count)
-            var window: [DuePush] = []
-            try query(sql, values) { row throws(SQLFailure) in
-                window.append(try DuePush(row))
-            }
-            scan.add(window)
-        }
-        return scan.chosen
     }
 
     private func take(_ chosen: ArraySlice<DuePush>, _ lease: PushLease) throws(SQLFailure) {

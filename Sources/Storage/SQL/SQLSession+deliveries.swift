@@ -57,11 +57,6 @@ extension SQLSession {
         return tally
     }
 
-    func pruneDeliveries(before time: EpochMilliseconds, limit: Int) throws(SQLFailure) -> Int {
-        try execute(
-            statements.deleteOldDeliveries, [.integer(time), .limit(limit)])
-    }
-
     private func insertAll(_ deliveries: [Delivery], _ insertion: Insertion) throws(SQLFailure) {
         for chunk in Insertion.chunks(of: deliveries, sizes: insertion.sizes) { try insert(chunk, insertion) }
     }

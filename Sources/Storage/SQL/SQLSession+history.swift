@@ -55,10 +55,6 @@ extension SQLSession {
         }
     }
 
-    func pruneHistory(before time: EpochMilliseconds, limit: Int) throws(SQLFailure) -> Int {
-        try execute(statements.deleteOldItems, [.integer(time), .limit(limit)])
-    }
-
     /// Removes a secret's history, last use, schedules and replies if it has no devices any more; within a transaction.
     func forgetWithoutDevices(_ key: SecretKey) throws(SQLFailure) {
         guard try !hasDevice(key) else { return }

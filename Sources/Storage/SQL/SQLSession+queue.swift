@@ -153,7 +153,7 @@ extension SQLSession {
                     .text(push.sessionID), .blob(push.payload), .text(push.pushType),
                     .integer(Int64(push.priority)), .text(push.collapseID), .integer(Int64(push.attempts)),
                     .integer(dueAt ?? push.dueAt), .text(row.leaseOwner), .integer(push.createdAt),
-                    .integer(push.expiresAt),
+                    .integer(push.expiresAt), .integer(Int64(push.secretHash.bucket)),
                 ]
             }
             _ = try execute(insertion.sql(rows: chunk.count), values)

@@ -34,9 +34,9 @@ extension SQLSession {
         let inOrder = events.filter { !$0.key.hasLegacy }
             .sorted { ($0.key.primary.hex, $0.eventID) < ($1.key.primary.hex, $1.eventID) }
         var claimed: Set<UUIDv7> = []
-        for chunk in Insertion.chunks(of: inOrder) where chunk.count > 1 {
-            let values = chunk.flatMap(receiptValues)
-            let inserted = try execute(statements.insertReceipts.sql(rows: chunk.count), values)
+        for (chunk, filled) in Insertion.padded(inOrder) {
+            let inserted = try execute(
+                statements.insertReceipts.sql(rows: filled.count), filled.flatMap(receiptValues))
             // If some weren't new, each is looked up; those just inserted are recognized by their claim.
             if inserted == chunk.count { claimed.formUnion(chunk.map(\.id)) }
         }
@@ -58,26 +58,26 @@ extension SQLSession {
 
     /// Stores the answers of several events.
     func complete(_ events: [CompletedEvent]) throws(SQLFailure) -> [Bool] {
-        let condition = "secret_hash = ? AND event_id = ? AND claim_id = ?"
+        guard events.count > 1 else { return try events.map(complete) }
         var completed: Set<UUIDv7> = []
         let inOrder = events.sorted {
             ($0.claim.key.primary.hex, $0.claim.eventID) < ($1.claim.key.primary.hex, $1.claim.eventID)
         }
-        for chunk in Insertion.chunks(of: inOrder) where chunk.count > 1 {
-            let places = Array(repeating: "WHEN \(condition) THEN ?", count: chunk.count)
-            let answers = chunk.flatMap { $0.place + [.blob($0.answer)] }
+        for (chunk, filled) in Insertion.padded(inOrder) {
+            let answers = filled.flatMap { [.text($0.claim.id.text), .blob($0.answer)] as [SQLValue] }
             let updated = try execute(
-                """
-                UPDATE event_receipt SET answer = CASE \(places.joined(separator: " ")) ELSE answer END
-                WHERE \(Self.anyOf(condition, chunk.count))
-                """, answers + chunk.flatMap(\.place))
+                SQLStatements.completions[filled.count] ?? "", answers + filled.flatMap(\.place))
             // If some claims were lost, each is stored once more, which tells which.
             if updated == chunk.count { completed.formUnion(chunk.map(\.claim.id)) }
         }
         return try events.map { event throws(SQLFailure) in
             if completed.contains(event.claim.id) { return true }
-            return try complete(event.claim, answer: event.answer)
+            return try complete(event)
         }
+    }
+
+    private func complete(_ event: CompletedEvent) throws(SQLFailure) -> Bool {
+        try complete(event.claim, answer: event.answer)
     }
 
     func complete(_ event: EventClaim, answer: [UInt8]) throws(SQLFailure) -> Bool {
@@ -93,11 +93,6 @@ extension SQLSession {
             WHERE secret_hash = ? AND event_id = ? AND claim_id = ? AND answer IS NULL
             """,
             [.hash(event.key.primary), .text(event.eventID), .text(event.id.text)])
-    }
-
-    func pruneReceipts(at now: EpochMilliseconds, limit: Int) throws(SQLFailure) -> Int {
-        try execute(
-            statements.deleteOldReceipts, [.integer(now), .limit(limit)])
     }
 }
 

@@ -57,10 +57,6 @@ extension SQLSession {
         }
         return found.mapValues(\.acknowledgement)
     }
-
-    func pruneAcknowledgements(at now: EpochMilliseconds, limit: Int) throws(SQLFailure) -> Int {
-        try execute(statements.deleteOldReplies, [.integer(now), .limit(limit)])
-    }
 }
 
 // MARK: - Parts
@@ -200,15 +196,6 @@ extension SQLStorage {
         guard !events.isEmpty else { return [:] }
         return try await read { session throws(SQLFailure) in
             try session.acknowledgements(of: events, at: now)
-        }
-    }
-
-    /// Implements `Storage`.
-    package func pruneAcknowledgements(
-        at now: EpochMilliseconds, limit: Int
-    ) async throws(StorageError) -> Int {
-        try await write { session throws(SQLFailure) in
-            try session.pruneAcknowledgements(at: now, limit: limit)
         }
     }
 }

@@ -289,7 +289,7 @@ private struct ScheduleRow {
         func optional(_ value: Int64?) -> SQLValue { value.map { .integer($0) } ?? .null }
         return [
             .hash(hash), .text(schedule.id.text), .text(schedule.kind.rawValue), .text(schedule.name),
-            .text(schedule.rule), .text(schedule.content), .integer(Int64(Schedule.bucket(of: hash))),
+            .text(schedule.rule), .text(schedule.content), .integer(Int64(hash.bucket)),
             .integer(schedule.nextAt), .integer(schedule.dueAt), optional(schedule.endsAt),
             .integer(schedule.lateBy), .integer(schedule.window), .integer(schedule.createdAt),
             optional(schedule.lastAt), .text(schedule.lastOutcome), .integer(Int64(schedule.skipped)),

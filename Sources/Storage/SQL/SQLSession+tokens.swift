@@ -52,10 +52,6 @@ extension SQLSession {
             "kind = ? AND (expires_at IS NULL OR expires_at > ?)", [.text(kind.rawValue), .integer(now)], key)
     }
 
-    func pruneTokens(at now: EpochMilliseconds, limit: Int) throws(SQLFailure) -> Int {
-        try execute(statements.deleteExpiredTokens, [.integer(now), .limit(limit)])
-    }
-
     func endActivities(sent: [PushToken], queued: [PushToken]) throws(SQLFailure) {
         try transaction { () throws(SQLFailure) in
             for token in sent.sorted(by: { $0.id < $1.id }) {
@@ -322,10 +318,5 @@ extension SQLStorage {
         try await write { session throws(SQLFailure) in
             try session.endActivities(sent: sent, queued: queued)
         }
-    }
-
-    /// Implements `Storage`.
-    package func pruneTokens(at now: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int {
-        try await write { session throws(SQLFailure) in try session.pruneTokens(at: now, limit: limit) }
     }
 }

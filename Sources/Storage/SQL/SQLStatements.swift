@@ -13,8 +13,6 @@ final class SQLStatements: Sendable {
     let insertPushesUnlessPresent: Insertion
     /// Logs the results of a removed device's queued pushes, except those that a worker holds.
     let logRemovedPushes: String
-    let deleteOldDeliveries: String
-    let deleteOldReceipts: String
     /// A page of one hash's log.
     let page: String
     let revokeDevices: String
@@ -28,14 +26,10 @@ final class SQLStatements: Sendable {
     /// The newest item of a hash that is beyond a number of items.
     let firstItemBeyond: String
     let deleteItemsFrom: String
-    let deleteOldItems: String
-    let deleteOldAgentUses: String
     let insertSchedules: Insertion
     /// A schedule's ID, to be ordered by its bytes.
     let scheduleID: String
     let insertReply: String
-    let deleteOldReplies: String
-    let deleteExpiredTokens: String
 
     /// A parameter for each hash that a key may have, for `IN (…)`; `[SQLValue].anyHash(of:)` provides the values.
     static let anyHash = Array(repeating: "?", count: SecretKey.legacyMax + 1).joined(separator: ", ")
@@ -49,7 +43,8 @@ final class SQLStatements: Sendable {
             "INTO secret_lock (secret_hash, registrations) VALUES (?, 0)")
         let receipt = Insertion.into("event_receipt", Self.receiptColumns)
         insertReceipts = Insertion(
-            insertUnlessPresent(receipt + Insertion.mark), columns: Self.receiptColumns)
+            insertUnlessPresent(receipt + Insertion.mark), columns: Self.receiptColumns,
+            sizes: Insertion.paddedSizes)
         let delivery = Insertion.into("delivery_log", Self.deliveryColumns)
         insertDeliveries = Insertion(
             "INSERT " + delivery, columns: Self.deliveryColumns, sizes: [512] + Insertion.chunkSizes)
@@ -67,14 +62,6 @@ final class SQLStatements: Sendable {
                 '\(Delivery.deviceRemoved)', ?, device_id
             FROM pending_push WHERE secret_hash = ? AND device_id = ? AND lease_owner IS NULL\(lockingRows)
             """)
-        deleteOldDeliveries = deleteFirst(
-            LimitedDeletion(
-                from: "delivery_log", key: ["secret_hash", "created_at", "id"], where: "created_at < ?",
-                orderedBy: "created_at"))
-        deleteOldReceipts = deleteFirst(
-            LimitedDeletion(
-                from: "event_receipt", key: ["secret_hash", "event_id"], where: "expires_at <= ?",
-                orderedBy: "expires_at"))
         page = Self.page(of: "delivery_log", Self.deliveryColumns, id: bytewise("id"))
         let item = Insertion.into("history_item", Self.historyColumns)
         insertItems = Insertion(insertUnlessPresent(item + Insertion.mark), columns: Self.historyColumns)
@@ -87,13 +74,6 @@ final class SQLStatements: Sendable {
             DELETE FROM history_item
             WHERE secret_hash = ? AND created_at <= ? AND (created_at < ? OR \(bytewise("id")) <= ?)
             """
-        deleteOldItems = deleteFirst(
-            LimitedDeletion(
-                from: "history_item", key: ["secret_hash", "created_at", "id"], where: "created_at < ?",
-                orderedBy: "created_at"))
-        deleteOldAgentUses = deleteFirst(
-            LimitedDeletion(
-                from: "agent_use", key: ["secret_hash"], where: "used_at < ?", orderedBy: "used_at"))
         let schedule = Insertion.into("schedule", Self.scheduleColumns)
         insertSchedules = Insertion(
             insertUnlessPresent(schedule + Insertion.mark), columns: Self.scheduleColumns)
@@ -104,14 +84,6 @@ final class SQLStatements: Sendable {
                 (secret_hash, event_id, acked_at, replied_at, action, reply_text, sealed, expires_at)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             """)
-        deleteOldReplies = deleteFirst(
-            LimitedDeletion(
-                from: "event_reply", key: ["secret_hash", "event_id"], where: "expires_at <= ?",
-                orderedBy: "expires_at"))
-        deleteExpiredTokens = deleteFirst(
-            LimitedDeletion(
-                from: "push_token", key: ["secret_hash", "kind", "session_id", "token"],
-                where: "expires_at <= ?", orderedBy: "expires_at"))
         func revocation(_ table: String, _ columns: String...) -> String {
             deleteFirst(
                 LimitedDeletion(
@@ -125,6 +97,21 @@ final class SQLStatements: Sendable {
         revokeSchedules = revocation("schedule", "id")
     }
 
+    /// Stores answers in event receipts; by the number of rows, one of ``Insertion/paddedSizes``.
+    ///
+    /// The parameters are first each row's claim and answer, then each row's hash, event and claim.
+    static let completions = Dictionary(
+        uniqueKeysWithValues: Insertion.paddedSizes.map { rows in
+            let answers = Array(repeating: "WHEN ? THEN ?", count: rows).joined(separator: " ")
+            let places = SQLSession.anyOf("secret_hash = ? AND event_id = ? AND claim_id = ?", rows)
+            return (
+                rows,
+                """
+                UPDATE event_receipt SET answer = CASE claim_id \(answers) ELSE answer END WHERE \(places)
+                """
+            )
+        })
+
     private static let receiptColumns = [
         "secret_hash", "event_id", "content_digest", "claim_id", "lease_until", "expires_at",
     ]
@@ -136,7 +123,7 @@ final class SQLStatements: Sendable {
     /// The columns of `pending_push`, in the order in which ```SQLSession``` reads and writes them.
     static let pushColumns = [
         "secret_hash", "id", "device_id", "event_type", "session_id", "payload", "push_type", "priority",
-        "collapse_id", "attempts", "due_at", "lease_owner", "created_at", "expires_at",
+        "collapse_id", "attempts", "due_at", "lease_owner", "created_at", "expires_at", "bucket",
     ]
 
     private static let historyColumns = [
@@ -192,6 +179,24 @@ struct Insertion: Sendable {
         while !rest.isEmpty {
             let size = sizes.first { $0 <= rest.count } ?? 1
             chunks.append(rest.prefix(size))
+            rest = rest.dropFirst(size)
+        }
+        return chunks
+    }
+
+    /// The numbers of rows per statement for ``padded(_:)``.
+    static let paddedSizes = [64, 32, 16, 8, 4, 2, 1]
+
+    /// Splits elements into chunks of one of ``paddedSizes``; the last one repeats its last element.
+    ///
+    /// For statements that do the same when a row comes twice: one of them costs less than several, each a transaction.
+    static func padded<Element>(_ elements: [Element]) -> [(chunk: ArraySlice<Element>, filled: [Element])] {
+        var chunks: [(ArraySlice<Element>, [Element])] = []
+        var rest = elements[...]
+        while let last = rest.last {
+            let size = paddedSizes.last { $0 >= rest.count } ?? paddedSizes[0]
+            let chunk = rest.prefix(size)
+            chunks.append((chunk, chunk + Array(repeating: last, count: size - chunk.count)))
             rest = rest.dropFirst(size)
         }
         return chunks

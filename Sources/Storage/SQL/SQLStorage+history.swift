@@ -22,11 +22,4 @@ extension SQLStorage {
     ) async throws(StorageError) -> HistoryReading {
         try await write { session throws(SQLFailure) in try session.markRead(ids, of: key, at: now) }
     }
-
-    /// Implements `Storage`.
-    package func pruneHistory(before time: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int {
-        try await write { session throws(SQLFailure) in
-            try session.pruneHistory(before: time, limit: limit)
-        }
-    }
 }

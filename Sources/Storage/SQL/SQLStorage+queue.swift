@@ -13,9 +13,14 @@ extension SQLStorage {
     package func claimPushes(
         dueAt now: EpochMilliseconds, lease: PushLease, limit: Int, scope: ClaimScope
     ) async throws(StorageError) -> [ClaimedPush] {
-        try await write { session throws(SQLFailure) in
-            try session.claimPushes(dueAt: now, lease, limit: limit, scope)
+        let rounds = claimRounds.withLock { $0 }
+        let (claimed, after) = try await write { session throws(SQLFailure) in
+            var rounds = rounds
+            let chosen = try session.choose(dueAt: now, limit: limit, scope, &rounds)
+            return (try session.claim(chosen, dueAt: now, lease), rounds)
         }
+        claimRounds.withLock { $0 = after }
+        return claimed
     }
 
     /// Implements `Storage`.
@@ -55,6 +60,22 @@ extension SQLStorage {
         try await read { session throws(SQLFailure) in
             try session.count(
                 "SELECT count(*) FROM (SELECT 1 FROM pending_push LIMIT ?) AS counted", [.limit(limit)])
+        }
+    }
+
+    /// Implements `Storage`.
+    package func measurePushes(limit: Int) async throws(StorageError) -> QueueSize {
+        try await read { session throws(SQLFailure) in
+            var size = QueueSize()
+            try session.query(
+                """
+                SELECT count(*), coalesce(sum(bytes), 0)
+                FROM (SELECT length(payload) AS bytes FROM pending_push LIMIT ?) AS counted
+                """, [.limit(limit)]
+            ) { row throws(SQLFailure) in
+                size = QueueSize(pushes: Int(try row.integer(0)), bytes: Int(try row.integer(1)))
+            }
+            return size
         }
     }
 }

@@ -3,6 +3,9 @@
 /// Each call is implemented once, here. A driver provides the connection, and may implement a call itself where that
 /// has been measured to be faster.
 package protocol SQLStorage: Storage {
+    /// Where the next claims look for due pushes.
+    var claimRounds: Guarded<ClaimRounds> { get }
+
     /// Calls `body` with a connection; it must not change the database.
     func read<Output: Sendable>(
         _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
@@ -147,15 +150,6 @@ extension SQLStorage {
             try session.countSent(of: key, since: start, recentlySince: recent)
         }
     }
-
-    /// Implements `Storage`.
-    package func pruneDeliveries(
-        before time: EpochMilliseconds, limit: Int
-    ) async throws(StorageError) -> Int {
-        try await write { session throws(SQLFailure) in
-            try session.pruneDeliveries(before: time, limit: limit)
-        }
-    }
 }
 
 // MARK: - Event receipts
@@ -176,11 +170,6 @@ extension SQLStorage {
     /// Implements `Storage`.
     package func release(_ event: EventClaim) async throws(StorageError) {
         try await write { session throws(SQLFailure) in try session.release(event) }
-    }
-
-    /// Implements `Storage`.
-    package func pruneReceipts(at now: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int {
-        try await write { session throws(SQLFailure) in try session.pruneReceipts(at: now, limit: limit) }
     }
 }
 

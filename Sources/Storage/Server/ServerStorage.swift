@@ -10,6 +10,8 @@
 package final class ServerStorage<Connection: ServerConnection>: SQLStorage {
     /// The migration steps applied when the database was opened; empty if its schema was current.
     package let appliedSteps: [SchemaStep]
+    /// Implements `SQLStorage`.
+    package let claimRounds = Guarded(ClaimRounds())
 
     let pool: ConnectionPool<Connection>
     let options: ServerOptions

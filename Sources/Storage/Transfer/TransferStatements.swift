@@ -84,7 +84,7 @@ struct TransferStatements {
     }
 
     private func columns(of table: TransferTable, _ version: Int) -> String {
-        table.columns.map { $0.since.rawValue <= max(version, 1) ? $0.name : "NULL AS \($0.name)" }
+        table.columns.map { $0.since.rawValue <= max(version, 1) ? $0.name : "\($0.missing) AS \($0.name)" }
             .joined(separator: ", ")
     }
 

@@ -6,6 +6,9 @@ package struct TransferTable: Hashable, Sendable {
         package let name: String
         /// The schema step that created it.
         package let since: SchemaStep
+
+        /// What a database without the step has in it.
+        package var missing: String { since == .pushBuckets ? "0" : "NULL" }
     }
 
     /// The table's name.
@@ -59,7 +62,7 @@ package struct TransferTable: Hashable, Sendable {
             [
                 "secret_hash", "id", "device_id", "event_type", "session_id", "payload", "push_type",
                 "priority", "collapse_id", "attempts", "due_at", "lease_owner", "created_at", "expires_at",
-            ], rowsPerPage: 512),
+            ], (.pushBuckets, ["bucket"]), rowsPerPage: 512),
         TransferTable(
             "blocked_secret", .blockedSecrets, key: ["secret_hash"], ["secret_hash", "created_at", "note"],
             rowsPerPage: 1_024),

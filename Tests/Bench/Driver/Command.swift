@@ -6,6 +6,10 @@ private let usage = """
                                      sends pushes and prints what it took
            Bench storage --url URL --rows N --in-flight N --count N --kind KIND
                                      makes calls to a database and prints what they took
+           Bench claims --url URL --claimers N --limit N --secrets N --count N
+                                     fills a queue, claims it and prints what that took
+           Bench prune --url URL --before TIME --way fixed|new
+                                     removes the delivery log's rows before a time and prints what it took
     """
 
 /// Runs the part that the command line names and returns the exit status.
@@ -16,6 +20,8 @@ func runCommand(_ arguments: [String]) -> Int32 {
         case "loop": try serveFixedAnswer(options)
         case "client": try sendPushes(options)
         case "storage": try loadStorage(options)
+        case "claims": try claimPushes(options)
+        case "prune": try loadPruning(options)
         default: throw BenchError.usage("which part?")
         }
         return 0

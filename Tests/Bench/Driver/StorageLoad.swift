@@ -39,7 +39,7 @@ func loadStorage(_ options: Options) throws(BenchError) {
 }
 
 /// Runs a task and ends the process: with status 0, or with 1 and its error.
-private func runToEnd(_ body: @escaping @Sendable () async throws -> Void) -> Never {
+func runToEnd(_ body: @escaping @Sendable () async throws -> Void) -> Never {
     Task {
         do {
             try await body()
@@ -53,7 +53,7 @@ private func runToEnd(_ body: @escaping @Sendable () async throws -> Void) -> Ne
 }
 
 /// Opens a database of any kind; SQLite without its cache, to measure the database itself.
-private func openStorage(_ url: String) async throws -> any Storage {
+func openStorage(_ url: String) async throws -> any Storage {
     switch url.prefix(while: { $0 != ":" }) {
     case "sqlite":
         var options = SQLiteOptions()

@@ -1,6 +1,6 @@
-"""Measures events through the whole relay: wrk, the relay on SQLite and the simulated APNs on one machine.
+"""Measures events through the whole relay: wrk, relay, database and simulated APNs on one machine.
 
-The reference is h2load pushing directly to the same simulator.
+The reference of SQLite is h2load pushing directly to the same simulator, that of database servers a relay on SQLite.
 """
 
 import http.client
@@ -20,7 +20,9 @@ REGISTRARS = 16  # connections that register devices
 REFERENCE_PUSHES = 100_000
 # devices per secret, wrk's connections, minimum ratio to the reference's pushes per second
 CASES = [(1, 64, 0.2), (10, 16, 0), (100, 4, 0.55)]
-
+# what is sent, devices per secret, wrk's connections, minimum ratio to SQLite on Postgres and on MariaDB
+SERVER_CASES = [("event", 1, 64, (0.5, 0.4)), ("once", 1, 64, (0.5, 0.4)), ("event", 100, 4, (0.75, 0.75))]
+ENGINES = (("postgres", "Postgres"), ("mysql", "MariaDB"))
 
 # the maximum that APNs' latency allows: pushes in flight and the latency of each
 FAR_IN_FLIGHT, FAR_SECONDS, FAR_GOAL = 1_000, 0.05, 0.9
@@ -30,20 +32,20 @@ def measure(workplace):
     workplace.build("relay", "apns-simulator")
     material = Material(workplace)
     for devices, connections, goal in CASES:
-        against_h2load(workplace, material, "", devices, connections, goal)
+        against_h2load(workplace, material, devices, connections, goal)
     far_away(workplace)
     with Servers(workplace) as servers:
-        for engine, name in (("postgres", "Postgres"), ("mysql", "MariaDB")):
-            for devices, connections, _ in (CASES[0], CASES[-1]):
-                url = servers.database(engine, f"relay_{devices}")
-                against_h2load(workplace, material, f" on {name}", devices, connections, 0, {"DATABASE_URL": url})
+        for kind, devices, connections, goals in SERVER_CASES:
+            for (engine, name), goal in zip(ENGINES, goals):
+                url = servers.database(engine, f"relay_{kind}_{devices}")
+                against_sqlite(workplace, servers, engine, name, kind, devices, connections, goal, url)
 
 
-def against_h2load(workplace, material, where, devices, connections, goal, settings=None):
+def against_h2load(workplace, material, devices, connections, goal):
     simulator = start_simulator(workplace)
-    relay = serve(workplace, simulator, devices, settings or {})
+    relay = serve(workplace, simulator, devices)
     result = workplace.result(
-        f"events, {devices} device{'s'[:devices - 1]}{where}", "/s", "h2load, pushes", goal=goal, each=devices)
+        f"events, {devices} device{'s'[:devices - 1]}", "/s", "h2load, pushes", goal=goal, each=devices)
     count = REFERENCE_PUSHES // (3 if workplace.quick else 1)
     theirs = h2load(material, simulator.port, 100, count)
     workplace.reproduce(theirs)
@@ -52,11 +54,32 @@ def against_h2load(workplace, material, where, devices, connections, goal, setti
     workplace.stop(simulator)
 
 
+def against_sqlite(workplace, servers, engine, name, kind, devices, connections, goal, url):
+    """Compares a relay on a database server with one on SQLite, in turns."""
+    simulator = start_simulator(workplace)
+    local = serve(workplace, simulator, devices, database="local.db")
+    relay = serve(workplace, simulator, devices, {"DATABASE_URL": url})
+    what = "events with eventID" if kind == "once" else "events"
+    result = workplace.result(
+        f"{what}, {devices} device{'s'[:devices - 1]}, {name}", "/s", "SQLite", goal=goal)
+
+    def reference():
+        figures = wrk.run(workplace, local, command(workplace, local, connections, kind))
+        return figures["rate"], figures["cpu"]
+
+    compare(
+        workplace, result, simulator, relay, devices, connections, reference, kind,
+        cpu_of_server=lambda: servers.cpu(engine))
+    workplace.stop(relay)
+    workplace.stop(local)
+    workplace.stop(simulator)
+
+
 def far_away(workplace):
     """Compares a thousand pushes in flight to a slow APNs with the maximum that its latency allows."""
     devices = 100
     simulator = start_simulator(workplace, "--latency", f"{FAR_SECONDS * 1000:.0f}ms")
-    relay = serve(workplace, simulator, devices, {})
+    relay = serve(workplace, simulator, devices)
     result = workplace.result(
         f"events, {devices} devices, 50 ms away", "/s", "allowed, pushes", goal=FAR_GOAL, each=devices)
     allowed = FAR_IN_FLIGHT / FAR_SECONDS
@@ -65,22 +88,31 @@ def far_away(workplace):
     workplace.stop(simulator)
 
 
-def serve(workplace, simulator, devices, settings):
-    relay = start_relay(workplace, simulator, {"RELAY_DEVICES_PER_SECRET_MAX": str(max(devices, 50)), **settings})
+def serve(workplace, simulator, devices, settings=None, database="relay.db"):
+    relay = start_relay(
+        workplace, simulator, {"RELAY_DEVICES_PER_SECRET_MAX": str(max(devices, 50)), **(settings or {})},
+        database=database)
     register(relay.port, devices)
     return relay
 
 
-def compare(workplace, result, simulator, relay, devices, connections, reference):
-    ours = wrk.command(relay.port, connections, 1 if workplace.quick else 3, "event", SECRETS)
+def command(workplace, relay, connections, kind):
+    return wrk.command(relay.port, connections, 1 if workplace.quick else 3, kind, SECRETS)
+
+
+def compare(
+    workplace, result, simulator, relay, devices, connections, reference, kind="event", cpu_of_server=lambda: 0
+):
+    ours = command(workplace, relay, connections, kind)
     workplace.reproduce(ours)
-    middle, slow = [], []
+    middle, slow, of_server = [], [], []
     log = Path(relay.log)
     log_began, pushes = log.stat().st_size, 0
     for turn in range(workplace.runs):
         rate, cpu = reference()
-        before = pushes_accepted(simulator)
+        before, server_before = pushes_accepted(simulator), cpu_of_server()
         figures = wrk.run(workplace, relay, ours)
+        of_server.append((cpu_of_server() - server_before) * 1e6 / figures["requests"])
         if pushes_accepted(simulator) - before < figures["requests"] * devices:
             sys.exit(f"{figures['requests']} events were answered, but some devices got no push")
         pushes += figures["requests"] * devices
@@ -89,17 +121,19 @@ def compare(workplace, result, simulator, relay, devices, connections, reference
         result.add(figures["rate"], rate, figures["cpu"], cpu)
         workplace.progress(result, turn)
     result.remark = (
-        f"{median(result.ours) * devices:,.0f} pushes/s, {median(result.cpu_ours) / devices:.1f} us a push, p50 {median(middle):.1f} ms, p99 {median(slow):.1f} ms, "
-        f"peak {relay.peak_mebibytes:.0f} MiB{unlogged(log, log_began, pushes)}")
+        f"{median(result.ours) * devices:,.0f} pushes/s, {median(result.cpu_ours) / devices:.1f} us a push, "
+        f"p50 {median(middle):.1f} ms, p99 {median(slow):.1f} ms, peak {relay.peak_mebibytes:.0f} MiB")
+    if any(of_server):
+        result.remark += (
+            f", database {median(of_server):.0f} us an event, {unlogged(log, log_began) / pushes:.1%} of the log dropped")
 
 
-def unlogged(log, start, pushes):
-    """Returns the fraction of pushes whose delivery log row was dropped because the database could not keep up."""
+def unlogged(log, start):
+    """Returns the number of rows that the delivery log lacks because the database could not keep up."""
     with open(log, "rb") as file:
         file.seek(start)
         lines = [json.loads(line) for line in file if b'"delivery.dropped"' in line or b'"delivery.lost"' in line]
-    rows = sum(line["rows"] for line in lines)
-    return f", {rows / pushes:.0%} of the log dropped" if rows else ""
+    return sum(line["rows"] for line in lines)
 
 
 def register(port, devices, secrets=SECRETS):

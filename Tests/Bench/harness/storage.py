@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from .workplace import BIN, PACKAGE
+from .workplace import BIN, PACKAGE, TICK
 
 SMALL, LARGE = 1_000, 1_000_000
 IN_FLIGHT = 64
@@ -23,6 +23,7 @@ LOOKUPS = {"sqlite": 400_000, "postgres": 40_000, "mysql": 40_000}
 REGISTRATIONS = 10_000
 BUFFERS_MIB = 512  # a server's page cache, large enough to measure the B-tree and not the disk
 GOAL = 0.667  # a look-up among a million rows costs at most 1.5 times one among a thousand
+PROCESSES = {"postgres": "postgres", "mysql": "mariadb"}
 DATABASES = PACKAGE / "Tests" / "Support" / "databases"
 
 
@@ -111,6 +112,23 @@ class Servers:
 
     def __exit__(self, *_):
         subprocess.run([DATABASES, "stop", self.directory], stdout=subprocess.DEVNULL)
+
+    def cpu(self, engine):
+        """Processor time so far of a server and its children, in seconds."""
+        pid = int((self.directory / f"{PROCESSES[engine]}.pid").read_text())
+        total = 0
+        for file in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                number, rest = file.read_text().split(" (", 1)
+            except OSError:
+                continue  # it has ended
+            fields = rest.rsplit(")", 1)[1].split()
+            if int(number) == pid:
+                # Its own, and that of children that have ended.
+                total += sum(map(int, fields[11:15]))
+            elif int(fields[1]) == pid:
+                total += int(fields[11]) + int(fields[12])
+        return total / TICK
 
     def database(self, engine, name):
         """Creates a database and returns its URL."""

@@ -36,10 +36,13 @@ final class Chain: Sendable {
 
     /// Starts everything with one registered phone, gives it to `body`, and stops the bridge, which must end well.
     ///
-    /// - Parameter key: The pairing's, if texts are to be sealed. The simulated APNs opens them with it.
+    /// - Parameters:
+    ///   - settings: The bridge's.
+    ///   - relaySettings: The relay's.
+    ///   - key: The pairing's, if texts are to be sealed. The simulated APNs opens them with it.
     static func run(
-        generation: Int, _ settings: [String: String] = [:], key: PairingSecret? = nil,
-        _ body: (Chain) async throws -> Void
+        generation: Int, _ settings: [String: String] = [:], relaySettings: [String: String] = [:],
+        key: PairingSecret? = nil, _ body: (Chain) async throws -> Void
     ) async throws {
         let files = try TemporaryDirectory()
         var flags: [String] = []
@@ -48,7 +51,7 @@ final class Chain: Sendable {
             try Data(pairing.json.utf8).write(to: URL(fileURLWithPath: files.file("pairing")))
             flags = ["--pairing-file", files.file("pairing")]
         }
-        try await Stack.run(simulator: flags) { stack in
+        try await Stack.run(relaySettings, simulator: flags) { stack in
             try await stack.register(key?.relaySecret ?? secret, token(1))
             let server = try Program(script: "opencode", [String(generation)])
             let line = try await server.line("its port") { $0.hasPrefix("port ") }

@@ -63,6 +63,12 @@ class Server:
         self.sessions[id]["busy"] = True
         self.began(id)
 
+    def work(self, id, text, tool, done, total):
+        """The agent writes a text and waits for a tool, with some of its todos done."""
+        self.message(id, "assistant", text, tool=tool)
+        statuses = ["completed"] * done + ["in_progress"] * (total - done)
+        self.listed(id, [{"content": "x", "status": status, "priority": "high"} for status in statuses])
+
     def end(self, id, outcome, text="Done.", told=True):
         """A run ends: completed, failed or aborted; its requests vanish. Without `told` no event says so."""
         more = {"completed": {"finish": "stop"}, "failed": {"error": "APIError"},
@@ -132,6 +138,9 @@ class First(Server):
     def began(self, id):
         self.event("session.status", sessionID=id, status={"type": "busy"})
 
+    def listed(self, id, todos):
+        self.event("todo.updated", sessionID=id, todos=todos)
+
     def ended(self, id, outcome):
         error = {"failed": "APIError", "aborted": "MessageAbortedError"}.get(outcome)
         if error:
@@ -176,7 +185,10 @@ class First(Server):
             info["error"] = {"name": message["error"], "data": {}}
         if "finish" in message:
             info["finish"] = message["finish"]
-        return {"info": info, "parts": [{"type": "step-start"}, {"type": "text", "text": message["text"]}]}
+        parts = [{"type": "step-start"}, {"type": "text", "text": message["text"]}]
+        if "tool" in message:
+            parts.append({"type": "tool", "tool": message["tool"], "state": {"status": "running", "input": {}}})
+        return {"info": info, "parts": parts}
 
 
 class Second(Server):
@@ -206,6 +218,9 @@ class Second(Server):
 
     def began(self, id):
         self.event("session.execution.started", id)
+
+    def listed(self, id, todos):
+        self.event("todo.updated", id, todos=todos)
 
     def ended(self, id, outcome):
         if outcome == "completed":
@@ -255,6 +270,8 @@ class Second(Server):
         if message["role"] == "user":
             return {"id": message["id"], "type": "user", "text": message["text"]}
         answer = {"id": message["id"], "type": "assistant", "content": [{"type": "text", "text": message["text"]}]}
+        if "tool" in message:
+            answer["content"].append({"type": "tool", "name": message["tool"], "state": {"status": "running"}})
         if "error" in message:
             answer["error"] = {"type": "aborted" if "Abort" in message["error"] else "unknown", "message": "x"}
         if "finish" in message:

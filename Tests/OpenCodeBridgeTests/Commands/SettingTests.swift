@@ -36,6 +36,8 @@ struct SettingTests {
         #expect(try configuration(times).streamSilenceMax == .seconds(20))
         #expect(try configuration(times).quiet.time == .seconds(300))
         #expect(try configuration().quiet.time == .zero)
+        #expect(try configuration(["--live-activities", "15"]).activityInterval == .seconds(15))
+        #expect(try configuration().activityInterval == .zero)
         let flags = ["serve", "--relay-url", "https://flag", "--show-commands=off"]
         #expect(try configuration(flags, variables, file: settings).relay?.text == "https://flag")
         #expect(try !configuration(flags, variables, file: settings).options.showsCommands)
@@ -59,9 +61,10 @@ struct SettingTests {
         let given = [
             "BRIDGE_RELAY_URL": "ftp://x", "BRIDGE_OPENCODE_URL": "http://u:p@h", "BRIDGE_DEBUG": "maybe",
             "BRIDGE_REQUEST_WAIT": "-1", "BRIDGE_STREAM_TIMEOUT": "0", "BRIDGE_QUIET_WHILE_ACTIVE": "soon",
+            "BRIDGE_LIVE_ACTIVITIES": "601",
         ]
         let error = #expect(throws: SettingProblems.self) { try configuration([], given) }
-        #expect(error?.sentences.count == 6)
+        #expect(error?.sentences.count == 7)
         #expect(error?.sentences.contains { $0.contains("u:p") } == false)
         let unknown = #expect(throws: SettingProblems.self) { try configuration([], ["BRIDGE_RELAY": "x"]) }
         #expect(unknown?.sentences == ["BRIDGE_RELAY is not a setting of this program"])

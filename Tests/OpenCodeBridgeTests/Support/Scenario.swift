@@ -15,6 +15,7 @@ import Network
 /// | `{"messages":{"ses_1":…}}` | what the session's messages are from now on; null: unreadable |
 /// | `{"open":["per_1"]}` | the requests that the server lists from now on |
 /// | `{"at":9,"rings":["complete ses_1 …"]}` | all rings since the last such line, by this time |
+/// | `{"at":9,"states":["start ses_1 working …"]}` | all states for Live Activities since the last such line |
 struct Scenario {
     let name: String
     let lines: [JSON.Value]
@@ -52,6 +53,11 @@ struct Scenario {
                 checks.append(
                     Check(line: index + 1, expected: expected.compactMap(\.string), rings: player.rings))
                 player.rings = []
+            } else if let expected = line["states"]?.array {
+                player.advance(to: line["at"]?.double ?? player.time)
+                checks.append(
+                    Check(line: index + 1, expected: expected.compactMap(\.string), rings: player.states))
+                player.states = []
             } else {
                 player.apply(line)
             }
@@ -66,6 +72,9 @@ struct Player {
     var generation = Generation.first
     var time = 0.0
     var rings: [String] = []
+    /// What was sent for Live Activities, besides the rings.
+    var states: [String] = []
+    private var board = ActivityBoard(ActivityBoard.Options(interval: .seconds(15), hasTexts: true))
     private var sessions: JSON.Value = [:]
     private var messages: [String: JSON.Value] = [:]
     private var open: Set<String> = []
@@ -77,10 +86,25 @@ struct Player {
     mutating func advance(to end: Double) {
         while time + 0.5 <= end {
             time += 0.5
-            handle(.tick)
+            tick()
         }
         time = end
+        tick()
+    }
+
+    private mutating func tick() {
         handle(.tick)
+        for (session, state) in board.update(model.atWork, now).sorted(by: { $0.key.text < $1.key.text }) {
+            states.append("end \(session) \(state.summary)")
+        }
+        while let job = board.next(now) {
+            switch job {
+            case .read(let session, _): board.read(session, reading(session))
+            case .post(let session, let isStart, let state):
+                states.append("\(isStart ? "start" : "progress") \(session) \(state.summary)")
+                _ = board.finish(session, .accepted(""), now)
+            }
+        }
     }
 
     mutating func apply(_ line: JSON.Value) {
@@ -116,6 +140,13 @@ struct Player {
         return snapshot
     }
 
+    private func reading(_ session: SessionID) -> Reading? {
+        guard let answer = messages[session.text], !answer.isNull else { return nil }
+        var reading = generation == .first ? SessionReading.first(answer) : SessionReading.second(answer)
+        reading.title = sessions[session.text]?["title"]?.text
+        return reading
+    }
+
     mutating func handle(_ event: BridgeEvent) {
         for action in model.handle(event, at: now) {
             switch action {
@@ -126,20 +157,26 @@ struct Player {
                 }
                 handle(.session(session, parent: info.sessionID("parent"), directory: nil))
             case .read(let id, let session, _, _):
-                guard let answer = messages[session.text], !answer.isNull else {
-                    handle(.read(id, nil))
-                    continue
-                }
-                var reading =
-                    generation == .first ? SessionReading.first(answer) : SessionReading.second(answer)
-                reading.title = sessions[session.text]?["title"]?.text
-                handle(.read(id, reading))
+                handle(.read(id, reading(session)))
             case .check(let request, _):
                 handle(.checked(request.id, isListed: open.contains(request.id)))
             case .ring(let ring):
                 rings.append("\(ring.type.rawValue) \(ring.session) \(ring.title) | \(ring.body)")
+                _ = board.rang(ring, now)
             case .began, .ended, .over: break
             }
         }
+    }
+}
+
+extension ContentState {
+    /// `working Fix auth bug | Done. | bash | 1/3 | attempt 2: Overloaded`, without what is absent.
+    fileprivate var summary: String {
+        let parts = [
+            title, text, tool, todos.map { "\($0.done)/\($0.total)" },
+            retry.map { "attempt \($0.attempt): \($0.message)" },
+        ]
+        let given = parts.compactMap { $0 }.filter { !$0.isEmpty }
+        return given.isEmpty ? status.rawValue : status.rawValue + " " + given.joined(separator: " | ")
     }
 }

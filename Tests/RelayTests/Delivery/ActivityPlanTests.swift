@@ -36,6 +36,7 @@ struct ActivityPlanTests {
             (.permission, true, .update, .immediate, 600, nil, nil, true),
             (.complete, true, .end, .immediate, 14_400, nil, 900, false),
             (.error, true, .end, .immediate, 14_400, nil, 900, false),
+            (.end, true, .end, .immediate, 14_400, nil, 0, false),
         ]
         for (type, isShown, event, priority, ttl, stale, dismissal, alerts) in rows {
             let plan = ActivityPlan(type, isShown: isShown)
@@ -56,7 +57,9 @@ struct ActivityPlanTests {
         #expect(aps["event"]?.string == plan.event.rawValue)
         #expect(aps["content-state"] == ["status": "working"])
         #expect(aps["stale-date"]?.int == plan.staleAfter.map { _ in 1_800_000_120 })
-        #expect(aps["dismissal-date"]?.int == plan.dismissAfter.map { _ in 1_800_000_900 })
+        #expect(
+            aps["dismissal-date"]?.int == plan.dismissAfter.map { 1_800_000_000 + Int($0.components.seconds) }
+        )
         #expect(aps["alert"] == (plan.alerts ? ["title": "Title", "body": "Text"] : nil))
         #expect(aps["attributes-type"]?.string == (type == .start ? "App.Attributes" : nil))
         #expect(aps["attributes"] == (type == .start ? ["sessionID": "ses_1", "serverID": "srv"] : nil))

@@ -47,6 +47,27 @@ struct PushQueueTests {
         }
     }
 
+    @Test("The payloads of what waits are bounded, too")
+    func bytes() async throws {
+        var payload = 0
+        for (spare, queued) in [(10_000, 2), (0, 2), (-1, 0)] {
+            var options = RelayFixture.Options()
+            options.queue.bytesMax = 2 * payload + spare
+            try await RelayFixture.with(options) { relay in
+                relay.storage.add("aa00", under: RelayFixture.key)
+                relay.storage.add("bb00", under: RelayFixture.key)
+                await answerBusy(relay)
+                let json = await relay.event().json
+                #expect(json["queued"]?.int == queued && json["failed"]?.int == 2 - queued)
+                let reasons = json["deliveries"]?.array?.compactMap { $0["reason"]?.string } ?? []
+                #expect(reasons.count { $0 == "QueueFull" } == 2 - queued)
+                #expect(relay.pending.count == queued)
+                payload = relay.pending.first?.push.payload.count ?? payload
+                #expect(await relay.queue.figures.waitingBytes == queued * payload)
+            }
+        }
+    }
+
     @Test("A device that left meanwhile has failed")
     func gone() async throws {
         try await RelayFixture.with { relay in

@@ -159,6 +159,26 @@ struct RetryScheduleTests {
         #expect(fill(&places, here) == 32)
     }
 
+    @Test("A destination gets more at once while it takes most, and soon less when it takes no more")
+    func growth() {
+        let first = Bounds.retriesInFlightFirst
+        var places = ConcurrencyLimiter(RetryBudget())
+        #expect(places.width == first)
+        send(first, .ended, &places, at: 0)
+        #expect(places.width == 2 * first)
+        send(2 * first - 1, .ended, &places, at: 0)
+        #expect(places.width == 2 * first)
+        send(1, .ended, &places, at: 0)
+        #expect(places.width == 4 * first)
+        // As few answers as at first are enough to see that it takes nothing.
+        for expected in [2 * first, first, first / 2] {
+            send(first, .putOff, &places, at: 0)
+            #expect(places.width == expected)
+        }
+        send(100 * Bounds.retriesInFlightMax, .ended, &places, at: 0)
+        #expect(places.width == Bounds.retriesInFlightMax)
+    }
+
     @Test(
         "One that is silent, or says that it can't, has fewer places; that a device had too much is not its fault"
     )

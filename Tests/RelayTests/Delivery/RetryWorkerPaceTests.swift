@@ -181,7 +181,8 @@ struct RetryWorkerPaceTests {
                         $0.services.shared.queue.state.withLock(\.nextLook) == RelayFixture.start + 1_234
                     })
                 let figures = await relay.queue.figures
-                #expect(figures.waiting == 2 && figures.oldestDue == RelayFixture.start + 1_234)
+                #expect(figures.waiting == 2 && figures.waitingBytes == 2 * #"{"aps":{}}"#.utf8.count)
+                #expect(figures.oldestDue == RelayFixture.start + 1_234)
             }
         }
     }

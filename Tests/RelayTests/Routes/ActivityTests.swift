@@ -98,6 +98,18 @@ struct ActivityTests {
         }
     }
 
+    @Test("An end without a notification removes the activity")
+    func endAlone() async throws {
+        try await Self.withPhones { relay in
+            let answer = await relay.event(["eventType": "end", "contentState": Self.state])
+            #expect(answer.json["sent"] == 0)
+            #expect(answer.json["activities"] == ["sent": 2, "failed": 0, "queued": 0, "held": 0])
+            let pushes = await relay.onLoop { $0.production.pushes }
+            #expect(pushes.map(\.deviceToken.text).sorted() == ["aad1", "aad2"])
+            #expect(relay.storage.state.withLock(\.tokens).isEmpty)
+        }
+    }
+
     @Test("Only an end waits in the queue")
     func queue() async throws {
         try await Self.withPhones { relay in
@@ -220,13 +232,14 @@ struct ActivityTests {
         }
     }
 
-    @Test("States are objects of a bounded size, which start and progress need")
+    @Test("States are objects of a bounded size, which start, progress and end need")
     func validation() async throws {
         try await Self.withPhones { relay in
             let long = JSON.Value.string(String(repeating: "x", count: 3_490))
             let cases: [(JSON.Value, String, String)] = [
                 (["eventType": "progress"], "missing_field", "contentState"),
                 (["eventType": "start"], "missing_field", "contentState"),
+                (["eventType": "end"], "missing_field", "contentState"),
                 (["contentState": "working"], "invalid_field", "contentState"),
                 (["contentState": ["text": long]], "invalid_field", "contentState"),
                 (["contentState": Self.state, "attributes": 1], "invalid_field", "attributes"),

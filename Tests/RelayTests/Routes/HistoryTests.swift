@@ -339,11 +339,11 @@ struct HistoryTests {
         var maintenance = Maintenance(
             storage: storage, log: log, clock: WallClock { day * 3 + 1 }, retention: .seconds(60),
             history: history, pause: { _ in })
-        try await maintenance.round()
+        #expect(try await maintenance.round())
         #expect(storage.state.withLock(\.history) == [items[2]])
         #expect(history.figures.expired == 2)
         maintenance.history = nil
-        try await maintenance.round()
+        #expect(try await maintenance.round())
         #expect(storage.state.withLock(\.history) == [])
     }
 }

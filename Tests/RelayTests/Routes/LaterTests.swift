@@ -133,13 +133,54 @@ struct LaterTests {
                 #expect(await eventually { relay.schedules.isEmpty })
             }
             let pushes = await relay.onLoop { $0.production.pushes }.filter { $0.deviceToken.text == "aa00" }
-            let titles = try pushes.map { push in
-                let payload = try JSON.parse(push.notification.payload, maxBytes: 9_999)
-                return payload["aps"]?["alert"]?["title"]?.string
-            }
+            let payloads = try pushes.map { try JSON.parse($0.notification.payload, maxBytes: 9_999) }
+            let titles = payloads.map { $0["aps"]?["alert"]?["title"]?.string }
             #expect(titles.count == 3 && titles.suffix(2).contains("second") && titles.contains("other"))
+            // It can be acknowledged as if it had come at once.
+            #expect(payloads.last { $0["aps"]?["alert"]?["title"] == "second" }?["eventID"] == "second")
             // The history has each event once.
             #expect(relay.storage.state.withLock { $0.history.count } == 4)
+        }
+    }
+
+    @Test("A held push whose event was acknowledged meanwhile isn't sent")
+    func acknowledged() async throws {
+        try await RelayFixture.with { relay in
+            await register(relay, "aa00")
+            #expect(await relay.event(["title": "seen", "eventID": "e"]).json["queued"]?.int == 1)
+            let body: JSON.Value = ["secret": .string(RelayFixture.secret), "eventID": "e"]
+            #expect(await relay.post("/v1/ack", body).status == .ok)
+            relay.pass(.seconds(3_600))
+            try await relay.withScheduleWorker { _ in
+                #expect(await eventually { relay.schedules.isEmpty })
+            }
+            #expect(await relay.onLoop { $0.production.pushes.isEmpty })
+            #expect(await relay.outcomes == ["skipped": 1])
+        }
+    }
+
+    @Test("The phone acknowledges a scheduled event by its occurrence's ID")
+    func scheduled() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            let created = await relay.post(
+                "/v1/schedule/create",
+                [
+                    "secret": .string(RelayFixture.secret), "in": 60, "eventType": "error", "sessionID": "s",
+                ])
+            let id = try #require(created.json["id"]?.string)
+            let nominal = try #require(relay.schedules.first?.nextAt)
+            relay.pass(.seconds(120))
+            try await relay.withScheduleWorker { _ in
+                #expect(await eventually { relay.schedules.isEmpty })
+            }
+            let push = try #require(await relay.onLoop { $0.production.pushes.first })
+            let payload = try JSON.parse(push.notification.payload, maxBytes: 9_999)
+            #expect(payload["eventID"]?.string == "sched:\(id):\(nominal)")
+            let body: JSON.Value = [
+                "secret": .string(RelayFixture.secret), "eventID": payload["eventID"] ?? .null,
+            ]
+            #expect(await relay.post("/v1/ack", body).status == .ok)
         }
     }
 
@@ -169,6 +210,9 @@ struct LaterTests {
                 stored: #"{"route":"notify","body":{"notification":{"title":"t"}},"device":"d"}"#)
             #expect(order?.deviceID == "d" && order?.eventID == nil)
             #expect(order.flatMap { StoredOrder(stored: $0.json) } == order)
+            var held = order
+            held?.heldEvent = "e"
+            #expect(held.flatMap { StoredOrder(stored: $0.json) } == held && held != order)
         }
     }
 }

@@ -22,12 +22,4 @@ extension FakeStorage {
         }
         return (use, try await self.deliveries(of: key, before: nil, limit: deliveries))
     }
-
-    func pruneAgentUses(before time: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int {
-        try checked { state in
-            let old = state.agentUses.filter { $0.value.usedAt < time }.prefix(limit)
-            for (hash, _) in old { state.agentUses[hash] = nil }
-            return old.count
-        }
-    }
 }

@@ -50,14 +50,6 @@ extension FakeStorage {
             return reading
         }
     }
-
-    func pruneHistory(before time: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int {
-        try checked { state in
-            let old = state.history.filter { $0.createdAt < time }.sorted { $0.id < $1.id }.prefix(limit)
-            state.history.removeAll { old.contains($0) }
-            return old.count
-        }
-    }
 }
 
 extension FakeStorage.State {

@@ -139,6 +139,14 @@ extension FakeStorage {
     func countPushes(limit: Int) async throws(StorageError) -> Int {
         try checked { state in min(limit, state.pending.count) }
     }
+
+    func measurePushes(limit: Int) async throws(StorageError) -> QueueSize {
+        try checked { state in
+            let counted = state.pending.prefix(limit)
+            return QueueSize(
+                pushes: counted.count, bytes: counted.reduce(0) { $0 + $1.push.payload.count })
+        }
+    }
 }
 
 extension FakeStorage {

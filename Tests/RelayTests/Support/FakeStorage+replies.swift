@@ -24,10 +24,4 @@ extension FakeStorage {
         state.withLock { $0.acknowledgementReads.append(events.count) }
         return try checked { state in state.acknowledgements.filter { events.contains($0.key) } }
     }
-
-    func pruneAcknowledgements(
-        at now: EpochMilliseconds, limit: Int
-    ) async throws(StorageError) -> Int {
-        try checked { _ in 0 }
-    }
 }

@@ -73,12 +73,4 @@ extension FakeStorage {
             state.ended.formUnion(queued.map(\.id))
         }
     }
-
-    func pruneTokens(at now: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int {
-        try checked { state in
-            let old = state.tokens.filter { $0.expiresAt.map { $0 <= now } ?? false }.prefix(limit)
-            state.tokens.removeAll { token in old.contains { $0.id == token.id } }
-            return old.count
-        }
-    }
 }

@@ -56,10 +56,10 @@ final class FakeStorage: Storage {
         /// Sizes of the batches of `append`, failed ones too.
         var batches: [Int] = []
         var isClosed = false
-        /// Rows that `pruneDeliveries` and `pruneReceipts` still find.
-        var oldDeliveries = 0
-        var oldReceipts = 0
-        var prunes: [(before: EpochMilliseconds, limit: Int)] = []
+        /// Expired rows that `prune` still finds, besides those of the history.
+        var expired: [ExpiringTable: Int] = [:]
+        /// The steps of `prune`, those that failed too.
+        var prunes: [PruneRound.Step] = []
         /// The pushes that wait, with who holds them.
         var pending: [Pending] = []
         /// Thrown by the next calls to `enqueue` and `settle`, one each.
@@ -114,8 +114,8 @@ final class FakeStorage: Storage {
         var acknowledgements: [EventName: Acknowledgement] = [:]
         /// How many events each call to `acknowledgements` asked for, failed ones too.
         var acknowledgementReads: [Int] = []
-        /// Thrown by every call to `pruneDeliveries` until it is taken away.
-        var pruneFailure: StorageError?
+        /// Thrown by every call to `prune` for the table until it is taken away.
+        var pruneFailures: [ExpiringTable: StorageError] = [:]
     }
 
     let state = Lock(State())
@@ -268,16 +268,6 @@ final class FakeStorage: Storage {
         }
     }
 
-    func pruneDeliveries(before time: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int {
-        try checked { state throws(StorageError) in
-            if let failure = state.pruneFailure { throw failure }
-            state.prunes.append((time, limit))
-            let count = min(limit, state.oldDeliveries)
-            state.oldDeliveries -= count
-            return count
-        }
-    }
-
     func claim(_ event: EventClaim) async throws(StorageError) -> EventClaimResult {
         try checked { state in
             state.claims += 1
@@ -306,14 +296,6 @@ final class FakeStorage: Storage {
 
     func release(_ event: EventClaim) async throws(StorageError) {
         try checked { state in state.receipts.removeAll { $0.claim.id == event.id } }
-    }
-
-    func pruneReceipts(at now: EpochMilliseconds, limit: Int) async throws(StorageError) -> Int {
-        try checked { state in
-            let count = min(limit, state.oldReceipts)
-            state.oldReceipts -= count
-            return count
-        }
     }
 
     func ping() async throws(StorageError) {

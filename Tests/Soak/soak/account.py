@@ -6,16 +6,20 @@ import threading
 import time
 from collections import Counter
 
+from . import questions, schedules
 from .stack import EVENT_DEADLINE, LEASE, PUSH_TIMEOUT
+from .tokens import masked
 
 # After a device's removal was answered, what was under way may still arrive: an event until its deadline or a claimed
 # push after its wait, and then the time of the push itself in either environment.
 REMOVAL_GRACE = max(EVENT_DEADLINE, 5) + 2 * PUSH_TIMEOUT + 1
 # Faults after which an answer may be lost, so that a push is sent again although it arrived.
 LOSING = {"kill_relay", "restart_relay", "kill_database", "goaway", "black_hole", "resets", "cuts",
-          "refused_connections"}
+          "refused_connections", "lose_node"}
 # Seconds after such a fault in which what it lost comes again: a lease, and the longest back-off with what is before it.
 LOSS_MEMORY = LEASE + 20
+# Seconds after which another relay takes the schedules of one that was killed.
+SCHEDULE_LEASE = 150
 
 
 class Account:
@@ -29,11 +33,13 @@ class Account:
         self.attempted = Counter()
         self.removals = {}  # masked token -> when its removal was answered, in milliseconds
         self.doomed = set()  # masked tokens that APNs doesn't know any more
+        self.ends_of_activities = set()  # (session, masked token) of activities whose end was accepted
         self.strays = []  # pushes to devices that had been removed
         self.faults = []  # (name, from, to) in milliseconds
         self.differences = []
         self.counts = Counter()
         self.always_busy = None
+        self.schedules = self.questions = self.activities = None
         self.cursor = 0
         self.is_over = threading.Event()
 
@@ -55,13 +61,19 @@ class Account:
             answer = json.loads(answer)
         with self.lock:
             deliveries = {delivery["device"]: delivery for delivery in answer["deliveries"]}
-            if len(deliveries) != answer["sent"] + answer["failed"] + answer["queued"]:
+            counts = [answer, answer.get("activities", {})]
+            if len(deliveries) != sum(part.get(name, 0) for part in counts for name in ("sent", "failed", "queued")):
                 self.differences.append(f"{session}: the counts are not those of its deliveries: {answer}")
             self.answers[session] = deliveries
             self.attempts[session] = max(attempts, self.attempts.get(session, 0))
             for device, delivery in deliveries.items():
                 if delivery.get("removed"):
                     self.removals.setdefault(device, milliseconds())
+
+    def repeated(self, session, attempts):
+        """A request was made again whose answer was lost, so it may have been done twice."""
+        with self.lock:
+            self.attempts[session] = max(attempts, self.attempts.get(session, 0))
 
     def compared(self, session, answers):
         self.counts["events posted twice at once, answered both times"] += 1
@@ -102,10 +114,17 @@ class Account:
     def _received(self, push):
         device = "…" + push["deviceToken"][-8:]
         session = push.get("payload", {}).get("sessionID", "")
+        is_accepted = push.get("status") == 200
         with self.lock:
             self.attempted[device] += 1
-            if push.get("status") == 200:
+            if self.activities and device in self.activities.of:
+                if is_accepted and self.activities.received(device, push):
+                    self.ends_of_activities.add((self.activities.of[device].session, device))
+                return
+            if is_accepted:
                 self.arrivals.setdefault((session, device), []).append(push["receivedAt"])
+                if session.startswith(questions.SESSION):
+                    self.questions.received(session, push)
             removed = self.removals.get(device)
             if removed is not None and push["receivedAt"] > removed + REMOVAL_GRACE * 1000:
                 self.strays.append((session, device, push["receivedAt"] - removed))
@@ -113,17 +132,17 @@ class Account:
     # At the end
 
     def wait_for_ends(self):
-        """Until no push waits any more; the device that APNs is always busy for has its pushes expire."""
-        end = time.monotonic() + self.stack.time_to_live + LEASE + 60
+        """Until nothing waits any more; the device that APNs is always busy for has its pushes expire."""
+        end = time.monotonic() + self.stack.time_to_live + LEASE + SCHEDULE_LEASE + 60
         self.stack.control("PUT", "/rules", {
             "id": "busy", "match": {"token": self.always_busy}, "reason": "TooManyRequests"})
         while True:
-            waiting = self.stack.database.waiting()
-            print(f"  {waiting} pushes wait", file=sys.stderr, flush=True)
-            if waiting == 0:
+            pushes, later = self.stack.database.waiting("pending_push"), self.stack.database.waiting("schedule")
+            print(f"  {pushes} pushes and {later} schedules wait", file=sys.stderr, flush=True)
+            if pushes == later == 0:
                 break
             if time.monotonic() > end:
-                self.differences.append(f"{waiting} pushes still wait, all past their time")
+                self.differences.append(f"{pushes} pushes and {later} schedules still wait, all past their time")
                 break
             time.sleep(2)
         for index in range(len(self.stack.relays)):
@@ -133,13 +152,19 @@ class Account:
         while self._collect_page(wait=0):
             pass
 
-    def settle(self, load):
+    def settle(self):
         ends = self.stack.database.ends()
         for session, deliveries in self.answers.items():
             for device, delivery in deliveries.items():
                 self.counts[f"pushes answered {delivery['status']}"] += 1
                 self._settle_push(session, device, delivery, ends)
         self._settle_duplicates()
+        if self.schedules:
+            failed = self.stack.database.sessions_of_failures(schedules.SESSION)
+            outcomes = self.stack.outcomes_of_schedules()
+            self.schedules.settle({session for session, _ in self.arrivals}, failed, outcomes)
+            self.questions.settle()
+            self.activities.settle()
         for session, device, late in self.strays:
             self.differences.append(f"{session} {device}: sent {late} ms after the device's removal was answered")
         if not self.answers:
@@ -148,7 +173,7 @@ class Account:
         return 1 if self.differences else 0
 
     def _settle_push(self, session, device, delivery, ends):
-        arrived = (session, device) in self.arrivals
+        arrived = (session, device) in self.arrivals or (session, device) in self.ends_of_activities
         status = delivery["status"]
         if status == "sent" and not arrived:
             self.differences.append(f"{session} {device}: answered as sent, and did not arrive")
@@ -182,14 +207,14 @@ class Account:
 
     def _settle_duplicates(self):
         for (session, device), times in self.arrivals.items():
-            if len(times) < 2:
+            if len(times) < 2 or session.startswith(questions.SESSION):
                 continue
             self.counts["pushes that arrived again after a lost answer"] += len(times) - 1
             posted_again = session in self.refusals or self.attempts.get(session, 1) > 1
             if not posted_again and not self._answer_may_be_lost(min(times), max(times)):
                 self.differences.append(f"{session} {device}: arrived {len(times)} times, and no answer was lost: {times}")
         for session, device in self.arrivals:
-            if session not in self.answers:
+            if session not in self.answers and not session.startswith(schedules.SESSION):
                 self.counts["pushes of events without an answer that arrived"] += 1
 
     def _answer_may_be_lost(self, first, second):
@@ -210,11 +235,6 @@ class Account:
         if len(self.differences) > 20:
             print(f"DIFFERENCE and {len(self.differences) - 20} more")
         print("The account " + ("does not add up" if self.differences else "adds up"))
-
-
-def masked(token):
-    """A token as answers show it."""
-    return "…" + token[-8:]
 
 
 def milliseconds():

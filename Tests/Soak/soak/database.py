@@ -48,9 +48,9 @@ class Database:
             subprocess.run([SCRIPT, "stop", self.servers], stdout=subprocess.DEVNULL)
             shutil.rmtree(self.servers, ignore_errors=True)
 
-    def waiting(self):
-        """How many pushes are in the queue."""
-        return int(self._rows("SELECT count(*) FROM pending_push")[0][0])
+    def waiting(self, table):
+        """How many rows wait in a table to be sent."""
+        return int(self._rows(f"SELECT count(*) FROM {table}")[0][0])
 
     def ends(self):
         """Each push's rows in the delivery log: (status, error)."""
@@ -58,6 +58,11 @@ class Database:
         for push, status, error in self._rows("SELECT id, status, coalesce(error, '') FROM delivery_log"):
             ends.setdefault(push, []).append((status, error))
         return ends
+
+    def sessions_of_failures(self, prefix):
+        """The sessions with this prefix that have a failed push in the delivery log."""
+        sql = f"SELECT DISTINCT session_id FROM delivery_log WHERE status = 'failed' AND session_id LIKE '{prefix}%'"
+        return {row[0] for row in self._rows(sql)}
 
     def _rows(self, sql):
         if self.kind == "sqlite":

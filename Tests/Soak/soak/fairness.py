@@ -5,7 +5,7 @@ import json
 import threading
 import time
 
-from .stack import new_token
+from .tokens import new_token
 
 BACKLOG = 10_000
 BUSY_DEVICES = 50
@@ -29,7 +29,7 @@ def measure(stack):
     first = stack.control("GET", "/stats")["production"]["pushes"]
     after = post_at_rate(port, quiet, SECONDS)
     retried = stack.control("GET", "/stats")["production"]["pushes"] - first - len(after)
-    waiting = stack.database.waiting()
+    waiting = stack.database.waiting("pending_push")
     ratio = percentile(after, 99) / percentile(before, 99)
     print(f"{'':24}{'p50':>10}{'p99':>10}")
     for name, times in [("alone", before), (f"beside {waiting} waiting", after)]:
@@ -41,7 +41,7 @@ def measure(stack):
 def fill(stack, port, secret):
     """Posts events until so many pushes wait."""
     began = time.monotonic()
-    while stack.database.waiting() < BACKLOG:
+    while stack.database.waiting("pending_push") < BACKLOG:
         if time.monotonic() - began > 120:
             raise SystemExit("the queue does not fill")
         threads = [threading.Thread(target=post, args=[port, secret]) for _ in range(4)]

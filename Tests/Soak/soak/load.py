@@ -1,18 +1,21 @@
 """Tenants that post events, register devices and take them away again, and note what they were answered."""
 
-import http.client
-import json
+import random
 import threading
 import time
 
-from .stack import new_token
+from .activities import SESSIONS, Activities
+from .client import REQUEST_TIMEOUT, Client
+from .questions import Questions
+from .schedules import Schedules
+from .tokens import new_token
 
+# How many events are posted at the same time, unless a run says otherwise.
 POSTERS = 8
 TENANTS = 24
 DEVICES = 3  # of each tenant at the start
 # A tenant's request that was not answered is sent again so often, where it has an eventID.
 ATTEMPTS = 4
-REQUEST_TIMEOUT = 30
 
 
 class Tenant:
@@ -23,16 +26,21 @@ class Tenant:
 
 
 class Load:
-    def __init__(self, stack, account, random, rate):
+    def __init__(self, stack, account, chance, rate, posters=POSTERS):
         self.stack = stack
         self.account = account
-        self.random = random
-        self.pause = POSTERS / rate
+        self.chance = chance
+        self.client = Client(stack)
+        self.posters = posters
+        self.pause = posters / rate
         self.tenants = [Tenant(number) for number in range(TENANTS)]
         self.threads = []
         self.is_over = threading.Event()
         self.numbers = iter(range(1, 1 << 60))
         self.number_lock = threading.Lock()
+        parts = stack, account, self.client, self.tenants
+        account.schedules, account.questions, account.activities = (
+            Schedules(*parts), Questions(*parts), Activities(*parts))
 
     def start(self):
         for tenant in self.tenants:
@@ -42,9 +50,12 @@ class Load:
         busy = self._register(self.tenants[0])
         self.account.always_busy = busy
         self.keep_busy()
-        seeds = [self.random.randrange(1 << 32) for _ in range(POSTERS + 1)]
-        targets = [*(lambda seed=seed: self._post(seed) for seed in seeds[1:]), lambda: self._churn(seeds[0])]
-        self.threads = [threading.Thread(target=target, daemon=True) for target in targets]
+        parts = [self._churn, *[self._post] * self.posters]
+        for part in (self.account.schedules, self.account.questions, *[self.account.activities] * SESSIONS):
+            parts.append(lambda chance, part=part: part.run(chance, self.is_over))
+        self.threads = [
+            threading.Thread(target=part, args=[random.Random(self.chance.randrange(1 << 32))], daemon=True)
+            for part in parts]
         for thread in self.threads:
             thread.start()
 
@@ -60,15 +71,17 @@ class Load:
         if any(thread.is_alive() for thread in self.threads):
             raise SystemExit("a request was never answered")
 
+    def end_questions(self):
+        """Ends what rings until somebody answers; to be called once the relays are well."""
+        self.account.questions.end(self.chance, threading.Event())
+
     # Events
 
     def _number(self):
         with self.number_lock:
             return next(self.numbers)
 
-    def _post(self, seed):
-        import random
-        chance = random.Random(seed)
+    def _post(self, chance):
         while not self.is_over.is_set():
             tenant = chance.choice(self.tenants)
             session = f"ses_{self._number()}"
@@ -85,7 +98,7 @@ class Load:
     def _once(self, event, chance):
         """Posts an event; one with an eventID again until it is answered."""
         for attempt in range(ATTEMPTS if "eventID" in event else 1):
-            status, answer = self._request("/v1/event", event, chance.randrange(len(self.stack.ports)))
+            status, answer = self.client.post("/v1/event", event, chance.randrange(len(self.stack.ports)))
             if status == 200:
                 self.account.answered(event["sessionID"], answer, attempts=attempt + 1)
                 return answer
@@ -100,7 +113,7 @@ class Load:
         answers = [None, None]
 
         def post(index):
-            status, answers[index] = self._request("/v1/event", event, index % len(self.stack.ports), keep=True)
+            status, answers[index] = self.client.post("/v1/event", event, index % len(self.stack.ports), raw=True)
             if status != 200:
                 answers[index] = None
                 self.account.refused(event["sessionID"], status)
@@ -122,7 +135,7 @@ class Load:
     def _register(self, tenant):
         token = new_token()
         for _ in range(100):
-            status, _ = self._request(
+            status, _ = self.client.post(
                 "/v1/device/register", {"secret": tenant.secret, "deviceToken": token},
                 self._number() % len(self.stack.ports))
             if status == 200:
@@ -133,10 +146,8 @@ class Load:
                 break
         return token
 
-    def _churn(self, seed):
+    def _churn(self, chance):
         """Takes a device away now and then, by the tenant's word or by APNs', and puts a new one in its place."""
-        import random
-        chance = random.Random(seed)
         while not self.is_over.wait(0.3 + chance.random()):
             tenant = chance.choice(self.tenants[1:])
             token = chance.choice(sorted(tenant.devices))
@@ -149,7 +160,7 @@ class Load:
 
     def _unregister(self, tenant, token):
         request = {"secret": tenant.secret, "deviceToken": token}
-        while self._request("/v1/device/unregister", request, self._number() % len(self.stack.ports))[0] != 200:
+        while self.client.post("/v1/device/unregister", request, self._number() % len(self.stack.ports))[0] != 200:
             if self.is_over.wait(0.2):
                 # It may have been done, and nobody was told.
                 return self.account.given_up(token)
@@ -160,18 +171,3 @@ class Load:
         since = int(time.time() * 1000) + 1000
         self.stack.control("PUT", "/tokens", {"token": token, "state": "unregistered", "since": since})
         self.account.given_up(token)
-
-    def _request(self, path, body, relay, keep=False):
-        """The status and body of an answer; status 0 when there was none."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.stack.ports[relay], timeout=REQUEST_TIMEOUT)
-        try:
-            connection.request("POST", path, json.dumps(body))
-            response = connection.getresponse()
-            content = response.read()
-            if keep:
-                return response.status, content
-            return response.status, json.loads(content)
-        except (OSError, http.client.HTTPException, ValueError):
-            return 0, None
-        finally:
-            connection.close()

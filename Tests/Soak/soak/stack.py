@@ -1,5 +1,6 @@
 """The programs of a run: relays, the simulated APNs, the database, and how each is killed and started again."""
 
+import contextlib
 import json
 import os
 import secrets
@@ -13,6 +14,7 @@ import time
 import urllib.request
 from pathlib import Path
 
+from . import activities
 from .database import Database
 
 PACKAGE = Path(__file__).resolve().parents[3]
@@ -25,13 +27,13 @@ LEASE = 60 + 3 * PUSH_TIMEOUT + 5 + 5
 
 
 class Stack:
-    def __init__(self, database, binaries, keep, usual):
+    def __init__(self, database, binaries, keep, usual, relays=2):
         self.keep = Path(keep).resolve() if keep else None
         self.binaries = (PACKAGE / binaries).resolve()
         self.kind = database
         self.usual = usual  # without the short times that a soak needs
         # SQLite has one writing process.
-        self.ports = [free_port() for _ in range(1 if database == "sqlite" else 2)]
+        self.ports = [free_port() for _ in range(1 if database == "sqlite" else relays)]
         self.relays = [None] * len(self.ports)
         # Long enough to be delivered after a kill, short enough to see pushes expire within a run.
         self.time_to_live = 30 if database == "sqlite" else LEASE + 60
@@ -45,7 +47,7 @@ class Stack:
             self.directory = Path(tempfile.mkdtemp(prefix="relay-soak-"))
         try:
             self._start_simulator()
-            self.database = Database(self.kind, self.directory)
+            self.database = self.open_database()
             for index in range(len(self.relays)):
                 self.start_relay(index)
         except BaseException:
@@ -62,6 +64,13 @@ class Stack:
             self.database.stop()
         if not self.keep:
             shutil.rmtree(self.directory, ignore_errors=True)
+
+    def open_database(self):
+        return Database(self.kind, self.directory)
+
+    def database_url(self, index):
+        """What a relay connects to."""
+        return self.database.url
 
     # The simulated APNs
 
@@ -89,10 +98,13 @@ class Stack:
     # Relays
 
     def start_relay(self, index):
-        """Starts a relay and waits until it serves; where the database is down, it says so and is tried again."""
+        """Starts a relay and waits until it serves."""
+        self._start_relay(index, self.ports[index])
+
+    def _start_relay(self, index, port):
         origin = f"https://localhost:{self.apns_port}"
         environment = {
-            "PORT": str(self.ports[index]), "RELAY_ADMIN_LISTEN": "127.0.0.1:0", "DATABASE_URL": self.database.url,
+            "PORT": str(port), "RELAY_ADMIN_LISTEN": "127.0.0.1:0", "DATABASE_URL": self.database_url(index),
             "APNS_TEAM_ID": "TEAM123456", "APNS_KEY_ID": "KEY1234567",
             "APNS_PRIVATE_KEY_FILE": str(self.directory / "key.p8"),
             "APNS_DEFAULT_BUNDLE_ID": "com.example.app", "APNS_PRODUCTION_URL": origin, "APNS_SANDBOX_URL": origin,
@@ -102,9 +114,18 @@ class Stack:
         if not self.usual:
             environment |= {
                 "APNS_TTL": f"{self.time_to_live}s", "APNS_PUSH_TIMEOUT": f"{PUSH_TIMEOUT}s",
-                "RELAY_EVENT_DEADLINE": f"{EVENT_DEADLINE}s", "RELAY_RETRY_DELAY_MAX": "3s"}
+                "RELAY_EVENT_DEADLINE": f"{EVENT_DEADLINE}s", "RELAY_RETRY_DELAY_MAX": "3s",
+                "RELAY_ACTIVITY_INTERVAL": f"{activities.INTERVAL}s"}
         self.relays[index] = self._serve(f"relay{index}", [self.binaries / "relay", "serve"], environment)
-        self._wait(self.relays[index], f"relay{index}", lambda: listens(self.ports[index]))
+        self._wait(self.relays[index], f"relay{index}", lambda: listens(port))
+
+    def add_relays(self, count):
+        """Starts further relays on the same database."""
+        for _ in range(count):
+            self.relays.append(None)
+            port = free_port()
+            self._start_relay(len(self.relays) - 1, port)
+            self.ports.append(port)
 
     def kill_relay(self, index):
         """As the loss of its machine would."""
@@ -117,6 +138,19 @@ class Stack:
         status = self.relays[index].wait(STOP_DEADLINE)
         if status != 0:
             sys.exit(f"relay {index} ended with {status} after SIGTERM; its log: {self._log(f'relay{index}')}")
+
+    def outcomes_of_schedules(self):
+        """The last outcome that a relay's log has of each schedule, by its ID."""
+        outcomes = {}
+        for index in range(len(self.relays)):
+            with open(self._log(f"relay{index}"), "rb") as log:
+                for line in log:
+                    if b'"outcome"' not in line:
+                        continue
+                    with contextlib.suppress(ValueError):  # the end of a line that a killed relay began
+                        entry = json.loads(line)
+                        outcomes[entry.get("schedule")] = entry["outcome"]
+        return outcomes
 
     def heal(self):
         """Ends every fault."""
@@ -142,11 +176,6 @@ class Stack:
                 tail = self._log(name).read_text(errors="replace")[-2000:]
                 raise SystemExit(f"{name} does not serve:\n{tail}")
             time.sleep(0.02)
-
-
-def new_token():
-    """A device token that no run has seen."""
-    return secrets.token_hex(32)
 
 
 def free_port():

@@ -44,6 +44,19 @@ export class Relay {
         await this.#post("/v1/device/unregister", { deviceToken: deviceTokenText(deviceToken) }, signal);
     }
 
+    /** Registers a Live Activity of a session: each token that the activity gets, with that of the device. */
+    async registerActivity({ activityToken, deviceToken, ...activity }, { signal } = {}) {
+        const device = deviceToken === undefined ? undefined : deviceTokenText(deviceToken);
+        const members = { ...activity, activityToken: deviceTokenText(activityToken), deviceToken: device };
+        await this.#post("/v1/activity/register", members, signal);
+    }
+
+    /** Removes a session's Live Activities, or the one with `activityToken`; also succeeds if there is none. */
+    async unregisterActivity(sessionID, { activityToken, signal } = {}) {
+        const token = activityToken === undefined ? undefined : deviceTokenText(activityToken);
+        await this.#post("/v1/activity/unregister", { sessionID, activityToken: token }, signal);
+    }
+
     /** The secret's devices, oldest first. */
     async devices({ signal } = {}) {
         return (await this.#post("/v1/device/list", {}, signal)).devices;

@@ -113,6 +113,28 @@ test("a new token replaces the old one, and a forgotten pairing has no devices",
     assert.deepEqual(await ends(), []);
 });
 
+test("a Live Activity gets the session's states until it ends, and none once it is unregistered", { skip }, async () => {
+    const { token, phone } = await scanned();
+    const relay = Relay.of(phone);
+    await relay.register({ deviceToken: token, bundleId });
+    const [first, second] = [newToken(), newToken()];
+    const send = (eventType, status) => relay.event({ eventType, sessionID: "ses_1", contentState: { status } });
+    const states = async (activity) => (await delivered(activity)).map(({ aps }) => [aps.event, aps["content-state"].status]);
+    await relay.registerActivity({ sessionID: "ses_1", activityToken: first.toUpperCase(), deviceToken: token });
+    await send("progress", "working");
+    assert.equal((await send("end", "complete")).sent, 0);
+    assert.deepEqual(await states(first), [["update", "working"], ["end", "complete"]]);
+    assert.deepEqual(await delivered(token), []);
+
+    await relay.registerActivity({ sessionID: "ses_1", activityToken: second, deviceToken: token });
+    await relay.unregisterActivity("ses_1", { activityToken: first });
+    await send("permission", "permission");
+    await relay.unregisterActivity("ses_1");
+    await send("error", "error");
+    assert.deepEqual(await states(second), [["update", "permission"]]);
+    assert.equal((await delivered(token)).length, 2);
+});
+
 test("preferences are stored and errors are those of the API", { skip }, async () => {
     const { phone, token } = await scanned();
     const relay = Relay.of(phone);

@@ -60,6 +60,11 @@ export async function sender(pairing: Pairing, signal: AbortSignal): Promise<num
     const { id } = await relay.schedule({ in: 3600, notification: { title: "Reminder" }, name: "snooze" });
     // @ts-expect-error: no time
     await relay.schedule({ notification: { title: "Reminder" } });
+    // @ts-expect-error: events for Live Activities can't be scheduled
+    await relay.schedule({ in: 60, eventType: "progress", sessionID: "ses_1" });
+    await relay.registerActivity({ sessionID: "ses_1", activityToken: new Uint8Array(32), deviceToken: "00fc13ad" });
+    await relay.event({ eventType: "end", sessionID: "ses_1", contentState: { status: "complete" } });
+    await relay.unregisterActivity("ses_1", { activityToken: "80f2" });
     if ((await relay.schedules()).length > 0) await relay.cancelSchedule({ id });
     const { items, unread } = await relay.history({ limit: 10 });
     if (unread > 0) await relay.readHistory(items.map(({ id }) => id));

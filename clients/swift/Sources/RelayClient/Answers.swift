@@ -145,7 +145,7 @@ public struct HistoryPage: Sendable, Equatable {
 
 extension JSONValue {
     /// A member that is a time in RFC 3339 with milliseconds.
-    fileprivate func date(_ name: String) -> Date? {
+    func date(_ name: String) -> Date? {
         self[name]?.string.flatMap {
             try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse($0)
         }

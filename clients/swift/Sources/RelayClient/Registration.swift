@@ -28,11 +28,29 @@ public struct Registration: Sendable, Equatable {
     public var appVersion: String?
     /// Which pushes the device wants; `nil` leaves the relay's as they are.
     public var preferences: Preferences?
+    /// The token with which the relay starts Live Activities; the relay keeps what it has if absent.
+    ///
+    /// Send the current one whenever the app comes to the foreground: iOS replaces it without notice.
+    public var pushToStart: PushToStart?
     /// The code of a challenge push, for relays that ask for one.
     public var challengeCode: String?
 
     /// A registration of a token.
     public init(token: DeviceToken) { self.token = token }
+
+    /// A token of `Activity.pushToStartTokenUpdates`.
+    public struct PushToStart: Sendable, Equatable {
+        /// The token.
+        public var token: DeviceToken
+        /// The name of the app's `ActivityAttributes` type.
+        public var attributesType: String
+
+        /// A token that starts activities with these attributes.
+        public init(token: DeviceToken, attributesType: String) {
+            self.token = token
+            self.attributesType = attributesType
+        }
+    }
 
     func members(opens isSealing: Bool) -> [JSONValue.Member] {
         var members: [JSONValue.Member] = []
@@ -45,6 +63,8 @@ public struct Registration: Sendable, Equatable {
         members.add("osVersion", osVersion)
         members.add("appVersion", appVersion)
         if let preferences { members.append(JSONValue.Member("preferences", preferences.json)) }
+        members.add("pushToStartToken", pushToStart?.token.hex)
+        members.add("attributesType", pushToStart?.attributesType)
         members.add("challengeCode", challengeCode)
         if isSealing { members.append(JSONValue.Member("sealed", .array([.integer(Envelope.version)]))) }
         return members
@@ -65,6 +85,8 @@ public struct Preferences: Sendable, Equatable {
     public var eventTypes: [String]?
     /// When pushes make no sound.
     public var quietHours: QuietHours?
+    /// The device's time zone for schedules, such as `TimeZone.current.identifier`.
+    public var timeZone: String?
 
     /// All pushes, at any time.
     public init() {}
@@ -102,12 +124,14 @@ public struct Preferences: Sendable, Equatable {
             hours.append(JSONValue.Member("allowPermission", .bool(quietHours.allowPermission)))
             members.append(JSONValue.Member("quietHours", .object(hours)))
         }
+        members.add("timeZone", timeZone)
         return .object(members)
     }
 
     init?(_ json: JSONValue?) {
         guard let json, json.isObject else { return nil }
         eventTypes = json["eventTypes"]?.array?.compactMap(\.string)
+        timeZone = json["timeZone"]?.string
         guard let hours = json["quietHours"], let from = hours["from"]?.string, let to = hours["to"]?.string,
             let timeZone = hours["timeZone"]?.string
         else { return }

@@ -6,7 +6,7 @@ public import PushSealing
 /// Calls repeat requests that the relay refuses for now (status 429 and 503), and end with a result or a
 /// ``RelayError`` within the policy's deadline and one request's timeout.
 public struct Relay: Sendable {
-    private let connection: RelayConnection
+    let connection: RelayConnection
     private let pairing: Pairing
 
     /// The relay of a pairing.
@@ -145,9 +145,11 @@ public struct Relay: Sendable {
         _ = try await connection.post("v1/reply", members)
     }
 
-    private var secret: JSONValue.Member { JSONValue.Member("secret", .string(pairing.relaySecret)) }
+    /// The member that every request has.
+    var secret: JSONValue.Member { JSONValue.Member("secret", .string(pairing.relaySecret)) }
 
-    private func seal(_ message: SealedMessage, type: String) throws(RelayError) -> String {
+    /// Seals a message under the pairing's key.
+    func seal(_ message: SealedMessage, type: String) throws(RelayError) -> String {
         guard let key = pairing.key?.notificationKey else { throw .noKey }
         do throws(SealingFailure) {
             return try Envelope.seal(message, type: type, with: key)

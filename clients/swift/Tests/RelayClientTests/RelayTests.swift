@@ -134,6 +134,87 @@ struct RelayTests {
         #expect(body["action"] == .string("once") && body["text"] == .string("yes") && body["sealed"] == nil)
     }
 
+    @Test("What is sent later is created, listed and cancelled; a sealed text stays sealed")
+    func schedules() async throws {
+        let list = """
+            {"ok":true,"schedules":[
+              {"id":"a","name":"n","nextAt":"2026-11-24T08:20:00.000Z","createdAt":"2026-11-23T08:00:00.000Z","skipped":2,
+               "every":{"unit":"week","interval":2,"at":["09:20"],"on":["mon","fri"],"timeZone":"device"},"lastOutcome":"sent"},
+              {"id":"b","every":{"unit":"month","on":[1,-1]}},{"later":1}]}
+            """
+        let created = #"{"ok":true,"id":"a","nextAt":"2026-11-24T08:20:00.000Z"}"#
+        let answers = [
+            created, created, created, list, #"{"ok":true,"cancelled":1}"#, #"{"ok":true,"cancelled":0}"#,
+        ]
+        let test = try TestRelay(pairing, answers.map { .init(body: $0) })
+        var snooze = NewSchedule(.notification(VisibleNotification(title: "T")), .after(seconds: 3600))
+        snooze.device = token
+        let date = try #require(try await test.relay.schedule(snooze).nextAt)
+        #expect(date.timeIntervalSince1970.rounded() == 1_795_508_400)
+        var weekly = Recurrence(.week, times: ["09:20"], timeZone: Recurrence.deviceTimeZone)
+        weekly.weekdays = [.mon, .fri]
+        weekly.interval = 2
+        weekly.until = date
+        let message = SealedMessage(id: "evt", sentAt: 1, body: "Secret")
+        var recurring = NewSchedule(.event(message, type: "error", sessionID: "s"), .every(weekly))
+        recurring.name = "n"
+        recurring.lateBy = 60
+        recurring.window = 0
+        _ = try await test.relay.schedule(recurring)
+        let both = NewSchedule.Content.notification(VisibleNotification(title: "T"), sealed: message)
+        _ = try await test.relay.schedule(NewSchedule(both, .at(date)))
+        let listed = try await test.relay.schedules()
+        #expect(listed.map(\.id) == ["a", "b"] && listed[0].skipped == 2 && listed[0].nextAt == date)
+        weekly.until = nil
+        #expect(listed[0].every == weekly && listed[1].every?.monthDays == [1, -1])
+        #expect(try await test.relay.cancelSchedule(id: "a"))
+        #expect(try await !test.relay.cancelSchedule(name: "n"))
+
+        let requests = await test.transport.requests
+        let names = ["create", "create", "create", "list", "cancel", "cancel"]
+        #expect(requests.map(\.url) == names.map { "https://relay.example/push/v1/schedule/" + $0 })
+        let bodies = requests.map(\.body)
+        #expect(bodies[0]["in"] == .integer(3600) && bodies[0]["deviceToken"] == .string("00fc13ad"))
+        #expect(bodies[0]["name"]?.string?.isEmpty == false && bodies[0]["sealed"] == nil)
+        #expect(bodies[1]["name"] == .string("n") && bodies[1]["notification"] == nil)
+        #expect(bodies[1]["every"]?["on"] == .array([.string("mon"), .string("fri")]))
+        #expect(bodies[1]["every"]?["until"] == .string("2026-11-24T08:20:00.000Z"))
+        #expect(bodies[1]["lateBy"] == .integer(60) && bodies[1]["window"] == .integer(0))
+        #expect(bodies[2]["at"] == .string("2026-11-24T08:20:00.000Z"))
+        let key = try #require(pairing.key?.notificationKey)
+        for (body, type) in [(bodies[1], "error"), (bodies[2], "notify")] {
+            #expect(!body.text.contains("Secret"))
+            let sealed = try #require(body["sealed"]?.string)
+            #expect(try Envelope.open(sealed, type: type, with: [key]) == message)
+        }
+        #expect(bodies[4]["id"] == .string("a") && bodies[5]["name"] == .string("n"))
+    }
+
+    @Test("Live Activities and their tokens are registered and removed")
+    func activities() async throws {
+        let test = try TestRelay(pairing)
+        let activity = try #require(DeviceToken(hex: "80F2"))
+        try await test.relay.registerActivity(activity, sessionID: "ses_1", on: token)
+        try await test.relay.unregisterActivity(activity, sessionID: "ses_1")
+        try await test.relay.unregisterActivity(sessionID: "ses_1")
+        var registration = Registration(token: token)
+        registration.pushToStart = .init(token: activity, attributesType: "SessionAttributes")
+        registration.preferences = Preferences()
+        registration.preferences?.timeZone = "Europe/Berlin"
+        _ = try await test.relay.register(registration)
+        let requests = await test.transport.requests
+        let names = ["activity/register", "activity/unregister", "activity/unregister", "device/register"]
+        #expect(requests.map(\.url) == names.map { "https://relay.example/push/v1/" + $0 })
+        let bodies = requests.map(\.body)
+        #expect(bodies[0...2].allSatisfy { $0["sessionID"] == .string("ses_1") })
+        #expect(
+            bodies[0]["activityToken"] == .string("80f2") && bodies[0]["deviceToken"] == .string("00fc13ad"))
+        #expect(bodies[1]["activityToken"] == .string("80f2") && bodies[2]["activityToken"] == nil)
+        #expect(bodies[3]["pushToStartToken"] == .string("80f2"))
+        #expect(bodies[3]["attributesType"] == .string("SessionAttributes"))
+        #expect(bodies[3]["preferences"]?["timeZone"] == .string("Europe/Berlin"))
+    }
+
     @Test("Busy relays are asked again, as late as they say and no more than three times")
     func retries() async throws {
         let busy = FakeTransport.Answer(

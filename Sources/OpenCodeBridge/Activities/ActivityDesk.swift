@@ -1,0 +1,86 @@
+import Network
+
+/// Sends the states of running sessions to the relay for Live Activities, one at a time.
+///
+/// It has its own requests, so that a slow answer never delays a notification, and keeps nothing: a state that can't be
+/// sent now is worth nothing later. Only the end of an activity goes through the queue.
+actor ActivityDesk {
+    /// What it works with.
+    struct Parts: Sendable {
+        let read: @Sendable (OpenCodeClient, SessionID, _ directory: String?) async -> Reading?
+        let post: @Sendable (SessionID, _ isStart: Bool, ContentState) async -> RelayClient.Answer
+        /// Queues the end of a session's activity.
+        let end: @Sendable (SessionID, ContentState) async -> Void
+    }
+
+    private let parts: Parts
+    private let console: Console
+    private var board: ActivityBoard
+    private var client: OpenCodeClient?
+
+    init(_ options: ActivityBoard.Options, _ parts: Parts, _ console: Console) {
+        self.parts = parts
+        self.console = console
+        board = ActivityBoard(options)
+    }
+
+    /// The server that sessions are read from.
+    func use(_ client: OpenCodeClient) { self.client = client }
+
+    /// Takes over which sessions are at work, and ends the activities of the others.
+    func update(_ works: [SessionID: Work]) async {
+        for (session, state) in board.update(works, .current).sorted(by: { $0.key.text < $1.key.text }) {
+            await parts.end(session, state)
+        }
+    }
+
+    /// Records that a notification is sent; returns the state that it carries.
+    func rang(_ ring: Ring) -> ContentState { board.rang(ring, .current) }
+
+    /// Works until the task is cancelled.
+    func run() async {
+        while !Task.isCancelled {
+            // Before the first connection nobody knows whether the runs of an earlier process go on.
+            if let client, let job = board.next(.current) {
+                await perform(job, client)
+            } else {
+                guard (try? await Task.sleep(for: Bounds.tickInterval)) != nil else { return }
+            }
+        }
+    }
+
+    private func perform(_ job: ActivityBoard.Job, _ client: OpenCodeClient) async {
+        switch job {
+        case .read(let session, let directory):
+            board.read(session, await parts.read(client, session, directory))
+        case .post(let session, let isStart, let state):
+            let answer = await parts.post(session, isStart, state)
+            guard !Task.isCancelled else { return }
+            switch answer {
+            case .accepted: break
+            case .refused(let reason):
+                console.note("the relay refuses states for Live Activities: \(reason)")
+            case .later(let reason, _), .unreachable(let reason):
+                console.explain("the relay can't take a Live Activity's state now: \(reason)")
+            }
+            // The activity was started while its session ended.
+            if board.finish(session, answer, .current), isStart, case .accepted = answer {
+                await parts.end(session, ContentState(status: .complete))
+            }
+        }
+    }
+}
+
+extension ActivityDesk.Parts {
+    /// The parts for a relay and a queue.
+    init(relay: RelayClient, sealer: Sealer?, outbox: Outbox) {
+        self.init(
+            read: { client, session, directory in
+                try? await client.read(session, directory, needsOutcome: false)
+            },
+            post: { session, isStart, state in
+                await relay.post(state, of: sealer?.visible(session) ?? session, isStart: isStart)
+            },
+            end: { session, state in await outbox.end(session, state) })
+    }
+}

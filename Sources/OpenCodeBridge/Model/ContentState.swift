@@ -1,0 +1,107 @@
+import JSON
+
+/// What a Live Activity shows of a session: the `contentState` of an event (docs/BRIDGE.md).
+///
+/// All members are always written, since iOS drops a state that lacks one which the app's type needs.
+struct ContentState: Sendable, Equatable {
+    enum Status: String, Sendable, CaseIterable { case working, retry, permission, complete, error }
+
+    var status: Status
+    /// The session's title; empty if it has none.
+    var title = ""
+    /// The beginning of the agent's last text; empty if there is none.
+    var text = ""
+    /// Why the run waits before it asks the model again.
+    var retry: Retry?
+    /// The name of the tool that runs.
+    var tool: String?
+    var todos: TodoCount?
+
+    /// The state without what a person or an agent wrote.
+    var withoutText: ContentState { ContentState(status: status) }
+}
+
+/// A run's pause before it asks the model again.
+struct Retry: Sendable, Equatable {
+    /// Counts from 1.
+    var attempt: Int
+    /// The model provider's words.
+    var message: String
+    /// When the run goes on, in milliseconds since 1970.
+    var next: EpochMilliseconds?
+}
+
+/// How much of a session's list of todos is done.
+struct TodoCount: Sendable, Equatable {
+    var done: Int
+    var total: Int
+}
+
+extension ContentState {
+    /// The state for a ring, with what else is known of the session.
+    init(_ ring: Ring, showing known: ContentState?) {
+        let status: Status =
+            switch ring.type {
+            case .complete: .complete
+            case .permission: .permission
+            case .error: .error
+            }
+        self.init(
+            status: status, title: NotificationText.name(ring.name),
+            text: NotificationText.excerpt(ring.body, bytes: Bounds.stateTextBytesMax), todos: known?.todos)
+    }
+
+    /// Writes the object, with the names of OpenCode's own plan for its first four members.
+    func write(to writer: inout JSON.Writer) {
+        writer.beginObject()
+        writer.member("status", status.rawValue)
+        writer.member("sessionTitle", title)
+        writer.member("lastMessage", text)
+        writer.name("retryInfo")
+        if let retry {
+            writer.beginObject()
+            writer.member("attempt", retry.attempt)
+            writer.member("message", retry.message)
+            if let next = retry.next { writer.member("next", next) }
+            writer.endObject()
+        } else {
+            writer.null()
+        }
+        writer.name("tool")
+        if let tool { writer.string(tool) } else { writer.null() }
+        writer.name("todos")
+        if let todos {
+            writer.beginObject()
+            writer.member("done", todos.done)
+            writer.member("total", todos.total)
+            writer.endObject()
+        } else {
+            writer.null()
+        }
+        writer.endObject()
+    }
+
+    /// Reads what ``write(to:)`` wrote.
+    init?(_ object: JSON.Value?) {
+        guard let object, let status = object["status"]?.string.flatMap(Status.init) else { return nil }
+        self.status = status
+        title = object["sessionTitle"]?.string ?? ""
+        text = object["lastMessage"]?.string ?? ""
+        retry = object["retryInfo"].flatMap { Retry($0) }
+        tool = object["tool"]?.string
+        if let done = object["todos"]?["done"]?.int, let total = object["todos"]?["total"]?.int {
+            todos = TodoCount(done: done, total: total)
+        }
+    }
+}
+
+extension Retry {
+    /// Reads a session's status of 1.x, or what was written of it.
+    init?(_ status: JSON.Value) {
+        guard let attempt = status["attempt"]?.int else { return nil }
+        self.init(
+            attempt: attempt,
+            message: NotificationText.excerpt(status["message"]?.text, bytes: Bounds.stateTitleBytesMax),
+            next: status["next"]?.int.map { EpochMilliseconds($0) })
+    }
+}

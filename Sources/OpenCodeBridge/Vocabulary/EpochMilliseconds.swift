@@ -1,0 +1,2 @@
+/// Milliseconds since 1970.
+typealias EpochMilliseconds = Int64

@@ -1,0 +1,28 @@
+import Storage
+
+/// The values of `RELAY_LOG`: which results of pushes are written to the delivery log.
+///
+/// Two kinds are always written. The results of queued pushes come after the response, so the log is the only place that
+/// has them, and a relay whose connection to the database broke while it queued a push finds there whether the push was
+/// sent meanwhile. Pushes to devices with a frequency are counted in the log.
+enum LoggedDeliveries: String, CaseIterable, Sendable {
+    case all
+    /// Only failed pushes.
+    case failures
+    case off
+
+    /// The devices whose pushes are written, whatever their results; `nil` for all devices.
+    func countedDevices(among devices: [Device]) -> Set<String>? {
+        guard self != .all else { return nil }
+        return Set(devices.lazy.filter(\.hasFrequency).map(\.id))
+    }
+
+    /// Whether a result is written.
+    func includes(isFailed: Bool) -> Bool {
+        switch self {
+        case .all: true
+        case .failures: isFailed
+        case .off: false
+        }
+    }
+}

@@ -1,0 +1,56 @@
+/// A table whose rows are removed once their time is over.
+///
+/// Each has an index on the column of that time.
+package enum ExpiringTable: String, CaseIterable, Sendable {
+    case deliveries = "delivery_log"
+    case receipts = "event_receipt"
+    case history = "history_item"
+    case agentUses = "agent_use"
+    case replies = "event_reply"
+    case tokens = "push_token"
+
+    /// The column that determines when a row is removed; rows with NULL never are.
+    var time: String {
+        switch self {
+        case .deliveries, .history: "created_at"
+        case .agentUses: "used_at"
+        case .receipts, .replies, .tokens: "expires_at"
+        }
+    }
+
+    /// The columns of the primary key.
+    var key: [String] {
+        switch self {
+        case .deliveries, .history: ["secret_hash", "created_at", "id"]
+        case .agentUses: ["secret_hash"]
+        case .receipts, .replies: ["secret_hash", "event_id"]
+        case .tokens: ["secret_hash", "kind", "session_id", "token"]
+        }
+    }
+}
+
+/// The result of one step of removing rows.
+package struct Pruning: Hashable, Sendable {
+    /// How many rows this call removed.
+    package var removed: Int
+    /// The time of the first row that the step left, from which the next step goes on; nil if none was left.
+    package var next: EpochMilliseconds?
+
+    /// Creates a result.
+    package init(removed: Int, next: EpochMilliseconds? = nil) {
+        self.removed = removed
+        self.next = next
+    }
+}
+
+/// Removal of expired rows.
+package protocol PruningStorage: Sendable {
+    /// Removes rows of a table whose time is at or after `start` and before `end`: the oldest, at most `limit`.
+    ///
+    /// One step of a walk along the index of times; small steps let other writers in. Call again with the result's
+    /// `next` as `start` until it is nil, so that a step doesn't search through the remains of earlier ones; begin with
+    /// `.min`. Any number of callers may do this at once. One whose rows were removed by others meanwhile removes none.
+    func prune(
+        _ table: ExpiringTable, from start: EpochMilliseconds, before end: EpochMilliseconds, limit: Int
+    ) async throws(StorageError) -> Pruning
+}

@@ -1,0 +1,101 @@
+/// Choosing which due pushes to claim.
+extension SQLSession {
+    /// The due pushes that a claim tries to take; other callers may be faster.
+    ///
+    /// If one window holds all that is due, nothing else is read. Otherwise there is a backlog: the claim takes the rows
+    /// of the parts that have few, and goes on to the next parts of the round among the others.
+    package func choose(
+        dueAt now: EpochMilliseconds, limit: Int, _ scope: ClaimScope, _ rounds: inout ClaimRounds
+    ) throws(SQLFailure) -> [DuePush] {
+        guard limit > 0 else { return [] }
+        var found: [DuePush] = []
+        // Within a round the other parts are known to have backlogs, too, and nothing else is read.
+        if scope == .oldest { try visit(&rounds, scope, dueAt: now, limit: limit, &found) }
+        if found.isEmpty {
+            found = try window(dueAt: now)
+            guard found.count == StorageLimits.claimWindow else { return found.inTurn(limit: limit) }
+            let oldest = found
+            let samples = try samples(dueAt: now)
+            found = samples.values.filter { $0.count < StorageLimits.claimSample }.flatMap(\.self)
+            let backlogs = samples.filter { $1.count == StorageLimits.claimSample }.keys.sorted()
+            var generator = SystemRandomNumberGenerator()
+            rounds.begin(scope, backlogs, using: &generator)
+            try visit(&rounds, scope, dueAt: now, limit: limit, &found)
+            if found.isEmpty { found = oldest }
+        }
+        return found.inTurn(limit: limit)
+    }
+
+    /// Goes on with a round until it has found enough.
+    ///
+    /// A part fills half of a claim at most, so that a round is over sooner. A claim that looks past backlogs does so in
+    /// as many parts as it may.
+    private func visit(
+        _ rounds: inout ClaimRounds, _ scope: ClaimScope, dueAt now: EpochMilliseconds, limit: Int,
+        _ found: inout [DuePush]
+    ) throws(SQLFailure) {
+        var claimable = scope == .oldest ? found.count : 0
+        var windows = 0
+        for _ in 0..<StorageLimits.claimBucketsMax {
+            guard claimable < limit, windows <= StorageLimits.claimExcludedSecretsMax,
+                let bucket = rounds.next(scope)
+            else { return }
+            var scan = DueScan(limit: limit, scope: scope)
+            while let excluded = scan.excluded {
+                scan.add(try window(of: bucket, without: excluded, dueAt: now))
+                windows += 1
+            }
+            found += scan.rows
+            if scope == .oldest { claimable += min(scan.rows.count, (limit + 1) / 2) }
+        }
+    }
+
+    /// The oldest due pushes of all parts.
+    private func window(dueAt now: EpochMilliseconds) throws(SQLFailure) -> [DuePush] {
+        try due(
+            """
+            SELECT secret_hash, id, due_at FROM pending_push WHERE due_at <= ?
+            ORDER BY due_at LIMIT \(StorageLimits.claimWindow)
+            """, [.integer(now)])
+    }
+
+    /// The oldest due pushes of a part, without those of some secrets.
+    private func window(
+        of bucket: Int, without excluded: [SecretHash], dueAt now: EpochMilliseconds
+    ) throws(SQLFailure) -> [DuePush] {
+        let left = StorageLimits.claimExcludedSecretsMax - excluded.count
+        let hashes = excluded.map { SQLValue.hash($0) } + Array(repeating: .text(""), count: left)
+        return try due(Self.windowOfBucket, [.integer(Int64(bucket)), .integer(now)] + hashes)
+    }
+
+    private static let windowOfBucket = """
+        SELECT secret_hash, id, due_at FROM pending_push WHERE bucket = ? AND due_at <= ?
+            AND secret_hash NOT IN (\(
+                Array(repeating: "?", count: StorageLimits.claimExcludedSecretsMax).joined(separator: ", ")))
+        ORDER BY due_at LIMIT \(StorageLimits.claimWindow)
+        """
+
+    /// The oldest due pushes of each part, at most ``StorageLimits/claimSample`` of each.
+    private func samples(dueAt now: EpochMilliseconds) throws(SQLFailure) -> [Int: [DuePush]] {
+        var samples: [Int: [DuePush]] = [:]
+        let values = Array(repeating: SQLValue.integer(now), count: StorageLimits.buckets)
+        try query(Self.sampleOfBuckets, values) { row throws(SQLFailure) in
+            samples[Int(try row.integer(3)), default: []].append(try DuePush(row))
+        }
+        return samples
+    }
+
+    /// Each engine reads each part's rows along an index, which not all do for one condition on all parts.
+    private static let sampleOfBuckets = (0..<StorageLimits.buckets).map { bucket in
+        """
+        SELECT * FROM (SELECT secret_hash, id, due_at, bucket FROM pending_push
+            WHERE bucket = \(bucket) AND due_at <= ? ORDER BY due_at LIMIT \(StorageLimits.claimSample)) AS part\(bucket)
+        """
+    }.joined(separator: " UNION ALL ")
+
+    private func due(_ sql: String, _ values: [SQLValue]) throws(SQLFailure) -> [DuePush] {
+        var window: [DuePush] = []
+        try query(sql, values) { row throws(SQLFailure) in window.append(try DuePush(row)) }
+        return window
+    }
+}

@@ -1,0 +1,167 @@
+"""Measures the queue: claims by several relays on one database, and how fast one relay drains a backlog."""
+
+import hashlib
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+
+from .programs import TOPIC, pushes_accepted, start_relay, start_simulator
+from .storage import Servers
+from .workplace import BIN
+
+CLAIM_LIMIT = 128
+CLAIMED = 48_000  # pushes in the queue, of which three quarters are claimed
+CLAIM_SECRETS = 1_000
+CLAIM_GOAL = 4  # times what one relay claims, with eight
+DRAINED = 30_000
+DRAIN_SECRETS = 1_000
+DRAIN_RATE = 5_000  # pushes a second that one process should send
+DRAIN_DEADLINE = 180  # seconds
+DELAY_MILLISECONDS = 50
+# Part of the backlog that is waited for: what is tried again at the end takes its time.
+DRAIN_SHARE = 0.95
+
+
+def measure(workplace, other=None):
+    workplace.build("relay", "Bench", "apns-simulator")
+    with Servers(workplace) as servers:
+        for engine, name in (("postgres", "Postgres"), ("mysql", "MariaDB")):
+            for claimers in (4, 8):
+                claim(workplace, servers, engine, name, claimers)
+        for engine, name in (("sqlite", "SQLite"), ("postgres", "Postgres"), ("mysql", "MariaDB")):
+            drain(workplace, servers, engine, name, other)
+
+
+def claim(workplace, servers, engine, name, claimers):
+    """Compares several relays' claims from one queue with one relay's."""
+    goal = CLAIM_GOAL if claimers == 8 else 0
+    result = workplace.result(f"claims by {claimers} relays, {name}", "/s", "1 relay", goal)
+    for turn in range(workplace.runs):
+        figures = []
+        for number in (claimers, 1):
+            url = servers.database(engine, f"claims_{claimers}_{number}_{turn}")
+            count = CLAIMED // (3 if workplace.quick else 1) // (1 if number > 1 else 2)
+            command = [
+                BIN / "Bench", "claims", "--url", url, "--claimers", number, "--limit", CLAIM_LIMIT, "--secrets",
+                CLAIM_SECRETS, "--count", count]
+            workplace.reproduce(command)
+            figures.append(json.loads(workplace.load(command).output.splitlines()[-1]))
+        rates = [figure["count"] * 1e6 / figure["microseconds"] for figure in figures]
+        cpu = [figure["cpuMicroseconds"] / figure["count"] for figure in figures]
+        result.add(*rates, *cpu)
+        workplace.progress(result, turn)
+
+
+def drain(workplace, servers, engine, name, other):
+    """Compares how fast a relay drains its queue with another build of it, or with what is required."""
+    programs = [(BIN / "relay", "relay")] + ([(other, "other")] if other else [])
+    goal = 0 if other else 1
+    result = workplace.result(
+        f"drain, {DELAY_MILLISECONDS} ms away, {name}", "/s", programs[-1][1] if other else "required", goal)
+    count = DRAINED // (3 if workplace.quick else 1)
+    for turn in range(workplace.runs):
+        figures = []
+        for program, label in programs:
+            if engine == "sqlite":
+                url = f"sqlite:{workplace.directory}/drain-{label}-{turn}.db"
+            else:
+                url = servers.database(engine, f"drain_{label}_{turn}")
+            migrate(program, url)
+            fill(url, count)
+            figures.append(drain_once(workplace, program, url, count))
+        rates = [rate for rate, _ in figures] + [DRAIN_RATE]
+        cpu = [cpu for _, cpu in figures] + [None]
+        result.add(rates[0], rates[1], cpu[0], cpu[1])
+        workplace.progress(result, turn)
+
+
+def drain_once(workplace, program, url, count):
+    """Returns pushes per second, and the relay's processor time per push in microseconds."""
+    simulator = start_simulator(workplace, "--latency", f"{DELAY_MILLISECONDS}ms")
+    relay = start_relay(workplace, simulator, {"DATABASE_URL": url}, program=program)
+    began, first = None, 0
+    deadline = time.monotonic() + DRAIN_DEADLINE
+    while (accepted := pushes_accepted(simulator)) < count * DRAIN_SHARE:
+        if time.monotonic() > deadline:
+            sys.exit(f"{accepted} of {count} pushes were sent in {DRAIN_DEADLINE} s")
+        if accepted and began is None:
+            began, first, cpu = time.monotonic(), accepted, relay.cpu
+        time.sleep(0.01)
+    figures = (accepted - first) / (time.monotonic() - began), (relay.cpu - cpu) * 1e6 / (accepted - first)
+    workplace.stop(relay)
+    workplace.stop(simulator)
+    return figures
+
+
+def migrate(program, url):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RELAY_")}
+    subprocess.run(
+        [program, "migrate"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env={**environment, "DATABASE_URL": url})
+
+
+def fill(url, count):
+    """Puts due pushes into a queue, by SQL, because an older relay's table has fewer columns."""
+    now = int(time.time() * 1000)
+    devices, pushes = [], []
+    for secret in range(DRAIN_SECRETS):
+        digest = hashlib.sha256(f"drained-{secret}".encode()).hexdigest()
+        device = f"00000000-0000-7000-8000-{secret:012x}"
+        devices.append((device, digest, f"{secret:064x}", TOPIC, "production", now, now))
+        for number in range(count // DRAIN_SECRETS):
+            identifier = f"{digest[:8]}-0000-7000-8000-{secret * count + number:012x}"
+            # The part of the queue, where there are parts.
+            pushes.append((digest, identifier, device, now - 60_000 + number, int(digest[:2], 16) >> 2))
+    columns = "secret_hash, id, device_id, due_at, bucket, event_type, session_id, payload, push_type, priority, " \
+        "attempts, created_at, expires_at"
+    payload = '{"aps":{"alert":{"title":"Session complete","body":"%s"}}}' % ("x" * 250)
+    rest = f"'complete', 'ses_1', '{payload}', 'alert', 10, 1, {now - 60_000}, {now + 3_600_000}"
+    run = runner(url)
+    has_parts = "bucket" in run("SELECT * FROM pending_push LIMIT 0", names=True)
+    if not has_parts:
+        columns = columns.replace(" bucket,", "")
+    run("\n".join(
+        insertion("device_registration", "id, secret_hash, device_token, bundle_id, apns_env, created_at, updated_at", part)
+        for part in parts([", ".join(map(repr, device)) for device in devices])))
+    if url.startswith("sqlite"):
+        rest = rest.replace(f"'{payload}'", f"CAST('{payload}' AS BLOB)")
+    rows = [", ".join(map(repr, push if has_parts else push[:4])) + ", " + rest for push in pushes]
+    run("\n".join(insertion("pending_push", columns, part) for part in parts(rows)))
+
+
+def parts(rows):
+    return [rows[start:start + 500] for start in range(0, len(rows), 500)]
+
+
+def insertion(table, columns, rows):
+    return f"INSERT INTO {table} ({columns}) VALUES " + ", ".join(f"({row})" for row in rows) + ";"
+
+
+def runner(url):
+    """Returns what runs a script in a database, and what names the columns of a query."""
+    if url.startswith("sqlite:"):
+        def run(script, names=False):
+            with sqlite3.connect(url.removeprefix("sqlite:")) as database:
+                if names:
+                    return [column[0] for column in database.execute(script).description]
+                return database.executescript("BEGIN;" + script + "COMMIT;")
+        return run
+
+    def run(script, names=False):
+        if names:
+            script = "SELECT column_name FROM information_schema.columns WHERE table_name = 'pending_push'" + (
+                " AND table_schema = database()" if url.startswith("mysql") else "")
+        if url.startswith("postgres"):
+            command, environment = ["psql", "-qtA", "-v", "ON_ERROR_STOP=1", url], {}
+        else:
+            account, place = url.removeprefix("mysql://").rsplit("@", 1)
+            (user, password), (host, name) = account.split(":"), place.split("/")
+            command = ["mariadb", "--no-defaults", "-N", "-u", user, "-h", host.split(":")[0], "-P", host.split(":")[1], name]
+            environment = {"MYSQL_PWD": password}
+        done = subprocess.run(
+            command, input=script, capture_output=True, text=True, check=True, env={**os.environ, **environment})
+        return done.stdout
+    return run

@@ -1,0 +1,9 @@
+"""What the parts of the load besides ordinary events have in common."""
+
+
+class Part:
+    def __init__(self, stack, account, client, tenants):
+        self.stack = stack
+        self.account = account
+        self.client = client
+        self.tenants = tenants

@@ -1,0 +1,29 @@
+internal import PushSealing
+
+/// Live Activities (docs/LIVE_ACTIVITIES.md).
+extension Relay {
+    /// Registers a Live Activity of a session; call it with each token of `Activity.pushTokenUpdates`.
+    ///
+    /// - Parameters:
+    ///   - sessionID: As the sender's events name it.
+    ///   - device: The device's own token, so that a new token of the activity replaces the old one.
+    public func registerActivity(
+        _ activity: DeviceToken, sessionID: String, on device: DeviceToken
+    ) async throws(RelayError) {
+        var members = [secret]
+        members.add("sessionID", sessionID)
+        members.add("activityToken", activity.hex)
+        members.add("deviceToken", device.hex)
+        _ = try await connection.post("v1/activity/register", members)
+    }
+
+    /// Removes a session's Live Activity, or all of the session; also succeeds if there is none.
+    public func unregisterActivity(
+        _ activity: DeviceToken? = nil, sessionID: String
+    ) async throws(RelayError) {
+        var members = [secret]
+        members.add("sessionID", sessionID)
+        members.add("activityToken", activity?.hex)
+        _ = try await connection.post("v1/activity/unregister", members)
+    }
+}
