@@ -21,7 +21,7 @@ final class Resolver: Sendable {
 
     private let waiting = Lock<[Question]>([])
     private let pending = ThreadSemaphore()
-    /// How many names were looked up, from a random start: relays that start together begin at different addresses.
+    /// Counts look-ups from a random start, so that relays that start together begin at different addresses.
     private let turns = Lock(Int.random(in: 0..<1_000))
 
     private init() {

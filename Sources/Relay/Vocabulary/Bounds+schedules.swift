@@ -1,5 +1,8 @@
+import Storage
+
+/// Limits of schedules, Live Activities, repeats and replies.
 extension Bounds {
-    // MARK: Schedules
+    // MARK: Rules of schedules
 
     /// The shortest time between two times of day of a recurrence, in minutes.
     static let scheduleMinutesMin = 15
@@ -32,4 +35,88 @@ extension Bounds {
     static let scheduleWindowDefault = 30
     /// The longest such time.
     static let scheduleWindowMax = 3_600
+
+    // MARK: Sending what is scheduled
+
+    /// How often to look for schedules when nothing is known to become due, for those that other processes left.
+    static let schedulePollInterval: Duration = .seconds(10)
+    /// The minimum time between two looks, so that what is due together is claimed together.
+    static let scheduleLookPause: Duration = .milliseconds(20)
+    /// The maximum pause after other processes took what a claim wanted.
+    static let scheduleContentionPause: Duration = .milliseconds(250)
+    /// Maximum occurrences that a process sends at once; as many more are claimed.
+    static let schedulesInFlightMax = 32
+    /// The maximum while the loop has more than ``schedulesBusyLoop`` pushes of new events in flight.
+    static let schedulesInFlightMin = 2
+    /// Pushes of new events in flight that make a loop busy.
+    static let schedulesBusyLoop = 128
+    /// How long a claimed schedule may wait to be sent.
+    static let scheduleWaitMax: Duration = .seconds(10)
+    /// How long nothing scheduled is sent after the clock was set forward by ``clockSkewMax`` or more.
+    static let scheduleClockRest: Duration = .seconds(60)
+    /// How often a recurring schedule is looked at, in case its rule's times have changed.
+    static let scheduleLookInterval: Duration = .seconds(6 * 3_600)
+    /// The shortest time that an occurrence may be late, whatever its schedule says.
+    static let scheduleLateMin: Duration = .seconds(60)
+    /// Missed occurrences that are counted one by one.
+    static let scheduleStepsMax = 2_000
+    /// Maximum events of a secret that are answered but not sent yet.
+    static let asyncEventsPerSecretMax = 500
+    /// `Retry-After` when a secret has that many.
+    static let asyncRetryAfterSeconds = 5
+    /// Maximum pushes of a secret that wait for the end of quiet hours.
+    static let heldPushesPerSecretMax = 500
+    /// How late such events and pushes may be sent.
+    static let deferredLateBy: Duration = .seconds(3_600)
+    /// The pause before an occurrence is tried again.
+    static let scheduleRetrySeconds = 5
+    /// The maximum of this pause, if a limit names a longer one.
+    static let scheduleRetrySecondsMax = 60
+
+    // MARK: Live Activities
+
+    /// Maximum size of `contentState` as JSON.
+    static let contentStateBytesMax = 3_500
+    /// How long after its last registration an activity is forgotten: 8 hours that it lasts, and 4 on the lock screen.
+    static let activityLifetime: Duration = .seconds(12 * 3_600)
+    /// When a state counts as out of date.
+    static let activityStaleTime: Duration = .seconds(120)
+    /// How long an activity that has ended stays on the lock screen.
+    static let activityDismissalTime: Duration = .seconds(900)
+    /// How long APNs stores a progress.
+    static let activityProgressTimeToLive: Duration = .seconds(60)
+    /// How long APNs stores a start or a state that needs attention.
+    static let activityTimeToLive: Duration = .seconds(600)
+    /// How long an end is tried and stored: as long as the system may show an activity that is over.
+    static let activityEndTimeToLive: Duration = .seconds(4 * 3_600)
+    /// Maximum sessions whose newest state waits for its turn; states of further ones are dropped.
+    static let activityStatesHeldMax = 10_000
+
+    // MARK: Replies
+
+    /// Maximum length of what a person chose in reply to an event.
+    static let replyActionCountMax = StorageLimits.replyActionBytes
+    /// Maximum size of what a person typed.
+    static let replyTextBytesMax = StorageLimits.replyTextBytes
+    /// For how many seconds a sender waits for a reply unless it says how long.
+    static let replyWaitSecondsDefault = 25
+    /// The longest such wait: shorter than the minute after which proxies give up.
+    static let replyWaitSecondsMax = 50
+    /// Maximum concurrent waits of a secret.
+    static let replyWaitsPerSecretMax = 16
+    /// Maximum concurrent waits of a process, and so connections that aren't closed for others.
+    static let replyWaitsMax = 1_024
+    /// `Retry-After` of a wait beyond a secret's maximum.
+    static let replyWaitRetryAfterSeconds = 5
+    /// How often to look for replies that arrived at other relays, while somebody waits.
+    static let replyPollInterval: Duration = .seconds(1)
+
+    /// How often a push is repeated until it is acknowledged, in seconds.
+    static let repeatSeconds = 60...900
+    /// For how long, in seconds.
+    static let repeatTotalSeconds = 60...10_800
+    /// Maximum events of a secret that are being repeated.
+    static let repeatedEventsPerSecretMax = 100
+    /// `Retry-After` when a secret has that many.
+    static let repeatRetryAfterSeconds = 60
 }

@@ -1,0 +1,74 @@
+/// Limits of the commands.
+extension Bounds {
+    // MARK: relay health
+
+    /// Timeout of the whole request: connecting, TLS, and the first bytes of the response.
+    static let healthDeadline: Duration = .seconds(3)
+
+    // MARK: relay check
+
+    /// Timeout of all checks; those without a result by then are reported as too slow.
+    static let checkDeadline: Duration = .seconds(60)
+    /// Timeout of each step (a connection, a push, a database call), unless a setting is shorter.
+    static let checkStepDeadline: Duration = .seconds(10)
+    /// Maximum keys tested in each environment.
+    static let checkKeysMax = 20
+    /// Maximum bundle IDs tested with each key.
+    static let checkTopicsMax = 20
+    /// Maximum devices of a secret that are listed and sent a push.
+    static let checkDevicesMax = 50
+    /// Clock skew that causes a warning.
+    static let checkClockSkewNoticed: Duration = .seconds(30)
+    /// Clock skew that counts as a failure.
+    static let checkClockSkewMax: Duration = .seconds(300)
+    /// Minimum free bytes on a file's disk.
+    static let checkDiskBytesMin: Int64 = 16 * 1_048_576
+    /// Free bytes below which there is a warning.
+    static let checkDiskBytesNoticed: Int64 = 512 * 1_048_576
+    /// Days before a certificate's expiry from which there is a warning.
+    static let checkCertificateDaysNoticed: Int64 = 21
+
+    // MARK: relay send
+
+    /// Timeout from resolving the relay's name to the end of its response; exceeds the longest event.
+    static let sendDeadline: Duration = .seconds(320)
+    /// Maximum size of a relay's response that a command reads.
+    static let commandAnswerBytesMax = 1 << 20
+
+    // MARK: Commands for people
+
+    /// Maximum connections of a command to a database server.
+    static let commandConnectionsMax = 2
+    /// The default number of rows shown.
+    static let rowsShownDefault = 50
+    /// The maximum number of rows shown.
+    static let rowsShownMax = 10_000
+    /// How often a followed log is polled.
+    static let followInterval: Duration = .seconds(1)
+    /// Maximum pages of new rows in one poll; further rows are skipped.
+    static let followPagesMax = 20
+    /// The default number of days counted.
+    static let statsDaysDefault = 7
+    /// The maximum number of days counted.
+    static let statsDaysMax = 400
+    /// Delivery log rows counted per statement.
+    static let statsRowsPerStep = 10_000
+    /// Maximum different reasons counted per day; further ones are counted together.
+    static let statsReasonsMax = 100
+    /// Maximum reasons shown in a day's line.
+    static let statsReasonsShown = 3
+    /// Maximum hashes listed if a prefix matches several.
+    static let hashCandidatesMax = 10
+    /// Secrets read per statement.
+    static let tenantsPerStep = 1_000
+    /// Maximum queued pushes counted; a higher number is reported as at least this many.
+    static let waitingCountedMax = 1_000_000
+    /// How long a command waits for a SQLite file's write lock before it turns to the running relay.
+    static let commandLockTimeout: Duration = .milliseconds(300)
+    /// Rows of each table removed per transaction when a secret is revoked.
+    static let revokeRowsPerStep = 500
+    /// Timeout of a change that a command requests from the running relay.
+    static let relayChangeDeadline: Duration = .seconds(60)
+    /// How often a terminal prompt checks for signals.
+    static let promptSignalInterval: Duration = .milliseconds(100)
+}
