@@ -33,7 +33,8 @@ struct RetrySchedule: Hashable, Sendable {
         let base = Double(Self.delayMin(after: retry.cause).inMilliseconds)
         let exponent = min(max(attempts, 1) - 1, Self.doublingsMax)
         let longest = min(base * Double(1 << exponent), Double(delayMax.inMilliseconds))
-        var delay = EpochMilliseconds(random * longest)
+        // Rounded up: a push isn't due again at the instant at which it failed.
+        var delay = EpochMilliseconds((random * longest).rounded(.up))
         if let after = retry.after {
             // Spreads the retries after the delay that APNs asked for.
             delay = max(delay, EpochMilliseconds(after) * 1000 + EpochMilliseconds(random * base))
