@@ -5,12 +5,19 @@ import Storage
 /// Sends claimed pushes as slots become free, and ends them with their outcomes.
 extension RetryWorker {
     /// Sends as many pushes as there are slots beside new events.
+    ///
+    /// A long batch takes several turns of the loop, so that new events don't wait for all of it.
     func send() {
         // An outcome may arrive within `begin`; the loop below then continues instead of recursing.
-        guard !isSending else { return }
+        guard !isSending, !sendsNextTurn else { return }
         isSending = true
-        while let push = waiting.takeFirst(whereFree: hasPlace) { begin(push) }
+        var left = Bounds.retriesPerTurnMax
+        while left > 0, let push = waiting.takeFirst(whereFree: hasPlace) {
+            begin(push)
+            left -= 1
+        }
         isSending = false
+        if left == 0 { return sendInNextTurn() }
         if mayHaveMore, !isClaiming, room >= budget.claimMin(places: claimWidth) { look() }
         let moment = moment
         if places.inFlight == 0 || moment.since(reportedAt) >= Bounds.retryPollInterval {
@@ -19,6 +26,14 @@ extension RetryWorker {
             report = FanOutReport()
         }
         stoppedIfIdle()
+    }
+
+    private func sendInNextTurn() {
+        sendsNextTurn = true
+        services.loop.atNextTurn { [self] in
+            sendsNextTurn = false
+            send()
+        }
     }
 
     private func hasPlace(_ place: APNsHealth.Place?) -> Bool {

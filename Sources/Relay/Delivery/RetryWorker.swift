@@ -39,6 +39,8 @@ final class RetryWorker {
     private(set) var pace: ClaimPace
     var isClaiming = false
     var isSending = false
+    /// Whether the rest of a long batch is sent in the loop's next turn.
+    var sendsNextTurn = false
     /// When the timer fires; `.max` if it isn't set.
     private var looksAt: EpochMilliseconds = .max
     /// Whether more was due after the last claim, or a look was due while there was no room or a claim was running.

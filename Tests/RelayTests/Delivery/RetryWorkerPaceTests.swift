@@ -43,6 +43,30 @@ struct RetryWorkerPaceTests {
         }
     }
 
+    @Test("A long batch takes several turns of the loop, so that new events don't wait for all of it")
+    func turns() async throws {
+        try await RelayFixture.with { relay in
+            let tokens = (0..<(2 * Bounds.retriesPerTurnMax + 1)).map { "aa\($0 + 1000)" }
+            for token in tokens { relay.storage.add(token, under: RelayFixture.key) }
+            let perTurn = Lock([0])
+            await relay.loop.run { loop in
+                relay.production.value.script = { push in
+                    perTurn.withLock { turns in
+                        if turns[turns.count - 1] == 0 { loop.atTurnEnd { perTurn.withLock { $0.append(0) } } }
+                        turns[turns.count - 1] += 1
+                    }
+                    return .accepted(push)
+                }
+            }
+            relay.fill(tokens)
+            try await relay.withWorker(inFlight: 1_000) { _ in
+                #expect(await relay.until { $0.production.pushes.count == tokens.count })
+            }
+            let full = Bounds.retriesPerTurnMax
+            #expect(perTurn.withLock { $0.filter { $0 > 0 } } == [full, full, 1])
+        }
+    }
+
     @Test("Nothing is claimed while too many ends are not written, and the rest once they are")
     func unwritten() async throws {
         var options = RelayFixture.Options()
