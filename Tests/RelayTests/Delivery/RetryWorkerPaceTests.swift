@@ -52,7 +52,9 @@ struct RetryWorkerPaceTests {
             await relay.loop.run { loop in
                 relay.production.value.script = { push in
                     perTurn.withLock { turns in
-                        if turns[turns.count - 1] == 0 { loop.atTurnEnd { perTurn.withLock { $0.append(0) } } }
+                        if turns[turns.count - 1] == 0 {
+                            loop.atTurnEnd { perTurn.withLock { $0.append(0) } }
+                        }
                         turns[turns.count - 1] += 1
                     }
                     return .accepted(push)
