@@ -63,17 +63,23 @@ extension SQLSession {
     private func window(
         of bucket: Int, without excluded: [SecretHash], dueAt now: EpochMilliseconds
     ) throws(SQLFailure) -> [DuePush] {
+        let place = [SQLValue.integer(Int64(bucket)), .integer(now)]
+        guard !excluded.isEmpty else { return try due(Self.windowOfBucket(""), place) }
         let left = StorageLimits.claimExcludedSecretsMax - excluded.count
         let hashes = excluded.map { SQLValue.hash($0) } + Array(repeating: .text(""), count: left)
-        return try due(Self.windowOfBucket, [.integer(Int64(bucket)), .integer(now)] + hashes)
+        return try due(Self.windowWithout, place + hashes)
     }
 
-    private static let windowOfBucket = """
-        SELECT secret_hash, id, due_at FROM pending_push WHERE bucket = ? AND due_at <= ?
-            AND secret_hash NOT IN (\(
-                Array(repeating: "?", count: StorageLimits.claimExcludedSecretsMax).joined(separator: ", ")))
+    private static let windowWithout = windowOfBucket(
+        "AND secret_hash NOT IN ("
+            + repeatElement("?", count: StorageLimits.claimExcludedSecretsMax).joined(separator: ", ") + ")")
+
+    private static func windowOfBucket(_ condition: String) -> String {
+        """
+        SELECT secret_hash, id, due_at FROM pending_push WHERE bucket = ? AND due_at <= ? \(condition)
         ORDER BY due_at LIMIT \(StorageLimits.claimWindow)
         """
+    }
 
     /// The oldest due pushes of each part, at most ``StorageLimits/claimSample`` of each.
     private func samples(dueAt now: EpochMilliseconds) throws(SQLFailure) -> [Int: [DuePush]] {

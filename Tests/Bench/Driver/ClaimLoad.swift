@@ -20,9 +20,10 @@ struct ClaimLoad: Sendable {
     /// Claims until a number of pushes is held, by all storages at once.
     func run(until target: Int) async throws -> Result {
         let total = Counter(target: target)
+        let leases = Counter(target: .max)
         return try await withThrowingTaskGroup(of: Result.self) { group in
             for storage in storages {
-                group.addTask { try await claim(from: storage, total) }
+                group.addTask { try await claim(from: storage, total, leases) }
             }
             return try await group.reduce(into: Result()) {
                 $0.claimed += $1.claimed
@@ -31,13 +32,17 @@ struct ClaimLoad: Sendable {
         }
     }
 
-    private func claim(from storage: any Storage, _ total: Counter) async throws -> Result {
+    private func claim(
+        from storage: any Storage, _ total: Counter, _ leases: Counter
+    ) async throws -> Result {
         var result = Result()
         var generator = SystemRandomNumberGenerator()
         while !total.isReached {
             let owner = UUIDv7(at: Self.now, using: &generator)
+            // Claims by the relay's clock rarely end in the same millisecond.
+            let until = Self.now + 600_000 + EpochMilliseconds(leases.add(1))
             let claimed = try await storage.claimPushes(
-                dueAt: Self.now, lease: PushLease(owner: owner, until: Self.now + 600_000), limit: limit,
+                dueAt: Self.now, lease: PushLease(owner: owner, until: until), limit: limit,
                 scope: result.claims.isMultiple(of: Self.narrowClaims + 1) ? .everySecret : .oldest)
             result.claims += 1
             result.claimed += claimed.count
@@ -46,7 +51,6 @@ struct ClaimLoad: Sendable {
         return result
     }
 
-    /// The pushes that are held.
     private struct Counter: Sendable {
         let target: Int
         private let count = Guarded(0)
@@ -55,7 +59,13 @@ struct ClaimLoad: Sendable {
 
         var isReached: Bool { count.withLock { $0 } >= target }
 
-        func add(_ more: Int) { count.withLock { $0 += more } }
+        @discardableResult
+        func add(_ more: Int) -> Int {
+            count.withLock { count in
+                count += more
+                return count
+            }
+        }
     }
 
     /// Stores due pushes of some secrets with a device each.
