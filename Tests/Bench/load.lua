@@ -1,5 +1,6 @@
--- What wrk sends: wrk ... -s load.lua URL -- health | refused | event SECRETS | once SECRETS | register SECRETS | list SECRETS
+-- What wrk sends: wrk ... -s load.lua URL -- health | refused | event SECRETS | paced SECRETS | once SECRETS | register SECRETS | list SECRETS
 -- With a number of secrets, secret-of-the-bench-1 to secret-of-the-bench-N take turns as secrets.
+-- paced: events with a pause of 30 ms after each response, so that a connection sends about 12 a second to an APNs 50 ms away.
 -- once: events with an eventID, each another one.
 
 local requests, turn = {}, 0
@@ -36,6 +37,9 @@ function init(arguments)
             once[number] = ended_event(number) .. ',"eventID":"' .. run .. "-"
         end
     else
+        if arguments[1] == "paced" then
+            function delay() return 30 end
+        end
         for number = 1, tonumber(arguments[2]) do
             event(ended_event(number) .. "}")
         end

@@ -144,8 +144,8 @@ enum HelpText {
         Usage: relay deliveries [--limit N] [--follow] [--json] [--SETTING VALUE]...
 
         Shows the result of each push to a secret's devices, newest first. It works alongside a running
-        relay. Rows are kept for RELAY_LOG_RETENTION. A queued push appears here once it is sent or has
-        failed. With --follow and --json each delivery is a JSON object on its own line.
+        relay. Results that RELAY_LOG names are kept for RELAY_LOG_RETENTION. A queued push appears here
+        once it is sent or has failed. With --follow and --json each delivery is a JSON object on its own line.
         """
 
     private static let stats = """
@@ -153,7 +153,8 @@ enum HelpText {
 
         Counts events and pushes by UTC day and by result, and shows current totals: for the whole
         database, or for the secret in RELAY_SECRET or --secret-file. It reads the delivery log of those
-        days a few thousand rows at a time, and works alongside a running relay.
+        days a few thousand rows at a time, and works alongside a running relay. With RELAY_LOG at failures
+        or off, most sent pushes are missing from it.
         """
 
     private static let tenants = """

@@ -27,6 +27,12 @@ struct DeviceResult: Sendable, Equatable {
     var removed = false
     /// What the push does to a Live Activity, if it goes to one.
     var activity: ActivityEvent?
+
+    /// Whether it failed only because it couldn't be stored to be sent later.
+    var isUnstored: Bool {
+        guard case .failed(let reason) = status else { return false }
+        return reason == FailureReason.queueUnavailable || reason == FailureReason.queueFull
+    }
 }
 
 /// The results of an event's pushes to Live Activities, counted apart from those to devices.

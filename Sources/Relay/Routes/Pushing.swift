@@ -227,7 +227,7 @@ struct Pushing {
 
     /// Pushes to every device and returns the response body.
     ///
-    /// Throws only before anything is sent.
+    /// Throws only if nothing was sent.
     private func deliver(
         _ order: Order, to devices: [Device], _ started: MonotonicTime, _ trace: inout RequestTrace
     ) async throws(APIError) -> [UInt8] {
@@ -270,6 +270,10 @@ struct Pushing {
                 after: activities.turn)
             left = shared.limits.eventDeadline - services.loop.now.since(started)
             await finish(activities, order, notified, &results, within: left)
+        }
+        if case .stored = order.source, pushes.isEmpty, !results.isEmpty, results.allSatisfy(\.isUnstored) {
+            // No caller learns of this and tries again, so what is scheduled does.
+            throw APIError(.storageUnavailable, logDetail: "no push was accepted, and none could be stored")
         }
         let answer = EventAnswer(results: results, held: activities?.turn.held)
         trace.add(.count("sent", answer.sent))

@@ -1,4 +1,4 @@
-"""Measures the queue: claims by several relays on one database, and how fast one relay drains a backlog."""
+"""Measures the queue: claims by several relays on one database, how fast one relay drains a backlog, and new events meanwhile."""
 
 import hashlib
 import json
@@ -8,14 +8,15 @@ import subprocess
 import sys
 import time
 
+from . import wrk
 from .programs import TOPIC, pushes_accepted, start_relay, start_simulator
+from .relay import SECRETS, register
 from .storage import Servers
 from .workplace import BIN
 
-CLAIM_LIMIT = 128
-CLAIMED = 48_000  # pushes in the queue, of which three quarters are claimed
+CLAIM_LIMIT = 512  # what a relay claims at once from a backlog
+CLAIMED = 96_000  # pushes in the queue, of which three quarters are claimed
 CLAIM_SECRETS = 1_000
-CLAIM_GOAL = 4  # times what one relay claims, with eight
 DRAINED = 30_000
 DRAIN_SECRETS = 1_000
 DRAIN_RATE = 5_000  # pushes a second that one process should send
@@ -23,6 +24,11 @@ DRAIN_DEADLINE = 180  # seconds
 DELAY_MILLISECONDS = 50
 # Part of the backlog that is waited for: what is tried again at the end takes its time.
 DRAIN_SHARE = 0.95
+BESIDE = 1_000_000  # queued pushes while new events arrive
+BESIDE_SECONDS = 20
+BESIDE_CONNECTIONS = 8  # about 100 events a second
+BESIDE_GOAL = 1.2  # the p99 of new events beside a drain, compared with an empty queue
+FILL_STEP = 50_000  # rows in one script
 
 
 def measure(workplace, other=None):
@@ -33,12 +39,13 @@ def measure(workplace, other=None):
                 claim(workplace, servers, engine, name, claimers)
         for engine, name in (("sqlite", "SQLite"), ("postgres", "Postgres"), ("mysql", "MariaDB")):
             drain(workplace, servers, engine, name, other)
+        for engine, name in (("sqlite", "SQLite"), ("postgres", "Postgres"), ("mysql", "MariaDB")):
+            beside(workplace, servers, engine, name)
 
 
 def claim(workplace, servers, engine, name, claimers):
     """Compares several relays' claims from one queue with one relay's."""
-    goal = CLAIM_GOAL if claimers == 8 else 0
-    result = workplace.result(f"claims by {claimers} relays, {name}", "/s", "1 relay", goal)
+    result = workplace.result(f"claims by {claimers} relays, {name}", "/s", "1 relay")
     for turn in range(workplace.runs):
         figures = []
         for number in (claimers, 1):
@@ -96,6 +103,39 @@ def drain_once(workplace, program, url, count):
     return figures
 
 
+def beside(workplace, servers, engine, name):
+    """Compares new events while a queue drains with new events alone; once, because filling the queue takes minutes."""
+    count = BESIDE // (10 if workplace.quick else 1)
+    result = workplace.result(
+        f"p99 of new events while {count:,} pushes drain, {name}", " ms", "empty queue", most=BESIDE_GOAL)
+    url = f"sqlite:{workplace.directory}/beside.db" if engine == "sqlite" else servers.database(engine, "beside")
+    simulator = start_simulator(workplace, "--latency", f"{DELAY_MILLISECONDS}ms")
+    relay = start_relay(workplace, simulator, {"DATABASE_URL": url})
+    register(relay.port, 1)
+    alone = paced(workplace, relay)
+    workplace.stop(relay)
+    fill(url, count)
+    relay = start_relay(workplace, simulator, {"DATABASE_URL": url})
+    before = pushes_accepted(simulator)
+    workplace.wait(relay, lambda: pushes_accepted(simulator) > before + DRAIN_RATE)
+    began, first = time.monotonic(), pushes_accepted(simulator)
+    busy = paced(workplace, relay)
+    sent = pushes_accepted(simulator) - first - busy["requests"]
+    rate = sent / (time.monotonic() - began)
+    if pushes_accepted(simulator) - before > count * DRAIN_SHARE:
+        sys.exit("The queue was empty before the new events ended.")
+    result.add(busy["p99"] / 1000, alone["p99"] / 1000, busy["cpu"], alone["cpu"])
+    result.remark = f"drains {rate:,.0f}/s"
+    workplace.progress(result, 0)
+    workplace.stop(relay)
+    workplace.stop(simulator)
+
+
+def paced(workplace, relay):
+    seconds = BESIDE_SECONDS // (4 if workplace.quick else 1)
+    return wrk.run(workplace, relay, wrk.command(relay.port, BESIDE_CONNECTIONS, seconds, "paced", SECRETS))
+
+
 def migrate(program, url):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RELAY_")}
     subprocess.run(
@@ -106,30 +146,32 @@ def migrate(program, url):
 def fill(url, count):
     """Puts due pushes into a queue, by SQL, because an older relay's table has fewer columns."""
     now = int(time.time() * 1000)
-    devices, pushes = [], []
-    for secret in range(DRAIN_SECRETS):
-        digest = hashlib.sha256(f"drained-{secret}".encode()).hexdigest()
-        device = f"00000000-0000-7000-8000-{secret:012x}"
-        devices.append((device, digest, f"{secret:064x}", TOPIC, "production", now, now))
-        for number in range(count // DRAIN_SECRETS):
-            identifier = f"{digest[:8]}-0000-7000-8000-{secret * count + number:012x}"
-            # The part of the queue, where there are parts.
-            pushes.append((digest, identifier, device, now - 60_000 + number, int(digest[:2], 16) >> 2))
-    columns = "secret_hash, id, device_id, due_at, bucket, event_type, session_id, payload, push_type, priority, " \
-        "attempts, created_at, expires_at"
-    payload = '{"aps":{"alert":{"title":"Session complete","body":"%s"}}}' % ("x" * 250)
-    rest = f"'complete', 'ses_1', '{payload}', 'alert', 10, 1, {now - 60_000}, {now + 3_600_000}"
     run = runner(url)
     has_parts = "bucket" in run("SELECT * FROM pending_push LIMIT 0", names=True)
+    columns = "secret_hash, id, device_id, due_at, bucket, event_type, session_id, payload, push_type, priority, " \
+        "attempts, created_at, expires_at"
     if not has_parts:
         columns = columns.replace(" bucket,", "")
-    run("\n".join(
-        insertion("device_registration", "id, secret_hash, device_token, bundle_id, apns_env, created_at, updated_at", part)
-        for part in parts([", ".join(map(repr, device)) for device in devices])))
-    if url.startswith("sqlite"):
-        rest = rest.replace(f"'{payload}'", f"CAST('{payload}' AS BLOB)")
-    rows = [", ".join(map(repr, push if has_parts else push[:4])) + ", " + rest for push in pushes]
-    run("\n".join(insertion("pending_push", columns, part) for part in parts(rows)))
+    payload = '{"aps":{"alert":{"title":"Session complete","body":"%s"}}}' % ("x" * 250)
+    payload = f"CAST('{payload}' AS BLOB)" if url.startswith("sqlite") else f"'{payload}'"
+    rest = f"'complete', 'ses_1', {payload}, 'alert', 10, 1, {now - 60_000}, {now + 3_600_000}"
+    each = count // DRAIN_SECRETS
+    step = max(1, FILL_STEP // each)
+    for start in range(0, DRAIN_SECRETS, step):
+        devices, pushes = [], []
+        for secret in range(start, min(start + step, DRAIN_SECRETS)):
+            digest = hashlib.sha256(f"drained-{secret}".encode()).hexdigest()
+            device = f"00000000-0000-7000-8000-{secret:012x}"
+            devices.append((device, digest, f"d{secret:063x}", TOPIC, "production", now, now))
+            for number in range(each):
+                identifier = f"{digest[:8]}-0000-7000-8000-{secret * count + number:012x}"
+                # The part of the queue, where there are parts.
+                push = (digest, identifier, device, now - 60_000 + number, int(digest[:2], 16) >> 2)
+                pushes.append(", ".join(map(repr, push if has_parts else push[:4])) + ", " + rest)
+        run("\n".join(
+            [insertion("device_registration", "id, secret_hash, device_token, bundle_id, apns_env, created_at, updated_at",
+                       [", ".join(map(repr, device)) for device in devices])]
+            + [insertion("pending_push", columns, part) for part in parts(pushes)]))
 
 
 def parts(rows):

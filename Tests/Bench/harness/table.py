@@ -5,7 +5,7 @@ from statistics import median
 
 
 def goals_reached(workplace):
-    return all(not result.goal or result.ratio >= result.goal for result in workplace.results)
+    return all(result.reached for result in workplace.results)
 
 
 def show(workplace):
@@ -42,8 +42,9 @@ def _machine():
 
 def _row(result):
     verdict = result.remark
-    if result.goal:
-        verdict = f"goal {result.goal}: {'reached' if result.ratio >= result.goal else 'MISSED'}  {verdict}".rstrip()
+    if result.goal or result.most:
+        wanted = result.goal or f"at most {result.most}"
+        verdict = f"goal {wanted}: {'reached' if result.reached else 'MISSED'}  {verdict}".rstrip()
     return (
         result.name, _number(median(result.ours)) + result.unit, _range(result.ours), result.reference,
         _number(median(result.theirs)) + result.unit, _range(result.theirs), f"{result.ratio:.2f}",

@@ -32,6 +32,7 @@ class Result:
     unit: str
     reference: str
     goal: float = 0  # the minimum ratio to the reference; 0 for none
+    most: float = 0  # the maximum ratio to the reference, of what should be small; 0 for none
     each: int = 1  # reference units per unit of ours, such as pushes per event
     ours: list = field(default_factory=list)
     theirs: list = field(default_factory=list)
@@ -47,6 +48,11 @@ class Result:
             self.cpu_ours.append(cpu_ours)
         if cpu_theirs is not None:
             self.cpu_theirs.append(cpu_theirs)
+
+    @property
+    def reached(self):
+        """Whether the ratio is as it should be."""
+        return self.ratio >= self.goal and (not self.most or self.ratio <= self.most)
 
     @property
     def ratio(self):

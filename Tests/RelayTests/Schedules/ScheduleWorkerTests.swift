@@ -102,6 +102,29 @@ struct ScheduleWorkerTests {
         }
     }
 
+    @Test("What neither APNs takes nor the database stores is sent later, once")
+    func unstored() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            await relay.loop.run { _ in
+                relay.production.value.script = { _ in .rejected(503, "ServiceUnavailable") }
+            }
+            relay.storage.state.withLock { $0.queueFailures = [.unavailable(logDetail: "gone")] }
+            try await relay.schedule()
+            try await relay.withScheduleWorker { worker in
+                #expect(await eventually { (relay.schedules.first?.dueAt ?? 0) > RelayFixture.start })
+                #expect(relay.storage.state.withLock(\.receipts).isEmpty)
+                await relay.loop.run { _ in relay.production.value.script = { .accepted($0) } }
+                relay.pass(.seconds(Bounds.scheduleRetrySecondsMax))
+                await relay.loop.run { _ in worker.value.look() }
+                #expect(await eventually { relay.schedules.isEmpty })
+            }
+            #expect(await relay.onLoop { $0.production.pushes.count } == 2)
+            #expect(relay.storage.state.withLock { $0.receipts.allSatisfy { $0.answer != nil } })
+            #expect(await relay.outcomes == ["sent": 1])
+        }
+    }
+
     @Test("A blocked secret gets nothing, and what can't be read is kept for a relay that can")
     func unsent() async throws {
         try await RelayFixture.with { relay in
