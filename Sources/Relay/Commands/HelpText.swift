@@ -145,7 +145,8 @@ enum HelpText {
 
         Shows the result of each push to a secret's devices, newest first. It works alongside a running
         relay. Results that RELAY_LOG names are kept for RELAY_LOG_RETENTION. A queued push appears here
-        once it is sent or has failed. With --follow and --json each delivery is a JSON object on its own line.
+        once it is sent or has failed. With --follow and --json each delivery is a JSON object on its own
+        line.
         """
 
     private static let stats = """
