@@ -25,12 +25,8 @@ final class Program: Sendable {
         let resume: CheckedContinuation<Bool, Never>
     }
 
-    /// One program starts at a time: one that starts beside it may inherit the socket by whose end Foundation notices
-    /// the other's, which then seems to run as long as both do.
-    private static let launching = NSLock()
-
     let name: String
-    private let process: Process
+    let processIdentifier: Int32
     private let state = Lock(State())
 
     /// Starts the built product `name`; its environment holds what is given and `PATH`, nothing else.
@@ -76,32 +72,66 @@ final class Program: Sendable {
         _ name: String, _ executable: URL, _ arguments: [String], _ environment: [String: String]
     ) throws {
         self.name = name
-        process = Process()
-        process.executableURL = executable
-        process.arguments = arguments
-        process.environment = environment.merging(["PATH": "/usr/bin:/bin"]) { mine, _ in mine }
         // Closed on exec, or a program started meanwhile would hold this one's output open.
         var ends: [Int32] = [0, 0]
         guard pipe2(&ends, O_CLOEXEC) == 0 else { throw Failure(description: "pipe2: \(errno)") }
-        let reading = ends[0]
-        let writing = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
-        process.standardOutput = writing
-        process.standardError = writing
-        process.standardInput = FileHandle.nullDevice
-        process.terminationHandler = { [weak self] process in
-            let status =
-                process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
-            self?.change { $0.status = status }
-        }
+        let (reading, writing) = (ends[0], ends[1])
+        defer { close(writing) }
         do {
-            try Self.launching.withLock { try process.run() }
+            processIdentifier = try Self.spawn(
+                executable.path, arguments,
+                environment.merging(["PATH": "/usr/bin:/bin"]) { mine, _ in mine },
+                output: writing)
         } catch {
             close(reading)
             throw error
         }
-        try writing.close()
-        // A thread, not a FileHandle's handler: with programs that end at once those crash in libdispatch now and then.
         Thread.detachNewThread { [weak self] in Self.read(reading) { self?.printed($0) } }
+        let child = processIdentifier
+        Thread.detachNewThread { [weak self] in
+            let status = Self.waitForEnd(child)
+            self?.change { $0.status = status }
+        }
+    }
+
+    /// Starts a program in a process group of its own, without `Process`, which now and then hangs when programs start
+    /// and end in quick succession.
+    private static func spawn(
+        _ path: String, _ arguments: [String], _ environment: [String: String], output: Int32
+    ) throws -> Int32 {
+        var files = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&files)
+        defer { posix_spawn_file_actions_destroy(&files) }
+        posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO)
+        posix_spawn_file_actions_adddup2(&files, output, STDERR_FILENO)
+        posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        var all = sigset_t()
+        sigfillset(&all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        var words = ([path] + arguments).map { strdup($0) } + [nil]
+        var variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for word in words + variables { free(word) } }
+        var child: Int32 = 0
+        let code = posix_spawn(&child, path, &files, &attributes, &words, &variables)
+        guard code == 0 else { throw Failure(description: "\(path): \(String(cString: strerror(code)))") }
+        return child
+    }
+
+    /// The exit status of a child, or the negative number of the signal that ended it.
+    private static func waitForEnd(_ child: Int32) -> Int32 {
+        var status: Int32 = 0
+        while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        let signal = status & 0x7f
+        return signal == 0 ? (status >> 8) & 0xff : -signal
     }
 
     /// Hands on what comes, then nothing once, at the end.
@@ -118,7 +148,7 @@ final class Program: Sendable {
     }
 
     deinit {
-        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+        signal(SIGKILL)
     }
 
     /// Where the programs are: in the directory `RELAY_TEST_PROGRAMS`, by default beside the tests' own bundle.
@@ -130,12 +160,13 @@ final class Program: Sendable {
         return URL(fileURLWithPath: tests).deletingLastPathComponent()
     }
 
-    var processIdentifier: Int32 { process.processIdentifier }
-
     /// What it has printed until now, on both streams.
     var lines: [String] { state.withLock { $0.lines } }
 
-    func signal(_ number: Int32) { kill(process.processIdentifier, number) }
+    /// Does nothing after its end, when another process may have its number.
+    func signal(_ number: Int32) {
+        state.withLock { if $0.status == nil { kill(processIdentifier, number) } }
+    }
 
     /// Waits for a line that `matches` and returns it.
     func line(_ what: String, where matches: @escaping @Sendable (String) -> Bool) async throws -> String {
