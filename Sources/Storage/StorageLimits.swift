@@ -82,6 +82,8 @@ package enum StorageLimits {
     package static let receiptLifetime: EpochMilliseconds = 24 * 60 * 60 * 1_000
     /// Milliseconds that an event's receipt can be leased.
     package static let receiptLeaseMax: EpochMilliseconds = 15 * 60 * 1_000
+    /// Fewest rows for which an engine's bulk protocol is used; fewer are one statement, and so one round trip.
+    package static let loadedRowsMin = 17
     /// Due rows that a claim looks at in one query.
     package static let claimWindow = 512
     /// Due rows of each part of the queue that a claim looks at to find out which parts have a backlog.

@@ -10,6 +10,8 @@ package final class MySQLConnection: ServerConnection {
     private let handle: UnsafeMutablePointer<MYSQL>
     private let wait: MySQLWait
     private var statements: [String: MySQLStatement] = [:]
+    /// Whether the server is known to have no bulk protocol: MySQL has none, MariaDB has.
+    private var hasNoBulkProtocol = false
     /// Session variables that a schema change needs otherwise.
     private let limits: SessionLimits
 
@@ -84,6 +86,19 @@ package final class MySQLConnection: ServerConnection {
         defer { statement.reset() }
         let next = { () throws(MySQLStatement.Fault) in try statement.nextRow() }
         while let found = try checked("reading", next) { try row(found) }
+    }
+
+    /// As `SQLConnection` says, where the server is MariaDB.
+    package func load(_ rows: RowBlock) throws(SQLFailure) -> Bool {
+        guard !hasNoBulkProtocol else { return false }
+        let marks = Array(repeating: "?", count: rows.columns.count).joined(separator: ", ")
+        let statement = try prepared(
+            "INSERT INTO \(rows.table) (\(rows.columns.joined(separator: ", "))) VALUES (\(marks))")
+        let isDone = try checked("loading rows") { () throws(MySQLStatement.Fault) in
+            try statement.load(rows)
+        }
+        hasNoBulkProtocol = !isDone
+        return isDone
     }
 
     /// Runs text as it is.

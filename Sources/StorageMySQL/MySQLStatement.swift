@@ -7,7 +7,7 @@ internal import Storage
 /// sends nothing.
 @safe
 final class MySQLStatement {
-    private let handle: UnsafeMutablePointer<MYSQL_STMT>
+    let handle: UnsafeMutablePointer<MYSQL_STMT>
     private let parameterCount: Int
     private var columns: MySQLColumns?
 
@@ -40,7 +40,7 @@ final class MySQLStatement {
             self.message = message
         }
 
-        fileprivate init(_ handle: UnsafeMutablePointer<MYSQL_STMT>) {
+        init(_ handle: UnsafeMutablePointer<MYSQL_STMT>) {
             unsafe code = mysql_stmt_errno(handle)
             unsafe message = String(cString: mysql_stmt_error(handle))
         }

@@ -18,7 +18,7 @@ package final class PostgresConnection: ServerConnection {
     /// False after a failure that ended the connection.
     package private(set) var isUsable = true
 
-    private let handle: OpaquePointer
+    let handle: OpaquePointer
     private let prepares: Bool
     private var statements: [String: Statement] = [:]
     /// Whether the server is a coordinator of Citus; nil until it matters.
@@ -250,12 +250,12 @@ extension PostgresConnection {
 // MARK: - Waiting
 
 extension PostgresConnection {
-    private func check(_ sent: Int32, _ action: String) throws(SQLFailure) {
+    func check(_ sent: Int32, _ action: String) throws(SQLFailure) {
         guard sent == 1 else { throw ended(action) }
     }
 
     /// Sends what is left to send and waits for the result; of several, the first that failed or the last.
-    private func finish(_ action: String) throws(SQLFailure) -> PostgresResult {
+    func finish(_ action: String) throws(SQLFailure) -> PostgresResult {
         try flush(action)
         var last: PostgresResult?
         while true {
@@ -275,7 +275,7 @@ extension PostgresConnection {
         throw failure
     }
 
-    private func flush(_ action: String) throws(SQLFailure) {
+    func flush(_ action: String) throws(SQLFailure) {
         while true {
             switch unsafe PQflush(handle) {
             case 0: return
@@ -290,7 +290,7 @@ extension PostgresConnection {
 
     /// Waits until the socket is ready or has failed, at most until the deadline.
     @discardableResult
-    private func wait(for events: Int32, _ action: String) throws(SQLFailure) -> Int16 {
+    func wait(for events: Int32, _ action: String) throws(SQLFailure) -> Int16 {
         while true {
             let left = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
             var descriptor = pollfd(fd: unsafe PQsocket(handle), events: Int16(events), revents: 0)
@@ -303,7 +303,7 @@ extension PostgresConnection {
         }
     }
 
-    private func ended(_ action: String) -> SQLFailure {
+    func ended(_ action: String) -> SQLFailure {
         isUsable = false
         let words = unsafe String(cString: PQerrorMessage(handle))
             .split(whereSeparator: \.isNewline).joined(separator: "; ")

@@ -35,6 +35,11 @@ package protocol SQLConnection: AnyObject, SendableMetatype {
     /// Runs a text unchanged, without parameters or results: `BEGIN`, `COMMIT`, DDL.
     func run(_ sql: String) throws(SQLFailure)
 
+    /// Inserts rows with the engine's bulk protocol, all or none; false if there is none, and then nothing was done.
+    ///
+    /// Not within a transaction. Fails as `execute` does.
+    func load(_ rows: RowBlock) throws(SQLFailure) -> Bool
+
     /// Whether one `SELECT … FOR UPDATE` may lock rows of several secrets. Citus, which shards by secret, refuses it.
     func locksRowsOfSeveralSecrets() throws(SQLFailure) -> Bool
 }
@@ -42,6 +47,9 @@ package protocol SQLConnection: AnyObject, SendableMetatype {
 extension SQLConnection {
     /// What differs in this engine's SQL.
     package var dialect: SQLDialect { Self.dialect }
+
+    /// False: the engine has no bulk protocol.
+    package func load(_ rows: RowBlock) throws(SQLFailure) -> Bool { false }
 
     /// True, as on most engines.
     package func locksRowsOfSeveralSecrets() throws(SQLFailure) -> Bool { true }

@@ -7,6 +7,7 @@ extension SQLSession {
         }
         // A batch is stored completely or not at all, so checking one row is enough.
         if self.isRepeated, try isPresent(first) { return }
+        if deliveries.count >= StorageLimits.loadedRowsMin, try load(Self.block(of: deliveries)) { return }
         if statements.insertDeliveries.sizes.contains(deliveries.count) {
             return try insert(deliveries[...], statements.insertDeliveries)
         }
@@ -55,6 +56,23 @@ extension SQLSession {
                 FROM delivery_log WHERE \(span)) AS events
             """, values)
         return tally
+    }
+
+    /// The rows for the engine's bulk protocol.
+    private static func block(of deliveries: [Delivery]) -> RowBlock {
+        var block = RowBlock(
+            "delivery_log", SQLStatements.deliveryColumns, rows: deliveries.count, bytesPerRow: 256)
+        for delivery in deliveries {
+            block.add(delivery.id)
+            block.add(delivery.secretHash)
+            block.add(delivery.eventType)
+            block.add(delivery.sessionID)
+            block.add(delivery.status.rawValue)
+            block.add(delivery.error)
+            block.add(delivery.createdAt)
+            block.add(delivery.deviceID)
+        }
+        return block
     }
 
     private func insertAll(_ deliveries: [Delivery], _ insertion: Insertion) throws(SQLFailure) {

@@ -55,6 +55,13 @@ package struct SQLSession {
         Int(try integer(sql, parameters) ?? 0)
     }
 
+    /// Inserts rows with the engine's bulk protocol; see `SQLConnection.load`.
+    func load(_ rows: RowBlock) throws(SQLFailure) -> Bool {
+        guard !isInTransaction else { return false }
+        try checkTime()
+        return try connection.load(rows)
+    }
+
     /// Every row's columns.
     func rows(_ sql: String, _ parameters: [SQLValue] = []) throws(SQLFailure) -> [[SQLValue]] {
         try checkTime()

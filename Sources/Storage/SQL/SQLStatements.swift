@@ -116,7 +116,8 @@ final class SQLStatements: Sendable {
         "secret_hash", "event_id", "content_digest", "claim_id", "lease_until", "expires_at",
     ]
 
-    private static let deliveryColumns = [
+    /// The columns of `delivery_log`, in the order in which ```SQLSession``` reads and writes them.
+    static let deliveryColumns = [
         "id", "secret_hash", "event_type", "session_id", "status", "error", "created_at", "device_id",
     ]
 

@@ -1,0 +1,56 @@
+/// Rows of texts for one table, one value after the other in one block of bytes.
+///
+/// Engines that load rows in bulk read them from here: a value that is a copy in a block costs much less than an
+/// ``SQLValue`` that is a parameter of a statement. The engine converts a text to its column's type.
+package struct RowBlock: Sendable {
+    /// The table.
+    package let table: String
+    /// The columns that each row has, in the order of its values.
+    package let columns: [String]
+    /// The texts in UTF-8, without separators.
+    package private(set) var bytes: [UInt8] = []
+    /// Where each value ends in `bytes`; it begins where the one before it ends.
+    package private(set) var ends: [Int] = []
+    /// Whether each value is NULL, as in `ends`.
+    private var nulls: [Bool] = []
+
+    /// Creates a block without rows.
+    ///
+    /// - Parameters:
+    ///   - rows: Number of rows to come.
+    ///   - bytesPerRow: Typical size of a row's texts.
+    package init(_ table: String, _ columns: [String], rows: Int, bytesPerRow: Int) {
+        self.table = table
+        self.columns = columns
+        bytes.reserveCapacity(rows * bytesPerRow)
+        ends.reserveCapacity(rows * columns.count)
+        nulls.reserveCapacity(rows * columns.count)
+    }
+
+    /// Number of complete rows.
+    package var count: Int { ends.count / columns.count }
+
+    /// Adds the next value of a row, or NULL.
+    package mutating func add(_ text: String?) {
+        if let text { bytes.append(contentsOf: text.utf8) }
+        ends.append(bytes.count)
+        nulls.append(text == nil)
+    }
+
+    /// Adds the next value of a row: an integer.
+    package mutating func add(_ number: Int64) { add(String(number)) }
+
+    /// Adds the next value of a row: a hash in hexadecimal.
+    package mutating func add(_ hash: SecretHash) { add(hash.hex) }
+
+    /// The bytes of a value: `row` and `column` count from 0.
+    package func range(_ row: Int, _ column: Int) -> Range<Int> {
+        let index = row * columns.count + column
+        return (index == 0 ? 0 : ends[index - 1])..<ends[index]
+    }
+
+    /// Whether a value is NULL.
+    package func isNull(_ row: Int, _ column: Int) -> Bool {
+        nulls[row * columns.count + column]
+    }
+}

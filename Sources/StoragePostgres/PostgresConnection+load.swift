@@ -1,0 +1,101 @@
+internal import CPostgres
+internal import Glibc
+package import Storage
+
+/// Loading rows with `COPY` (PostgreSQL's manual, "Functions Associated with the COPY Command").
+extension PostgresConnection {
+    /// Bytes that are handed to libpq at once.
+    private static let pieceBytes = 32 * 1024
+
+    /// As `SQLConnection` says, in the text format: it fits columns of any type, as tables adopted from OpenCode have.
+    package func load(_ rows: RowBlock) throws(SQLFailure) -> Bool {
+        // Postgres can't store it, and the rows before it would be refused with it all the same.
+        guard !rows.bytes.contains(0) else { throw SQLFailure(.other, .invalidValue(field: "text")) }
+        let action = "COPY \(rows.table)"
+        let sql = "COPY \(rows.table) (\(rows.columns.joined(separator: ", "))) FROM STDIN"
+        try check(unsafe PQsendQuery(handle, sql), action)
+        try begin(action)
+        var piece: [UInt8] = []
+        piece.reserveCapacity(Self.pieceBytes + 4 * 1024)
+        for row in 0..<rows.count {
+            Self.write(rows, row, to: &piece)
+            guard piece.count >= Self.pieceBytes else { continue }
+            try put(piece, action)
+            piece.removeAll(keepingCapacity: true)
+        }
+        try put(piece, action)
+        while true {
+            let ended = unsafe PQputCopyEnd(handle, nil)
+            if ended == 1 { break }
+            guard ended == 0 else { throw self.ended(action) }
+            try wait(for: POLLOUT, action)
+        }
+        _ = try finish(action)
+        return true
+    }
+
+    /// Waits until the server wants rows.
+    private func begin(_ action: String) throws(SQLFailure) {
+        try flush(action)
+        while unsafe PQisBusy(handle) == 1 {
+            try wait(for: POLLIN, action)
+            guard unsafe PQconsumeInput(handle) == 1 else { throw ended(action) }
+        }
+        let result = unsafe PostgresResult(PQgetResult(handle))
+        guard result.status != PGRES_COPY_IN else { return }
+        let failure = unsafe PostgresError.from(result: result.pointer, doing: action)
+        // Until there is no further result the connection is busy.
+        _ = try? finish(action)
+        throw failure
+    }
+
+    /// Hands rows to libpq, which keeps in memory what the server doesn't read yet.
+    private func put(_ piece: [UInt8], _ action: String) throws(SQLFailure) {
+        guard !piece.isEmpty else { return }
+        while true {
+            let done = unsafe piece.withUnsafeBytes { bytes in
+                unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
+                    unsafe PQputCopyData(handle, characters.baseAddress, Int32(characters.count))
+                }
+            }
+            if done == 1 { return }
+            guard done == 0 else { throw ended(action) }
+            try wait(for: POLLOUT, action)
+        }
+    }
+
+    /// Writes a row as a line of the text format.
+    private static func write(_ rows: RowBlock, _ row: Int, to piece: inout [UInt8]) {
+        for column in rows.columns.indices {
+            if column > 0 { piece.append(UInt8(ascii: "\t")) }
+            if rows.isNull(row, column) {
+                piece += [UInt8(ascii: "\\"), UInt8(ascii: "N")]
+                continue
+            }
+            let value = rows.bytes[rows.range(row, column)]
+            if value.contains(where: isSpecial) {
+                for byte in value { append(byte, to: &piece) }
+            } else {
+                piece += value
+            }
+        }
+        piece.append(UInt8(ascii: "\n"))
+    }
+
+    private static func isSpecial(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "\\"), UInt8(ascii: "\t"), UInt8(ascii: "\n"), UInt8(ascii: "\r"): true
+        default: false
+        }
+    }
+
+    private static func append(_ byte: UInt8, to piece: inout [UInt8]) {
+        switch byte {
+        case UInt8(ascii: "\\"): piece += [UInt8(ascii: "\\"), UInt8(ascii: "\\")]
+        case UInt8(ascii: "\t"): piece += [UInt8(ascii: "\\"), UInt8(ascii: "t")]
+        case UInt8(ascii: "\n"): piece += [UInt8(ascii: "\\"), UInt8(ascii: "n")]
+        case UInt8(ascii: "\r"): piece += [UInt8(ascii: "\\"), UInt8(ascii: "r")]
+        default: piece.append(byte)
+        }
+    }
+}
