@@ -112,7 +112,7 @@ final class ScheduleWorker {
         guard !isResting() else { return look(at: now + Bounds.scheduleClockRest.inMilliseconds) }
         guard !isLooking, waiting.isEmpty else {
             mayHaveMore = true
-            return
+            return send()
         }
         isLooking = true
         mayHaveMore = false
@@ -160,7 +160,9 @@ final class ScheduleWorker {
     /// How long a claim holds a schedule: as long as waiting and sending can take, and the clocks' difference.
     private var leaseTime: Duration {
         let limits = services.shared.limits
-        return Bounds.scheduleWaitMax + limits.eventDeadline * 2 + limits.claimLeaseMargin
+        let lease = Bounds.scheduleWaitMax + limits.eventDeadline * 2 + limits.claimLeaseMargin
+        // A longer lease would count as expired.
+        return min(lease, .milliseconds(StorageLimits.scheduleLeaseMax) - Bounds.clockSkewMax)
     }
 
     private func looked(next: EpochMilliseconds?) {
@@ -251,6 +253,12 @@ final class ScheduleWorker {
             queue.count(reason)
             let jitter = EpochMilliseconds.random(in: 0..<5_000, using: &services.generator)
             return .again(dueAt: now + EpochMilliseconds(seconds) * 1_000 + jitter)
+        case .over(.invalid):
+            queue.count(.invalid)
+            // Another relay may understand it, or this one after an upgrade; `lateBy` ends it otherwise.
+            return .next(
+                nextAt: schedule.nextAt, dueAt: now + Bounds.scheduleLookInterval.inMilliseconds,
+                ScheduleEnd.Outcome(at: now, word: ScheduleQueue.Outcome.invalid.rawValue))
         case .over(let outcome):
             queue.count(outcome)
             if plan.skipped > 0 { queue.count(.skipped, times: plan.skipped) }
@@ -312,7 +320,7 @@ final class ScheduleWorker {
         services.loop.spawn { _ in
             await worker.settle(held, .again(dueAt: held.claimed.schedule.dueAt))
             worker.underWay -= 1
-            worker.stoppedIfIdle()
+            worker.send()
         }
     }
 }

@@ -212,4 +212,31 @@ struct ScheduleWorkerTests {
             #expect(relay.storage.state.withLock { $0.schedules.allSatisfy { $0.lease == nil } })
         }
     }
+
+    @Test("Those that waited too long while the loop had much else to send are claimed again")
+    func waitedTooLong() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            await relay.onLoop { $0.production.script = { _ in nil } }
+            for _ in 0..<(2 * Bounds.schedulesInFlightMax) { try await relay.schedule() }
+            try await relay.withScheduleWorker { _ in
+                #expect(await relay.until { $0.production.held.count == Bounds.schedulesInFlightMax })
+                #expect(
+                    await eventually {
+                        relay.storage.state.withLock { $0.schedules.allSatisfy { $0.lease != nil } }
+                    })
+                let others = Bounds.schedulesBusyLoop + 2 * Bounds.schedulesInFlightMax
+                let isTaken = await relay.onLoop { relay in
+                    relay.production.script = { .accepted($0) }
+                    return relay.services.slots.take(others)
+                }
+                #expect(isTaken)
+                relay.pass(Bounds.scheduleWaitMax + .seconds(1))
+                await relay.loop.run { _ in relay.production.value.answerHeld(.max) { .accepted($0) } }
+                #expect(await eventually { relay.schedules.isEmpty })
+                await relay.onLoop { for _ in 0..<others { $0.services.slots.giveBack() } }
+            }
+            #expect(await relay.onLoop { $0.production.pushes.count } == 2 * Bounds.schedulesInFlightMax)
+        }
+    }
 }
