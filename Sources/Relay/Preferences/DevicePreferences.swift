@@ -88,7 +88,7 @@ struct QuietHours: Hashable, Sendable {
         case later
     }
 
-    /// When the span is over that contains a time.
+    /// When the span that contains a time is over; always later than that time.
     ///
     /// A change of the zone's offset in between is taken into account.
     func end(after now: EpochMilliseconds, in zone: TimeZoneRules) -> EpochMilliseconds {
@@ -98,7 +98,12 @@ struct QuietHours: Hashable, Sendable {
         let midnight = local.floorDivided(by: 86_400) * 86_400
         let today = midnight + Int64(to) * 60
         let end = today > local ? today : today + 86_400
-        return (end - Int64(zone.offset(at: end - offset))) * 1000
+        let unchanged = end - offset
+        let offsetThen = zone.offset(at: unchanged)
+        let changed = end - Int64(offsetThen)
+        // In spring the end may be a local time that is skipped. Then the span is over when the clocks change, and at the
+        // latest at the time that the old offset gives.
+        return (zone.offset(at: changed) == offsetThen ? changed : unchanged) * 1000
     }
 
     /// Whether a time in milliseconds since 1970 is within the span, in local time.

@@ -97,6 +97,29 @@ struct PreferencesTests {
         }
     }
 
+    @Test(
+        "Where clocks change, the end of quiet hours is later than any time within them, and outside of them",
+        arguments: [
+            ("Europe/Berlin", 1_806_192_000), ("Europe/Berlin", 1_824_940_800),
+            ("America/New_York", 1_804_982_400), ("Australia/Lord_Howe", 1_822_435_200),
+            ("Australia/Lord_Howe", 1_806_710_400), ("Pacific/Apia", 1_325_203_200),
+        ])
+    func endWhereClocksChange(name: String, near day: Int64) throws {
+        let zone = try #require(Self.zones.zone(name))
+        let start = day - 86_400
+        let changes = Set((0..<48).map { zone.offset(at: start + $0 * 3_600) }).count > 1
+        try #require(changes, "nothing changes near that day")
+        for to in stride(from: 0, to: 1_440, by: 15) {
+            let quiet = QuietHours(from: (to + 960) % 1_440, to: to, timeZone: name, mode: .later)
+            for minute in stride(from: Int64(0), to: 2_880, by: 7) {
+                let now = (start + minute * 60) * 1000
+                guard quiet.contains(now, in: zone) else { continue }
+                let end = quiet.end(after: now, in: zone)
+                #expect(end > now && !quiet.contains(end, in: zone), "until \(to), at \(now)")
+            }
+        }
+    }
+
     @Test("What is stored is read again as it was; what isn't understood is no wish")
     func stored() throws {
         for preferences in [
