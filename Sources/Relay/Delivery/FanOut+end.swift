@@ -57,8 +57,12 @@ extension FanOut {
         guard case .storing(let step) = items[index].phase else { return }
         let held = LeasedPush(stored.row.push, to: stored.row.device, owner: lease.owner)
         switch stored.result {
-        case .refused(let reason):
-            items[index].phase = .ended(.failed(reason: reason))
+        case .refused:
+            // APNs has the push, or had it by now: it is not one that was never sent.
+            let item = items[index]
+            items[index].phase =
+                step.map { Self.phase(after: $0, id: item.push?.id, mayWait: false) }
+                ?? .ended(.failed(reason: FailureReason.deadlineExceeded))
             if let step { applyAlone(step, index) }
             return
         case .queued: items[index].phase = .held(held)
