@@ -40,10 +40,10 @@ extension QueuedEvent {
             awaitsAnswer: ring.request != nil, state: state)
     }
 
-    /// Whether its text can be read without a key.
+    /// Whether its text or its state can be read without a key.
     var isReadable: Bool {
-        guard case .readable = text else { return false }
-        return true
+        if case .readable = text { return true }
+        return state != state?.withoutText
     }
 }
 

@@ -21,7 +21,11 @@ struct Sealer: Sendable {
     ///
     /// - Parameter now: The time of sealing.
     func sealed(_ event: QueuedEvent, at now: EpochMilliseconds) -> QueuedEvent {
-        guard case .readable(let title, let body) = event.text else { return event }
+        guard case .readable(let title, let body) = event.text else {
+            var event = event
+            event.state = event.state?.withoutText
+            return event
+        }
         // The ID is a hash of what happened, and who guesses that could tell; it must be the same at each sealing.
         let id = "oc-" + hash(event.id)
         return QueuedEvent(
