@@ -100,6 +100,9 @@ actor ReplyDesk {
             switch await parts.wait(known.eventID) {
             case .nothing:
                 backOff.reset()
+                // A relay with too many waits ends the oldest early; asking again at once would use up the event limit.
+                guard (try? await parts.sleep(backOff.next(.random(in: 0...1)))) != nil else { return }
+                backOff.reset()
             case .later(let reason, let pause):
                 guard watched[id] != nil, !Task.isCancelled else { return }
                 console.explain("cannot wait for a reply (\(reason)); trying again")

@@ -51,6 +51,8 @@ final class ReplyWaits: Sendable {
         var isFinished = false
 
         mutating func add(_ wait: Wait) {
+            // Without waits nothing looks, so what is known of the database is old.
+            if waits.isEmpty { failure = nil }
             lastNumber += 1
             waits[lastNumber] = wait
             byEvent[wait.event, default: []].insert(lastNumber)
