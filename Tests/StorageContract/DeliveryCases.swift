@@ -106,6 +106,33 @@ extension ContractCase {
             #expect(Set(stored.map(\.id)) == Set(rows.map(\.id)))
         },
 
+        ContractCase(open: "many rows at once keep every text byte for byte, and single rows follow on them")
+        {
+            storage async throws in
+            let key = Samples.key("secret")
+            // What separates, ends or escapes values where rows are loaded as text.
+            let texts = Samples.confusable + ["\t", "\n", "\r\n", "\\", "\\N", "\\.", "a\tb\\nc", "'\"", ","]
+            for round in 0..<2 {
+                let rows = (0..<(4 * texts.count)).map { index in
+                    let text = texts[index % texts.count]
+                    return Samples.delivery(
+                        key, sessionID: text, status: .failed, error: index.isMultiple(of: 3) ? nil : text,
+                        at: Samples.time + Int64(1_000 * round + index),
+                        to: index.isMultiple(of: 2) ? Samples.id().text : nil)
+                }
+                try await storage.append(rows)
+                let single = Samples.delivery(key, at: Samples.time + Int64(1_000 * round + 999))
+                try await storage.append([single])
+                let stored = try await storage.deliveries(of: key, before: nil, limit: rows.count + 1)
+                #expect(stored == [single] + rows.reversed())
+                let isSame = zip(stored.dropFirst(), rows.reversed()).allSatisfy {
+                    Array($0.sessionID.utf8) == Array($1.sessionID.utf8)
+                        && $0.error.map { Array($0.utf8) } == $1.error.map { Array($0.utf8) }
+                }
+                #expect(isSame)
+            }
+        },
+
         ContractCase(open: "a call that fails takes none of those beside it along") { storage async throws in
             let key = Samples.key("secret")
             let taken = Samples.id().text
