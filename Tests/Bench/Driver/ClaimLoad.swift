@@ -8,13 +8,31 @@ struct ClaimLoad: Sendable {
     let limit: Int
 
     private static let now: EpochMilliseconds = 1_800_000_000_000
-    /// Narrow claims after one that looks past backlogs, as the relay's worker has them at most.
-    private static let narrowClaims = 9
+    /// The largest part of the time for claims that look past backlogs, as in the relay's worker.
+    private static let wideShare = 0.1
+    /// Pushes that each storage claims before anything is measured.
+    private static let warmUpClaim = 16
 
     /// What claims came to.
     struct Result: Sendable {
         var claimed = 0
         var claims = 0
+    }
+
+    /// Lets each storage connect and prepare its statements; how many pushes are held then.
+    func warmUp() async throws -> Int {
+        var claimed = 0
+        var generator = SystemRandomNumberGenerator()
+        for (index, storage) in storages.enumerated() {
+            for scope in [ClaimScope.everySecret, .oldest] {
+                let owner = UUIDv7(at: Self.now, using: &generator)
+                let lease = PushLease(owner: owner, until: Self.now + 500_000 + EpochMilliseconds(index))
+                claimed += try await storage.claimPushes(
+                    dueAt: Self.now, lease: lease, limit: Self.warmUpClaim, scope: scope
+                ).count
+            }
+        }
+        return claimed
     }
 
     /// Claims until a number of pushes is held, by all storages at once.
@@ -37,13 +55,18 @@ struct ClaimLoad: Sendable {
     ) async throws -> Result {
         var result = Result()
         var generator = SystemRandomNumberGenerator()
+        let began = ContinuousClock.now
+        var wideTime: Duration = .zero
         while !total.isReached {
+            let start = ContinuousClock.now
+            let isWide = wideTime / max(began.duration(to: start), .milliseconds(1)) < Self.wideShare
             let owner = UUIDv7(at: Self.now, using: &generator)
             // Claims by the relay's clock rarely end in the same millisecond.
             let until = Self.now + 600_000 + EpochMilliseconds(leases.add(1))
             let claimed = try await storage.claimPushes(
                 dueAt: Self.now, lease: PushLease(owner: owner, until: until), limit: limit,
-                scope: result.claims.isMultiple(of: Self.narrowClaims + 1) ? .everySecret : .oldest)
+                scope: isWide ? .everySecret : .oldest)
+            if isWide { wideTime += start.duration(to: .now) }
             result.claims += 1
             result.claimed += claimed.count
             total.add(claimed.count)
@@ -106,8 +129,9 @@ func claimPushes(_ options: Options) throws(BenchError) {
         for _ in 0..<claimers { storages.append(try await openStorage(url)) }
         try await ClaimLoad.fill(storages[0], secrets: secrets, pushes: count)
         let load = ClaimLoad(storages: storages, limit: limit)
+        let held = try await load.warmUp()
         let began = Usage.now
-        let result = try await load.run(until: count * 3 / 4)
+        let result = try await load.run(until: (count - held) * 3 / 4)
         let took = Usage.now.since(began)
         for storage in storages { await storage.close() }
         var writer = JSON.Writer()

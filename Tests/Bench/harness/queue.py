@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from statistics import median
 
 from . import wrk
 from .programs import TOPIC, pushes_accepted, start_relay, start_simulator
@@ -48,11 +49,12 @@ def measure(workplace, other=None):
 def claim(workplace, servers, engine, name, claimers):
     """Compares several relays' claims from one queue with one relay's."""
     result = workplace.result(f"claims by {claimers} relays, {name}", "/s", "1 relay")
+    shares = []
     for turn in range(workplace.runs):
         figures = []
         for number in (claimers, 1):
             url = servers.database(engine, f"claims_{claimers}_{number}_{turn}")
-            count = CLAIMED // (3 if workplace.quick else 1) // (1 if number > 1 else 2)
+            count = CLAIMED // (3 if workplace.quick else 1)
             command = [
                 BIN / "Bench", "claims", "--url", url, "--claimers", number, "--limit", CLAIM_LIMIT, "--secrets",
                 CLAIM_SECRETS, "--count", count]
@@ -60,8 +62,11 @@ def claim(workplace, servers, engine, name, claimers):
             figures.append(json.loads(workplace.load(command).output.splitlines()[-1]))
         rates = [figure["count"] * 1e6 / figure["microseconds"] for figure in figures]
         cpu = [figure["cpuMicroseconds"] / figure["count"] for figure in figures]
+        shares.append([figure["count"] / figure["claims"] for figure in figures])
         result.add(*rates, *cpu)
         workplace.progress(result, turn)
+    several, one = (median(share[index] for share in shares) for index in range(2))
+    result.remark = f"{several:.0f} pushes a claim, of one relay {one:.0f}"
 
 
 def drain(workplace, servers, engine, name, other):
