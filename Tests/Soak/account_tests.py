@@ -13,6 +13,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from soak import activities, load, questions, schedules  # noqa: E402
 from soak.account import Account, REMOVAL_GRACE, milliseconds  # noqa: E402
+from soak.exactly_once import IN_FLIGHT, LEASE, OccurrenceAccount  # noqa: E402
+from soak.probe import Comparison, Probe  # noqa: E402
 
 SESSION, TOKEN, DEVICE = "ses_1", "00" * 28 + "0badcafe", "…0badcafe"
 
@@ -303,6 +305,126 @@ class PartsTests(Accounting):
         self.start_activity(None)
         self.update("update", 1, "id-4")
         self.assertDiffers("two states")
+
+
+class OccurrenceTests(unittest.TestCase):
+    """Many occurrences due at one moment, with kills in between."""
+
+    DUE = 1_000_000
+    KILL = DUE + 5_000
+
+    def setUp(self):
+        self.account = OccurrenceAccount(self.DUE)
+        self.account.expect("a")
+
+    def arrive(self, at=KILL - 100, schedule="a", connection=1, status=200, due=DUE):
+        self.account.received({
+            "receivedAt": at, "connection": connection, "status": status,
+            "payload": {"eventID": f"sched:{schedule}:{due}"}})
+
+    def again(self, after=LEASE + 40_000, **first):
+        """A first push, a kill, and the same push from another relay."""
+        self.arrive(**first)
+        self.account.killed(0, self.KILL)
+        self.arrive(self.KILL + after, first.get("schedule", "a"), connection=2)
+
+    def assertDiffers(self, words, count=1):
+        self.assertEqual(len([text for text in self.account.settle() if words in text]), count, self.account.differences)
+
+    def test_each_arrived_once(self):
+        self.account.expect("b")
+        self.arrive()
+        self.arrive(schedule="b")
+        self.account.received({"receivedAt": self.DUE, "connection": 1, "status": 200, "payload": {}})
+        self.assertEqual(self.account.settle(), [])
+        self.assertEqual(self.account.repeated, 0)
+
+    def test_one_is_lost(self):
+        self.account.expect("b")
+        self.arrive()
+        self.assertDiffers("sched:b:1000000: never arrived")
+
+    def test_one_that_apns_refused_is_lost(self):
+        self.arrive(status=429)
+        self.assertDiffers("never arrived")
+
+    def test_again_after_a_kill(self):
+        self.again()
+        self.assertEqual(self.account.settle(), [])
+        self.assertEqual((self.account.repeated, self.account.kills[0].lost), (1, 1))
+
+    def test_again_without_a_kill(self):
+        self.arrive()
+        self.arrive(self.KILL + 100_000)
+        self.assertDiffers("no kill lost the answer")
+
+    def test_again_though_it_was_answered_long_before_the_kill(self):
+        self.again(at=self.KILL - 3_100)
+        self.assertDiffers("no kill lost the answer")
+
+    def test_again_though_it_was_sent_after_the_kill(self):
+        self.again(at=self.KILL + 1_100)
+        self.assertDiffers("no kill lost the answer")
+
+    def test_again_though_the_relay_that_sent_it_lived_on(self):
+        self.account.expect("b")
+        self.arrive(self.KILL + 2_000, schedule="b")
+        self.again()
+        self.assertDiffers("no kill lost the answer")
+
+    def test_again_at_once(self):
+        self.again(after=200)
+        self.assertDiffers("while its sender's lease lasted")
+
+    def test_a_third_time_after_one_kill(self):
+        self.again()
+        self.arrive(self.KILL + 300_000, connection=2)
+        self.assertDiffers("no kill lost the answer")
+
+    def test_more_than_were_in_flight(self):
+        for number in range(IN_FLIGHT + 1):
+            self.account.expect(str(number))
+            self.again(schedule=str(number))
+        self.account.kills = self.account.kills[:1]
+        self.arrive()
+        self.assertDiffers(f"{IN_FLIGHT + 1} occurrences were sent again")
+
+    def test_close_kills_share_what_they_lost(self):
+        for number in range(IN_FLIGHT + 1):
+            self.account.expect(str(number))
+            self.again(schedule=str(number))
+        self.account.kills = self.account.kills[:2]
+        self.arrive()
+        self.assertEqual(self.account.settle(), [])
+
+    def test_too_early(self):
+        self.arrive(self.DUE - 1)
+        self.assertDiffers("1 ms before it was due")
+
+    def test_one_that_nobody_scheduled(self):
+        self.arrive()
+        self.arrive(schedule="b")
+        self.arrive(due=self.DUE + 1)
+        self.assertDiffers("no schedule has it", count=2)
+
+
+class ProbeTests(unittest.TestCase):
+    """How long new events took beside them."""
+
+    def test_as_fast_as_before(self):
+        self.assertEqual(Comparison([0.1] * 99, [0.9] * 99, 1).differences, [])
+
+    def test_slower_than_the_bound(self):
+        self.assertEqual(len(Comparison([0.1] * 99, [0.1] * 90 + [1.1] * 9, 1).differences), 1)
+
+    def test_nothing_was_measured(self):
+        self.assertEqual(Comparison([0.1], [], 1).differences, ["no new event was measured"])
+
+    def test_only_requests_of_a_killed_relay_may_fail(self):
+        probe = Probe(Stack)
+        probe.outages = [(10, 11)]
+        probe.failures = [(9.9, 10.1, 0), (10.5, 10.6, 0), (8, 9, 0), (10.5, 10.6, 503)]
+        self.assertEqual(probe.cut(), (2, [0, 503]))
 
 
 if __name__ == "__main__":

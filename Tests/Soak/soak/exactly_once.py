@@ -1,0 +1,93 @@
+"""What became of occurrences that were due at one moment, while relays were killed."""
+
+from collections import Counter
+
+# What a relay sends at once (Bounds.schedulesInFlightMax): so many answers are lost at most when it is killed.
+IN_FLIGHT = 32
+# Milliseconds between the arrival of a push and the storing of its answer, within which a kill loses it.
+ANSWER_TIME = 3_000
+# Milliseconds after a kill until APNs has read what the relay had written.
+LAST_WORDS = 1_000
+# Milliseconds for which nobody may send an occurrence whose sender was killed: its receipt's lease, which lasts longer
+# than a minute (RELAY_EVENT_DEADLINE and Bounds.claimLeaseMargin), without the time from the claim to the arrival.
+LEASE = 60_000
+
+
+class Kill:
+    def __init__(self, relay, at):
+        self.relay = relay
+        self.at = at  # in milliseconds
+        self.lost = 0  # occurrences that were sent again because their answers were lost
+
+    def __str__(self):
+        return f"the kill of relay {self.relay} at {self.at}"
+
+
+class OccurrenceAccount:
+    """Counts what arrives; every occurrence is known by its eventID."""
+
+    def __init__(self, due):
+        self.due = due  # in milliseconds
+        self.expected = set()
+        self.arrivals = {}  # eventID -> (milliseconds, connection) of pushes that APNs accepted
+        self.unknown = Counter()
+        self.last_of = {}  # connection -> its last push, in milliseconds
+        self.kills = []
+        self.differences = []
+
+    def expect(self, schedule):
+        self.expected.add(f"sched:{schedule}:{self.due}")
+
+    def killed(self, relay, at):
+        self.kills.append(Kill(relay, at))
+
+    def received(self, push):
+        """Notes a push of any kind."""
+        at, connection = push["receivedAt"], push["connection"]
+        self.last_of[connection] = max(at, self.last_of.get(connection, 0))
+        event = push.get("payload", {}).get("eventID", "")
+        if not event.startswith("sched:"):
+            return
+        if event not in self.expected:
+            self.unknown[event] += 1
+        elif push.get("status") == 200:
+            self.arrivals.setdefault(event, []).append((at, connection))
+
+    @property
+    def repeated(self):
+        return sum(len(times) - 1 for times in self.arrivals.values())
+
+    def settle(self):
+        """Finds what differs from once, and the kills that explain it."""
+        for event in sorted(self.expected - self.arrivals.keys()):
+            self.differences.append(f"{event}: never arrived")
+        for event, count in sorted(self.unknown.items()):
+            self.differences.append(f"{event}: arrived {count} times, and no schedule has it")
+        for event, arrivals in sorted(self.arrivals.items()):
+            arrivals.sort()
+            if arrivals[0][0] < self.due:
+                self.differences.append(f"{event}: arrived {self.due - arrivals[0][0]} ms before it was due")
+            for first, second in zip(arrivals, arrivals[1:]):
+                self._settle_again(event, first, second)
+        for kill in self.kills:
+            if kill.lost > IN_FLIGHT:
+                self.differences.append(
+                    f"{kill.lost} occurrences were sent again after {kill}, and only {IN_FLIGHT} can have been in flight")
+        return self.differences
+
+    def _settle_again(self, event, first, second):
+        kills = [kill for kill in self.kills if self._lost_answer(kill, *first)]
+        if second[0] - first[0] < LEASE:
+            self.differences.append(
+                f"{event}: arrived again after {second[0] - first[0]} ms, while its sender's lease lasted")
+        elif kills:
+            # The one that explains the fewest, so that close kills share what they lost.
+            min(kills, key=lambda kill: kill.lost).lost += 1
+        else:
+            self.differences.append(
+                f"{event}: arrived again after {second[0] - first[0]} ms, and no kill lost the answer of {first[0]}")
+
+    def _lost_answer(self, kill, at, connection):
+        """Whether the push was under way when the relay was killed, on a connection that ended with it."""
+        return (kill.at - ANSWER_TIME <= at <= kill.at + LAST_WORDS
+                and self.last_of[connection] <= kill.at + LAST_WORDS)
