@@ -376,6 +376,16 @@ class OccurrenceTests(unittest.TestCase):
         self.again(after=200)
         self.assertDiffers("while its sender's lease lasted")
 
+    def test_again_at_once_where_a_start_ends_leases(self):
+        self.account.lease = 0
+        self.again(after=200)
+        self.assertEqual(self.account.settle(), [])
+
+    def test_again_before_the_kill(self):
+        self.account.lease = 0
+        self.again(after=-10)
+        self.assertDiffers("no kill lost the answer")
+
     def test_a_third_time_after_one_kill(self):
         self.again()
         self.arrive(self.KILL + 300_000, connection=2)

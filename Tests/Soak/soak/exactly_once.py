@@ -8,8 +8,8 @@ IN_FLIGHT = 32
 ANSWER_TIME = 3_000
 # Milliseconds after a kill until APNs has read what the relay had written.
 LAST_WORDS = 1_000
-# Milliseconds for which nobody may send an occurrence whose sender was killed: its receipt's lease, which lasts longer
-# than a minute (RELAY_EVENT_DEADLINE and Bounds.claimLeaseMargin), without the time from the claim to the arrival.
+# Milliseconds for which no other relay may send an occurrence whose sender was killed: its receipt's lease, which is
+# longer than this by RELAY_EVENT_DEADLINE and storage calls (Bounds.claimLeaseMargin).
 LEASE = 60_000
 
 
@@ -26,8 +26,9 @@ class Kill:
 class OccurrenceAccount:
     """Counts what arrives; every occurrence is known by its eventID."""
 
-    def __init__(self, due):
+    def __init__(self, due, lease=LEASE):
         self.due = due  # in milliseconds
+        self.lease = lease  # 0 if a relay that starts ends the leases of the one before it, as on SQLite
         self.expected = set()
         self.arrivals = {}  # eventID -> (milliseconds, connection) of pushes that APNs accepted
         self.unknown = Counter()
@@ -76,8 +77,8 @@ class OccurrenceAccount:
         return self.differences
 
     def _settle_again(self, event, first, second):
-        kills = [kill for kill in self.kills if self._lost_answer(kill, *first)]
-        if second[0] - first[0] < LEASE:
+        kills = [kill for kill in self.kills if second[0] > kill.at and self._lost_answer(kill, *first)]
+        if second[0] - first[0] < self.lease:
             self.differences.append(
                 f"{event}: arrived again after {second[0] - first[0]} ms, while its sender's lease lasted")
         elif kills:
