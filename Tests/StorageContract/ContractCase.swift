@@ -48,7 +48,7 @@ package struct ContractCase: Sendable, CustomTestStringConvertible {
     package static let all =
         devices + details + keys + limits + guards + pepper + deliveries + receipts + queue + queueRepeats
         + unwritableLog + queueClaims + queueFairness + queueBuckets + queueDevices + clocks + revocation
-        + blocks + histories + agents + pushTokens + schedules + scheduleClaims + replies
+        + blocks + histories + agents + pushTokens + schedules + scheduleClaims + scheduleBacklogs + replies
         + tenants + tallies + prunings + lifecycle + trials + migrations + installations
 }
 
