@@ -90,5 +90,4 @@ class OccurrenceAccount:
 
     def _lost_answer(self, kill, at, connection):
         """Whether the push was under way when the relay was killed, on a connection that ended with it."""
-        return (kill.at - ANSWER_TIME <= at <= kill.at + LAST_WORDS
-                and self.last_of[connection] <= kill.at + LAST_WORDS)
+        return at >= kill.at - ANSWER_TIME and self.last_of[connection] <= kill.at + LAST_WORDS
