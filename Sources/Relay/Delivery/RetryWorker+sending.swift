@@ -6,18 +6,23 @@ import Storage
 extension RetryWorker {
     /// Sends as many pushes as there are slots beside new events.
     ///
-    /// A long batch takes several turns of the loop, so that new events don't wait for all of it.
+    /// A long batch is sent in parts with pauses. New events don't wait for all of it, and neither do they wait for all of
+    /// its outcomes, which would arrive together one round trip later and start the next batch.
     func send() {
         // An outcome may arrive within `begin`; the loop below then continues instead of recursing.
-        guard !isSending, !sendsNextTurn else { return }
+        guard !isSending, !isPausing else { return }
         isSending = true
-        var left = Bounds.retriesPerTurnMax
+        var left = Bounds.retriesAtOnceMax
         while left > 0, let push = waiting.takeFirst(whereFree: hasPlace) {
             begin(push)
             left -= 1
         }
         isSending = false
-        if left == 0 { return sendInNextTurn() }
+        if left == 0 {
+            isPausing = true
+            pauseTimer?.schedule(after: Bounds.retriesPause)
+            return
+        }
         if mayHaveMore, !isClaiming, room >= budget.claimMin(places: claimWidth) { look() }
         let moment = moment
         if places.inFlight == 0 || moment.since(reportedAt) >= Bounds.retryPollInterval {
@@ -26,14 +31,6 @@ extension RetryWorker {
             report = FanOutReport()
         }
         stoppedIfIdle()
-    }
-
-    private func sendInNextTurn() {
-        sendsNextTurn = true
-        services.loop.atNextTurn { [self] in
-            sendsNextTurn = false
-            send()
-        }
     }
 
     private func hasPlace(_ place: APNsHealth.Place?) -> Bool {

@@ -39,8 +39,9 @@ final class RetryWorker {
     private(set) var pace: ClaimPace
     var isClaiming = false
     var isSending = false
-    /// Whether the rest of a long batch is sent in the loop's next turn.
-    var sendsNextTurn = false
+    /// Whether the rest of a long batch waits for `pauseTimer`.
+    var isPausing = false
+    private(set) var pauseTimer: Timer?
     /// When the timer fires; `.max` if it isn't set.
     private var looksAt: EpochMilliseconds = .max
     /// Whether more was due after the last claim, or a look was due while there was no room or a claim was running.
@@ -80,6 +81,10 @@ final class RetryWorker {
     /// Claims due pushes now, and others as they become due.
     func start() {
         timer = Timer(on: services.loop) { [unowned self] in look() }
+        pauseTimer = Timer(on: services.loop) { [unowned self] in
+            isPausing = false
+            send()
+        }
         let loop = services.loop
         let worker = LoopBound(self, on: loop)
         queue.onEarlierPush { due in loop.submit { worker.value.look(at: due) } }
@@ -93,6 +98,8 @@ final class RetryWorker {
         queue.onEarlierPush(nil)
         queue.onEndsWritten(nil)
         timer = nil
+        pauseTimer = nil
+        isPausing = false
         giveBack(waiting.takeAll())
         await withCheckedContinuation { continuation in
             onStopped = continuation

@@ -20,8 +20,10 @@ extension Bounds {
     static let enqueueReserve: Duration = .milliseconds(500)
     /// Maximum stored pushes in flight while there is nothing else to send; half of them to one destination alone.
     static let retriesInFlightMax = 1_024
-    /// Maximum stored pushes that begin in one turn of a loop.
-    static let retriesPerTurnMax = 32
+    /// Maximum stored pushes that begin at once; further ones wait for ``retriesPause``.
+    static let retriesAtOnceMax = 48
+    /// How long a long batch of stored pushes pauses between its parts: a process sends about 10,000 a second at most.
+    static let retriesPause: Duration = .milliseconds(3)
     /// Stored pushes in flight until a destination has accepted most of them.
     static let retriesInFlightFirst = 64
     /// Maximum stored pushes in one claim.

@@ -43,10 +43,10 @@ struct RetryWorkerPaceTests {
         }
     }
 
-    @Test("A long batch takes several turns of the loop, so that new events don't wait for all of it")
+    @Test("A long batch is sent in parts, so that new events don't wait for all of it")
     func turns() async throws {
         try await RelayFixture.with { relay in
-            let tokens = (0..<(2 * Bounds.retriesPerTurnMax + 1)).map { "aa\($0 + 1000)" }
+            let tokens = (0..<(2 * Bounds.retriesAtOnceMax + 1)).map { "aa\($0 + 1000)" }
             for token in tokens { relay.storage.add(token, under: RelayFixture.key) }
             let perTurn = Lock([0])
             await relay.loop.run { loop in
@@ -64,7 +64,7 @@ struct RetryWorkerPaceTests {
             try await relay.withWorker(inFlight: 1_000) { _ in
                 #expect(await relay.until { $0.production.pushes.count == tokens.count })
             }
-            let full = Bounds.retriesPerTurnMax
+            let full = Bounds.retriesAtOnceMax
             #expect(perTurn.withLock { $0.filter { $0 > 0 } } == [full, full, 1])
         }
     }
