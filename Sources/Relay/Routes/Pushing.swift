@@ -33,6 +33,8 @@ struct Pushing {
         var activity: ActivityContent?
         /// Whether devices are notified; if not, it only concerns Live Activities.
         var rings = true
+        /// Whether it is tried again if no push was accepted or stored, because no caller learns of that.
+        var isTriedAgain = false
     }
 
     /// The request or the row that an order comes from.
@@ -271,8 +273,7 @@ struct Pushing {
             left = shared.limits.eventDeadline - services.loop.now.since(started)
             await finish(activities, order, notified, &results, within: left)
         }
-        if case .stored = order.source, pushes.isEmpty, !results.isEmpty, results.allSatisfy(\.isUnstored) {
-            // No caller learns of this and tries again, so what is scheduled does.
+        if order.isTriedAgain, pushes.isEmpty, !results.isEmpty, results.allSatisfy(\.isUnstored) {
             throw APIError(.storageUnavailable, logDetail: "no push was accepted, and none could be stored")
         }
         let answer = EventAnswer(results: results, held: activities?.turn.held)

@@ -111,6 +111,7 @@ struct ScheduledPushing: OccurrenceSender {
             return .over(.invalid)
         }
         order.source = .stored(stored)
+        order.isTriedAgain = true
         order.onlyDeviceID = stored.deviceID
         order.isCounted = schedule.kind != .async && schedule.kind != .held
         order.isNew = schedule.kind != .held && schedule.kind != .repeat

@@ -94,6 +94,24 @@ struct MCPRouteTests {
         }
     }
 
+    @Test("What neither APNs takes nor the database stores is a result with reasons, too")
+    func unstored() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            await relay.loop.run { _ in
+                relay.production.value.script = { _ in .rejected(503, "ServiceUnavailable") }
+            }
+            relay.storage.state.withLock { $0.queueFailures = [.unavailable(logDetail: "gone")] }
+            let failed = await send(relay)
+            #expect(failed.status == 200 && failed.json["error"] == nil)
+            let result = try #require(failed.json["result"])
+            #expect(result["isError"] == true)
+            let devices = result["structuredContent"]?["devices"]?.array
+            #expect(devices?.map { $0["reason"] } == ["QueueUnavailable"])
+            #expect(text(failed).contains("reached no device"))
+        }
+    }
+
     @Test("The same eventID is sent once, and refused for something else")
     func once() async throws {
         try await RelayFixture.with { relay in
