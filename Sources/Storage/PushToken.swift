@@ -129,20 +129,35 @@ package struct ActivityState: Hashable, Sendable {
     package let now: EpochMilliseconds
     /// How it reaches the activities.
     package let urgency: Urgency
+    /// Whether it was offered before and waited since; some of the activities may have it.
+    package let isHeld: Bool
 
     /// Creates a state from its parts.
     package init(
-        sessionID: String, at: EpochMilliseconds, now: EpochMilliseconds? = nil, urgency: Urgency
+        sessionID: String, at: EpochMilliseconds, now: EpochMilliseconds? = nil, urgency: Urgency,
+        isHeld: Bool = false
     ) {
         self.sessionID = sessionID
         self.at = at
         self.now = now ?? at
         self.urgency = urgency
+        self.isHeld = isHeld
     }
 
     /// Whether activities may be started with it.
     package var isStarting: Bool {
         if case .progress(_, starting: true) = urgency { true } else { false }
+    }
+
+    /// The state with a time that tells it apart from every activity's last state.
+    ///
+    /// Two events may arrive in one millisecond, and an activity that has the first must get the second.
+    fileprivate func distinct(from activities: [PushToken]) -> ActivityState {
+        guard !isHeld else { return self }
+        let taken = Set(activities.map(\.stateAt))
+        var time = at
+        while taken.contains(time) { time += 1 }
+        return ActivityState(sessionID: sessionID, at: time, now: now, urgency: urgency)
     }
 }
 
@@ -153,24 +168,36 @@ extension PushToken {
         case now(PushToken)
         /// It had another progress a moment ago, and may get the state from this time on.
         case later(EpochMilliseconds)
-        /// It had a newer state.
+        /// It has had the state, or a newer one.
         case never
     }
 
     /// Decides whether this activity gets a state; a pure function.
     ///
-    /// Its `timestamp` is the time at which the state arrived, but later than the one before.
+    /// Its `timestamp` is the time at which the state arrived, but later than the one before. A state is known by that
+    /// time, so no other state may have it; see ``ActivityTurn/init(of:among:)``.
     package func turn(for state: ActivityState) -> Turn {
         var next = stamped(max(state.at / 1_000, stamp + 1))
-        next.stateAt = max(stateAt, state.at)
-        guard case .progress(let interval, _) = state.urgency else { return .now(next) }
         // Times far ahead come from a clock that was wrong, which must not silence the activity.
-        let isOlder = state.at < stateAt && stateAt - state.at < StorageLimits.activityStartInterval
-        guard !isOlder else { return .never }
+        let aheadMin = StorageLimits.activityStartInterval
+        let isAhead = stateAt - state.at >= aheadMin
+        next.stateAt = isAhead ? state.at : max(stateAt, state.at)
+        guard case .progress(let interval, _) = state.urgency else { return .now(next) }
+        guard isAhead || state.at > stateAt else { return .never }
         let until = min(progressAt, state.now) + interval
-        guard progressAt == 0 || until <= state.now else { return .later(until) }
+        let mayGo = progressAt == 0 || progressAt - state.now >= aheadMin || until <= state.now
+        guard mayGo else { return .later(until) }
         next.progressAt = state.now
         return .now(next)
+    }
+
+    /// The token with which this activity goes on after others of its device.
+    ///
+    /// It may get the last state again, since the token before may have been void already, but no older one.
+    package func succeeding(_ others: [PushToken]) -> PushToken {
+        var next = stamped(others.map(\.stamp).max() ?? stamp)
+        next.stateAt = max(0, (others.map(\.stateAt).max() ?? 0) - 1)
+        return next
     }
 }
 
@@ -186,9 +213,29 @@ package struct ActivityTurn: Hashable, Sendable {
     package var heldUntil: EpochMilliseconds?
     /// The devices that show an activity of the session, by their `id`.
     package var devices: Set<String> = []
+    /// The time by which activities know the state: that of its arrival or a moment later.
+    ///
+    /// A state that is held keeps it.
+    package private(set) var at: EpochMilliseconds = 0
 
     /// No activities.
     package init() {}
+
+    /// Decides which of a session's activities get a state; a pure function.
+    package init(of state: ActivityState, among activities: [PushToken]) {
+        let state = state.distinct(from: activities)
+        at = state.at
+        for activity in activities {
+            if let device = activity.deviceID { devices.insert(device) }
+            switch activity.turn(for: state) {
+            case .now(let next): updates.append(next)
+            case .later(let until):
+                held += 1
+                heldUntil = min(heldUntil ?? until, until)
+            case .never: break
+            }
+        }
+    }
 
     /// Whether no activity is concerned.
     package var isEmpty: Bool { updates.isEmpty && starts.isEmpty && held == 0 }
@@ -199,8 +246,8 @@ package protocol PushTokenStorage: Sendable {
     /// Stores a token, or updates it if the secret has it already; false, with nothing stored, if the secret has no
     /// device.
     ///
-    /// A device has one token of each kind, and one activity per session: the call's replaces the one before, and an
-    /// activity's stamp goes on growing. On update `id` and `createdAt` stay, and `updatedAt` becomes later than it was.
+    /// A device has one token of each kind, and one activity per session: the call's replaces the one before, as
+    /// ``PushToken/succeeding(_:)`` says. On update `id` and `createdAt` stay, and `updatedAt` becomes later than it was.
     /// An activity that has ended stays ended. A secret keeps its newest ``StorageLimits/activitiesMax`` activities.
     func save(_ token: PushToken, under key: SecretKey) async throws(StorageError) -> Bool
 
@@ -222,9 +269,10 @@ package protocol PushTokenStorage: Sendable {
     /// Decides which activities get a state, and records that they do; with no activity it only reads.
     ///
     /// Each chosen activity's `stamp` is the state's time in seconds, and later than its stamp before, whichever relay sent
-    /// that. A progress older than the last state of an activity isn't sent to it. A device gets at most one start per
-    /// session and ``StorageLimits/activityStartInterval``, at most ``StorageLimits/activityStartsMax`` in that time, and
-    /// none for a session that has an activity without a device, which may be its own.
+    /// that. A progress that isn't newer than the last state of an activity isn't sent to it, so a state that was held
+    /// reaches each activity once. A device gets at most one start per session and
+    /// ``StorageLimits/activityStartInterval``, at most ``StorageLimits/activityStartsMax`` in that time, and none for a
+    /// session that has an activity without a device, which may be its own.
     func take(_ state: ActivityState, under key: SecretKey) async throws(StorageError) -> ActivityTurn
 
     /// Removes activities whose end was sent, and marks those whose end is queued, which get no state any more.

@@ -15,11 +15,12 @@ private func token(
 
 private func state(
     _ session: String = "ses_1", at time: EpochMilliseconds, now: EpochMilliseconds? = nil,
-    interval: EpochMilliseconds? = nil, starting: Bool = false
+    interval: EpochMilliseconds? = nil, starting: Bool = false, isHeld: Bool = false
 ) -> ActivityState {
     ActivityState(
         sessionID: session, at: time, now: now,
-        urgency: interval.map { .progress(interval: $0, starting: starting) } ?? .immediate)
+        urgency: interval.map { .progress(interval: $0, starting: starting) } ?? .immediate,
+        isHeld: isHeld)
 }
 
 /// The push of an activity's end.
@@ -106,6 +107,35 @@ extension ContractCase {
             #expect(try await storage.take(older, under: key).isEmpty)
             let newer = state(at: time + 2_001, now: time + 15_000, interval: 15_000)
             #expect(try await storage.take(newer, under: key).updates.count == 1)
+        },
+
+        ContractCase(open: "a state that waits reaches each activity once, also one with a new token") {
+            storage async throws in
+            let key = Samples.key("secret")
+            let device = try await storage.registered("dd", key)
+            let time = Samples.time
+            func held(_ arrival: Int64, now: Int64) async throws -> [String] {
+                let state = state(at: time + arrival, now: time + now, interval: 15_000, isHeld: true)
+                return try await storage.take(state, under: key).updates.map(\.token).sorted()
+            }
+            _ = try await storage.save(token("aa", key, device: device.id), under: key)
+            #expect(try await storage.take(state(at: time, interval: 15_000), under: key).updates.count == 1)
+            _ = try await storage.save(token("bb", key), under: key)
+            let second = try await storage.take(state(at: time + 8_000, interval: 15_000), under: key)
+            #expect(second.updates.map(\.token) == ["bb"] && second.held == 1)
+            #expect(second.heldUntil == time + 15_000 && second.at == time + 8_000)
+            #expect(try await held(8_000, now: 15_000) == ["aa"])
+            #expect(try await held(8_000, now: 23_000) == [])
+            #expect(try await held(8_000, now: 30_000) == [])
+            // Another of the same moment.
+            let third = try await storage.take(
+                state(at: time + 8_000, now: time + 9_000, interval: 15_000), under: key)
+            #expect(third.held == 2 && third.at == time + 8_001)
+            #expect(try await held(8_001, now: 40_000) == ["aa", "bb"])
+            _ = try await storage.save(token("cc", key, device: device.id), under: key)
+            #expect(try await held(8_000, now: 41_000) == [])
+            #expect(try await held(8_001, now: 41_000) == ["cc"])
+            #expect(try await held(8_001, now: 80_000) == [])
         },
 
         ContractCase(open: "an activity is started once per session, device and hour") {

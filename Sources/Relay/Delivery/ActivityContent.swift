@@ -108,5 +108,5 @@ struct HeldActivity: Sendable {
     let key: SecretKey
     /// For the delivery log.
     let content: any PushContent
-    let activity: ActivityContent
+    var activity: ActivityContent
 }

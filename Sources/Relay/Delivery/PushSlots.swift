@@ -28,6 +28,14 @@ struct PushSlots {
         return true
     }
 
+    /// Makes a reservation the number that is needed.
+    ///
+    /// More than was reserved is never refused: what the slots are for can't be undone any more.
+    mutating func exchange(_ reserved: Int, for count: Int) {
+        giveBack(reserved)
+        taken += count
+    }
+
     /// Releases slots.
     mutating func giveBack(_ count: Int = 1) {
         precondition(count <= taken, "more slots given back than taken")

@@ -22,10 +22,38 @@ extension Pushing {
         var results: [String: DeviceResult.Status] = [:]
     }
 
+    /// What an order is pushed to, with a slot for each push, and the results of devices that get none.
+    func recipients(
+        of order: Order, _ devices: [Device]
+    ) async throws(APIError) -> (Activities?, notified: [Device], [String: DeviceResult.Status]) {
+        let notified = order.rings ? devices : []
+        // These checks come before the calls because most events need none of them, and an asynchronous call isn't free.
+        let kind = order.content.pushType.tokenKind
+        // About one activity per device. Slots are taken before activities take their turn: the sender's retry after
+        // a refusal must find it not taken.
+        let reserved = notified.count + (order.activity == nil ? 0 : devices.count)
+        guard services.slots.take(reserved) else { throw APIError(.overloaded, limit: .pushes) }
+        guard order.activity != nil || kind != nil else { return (nil, notified, [:]) }
+        do throws(APIError) {
+            if let kind {
+                let (recipients, results) = try await tokens(kind, of: order.key, devices)
+                return (nil, recipients, results)
+            }
+            let activities = try await activities(order, devices)
+            services.slots.exchange(reserved, for: notified.count + (activities?.pushes.count ?? 0))
+            return (activities, notified, activities?.results ?? [:])
+        } catch {
+            services.slots.giveBack(reserved)
+            throw error
+        }
+    }
+
     /// Decides which Live Activities get an event's state now; `nil` if the event has none.
     ///
     /// If the database fails, devices are notified regardless; an event that only concerns activities fails.
-    func activities(_ order: Order, _ devices: [Device]) async throws(APIError) -> Activities? {
+    private func activities(
+        _ order: Order, _ devices: [Device]
+    ) async throws(APIError) -> Activities? {
         guard let content = order.activity else { return nil }
         var found = Activities()
         do throws(StorageError) {
@@ -48,7 +76,7 @@ extension Pushing {
     }
 
     /// The recipients of a push that goes to tokens besides the devices' own, and the results of devices without one.
-    func tokens(
+    private func tokens(
         _ kind: PushTokenKind, of key: SecretKey, _ devices: [Device]
     ) async throws(APIError) -> (recipients: [Device], results: [String: DeviceResult.Status]) {
         let tokens: [PushToken]
@@ -69,7 +97,7 @@ extension Pushing {
     }
 
     private func take(
-        _ content: ActivityContent, of key: SecretKey, starting: Bool
+        _ content: ActivityContent, of key: SecretKey, starting: Bool, isHeld: Bool = false
     ) async throws(StorageError) -> ActivityTurn {
         let interval = services.shared.limits.activityInterval.inMilliseconds
         let urgency: ActivityState.Urgency =
@@ -80,12 +108,18 @@ extension Pushing {
         return try await services.shared.storage.take(
             ActivityState(
                 sessionID: content.sessionID, at: content.at, now: services.shared.clock.now,
-                urgency: urgency), under: key)
+                urgency: urgency, isHeld: isHeld), under: key)
     }
 
     /// Keeps a state for the activities that may not have it yet.
     func hold(_ held: HeldActivity, after turn: ActivityTurn) {
         guard let until = turn.heldUntil else { return }
+        var held = held
+        held.activity.at = turn.at
+        hold(held, until: until)
+    }
+
+    private func hold(_ held: HeldActivity, until: EpochMilliseconds) {
         let place = ActivityHolds<HeldActivity>.Place(
             secret: held.key.primary, sessionID: held.activity.sessionID)
         let shared = services.shared
@@ -103,16 +137,23 @@ extension Pushing {
     private func deliverHeld(_ held: HeldActivity) async {
         let shared = services.shared
         guard !shared.blocked.contains(held.key) else { return }
+        // Before activities take their turn, since one that took it counts as having the state.
+        guard services.slots.take(1) else {
+            services.counts.hit(.pushes)
+            return hold(held, until: shared.clock.now + shared.limits.activityInterval.inMilliseconds)
+        }
         let turn: ActivityTurn
         do throws(StorageError) {
             // Whatever is to be started was started when the event arrived.
-            turn = try await take(held.activity, of: held.key, starting: false)
+            turn = try await take(held.activity, of: held.key, starting: false, isHeld: true)
         } catch {
+            services.slots.giveBack()
             return shared.log(.warning, "activity.unreadable", [.storageError(error)])
         }
         hold(held, after: turn)
         let pushes = held.activity.pushes(turn, devices: [], on: services)
-        guard !pushes.isEmpty, services.slots.take(pushes.count) else { return }
+        services.slots.exchange(1, for: pushes.count)
+        guard !pushes.isEmpty else { return }
         let fanOut = FanOut([], held.content, of: held.key, on: services, activities: pushes.map(\.forFanOut))
         let results = await fanOut.run(deadline: shared.limits.eventDeadline)
         await record(held.content, of: held.key, results, among: [])

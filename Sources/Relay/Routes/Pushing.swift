@@ -241,17 +241,8 @@ struct Pushing {
             // The caller has given up and will retry, so these pushes would be sent twice.
             throw APIError(.storageUnavailable, logDetail: "the device look-up exceeded the event's deadline")
         }
-        // These checks come before the calls because most events need none of them, and an asynchronous call isn't free.
-        let activities = order.activity == nil ? nil : try await activities(order, devices)
+        let (activities, notified, outcomes) = try await recipients(of: order, devices)
         let pushes = activities?.pushes ?? []
-        var notified = order.rings ? devices : []
-        var outcomes = activities?.results ?? [:]
-        if let kind = order.content.pushType.tokenKind {
-            (notified, outcomes) = try await tokens(kind, of: order.key, devices)
-        }
-        guard services.slots.take(notified.count + pushes.count) else {
-            throw APIError(.overloaded, limit: .pushes)
-        }
         let full = notified.contains(where: \.hasFrequency) ? await full(order, notified) : nil
         var unread: Int?
         if let history = shared.history, order.rings {

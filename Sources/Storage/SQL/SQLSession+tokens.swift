@@ -8,7 +8,7 @@ extension SQLSession {
             try lock(key.primary)
             guard try hasDevice(key) else { return false }
             let place = Self.place(of: token, under: key.primary)
-            let replaced = try replace(token, under: key.primary)
+            let replaced = try removeReplaced(token, under: key.primary)
             let updated = try execute(
                 """
                 UPDATE push_token
@@ -22,7 +22,7 @@ extension SQLSession {
                     .integer(token.expiresAt),
                 ] + place)
             guard updated == 0 else { return true }
-            try insert(token.stamped(replaced), key.primary)
+            try insert(replaced.isEmpty ? token : token.succeeding(replaced), key.primary)
             if token.kind == .activity { try removeOldest(key.primary, at: token.createdAt) }
             return true
         }
@@ -125,22 +125,11 @@ extension SQLSession {
         try transaction { () throws(SQLFailure) in
             // So that two relays neither start one activity twice nor send two states with one stamp.
             try lock(key.primary)
-            var turn = ActivityTurn()
             let activities = try rows(
                 "kind = ? AND session_id = ? AND expires_at > ? AND ended = 0",
                 [.text(PushTokenKind.activity.rawValue), .text(state.sessionID), .integer(state.now)], key)
-            for activity in activities {
-                if let device = activity.deviceID { turn.devices.insert(device) }
-                switch activity.turn(for: state) {
-                case .now(let next):
-                    try stamp(next)
-                    turn.updates.append(next)
-                case .later(let until):
-                    turn.held += 1
-                    turn.heldUntil = min(turn.heldUntil ?? until, until)
-                case .never: break
-                }
-            }
+            var turn = ActivityTurn(of: state, among: activities)
+            for activity in turn.updates { try stamp(activity) }
             guard state.isStarting, activities.allSatisfy({ $0.deviceID != nil }) else { return turn }
             for start in try tokens(.start, of: key, at: state.now) {
                 guard let device = start.deviceID, !turn.devices.contains(device),
@@ -203,18 +192,20 @@ extension SQLSession {
         return found.sorted { $0.id < $1.id }
     }
 
-    /// Removes the token that this one replaces; returns the stamp from which an activity's goes on.
-    private func replace(_ token: PushToken, under hash: SecretHash) throws(SQLFailure) -> Int64 {
-        guard let device = token.deviceID else { return 0 }
-        let others = "secret_hash = ? AND kind = ? AND session_id = ? AND device_id = ? AND token <> ?"
+    /// Removes the tokens that this one replaces, and returns them.
+    private func removeReplaced(
+        _ token: PushToken, under hash: SecretHash
+    ) throws(SQLFailure) -> [PushToken] {
+        guard let device = token.deviceID else { return [] }
+        let condition = "kind = ? AND session_id = ? AND device_id = ? AND token <> ?"
         let values: [SQLValue] = [
-            .hash(hash), .text(token.kind.rawValue), .text(token.sessionID), .text(device),
-            .text(token.token),
+            .text(token.kind.rawValue), .text(token.sessionID), .text(device), .text(token.token),
         ]
-        let stamp = try integer("SELECT coalesce(max(stamp), -1) FROM push_token WHERE \(others)", values)
-        guard let stamp, stamp >= 0 else { return 0 }
-        _ = try execute("DELETE FROM push_token WHERE \(others)", values)
-        return stamp
+        let others = try rows(condition, values, SecretKey(primary: hash))
+        guard !others.isEmpty else { return [] }
+        _ = try execute(
+            "DELETE FROM push_token WHERE secret_hash = ? AND \(condition)", [.hash(hash)] + values)
+        return others
     }
 
     private func insert(_ token: PushToken, _ hash: SecretHash) throws(SQLFailure) {

@@ -104,7 +104,9 @@ struct ActivityPlanTests {
         guard case .now(let stamped) = ahead else { return #expect(Bool(false)) }
         let state = ActivityState(
             sessionID: "s", at: now, urgency: .progress(interval: 15_000, starting: false))
-        #expect(stamped.turn(for: state) == .later(now + 15_000))
+        guard case .now(let again) = stamped.turn(for: state) else { return #expect(Bool(false)) }
+        #expect(again.stamp == stamped.stamp + 1 && again.stateAt == now && again.progressAt == now)
+        #expect(again.turn(for: state) == .never)
         let later = ActivityState(
             sessionID: "s", at: now, now: now + 15_000, urgency: .immediate)
         guard case .now(let next) = stamped.turn(for: later) else { return #expect(Bool(false)) }

@@ -17,6 +17,18 @@ struct PushSlotsTests {
         #expect(take(4))
     }
 
+    @Test("A reservation becomes the number that is needed, more or fewer")
+    func exchanged() {
+        var slots = PushSlots(capacity: 5)
+        func take(_ count: Int) -> Bool { slots.take(count) }
+        #expect(take(2))
+        #expect(take(2))
+        slots.exchange(2, for: 4)
+        #expect(slots.taken == 6 && slots.refuses(1))
+        slots.exchange(4, for: 0)
+        #expect(slots.taken == 2)
+    }
+
     @Test("An event with more devices than slots goes when nothing else does")
     func tooLarge() {
         var slots = PushSlots(capacity: 5)

@@ -5,11 +5,16 @@ extension FakeStorage {
     func save(_ token: PushToken, under key: SecretKey) async throws(StorageError) -> Bool {
         try checked { state in
             guard state.devices.contains(where: { key.hashes.contains($0.secretHash) }) else { return false }
-            state.tokens.removeAll {
+            let others = state.tokens.filter {
                 $0.kind == token.kind && $0.sessionID == token.sessionID && $0.secretHash == token.secretHash
-                    && ($0.token == token.token || $0.deviceID != nil && $0.deviceID == token.deviceID)
+                    && $0.token != token.token && $0.deviceID != nil && $0.deviceID == token.deviceID
             }
-            state.tokens.append(token)
+            state.tokens.removeAll {
+                others.contains($0)
+                    || $0.kind == token.kind && $0.sessionID == token.sessionID
+                        && $0.secretHash == token.secretHash && $0.token == token.token
+            }
+            state.tokens.append(others.isEmpty ? token : token.succeeding(others))
             return true
         }
     }
@@ -39,22 +44,13 @@ extension FakeStorage {
         try checked { state throws(StorageError) in
             state.takes += 1
             if let failure = state.writeFailure { throw failure }
-            var turn = ActivityTurn()
-            for index in state.tokens.indices {
-                let token = state.tokens[index]
-                guard token.kind == .activity, token.sessionID == wanted.sessionID,
-                    key.hashes.contains(token.secretHash), !state.ended.contains(token.id)
-                else { continue }
-                if let device = token.deviceID { turn.devices.insert(device) }
-                switch token.turn(for: wanted) {
-                case .now(let next):
-                    state.tokens[index] = next
-                    turn.updates.append(next)
-                case .later(let until):
-                    turn.held += 1
-                    turn.heldUntil = until
-                case .never: break
-                }
+            let activities = state.tokens.filter {
+                $0.kind == .activity && $0.sessionID == wanted.sessionID && key.hashes.contains($0.secretHash)
+                    && !state.ended.contains($0.id)
+            }
+            var turn = ActivityTurn(of: wanted, among: activities)
+            for next in turn.updates {
+                state.tokens = state.tokens.map { $0.id == next.id ? next : $0 }
             }
             guard wanted.isStarting else { return turn }
             for start in state.tokens where start.kind == .start && key.hashes.contains(start.secretHash) {
