@@ -146,6 +146,8 @@ struct Application {
             case .stop: return
             case .reload:
                 reload(tls)
+                // Whatever becomes of the other parts.
+                await serving.renewTimeZones()
                 await reloadApps(apns, serving, services)
             }
         }

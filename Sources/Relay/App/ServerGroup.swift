@@ -98,6 +98,13 @@ struct ServerGroup {
         }
     }
 
+    /// Has every loop read the system's time zones again.
+    func renewTimeZones() async {
+        for services in services {
+            await services.loop.run { _ in services.value.renewTimeZones() }
+        }
+    }
+
     /// Stops accepting, waits for requests in flight until the deadline, then ends the loops.
     mutating func stop(within deadline: Duration) async {
         let end = MonotonicTime.current + deadline

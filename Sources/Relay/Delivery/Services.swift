@@ -108,6 +108,9 @@ final class LoopServices {
         counts.use(apps)
     }
 
+    /// Has time zones read again from the system's files, which may be new.
+    func renewTimeZones() { rules.timeZones = TimeZones() }
+
     /// A new identifier for a row or a push; a loop's identifiers sort by creation.
     ///
     /// - Parameter time: The current time, if the caller already knows it.

@@ -35,7 +35,16 @@ enum DuePlan: Equatable {
             return
         }
         guard recurrence.usesDeviceZones else {
-            self = .plan(OccurrencePlan(of: schedule, at: now) { next($0, in: []) }, zones: nil)
+            var current = schedule
+            // Hours don't depend on zones.
+            if recurrence.zone != nil {
+                guard let first = next(schedule.lastHandled, in: []) else {
+                    self = .plan(OccurrencePlan(), zones: nil)
+                    return
+                }
+                current.nextAt = first
+            }
+            self = .plan(OccurrencePlan(of: current, at: now) { next($0, in: []) }, zones: nil)
             return
         }
         // An occurrence that was missed in one zone isn't replaced by one of another zone.
@@ -55,5 +64,15 @@ enum DuePlan: Equatable {
         let plan = OccurrencePlan(
             send: send, skipped: chosen.map(\.plan.skipped).max() ?? 0, next: next(send, in: zones))
         self = .plan(plan, zones: Set(chosen.map(\.zone)))
+    }
+}
+
+extension Schedule {
+    /// A time after which no occurrence was sent or skipped yet, and before ``nextAt``.
+    ///
+    /// With the zone data with which the row was written, nothing lies between the two. New data may have moved the
+    /// next occurrence: later, and then it isn't due, or earlier, even to before the last look at the row.
+    fileprivate var lastHandled: EpochMilliseconds {
+        min(nextAt - 1, max(lastAt ?? 0, nextAt - Bounds.scheduleShiftMax.inMilliseconds))
     }
 }

@@ -56,6 +56,8 @@ extension Bounds {
     static let scheduleClockRest: Duration = .seconds(60)
     /// How often a recurring schedule is looked at, in case its rule's times have changed.
     static let scheduleLookInterval: Duration = .seconds(6 * 3_600)
+    /// By how much new zone data may move an occurrence to an earlier time without its being lost.
+    static let scheduleShiftMax: Duration = .seconds(3 * 3_600)
     /// The shortest time that an occurrence may be late, whatever its schedule says.
     static let scheduleLateMin: Duration = .seconds(60)
     /// Missed occurrences that are counted one by one.

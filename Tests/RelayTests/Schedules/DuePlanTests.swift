@@ -10,14 +10,15 @@ struct DuePlanTests {
     /// What follows at a time for a schedule whose next occurrence was at another.
     private func plan(
         _ every: String, zones: [String] = zones, nextAt: String, at now: String,
-        lateBy: EpochMilliseconds = 3_600
+        lateBy: EpochMilliseconds = 3_600, lastAt: String? = nil
     ) throws -> DuePlan {
         let rule = try RecurrenceTests.recurrence(every, createdAt: "2027-06-01 00:00")
         var generator = IDGenerator(seed: 1)
-        let schedule = Schedule(
+        var schedule = Schedule(
             id: UUIDv7(at: rule.start, using: &generator), secretHash: RelayFixture.key.primary,
             kind: .schedule, rule: rule.json, content: "{}", nextAt: try RecurrenceTests.utc(nextAt),
             lateBy: lateBy * 1000, createdAt: rule.start)
+        schedule.lastAt = try lastAt.map(RecurrenceTests.utc)
         return DuePlan(
             of: schedule, .recurrence(rule), zones: zones, TimeZones(), at: try RecurrenceTests.utc(now))
     }
@@ -99,6 +100,54 @@ struct DuePlanTests {
         #expect(
             try plan(last, nextAt: "2027-06-02 12:00", at: "2027-06-02 12:00")
                 == expected(send: "2027-06-02 12:00", next: nil, zones: ["America/New_York"]))
+    }
+
+    // In summer, 08:00 in Berlin is 06:00 in UTC. Rows with another time were written with other zone data.
+    private let berlin = #"{"unit":"day","at":["08:00"],"timeZone":"Europe/Berlin"}"#
+
+    @Test("An occurrence that new zone data moved to a later time is sent then, and only then")
+    func movedLater() throws {
+        let moved = try expected(send: nil, next: "2027-06-02 06:00", zones: nil)
+        for lastAt in [nil, "2027-06-01 06:00"] {
+            #expect(
+                try plan(berlin, nextAt: "2027-06-02 05:00", at: "2027-06-02 05:00", lastAt: lastAt) == moved)
+            #expect(
+                try plan(berlin, nextAt: "2027-06-02 05:00", at: "2027-06-02 03:00", lastAt: lastAt) == moved)
+        }
+        #expect(
+            try plan(berlin, nextAt: "2027-06-02 05:00", at: "2027-06-02 06:01")
+                == expected(send: "2027-06-02 06:00", next: "2027-06-03 06:00", zones: nil))
+        // Behind its end there is none.
+        let ends = berlin.dropLast() + #","until":"2027-06-02T05:00:00Z"}"#
+        #expect(
+            try plan(String(ends), nextAt: "2027-06-02 05:00", at: "2027-06-02 05:00")
+                == expected(send: nil, next: nil, zones: nil))
+    }
+
+    @Test("An occurrence that new zone data moved to an earlier time is sent as soon as it is seen")
+    func movedEarlier() throws {
+        let sent = try expected(send: "2027-06-02 06:00", next: "2027-06-03 06:00", zones: nil)
+        for now in ["2027-06-02 06:30", "2027-06-02 07:00"] {
+            #expect(try plan(berlin, nextAt: "2027-06-02 07:00", at: now) == sent)
+            #expect(try plan(berlin, nextAt: "2027-06-02 07:00", at: now, lastAt: "2027-06-01 07:01") == sent)
+        }
+        #expect(
+            try plan(berlin, nextAt: "2027-06-02 07:00", at: "2027-06-02 05:00")
+                == expected(send: nil, next: "2027-06-02 06:00", zones: nil))
+        #expect(
+            try plan(berlin, nextAt: "2027-06-02 07:00", at: "2027-06-02 07:01")
+                == expected(send: nil, skipped: 1, next: "2027-06-03 06:00", zones: nil))
+    }
+
+    @Test("What was sent isn't sent again because the next occurrence is close")
+    func sentBefore() throws {
+        let often = #"{"unit":"day","at":["08:00","08:15"],"timeZone":"Europe/Berlin"}"#
+        let second = try expected(send: "2027-06-02 06:15", next: "2027-06-03 06:00", zones: nil)
+        // The first was sent in time, or so late that the second was due meanwhile.
+        for lastAt in ["2027-06-02 06:01", "2027-06-02 06:16"] {
+            #expect(
+                try plan(often, nextAt: "2027-06-02 06:15", at: "2027-06-02 06:16", lastAt: lastAt) == second)
+        }
     }
 
     @Test("All devices get an occurrence in a named zone, and hours")

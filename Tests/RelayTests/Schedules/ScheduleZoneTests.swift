@@ -52,6 +52,16 @@ struct ScheduleZoneTests {
         }
     }
 
+    @Test("Renewed time zones are read from the system again")
+    func renewed() async throws {
+        try await RelayFixture.with { relay in
+            let before = await relay.onLoop { $0.services.rules.timeZones }
+            #expect(await relay.onLoop { $0.services.rules.timeZones } === before)
+            await relay.onLoop { $0.services.renewTimeZones() }
+            #expect(await relay.onLoop { $0.services.rules.timeZones } !== before)
+        }
+    }
+
     @Test("In a zone that this relay doesn't know, nothing is sent and the schedule stays")
     func unknownZone() async throws {
         try await RelayFixture.with { relay in
