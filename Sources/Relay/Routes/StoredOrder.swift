@@ -145,6 +145,26 @@ struct ScheduledPushing: OccurrenceSender {
     }
 }
 
+extension ScheduledPushing {
+    /// Implements `OccurrenceSender`: one row of the delivery log, whatever the number of devices.
+    func recordMissed(_ schedule: Schedule) {
+        let shared = services.shared
+        guard shared.deliveryLog.kept.includes(isFailed: true) else { return }
+        let stored = StoredOrder(stored: schedule.content)
+        // What this relay can't read is missed all the same.
+        let order = try? stored?.order(
+            for: SecretKey(primary: schedule.secretHash), receiptID: schedule.id.text, on: services)
+        shared.deliveryLog.append([
+            Delivery(
+                id: services.makeID().text, secretHash: schedule.secretHash,
+                eventType: order?.content.logType ?? schedule.kind.rawValue,
+                sessionID: order?.content.sessionID ?? "", status: .failed,
+                error: FailureReason.scheduleMissed, createdAt: shared.clock.now,
+                deviceID: stored?.deviceID)
+        ])
+    }
+}
+
 extension OccurrenceResult {
     /// What an error of a request means for an occurrence: most pass.
     fileprivate init(_ error: APIError) {

@@ -31,4 +31,9 @@ protocol OccurrenceSender {
     ///
     /// Call it on the services' loop.
     nonisolated(nonsending) func send(_ occurrence: Occurrence) async -> OccurrenceResult
+
+    /// Records that the newest due occurrence of a schedule was too late, for its sender to see.
+    ///
+    /// Call it on the services' loop.
+    func recordMissed(_ schedule: Schedule)
 }

@@ -243,6 +243,8 @@ final class ScheduleWorker {
             guard plan.skipped > 0 else { return advanced(schedule, rule, to: plan.next, nil) }
             queue.count(.skipped, times: plan.skipped)
             log(schedule, .skipped, plan.skipped)
+            // The row may be over now, and then nothing else tells of it.
+            sender.recordMissed(schedule)
             return advanced(
                 schedule, rule, to: plan.next,
                 ScheduleEnd.Outcome(

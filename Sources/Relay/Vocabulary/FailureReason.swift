@@ -28,7 +28,8 @@ enum FailureReason {
     static let expired = "Expired"
     /// The push waits for the end of the device's quiet hours.
     static let quietHours = "QuietHours"
-
+    /// What was to be sent later was too late; no push was made.
+    static let scheduleMissed = "ScheduleMissed"
     /// The device has registered no token for this kind of push.
     static let noPushToken = "NoPushToken"
 
@@ -36,6 +37,6 @@ enum FailureReason {
     static let all = [
         deadlineExceeded, invalidRegistration, unknownBundle, deviceRateLimited, environmentNotAllowed,
         queueFull, queueUnavailable, queueUnconfirmed, deviceRemoved, blocked, expired, noPushToken,
-        quietHours,
+        quietHours, scheduleMissed,
     ]
 }

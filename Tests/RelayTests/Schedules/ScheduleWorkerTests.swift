@@ -125,6 +125,30 @@ struct ScheduleWorkerTests {
         }
     }
 
+    @Test("What is too late is in the delivery log, also when nothing else is left of it")
+    func missed() async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            let day: EpochMilliseconds = 86_400_000
+            try await relay.schedule(dueIn: -day)
+            try await relay.schedule(kind: .held, dueIn: -day, deviceID: "phone")
+            try await relay.schedule(kind: .repeat, rule: #"{"seconds":60}"#, dueIn: -30_000)
+            try await relay.withScheduleWorker { _ in
+                #expect(await eventually { relay.schedules.map(\.kind) == [.repeat] })
+                #expect(await eventually { relay.schedules.first?.lastOutcome == "sent" })
+            }
+            let log = await relay.onLoop { $0.services.shared.deliveryLog }
+            log.finish()
+            await log.run()
+            let rows = relay.storage.state.withLock(\.deliveries)
+            let missed = rows.filter { $0.error == "ScheduleMissed" }
+            #expect(missed.count == 2 && missed.allSatisfy { $0.status == .failed })
+            #expect(Set(missed.map(\.deviceID)) == [nil, "phone"])
+            #expect(missed.allSatisfy { $0.eventType == rows.first { $0.status == .sent }?.eventType })
+            #expect(missed.allSatisfy { $0.createdAt == RelayFixture.start })
+        }
+    }
+
     @Test("A blocked secret gets nothing, and what can't be read is kept for a relay that can")
     func unsent() async throws {
         try await RelayFixture.with { relay in

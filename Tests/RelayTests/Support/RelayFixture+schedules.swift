@@ -23,10 +23,13 @@ extension RelayFixture {
     /// Schedules a notification.
     @discardableResult
     func schedule(
-        kind: ScheduleKind = .schedule, rule: String? = nil, dueIn: EpochMilliseconds = 0
+        kind: ScheduleKind = .schedule, rule: String? = nil, dueIn: EpochMilliseconds = 0,
+        deviceID: String? = nil
     ) async throws -> Schedule {
         let body: JSON.Value = ["notification": ["title": "Later"]]
-        let content = StoredOrder(.notify, body: try #require(body.object)).json
+        var order = StoredOrder(.notify, body: try #require(body.object))
+        order.deviceID = deviceID
+        let content = order.json
         let schedule = await onLoop { confined in
             Schedule(
                 id: confined.services.makeID(), secretHash: Self.key.primary, kind: kind, rule: rule,
