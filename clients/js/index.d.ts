@@ -177,9 +177,18 @@ export interface Preferences {
     eventTypes?: string[];
     /** The number of unread items as badge. */
     badge?: "unread";
-    quietHours?: { from: string; to: string; timeZone: string; allowPermission?: boolean };
+    /** `later`: pushes wait until the end; by default they make no sound. */
+    quietHours?: {
+        from: string; to: string; timeZone: string; allowPermission?: boolean; mode?: "quiet" | "later";
+    };
     /** The device's time zone for schedules, such as `Intl.DateTimeFormat().resolvedOptions().timeZone`. */
     timeZone?: string;
+    /** The most pushes within an hour, 1 to 1,000; any number if absent. */
+    perHour?: number;
+    /** The most pushes within 24 hours, 1 to 1,000; any number if absent. */
+    perDay?: number;
+    /** The push of a Live Activity that shows the session takes the place of the event's notification. */
+    activityReplacesAlert?: boolean;
 }
 
 export interface DeviceDetails {

@@ -87,11 +87,25 @@ public struct Preferences: Sendable, Equatable {
     public var quietHours: QuietHours?
     /// The device's time zone for schedules, such as `TimeZone.current.identifier`.
     public var timeZone: String?
+    /// What the app's badge counts; nothing if absent.
+    public var badge: Badge?
+    /// The most pushes within an hour, 1 to 1,000; any number if absent.
+    public var perHour: Int?
+    /// The most pushes within 24 hours, 1 to 1,000; any number if absent.
+    public var perDay: Int?
+    /// Whether the push of a Live Activity that shows the session takes the place of the event's notification.
+    public var activityReplacesAlert = false
 
     /// All pushes, at any time.
     public init() {}
 
-    /// Times of day between which pushes make no sound.
+    /// What a badge counts.
+    public enum Badge: String, Sendable {
+        /// The secret's unread items.
+        case unread
+    }
+
+    /// Times of day between which pushes make no sound, or wait.
     public struct QuietHours: Sendable, Equatable {
         /// The beginning, such as `22:00`.
         public var from: String
@@ -101,13 +115,26 @@ public struct Preferences: Sendable, Equatable {
         public var timeZone: String
         /// Whether requests for permission make a sound nevertheless.
         public var allowPermission: Bool
+        /// What happens to pushes.
+        public var mode: Mode
+
+        /// What happens to pushes in quiet hours.
+        public enum Mode: String, Sendable {
+            /// They make no sound.
+            case quiet
+            /// They wait until the end.
+            case later
+        }
 
         /// Quiet hours in a time zone.
-        public init(from: String, to: String, timeZone: String, allowPermission: Bool = true) {
+        public init(
+            from: String, to: String, timeZone: String, allowPermission: Bool = true, mode: Mode = .quiet
+        ) {
             self.from = from
             self.to = to
             self.timeZone = timeZone
             self.allowPermission = allowPermission
+            self.mode = mode
         }
     }
 
@@ -122,9 +149,15 @@ public struct Preferences: Sendable, Equatable {
             hours.add("to", quietHours.to)
             hours.add("timeZone", quietHours.timeZone)
             hours.append(JSONValue.Member("allowPermission", .bool(quietHours.allowPermission)))
+            if quietHours.mode != .quiet { hours.add("mode", quietHours.mode.rawValue) }
             members.append(JSONValue.Member("quietHours", .object(hours)))
         }
         members.add("timeZone", timeZone)
+        members.add("badge", badge?.rawValue)
+        for (name, number) in [("perHour", perHour), ("perDay", perDay)] {
+            if let number { members.append(JSONValue.Member(name, .integer(number))) }
+        }
+        if activityReplacesAlert { members.append(JSONValue.Member("activityReplacesAlert", .bool(true))) }
         return .object(members)
     }
 
@@ -132,10 +165,15 @@ public struct Preferences: Sendable, Equatable {
         guard let json, json.isObject else { return nil }
         eventTypes = json["eventTypes"]?.array?.compactMap(\.string)
         timeZone = json["timeZone"]?.string
+        badge = json["badge"]?.string.flatMap(Badge.init(rawValue:))
+        perHour = json["perHour"]?.integer
+        perDay = json["perDay"]?.integer
+        activityReplacesAlert = json["activityReplacesAlert"]?.bool ?? false
         guard let hours = json["quietHours"], let from = hours["from"]?.string, let to = hours["to"]?.string,
             let timeZone = hours["timeZone"]?.string
         else { return }
         quietHours = QuietHours(
-            from: from, to: to, timeZone: timeZone, allowPermission: hours["allowPermission"]?.bool ?? true)
+            from: from, to: to, timeZone: timeZone, allowPermission: hours["allowPermission"]?.bool ?? true,
+            mode: hours["mode"]?.string.flatMap(QuietHours.Mode.init(rawValue:)) ?? .quiet)
     }
 }

@@ -39,6 +39,34 @@ struct RelayTests {
         #expect(request.body["key"] == nil && request.body["osVersion"] == nil)
     }
 
+    @Test("Preferences that were read are the same when they are set again")
+    func preferences() async throws {
+        let stored = """
+            {"eventTypes":["error"],"quietHours":{"from":"22:00","to":"07:00","timeZone":"UTC",
+             "allowPermission":false,"mode":"later"},"timeZone":"Asia/Tokyo","badge":"unread","perHour":5,"perDay":20,
+             "activityReplacesAlert":true}
+            """
+        let devices = #"{"ok":true,"devices":[{"device":"…1","preferences":\#(stored)}]}"#
+        let test = try TestRelay(pairing, [.init(body: devices), .init()])
+        let preferences = try #require(try await test.relay.devices().first?.preferences)
+        #expect(preferences.quietHours?.mode == .later && preferences.badge == .unread)
+        #expect(preferences.perHour == 5 && preferences.perDay == 20 && preferences.activityReplacesAlert)
+        var registration = Registration(token: token)
+        registration.preferences = preferences
+        _ = try await test.relay.register(registration)
+        let sent = try #require(await test.transport.requests.last?.body["preferences"])
+        for name in ["eventTypes", "timeZone", "badge", "perHour", "perDay", "activityReplacesAlert"] {
+            #expect(sent[name] != nil)
+        }
+        for name in ["from", "to", "timeZone", "allowPermission", "mode"] {
+            #expect(sent["quietHours"]?[name] != nil)
+        }
+        #expect(Preferences(sent) == preferences)
+        registration.preferences = Preferences()
+        _ = try await test.relay.register(registration)
+        #expect(await test.transport.requests.last?.body["preferences"] == .object([]))
+    }
+
     @Test("A pairing without a key registers as OpenCode's app does, and seals nothing")
     func stock() async throws {
         let stock = try Pairing(parsing: #"{"relayURL":"https://r","relaySecret":"s","hosts":["h"]}"#)
