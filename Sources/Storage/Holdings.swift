@@ -10,16 +10,26 @@ package struct Holdings: Hashable, Sendable {
     package var history: Int
     /// Schedules.
     package var schedules: Int
+    /// Acknowledgements and replies, including expired ones.
+    package var replies: Int
+    /// Tokens besides the devices' own, with the marks of started activities, including expired ones.
+    package var tokens: Int
+    /// Agents' last uses.
+    package var agents: Int
 
     /// Creates holdings from their numbers.
     package init(
-        devices: Int = 0, pushes: Int = 0, receipts: Int = 0, history: Int = 0, schedules: Int = 0
+        devices: Int = 0, pushes: Int = 0, receipts: Int = 0, history: Int = 0, schedules: Int = 0,
+        replies: Int = 0, tokens: Int = 0, agents: Int = 0
     ) {
         self.devices = devices
         self.pushes = pushes
         self.receipts = receipts
         self.history = history
         self.schedules = schedules
+        self.replies = replies
+        self.tokens = tokens
+        self.agents = agents
     }
 
     /// Whether all numbers are zero.
@@ -32,6 +42,9 @@ package struct Holdings: Hashable, Sendable {
         left.receipts += right.receipts
         left.history += right.history
         left.schedules += right.schedules
+        left.replies += right.replies
+        left.tokens += right.tokens
+        left.agents += right.agents
     }
 }
 

@@ -45,7 +45,7 @@ package enum SecretHashScope: Sendable {
         case .everyTable:
             [
                 "device_registration", "pending_push", "event_receipt", "delivery_log", "blocked_secret",
-                "history_item", "agent_use", "schedule", "event_reply",
+                "history_item", "agent_use", "schedule", "event_reply", "push_token",
             ]
         case .blocked: ["blocked_secret"]
         }

@@ -244,9 +244,8 @@ package protocol TenantStorage: Sendable {
     /// The number of rows of a secret, under all its hashes, that `revoke` would remove.
     func holdings(of key: SecretKey) async throws(StorageError) -> Holdings
 
-    /// Removes a secret's devices, the pushes that wait for them, its receipts, history and schedules, at most `limit`
-    /// rows of each table under each hash, all in one transaction, and says how many. Its agents' last use and its
-    /// replies go, too, uncounted: they are few.
+    /// Removes a secret's rows in all tables except the delivery log and the blocked secrets, at most `limit` rows of each
+    /// table under each hash, all in one transaction, and says how many.
     ///
     /// Small steps let other writers in: call again until nothing is left. The delivery log stays.
     func revoke(_ key: SecretKey, limit: Int) async throws(StorageError) -> Holdings

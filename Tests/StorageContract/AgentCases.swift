@@ -91,7 +91,7 @@ extension ContractCase {
             #expect(try await storage.agentUse(of: keys[0]) != nil)
             _ = try await storage.unregister(token: "bb", under: keys[0], at: Samples.time)
             #expect(try await storage.agentUse(of: keys[0]) == nil)
-            #expect(try await storage.revoke(keys[1], limit: 10) == Holdings(devices: 2))
+            #expect(try await storage.revoke(keys[1], limit: 10) == Holdings(devices: 2, agents: 1))
             #expect(try await storage.agentUse(of: keys[1]) == nil)
             #expect(try await storage.prune(.agentUses, before: Samples.time + 3, limit: 1) == 1)
             #expect(try await storage.prune(.agentUses, before: Samples.time + 3, limit: 1) == 0)

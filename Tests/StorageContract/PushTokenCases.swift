@@ -223,7 +223,17 @@ extension ContractCase {
             let device = try #require(try await storage.devices(of: keys[0]).first)
             #expect(try await storage.remove(device, ifNotUpdatedAfter: .max, at: Samples.time))
             #expect(try await storage.activities(keys[0]).map(\.token) == ["old"])
-            #expect(try await storage.revoke(keys[1], limit: 10) == Holdings(devices: 2))
+            // Any of the tables leads from a hash's beginning to the hash.
+            let prefix = try #require(SecretHashPrefix(keys[0].primary.hex))
+            #expect(
+                try await storage.hashes(beginningWith: prefix, in: .everyTable, limit: 9)
+                    == [keys[0].primary])
+            #expect(try await storage.holdings(of: keys[0]) == Holdings(tokens: 1))
+            let whole = Holdings(devices: 2, tokens: 5)
+            #expect(try await storage.holdings(of: keys[1]) == whole)
+            #expect(try await storage.revoke(keys[1], limit: 3) == Holdings(devices: 2, tokens: 3))
+            #expect(try await storage.revoke(keys[1], limit: 3) == Holdings(tokens: 2))
+            #expect(try await storage.holdings(of: keys[1]).isEmpty)
             #expect(try await storage.activities(keys[1]) == [])
             #expect(
                 try await storage.removeTokens(

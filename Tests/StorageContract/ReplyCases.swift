@@ -172,7 +172,9 @@ extension ContractCase {
                 _ = try await storage.unregister(token: "aa", under: key, at: later)
                 #expect(try await storage.acknowledgements(of: [event], at: later).count == 1)
                 if isRevoked {
-                    _ = try await storage.revoke(key, limit: 10)
+                    #expect(try await storage.holdings(of: key).replies == 1)
+                    #expect(try await storage.revoke(key, limit: 10).replies == 1)
+                    #expect(try await storage.holdings(of: key).isEmpty)
                 } else {
                     _ = try await storage.unregister(token: "bb", under: key, at: later)
                 }

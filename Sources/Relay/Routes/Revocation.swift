@@ -30,6 +30,8 @@ struct Revocation: Sendable {
                     .secretHash(key.primary), .count("devices", removed.devices),
                     .count("pushes", removed.pushes), .count("receipts", removed.receipts),
                     .count("history", removed.history), .count("schedules", removed.schedules),
+                    .count("replies", removed.replies), .count("tokens", removed.tokens),
+                    .count("agents", removed.agents),
                 ])
             return Reply(body: removed.json)
         } catch {
@@ -57,7 +59,7 @@ extension SecretHasher {
 }
 
 extension Storage {
-    /// Removes all devices, queued pushes, receipts, history items and schedules of a secret in steps, and returns the counts.
+    /// Removes everything of a secret in steps, except its delivery log, and returns the counts.
     func revokeAll(_ key: SecretKey) async throws(StorageError) -> Holdings {
         var removed = Holdings()
         while true {
@@ -69,7 +71,7 @@ extension Storage {
 }
 
 extension Holdings {
-    /// `{"ok":true,"devices":2,"pushes":0,"receipts":1}`, with `history` and `schedules` if there were any.
+    /// `{"ok":true,"devices":2,"pushes":0,"receipts":1}`, with the other numbers that aren't zero.
     var json: [UInt8] {
         var writer = JSON.Writer()
         writer.beginObject()
@@ -77,8 +79,11 @@ extension Holdings {
         writer.member("devices", devices)
         writer.member("pushes", pushes)
         writer.member("receipts", receipts)
-        if history > 0 { writer.member("history", history) }
-        if schedules > 0 { writer.member("schedules", schedules) }
+        let others: [(StaticString, Int)] = [
+            ("history", history), ("schedules", schedules), ("replies", replies), ("tokens", tokens),
+            ("agents", agents),
+        ]
+        for (name, number) in others where number > 0 { writer.member(name, number) }
         writer.endObject()
         return writer.finish()
     }
@@ -89,9 +94,11 @@ extension Holdings {
             let devices = value["devices"]?.int, let pushes = value["pushes"]?.int,
             let receipts = value["receipts"]?.int
         else { return nil }
+        func other(_ name: String) -> Int { value[name]?.int ?? 0 }
         self.init(
-            devices: devices, pushes: pushes, receipts: receipts, history: value["history"]?.int ?? 0,
-            schedules: value["schedules"]?.int ?? 0)
+            devices: devices, pushes: pushes, receipts: receipts, history: other("history"),
+            schedules: other("schedules"), replies: other("replies"), tokens: other("tokens"),
+            agents: other("agents"))
     }
 
     /// `2 devices, 1 waiting push and 3 receipts`.
@@ -105,6 +112,9 @@ extension Holdings {
         ]
         if history > 0 { parts.append(counted(history, "history item", "history items")) }
         if schedules > 0 { parts.append(counted(schedules, "schedule", "schedules")) }
+        if replies > 0 { parts.append(counted(replies, "reply", "replies")) }
+        if tokens > 0 { parts.append(counted(tokens, "further push token", "further push tokens")) }
+        if agents > 0 { parts.append(counted(agents, "agent's last use", "agents' last uses")) }
         return parts.dropLast().joined(separator: ", ") + " and " + (parts.last ?? "")
     }
 }

@@ -9,7 +9,8 @@ extension SQLSession {
             all += Holdings(
                 devices: try count("device_registration"), pushes: try count("pending_push"),
                 receipts: try count("event_receipt"), history: try count("history_item"),
-                schedules: try count("schedule"))
+                schedules: try count("schedule"), replies: try count("event_reply"),
+                tokens: try count("push_token"), agents: try count("agent_use"))
         }
         return all
     }
@@ -24,11 +25,10 @@ extension SQLSession {
                     pushes: try execute(statements.revokePushes, values),
                     receipts: try execute(statements.revokeReceipts, values),
                     history: try execute(statements.revokeHistory, values),
-                    schedules: try execute(statements.revokeSchedules, values))
-                // Few rows, which go uncounted with the devices.
-                for table in ["agent_use", "event_reply", "push_token"] {
-                    _ = try execute("DELETE FROM \(table) WHERE secret_hash = ?", [.hash(hash)])
-                }
+                    schedules: try execute(statements.revokeSchedules, values),
+                    replies: try execute(statements.revokeReplies, values),
+                    tokens: try execute(statements.revokeTokens, values),
+                    agents: try execute("DELETE FROM agent_use WHERE secret_hash = ?", [.hash(hash)]))
             }
             return removed
         }

@@ -20,6 +20,8 @@ final class SQLStatements: Sendable {
     let revokeReceipts: String
     let revokeHistory: String
     let revokeSchedules: String
+    let revokeReplies: String
+    let revokeTokens: String
     let insertItems: Insertion
     /// A page of one hash's history.
     let historyPage: String
@@ -95,6 +97,8 @@ final class SQLStatements: Sendable {
         revokeReceipts = revocation("event_receipt", "event_id")
         revokeHistory = revocation("history_item", "created_at", "id")
         revokeSchedules = revocation("schedule", "id")
+        revokeReplies = revocation("event_reply", "event_id")
+        revokeTokens = revocation("push_token", "kind", "session_id", "token")
     }
 
     /// Stores answers in event receipts; by the number of rows, one of ``Insertion/paddedSizes``.

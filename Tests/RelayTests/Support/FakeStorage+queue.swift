@@ -182,10 +182,12 @@ extension FakeStorage {
             state.receipts = without(receipts, limit) { $0.claim.key.primary == key.primary }
             let history = state.history
             state.history = without(history, limit) { key.hashes.contains($0.secretHash) }
+            let tokens = state.tokens
+            state.tokens = without(tokens, limit) { key.hashes.contains($0.secretHash) }
             return Holdings(
                 devices: devices.count - state.devices.count, pushes: pushes.count - state.pending.count,
                 receipts: receipts.count - state.receipts.count,
-                history: history.count - state.history.count)
+                history: history.count - state.history.count, tokens: tokens.count - state.tokens.count)
         }
     }
 
@@ -267,7 +269,8 @@ extension FakeStorage.State {
             devices: devices.count { key.hashes.contains($0.secretHash) },
             pushes: pending.count { key.hashes.contains($0.push.secretHash) },
             receipts: receipts.count { $0.claim.key.primary == key.primary },
-            history: history.count { key.hashes.contains($0.secretHash) })
+            history: history.count { key.hashes.contains($0.secretHash) },
+            tokens: tokens.count { key.hashes.contains($0.secretHash) })
     }
 }
 
