@@ -68,8 +68,8 @@ package protocol RegistrationStorage: Sendable {
 
     /// Removes what secrets without devices leave behind for locking; one step of a walk over all secrets.
     ///
-    /// Looks at `limit` rows after the hash `start`, and returns how many it removed and the hash from which to go on,
-    /// which is nil at the end. A secret that gets a device meanwhile isn't affected.
+    /// Looks at `limit` rows at most after the hash `start`, and returns how many it removed and the hash from which to
+    /// go on, which is nil at the end. A secret that gets a device meanwhile isn't affected.
     func pruneLocks(after start: String, limit: Int) async throws(StorageError) -> (
         removed: Int, next: String?
     )

@@ -57,6 +57,25 @@ extension ServerCase {
             await storage.close()
         },
 
+        ServerCase("a call removes a bounded number of locks, and the next one goes on behind them") {
+            database, _ async throws in
+            let storage = try await database.open(patient)
+            let count = StorageLimits.locksRemovedPerCall + 20
+            let connection = try database.connect()
+            for number in 0..<count {
+                _ = try connection.execute(
+                    "INSERT INTO secret_lock (secret_hash, registrations) VALUES (?, 0)",
+                    [.hash(Samples.key("secret \(number)").primary)])
+            }
+            try await storage.register(Samples.registration("aa"), Samples.key("secret 0"))
+            let first = try await storage.pruneLocks(after: "", limit: 1_000)
+            #expect(first.removed == StorageLimits.locksRemovedPerCall)
+            let second = try await storage.pruneLocks(after: try #require(first.next), limit: 1_000)
+            #expect(second.removed == 19 && second.next == nil)
+            #expect(try await database.count(of: "secret_lock") == 1)
+            await storage.close()
+        },
+
         ServerCase("an event that is answered while it is taken over stays answered") {
             database, _ async throws in
             let storage = try await database.open(patient)

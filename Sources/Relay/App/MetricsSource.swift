@@ -37,6 +37,7 @@ struct MetricsSource: Sendable {
         snapshot.devices = shared.deviceTotal?.count
         snapshot.devicesMax = shared.deviceTotal?.max
         snapshot.devicesExpired = shared.deviceRetention?.expired ?? 0
+        snapshot.secretLocksRemoved = shared.deviceRetention?.locksRemoved ?? 0
         snapshot.rowsPruned = shared.pruning.removed
         snapshot.oldestExpired = shared.pruning.oldest
         snapshot.queue = shared.queue.figures

@@ -155,6 +155,10 @@ extension Metrics {
 
     static let expiry: [Metric] = [
         Metric(
+            "relay_secret_locks_removed_total", .counter,
+            "Locks of secrets without devices that this relay removed; always 0 with SQLite, which has none."
+        ) { Int(clamping: $0.secretLocksRemoved) },
+        Metric(
             "relay_expired_rows_removed_total", .counter, labels: ["table"],
             "Expired rows that this relay removed, by table."
         ) { snapshot in

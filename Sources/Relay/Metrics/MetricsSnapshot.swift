@@ -16,6 +16,7 @@ struct MetricsSnapshot: Sendable {
     var devices: Int?
     var devicesMax: Int?
     var devicesExpired: UInt64 = 0
+    var secretLocksRemoved: UInt64 = 0
     /// Expired rows that were removed.
     var rowsPruned: [ExpiringTable: UInt64] = [:]
     /// When the oldest rows expired that are left.

@@ -10,6 +10,7 @@ final class DeviceRetention: Sendable {
         var device: DeviceCursor?
         var lock = ""
         var expired: UInt64 = 0
+        var locksRemoved: UInt64 = 0
         var roundsToWait = Bounds.deviceUpkeepRoundsToWait
     }
 
@@ -30,6 +31,9 @@ final class DeviceRetention: Sendable {
 
     /// How many devices this process has removed.
     var expired: UInt64 { state.withLock(\.expired) }
+
+    /// How many locks of secrets without devices this process has removed.
+    var locksRemoved: UInt64 { state.withLock(\.locksRemoved) }
 
     /// Makes the next rounds do nothing, since the clock was set.
     func noteClockStep() {
@@ -76,8 +80,11 @@ final class DeviceRetention: Sendable {
             if pruning.removed > 0 { log(.info, "devices.expired", [.count("devices", pruning.removed)]) }
             guard pruning.next == nil else { return false }
         }
-        let next = try await storage.pruneLocks(after: lock, limit: rows).next
-        state.withLock { $0.lock = next ?? "" }
-        return next == nil
+        let pruning = try await storage.pruneLocks(after: lock, limit: rows)
+        state.withLock { state in
+            state.lock = pruning.next ?? ""
+            state.locksRemoved += UInt64(pruning.removed)
+        }
+        return pruning.next == nil
     }
 }

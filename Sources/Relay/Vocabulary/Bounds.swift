@@ -128,7 +128,7 @@ enum Bounds {
     static let upkeepPause: Duration = .milliseconds(50)
     /// Devices, or locks of secrets, that one step looks at.
     static let deviceUpkeepRowsPerStep = 1_000
-    /// Maximum steps over devices and locks in one round: 2.8 million rows a day.
+    /// Maximum steps over devices and locks in one round: 2.8 million rows a day, if few locks are to be removed.
     static let deviceUpkeepSteps = 20
     /// Rounds after the start, or after the clock was set, before devices are removed: an hour.
     static let deviceUpkeepRoundsToWait = 6

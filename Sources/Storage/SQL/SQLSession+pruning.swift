@@ -40,6 +40,9 @@ extension SQLSession {
 
     /// Removes the locks of secrets without devices; see ``RegistrationStorage/pruneLocks(after:limit:)``.
     ///
+    /// Each removal is a statement by itself, since one that locks several rows may end in a deadlock. So that they take
+    /// less than a call's time where a commit is slow, a call stops after ``StorageLimits/locksRemovedPerCall``.
+    ///
     /// A caller that is adding a secret's first device may lose its lock's row to this after it commits. Callers that
     /// wait for the row then make a new one.
     func pruneLocks(after start: String, limit: Int) throws(SQLFailure) -> (removed: Int, next: String?) {
@@ -58,8 +61,11 @@ extension SQLSession {
             if try row.optionalText(1) == nil { unused.append(hash) }
         }
         var removed = 0
-        for hash in unused {
+        for hash in unused.prefix(StorageLimits.locksRemovedPerCall) {
             removed += try execute("DELETE FROM secret_lock WHERE secret_hash = ?", [.text(hash)])
+        }
+        if unused.count > StorageLimits.locksRemovedPerCall {
+            return (removed, unused[StorageLimits.locksRemovedPerCall - 1])
         }
         return (removed, looked.count < limit ? nil : looked.last)
     }

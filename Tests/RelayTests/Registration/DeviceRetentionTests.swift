@@ -60,6 +60,7 @@ struct DeviceRetentionTests {
         for _ in 0..<2 { try await retention.round { _ in } }
         #expect(storage.state.withLock { $0.devices.count } == 1)
         #expect(storage.state.withLock { $0.lockWalks } == ["", "1", "2", "", "4", "5"])
+        #expect(retention.locksRemoved == 6)
     }
 
     @Test("A round is bounded, and the next goes on from there")

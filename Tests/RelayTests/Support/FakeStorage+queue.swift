@@ -132,7 +132,7 @@ extension FakeStorage {
     ) async throws(StorageError) -> (removed: Int, next: String?) {
         try checked { state in
             state.lockWalks.append(start)
-            return (0, state.lockWalks.count % 3 == 0 ? nil : String(state.lockWalks.count))
+            return (1, state.lockWalks.count % 3 == 0 ? nil : String(state.lockWalks.count))
         }
     }
 
