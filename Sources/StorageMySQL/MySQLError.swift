@@ -20,7 +20,8 @@ enum MySQLError {
         case .lost: SQLFailure(.connectionLost, .unavailable(logDetail: detail))
         case .ending: SQLFailure(.connectionLost, .unavailable(logDetail: detail), mayBeDone: false)
         case .readOnlyServer: SQLFailure(.connectionLost, .readOnly(logDetail: detail), mayBeDone: false)
-        case .passing: SQLFailure(.other, .unavailable(logDetail: detail))
+        // Of a statement on several shards, some may have done their part.
+        case .passing: SQLFailure(.other, .unavailable(logDetail: detail), mayBeDone: true)
         case .conflict: SQLFailure(.conflict, .unavailable(logDetail: detail))
         case .lockTimeout: SQLFailure(.conflict, .timeout(logDetail: detail))
         case .timeout: SQLFailure(.other, .timeout(logDetail: detail))

@@ -299,7 +299,9 @@ extension PostgresConnection {
             if count < 0, errno == EINTR { continue }
             isUsable = false
             guard count == 0 else { throw PostgresError.lost("poll failed while \(action): \(errno)") }
-            throw SQLFailure(.other, .timeout(logDetail: "no answer in time while \(action)"))
+            // A COMMIT may be waiting for a standby, also that of a statement by itself.
+            throw SQLFailure(
+                .other, .timeout(logDetail: "no answer in time while \(action)"), mayBeDone: true)
         }
     }
 

@@ -17,7 +17,7 @@ package final class CuttingProxy: @unchecked Sendable {
     }
 
     private enum Mode {
-        case pass, hold, refuse
+        case pass, hold, holdAnswers, refuse
     }
 
     private struct Orders {
@@ -66,6 +66,9 @@ package final class CuttingProxy: @unchecked Sendable {
 
     /// Lets no byte pass and keeps connections open: a server that hangs.
     package func hold() { order { $0.mode = .hold } }
+
+    /// Lets requests pass and keeps the answers: a server that does what it is asked and is slow to say so.
+    package func holdAnswers() { order { $0.mode = .holdAnswers } }
 
     /// Has each request wait before it goes on: a server that is far away.
     package func delay(milliseconds: UInt32) { order { $0.delay = milliseconds } }
@@ -120,12 +123,11 @@ extension CuttingProxy {
         while true {
             var descriptors = [pollfd(fd: wakeUp.read, events: Int16(POLLIN), revents: 0)]
             descriptors.append(pollfd(fd: listener, events: Int16(POLLIN), revents: 0))
-            let isHeld = orders.withLock { $0.mode == .hold }
-            if !isHeld {
-                for pair in pairs {
-                    descriptors.append(pollfd(fd: pair.client, events: Int16(POLLIN), revents: 0))
-                    descriptors.append(pollfd(fd: pair.server, events: Int16(POLLIN), revents: 0))
-                }
+            let mode = orders.withLock(\.mode)
+            for pair in pairs where mode != .hold {
+                descriptors.append(pollfd(fd: pair.client, events: Int16(POLLIN), revents: 0))
+                guard mode != .holdAnswers else { continue }
+                descriptors.append(pollfd(fd: pair.server, events: Int16(POLLIN), revents: 0))
             }
             guard poll(&descriptors, nfds_t(descriptors.count), -1) >= 0 || errno == EINTR else { return }
             if descriptors[0].revents != 0 {

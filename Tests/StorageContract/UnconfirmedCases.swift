@@ -48,6 +48,42 @@ extension ServerCase {
             #expect(cuts >= 2)
             #expect(unconfirmed >= 1, "no COMMIT's answer was lost")
             await storage.close()
-        }
+        },
+
+        ServerCase(
+            "log rows whose answer doesn't come in time are unconfirmed, and a repeat stores each of them once"
+        ) {
+            database, proxy async throws in
+            var options = ServerOptions()
+            options.connectionsMax = 1
+            options.callTimeout = .seconds(2)
+            let storage = try await database.open(options, through: proxy.port)
+            // As many as fit one statement, which is a transaction by itself.
+            for count in [1, 4] {
+                let key = Samples.key("secret \(count)")
+                let rows = (0..<count).map { Samples.delivery(key, at: Samples.time + Int64($0)) }
+                // Has the statement prepared, so that the next one is answered by its commit.
+                try await storage.append(rows.map { Samples.delivery(key, at: $0.createdAt + 100) })
+                proxy.holdAnswers()
+                var error: StorageError?
+                do throws(StorageError) {
+                    try await storage.append(rows)
+                } catch let failure {
+                    error = failure
+                }
+                guard case .unconfirmed = error else {
+                    Issue.record("\(count) rows: \(String(describing: error))")
+                    proxy.pass()
+                    continue
+                }
+                proxy.pass()
+                try await untilAnswered(storage)
+                try await storage.append(rows, isRepeated: true)
+                let log = try await storage.deliveries(of: key, before: nil, limit: 99)
+                #expect(Set(log.map(\.id)).isSuperset(of: rows.map(\.id)))
+                #expect(log.count == 2 * count)
+            }
+            await storage.close()
+        },
     ]
 }

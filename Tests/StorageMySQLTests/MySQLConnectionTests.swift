@@ -147,6 +147,20 @@ struct MySQLConnectionTests {
             return
         }
         #expect(connection.isUsable)
+        #expect(error?.mayBeDone == false)
+    }
+
+    @Test("what a proxy before several shards reports may have been done on some of them")
+    func severalShards() throws {
+        let connection = try MySQLServer.connect()
+        // Vitess' code for nearly everything.
+        let error = #expect(throws: SQLFailure.self) {
+            try connection.run(
+                "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1105, MESSAGE_TEXT = 'a shard is down'")
+        }
+        #expect(error?.kind == .other)
+        #expect(error?.mayBeDone == true)
+        #expect(connection.isUsable)
     }
 
     @Test("a connection that the server ends is lost, and known to be")

@@ -28,4 +28,14 @@ package struct SQLFailure: Error, Hashable, Sendable {
         self.error = error
         self.mayBeDone = mayBeDone ?? (kind == .connectionLost)
     }
+
+    /// The error for the caller of a change: `unconfirmed` if the change may have been made.
+    var errorOfChange: StorageError { mayBeDone ? error.ofUnconfirmedChange : error }
+}
+
+extension StorageError {
+    /// The error for the caller of a change that may have been made when this kept it from being confirmed.
+    var ofUnconfirmedChange: StorageError {
+        .unconfirmed(logDetail: "a change was not confirmed: \(logDetail)")
+    }
 }

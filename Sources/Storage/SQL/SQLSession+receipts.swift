@@ -52,7 +52,7 @@ extension SQLSession {
             return .success(try claim(event))
         } catch {
             guard error.kind == .other else { throw error }
-            return .failure(error.error)
+            return .failure(error.errorOfChange)
         }
     }
 

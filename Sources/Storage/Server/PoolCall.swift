@@ -92,9 +92,7 @@ final class PendingPoolCall<Connection: ServerConnection, Output: Sendable>: Poo
     }
 
     func fail(_ error: StorageError) {
-        let isUnknown = isChange && mayBeDone
-        let detail = "a change was not confirmed: \(error.logDetail)"
-        completion(.failure(isUnknown ? .unconfirmed(logDetail: detail) : error))
+        completion(.failure(isChange && mayBeDone ? error.ofUnconfirmedChange : error))
     }
 
     private func isWorthwhile(_ connection: Connection) -> Bool {

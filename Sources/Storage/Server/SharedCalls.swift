@@ -136,7 +136,7 @@ final class SharedCalls<Connection: ServerConnection, Input: Sendable, Output: S
                 ?? .failure(.internalFault(logDetail: "a call has no outcome"))
         } catch {
             guard error.kind == .other else { throw error }
-            return .failure(error.error)
+            return .failure(isChange ? error.errorOfChange : error.error)
         }
     }
 
