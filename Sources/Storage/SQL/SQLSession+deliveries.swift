@@ -1,12 +1,11 @@
 /// The delivery log.
 extension SQLSession {
     package func append(_ deliveries: [Delivery], isRepeated: Bool) throws(SQLFailure) {
-        guard let first = deliveries.first else { return }
-        if isRepeated {
+        guard !deliveries.isEmpty else { return }
+        // Some engines commit a transaction of several shards in part, so each row is looked for.
+        if isRepeated || self.isRepeated {
             return try transaction { () throws(SQLFailure) in try appendUnlessPresent(deliveries) }
         }
-        // A batch is stored completely or not at all, so checking one row is enough.
-        if self.isRepeated, try isPresent(first) { return }
         if deliveries.count >= StorageLimits.loadedRowsMin, try load(Self.block(of: deliveries)) { return }
         if statements.insertDeliveries.sizes.contains(deliveries.count) {
             return try insert(deliveries[...], statements.insertDeliveries)
@@ -90,12 +89,6 @@ extension SQLSession {
             ]
         }
         _ = try execute(insertion.sql(rows: deliveries.count), values)
-    }
-
-    private func isPresent(_ delivery: Delivery) throws(SQLFailure) -> Bool {
-        try integer(
-            "SELECT created_at FROM delivery_log WHERE secret_hash = ? AND created_at = ? AND id = ?",
-            [.hash(delivery.secretHash), .integer(delivery.createdAt), .text(delivery.id)]) != nil
     }
 }
 
