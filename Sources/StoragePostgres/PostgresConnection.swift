@@ -269,8 +269,8 @@ extension PostgresConnection {
         }
         guard let last else { throw ended(action) }
         guard last.isFailure else { return last }
-        let failure = unsafe PostgresError.from(result: last.pointer, doing: action)
         let isOver = unsafe PQstatus(handle) == CONNECTION_BAD
+        let failure = unsafe PostgresError.from(result: last.pointer, doing: action, isOver: isOver)
         if isOver || failure.kind == .connectionLost { isUsable = false }
         throw failure
     }

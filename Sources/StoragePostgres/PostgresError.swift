@@ -4,23 +4,34 @@ internal import Storage
 /// The only place that maps SQLSTATEs and libpq's messages to failures (PostgreSQL's manual, appendix A).
 enum PostgresError {
     /// The failure of a statement whose result says so; details are left out, because they repeat the rows' values.
-    static func from(result: OpaquePointer?, doing action: String) -> SQLFailure {
-        let state = unsafe PQresultErrorField(result, Int32(UInt8(ascii: "C")))
-            .map { unsafe String(cString: $0) }
-        guard let state else {
+    ///
+    /// - Parameter isOver: Whether the connection has ended.
+    static func from(result: OpaquePointer?, doing action: String, isOver: Bool) -> SQLFailure {
+        func field(_ code: UInt8) -> String? {
+            unsafe PQresultErrorField(result, Int32(code)).map { unsafe String(cString: $0) }
+        }
+        guard let state = field(UInt8(ascii: "C")) else {
             return lost("the connection ended while \(action)")
         }
         // Texts of data exceptions have the data in them.
         let hasData = state.hasPrefix("22")
-        let text = unsafe PQresultErrorField(result, Int32(UInt8(ascii: "M")))
-            .map { unsafe String(cString: $0) }
-        let message = hasData ? "a value was not accepted" : text ?? "no message"
-        return from(state: state, detail: "Postgres \(state) while \(action): \(message)")
+        let message = hasData ? "a value was not accepted" : field(UInt8(ascii: "M")) ?? "no message"
+        let detail = "Postgres \(state) while \(action): \(message)"
+        // FATAL ends the connection, even if libpq hasn't read that yet. Servers before 9.6 and poolers have only "S".
+        let severity = field(UInt8(ascii: "V")) ?? field(UInt8(ascii: "S"))
+        return from(state: state, detail: detail, keepsConnection: !isOver && severity == "ERROR")
     }
 
     /// The failure of an SQLSTATE.
-    static func from(state: String, detail: String) -> SQLFailure {
+    ///
+    /// - Parameter keepsConnection: Whether the server goes on serving this connection.
+    static func from(state: String, detail: String, keepsConnection: Bool = false) -> SQLFailure {
         switch state {
+        // It is not known whether the transaction was committed.
+        case "08007": SQLFailure(.connectionLost, .unavailable(logDetail: detail))
+        // The server's own connection to another one was lost, as a Citus coordinator's to a worker.
+        case _ where keepsConnection && state.hasPrefix("08"):
+            SQLFailure(.other, .unavailable(logDetail: detail), mayBeDone: true)
         case "40001", "40P01": SQLFailure(.conflict, .unavailable(logDetail: detail))
         case "23505": SQLFailure(.duplicateKey, .internalFault(logDetail: detail))
         // CockroachDB: it is not known whether the transaction was committed.

@@ -99,6 +99,16 @@ struct PostgresErrorTests {
         #expect(!PostgresError.from(state: "25006", detail: "").mayBeDone)
     }
 
+    @Test(
+        "A connection that the server itself has lost leaves its client's usable, unless a commit is in doubt"
+    )
+    func lostBehindServer() {
+        let lost = PostgresError.from(state: "08006", detail: "d", keepsConnection: true)
+        #expect(lost == SQLFailure(.other, .unavailable(logDetail: "d"), mayBeDone: true))
+        let unknown = PostgresError.from(state: "08007", detail: "d", keepsConnection: true)
+        #expect(unknown == SQLFailure(.connectionLost, .unavailable(logDetail: "d"), mayBeDone: true))
+    }
+
     @Test("Connecting is tried again where that may help")
     func connecting() {
         for words in [
