@@ -35,6 +35,19 @@ private enum Cluster {
 }
 
 @Suite(
+    "The storage contract on a Galera cluster",
+    .enabled(
+        if: Cluster.url != nil,
+        "no cluster: Tests/Support/databases galera swift test --filter GaleraContractTests"),
+    .timeLimit(.minutes(4)))
+struct GaleraContractTests {
+    @Test("is kept where all storages name the nodes in the same order", arguments: ContractCase.all)
+    func contract(_ contract: ContractCase) async throws {
+        try await contract.run(on: MySQLDatabase(at: Cluster.location(database:)))
+    }
+}
+
+@Suite(
     "A Galera cluster",
     .enabled(
         if: Cluster.url != nil, "no cluster: Tests/Support/databases galera swift test --filter GaleraTests"),

@@ -21,7 +21,7 @@ struct MySQLContractTests {
     }
 }
 
-/// A MariaDB database for the contract: one of its own in the tests' server.
+/// A MariaDB database for the contract: one of its own in the tests' server, or in their Galera cluster.
 struct MySQLDatabase: ServerDatabase {
     let dropBuckets = [
         "DROP INDEX pending_push_bucket_idx ON pending_push", "ALTER TABLE pending_push DROP COLUMN bucket",
@@ -33,16 +33,30 @@ struct MySQLDatabase: ServerDatabase {
     let location: MySQLLocation
     let port: UInt16
     private let isAdopted: Bool
+    private let administrator: MySQLLocation
 
-    init(adopted: Bool = false) throws {
+    /// - Parameter find: Where a database of the server or cluster is.
+    init(
+        adopted: Bool = false,
+        at find: (_ database: String) throws -> MySQLLocation = { database in
+            try MySQLLocation(url: try MySQLServer.url(database: database))
+        }
+    ) throws {
         name = "relay_\(UInt64.random(in: .min ... .max))"
         isAdopted = adopted
+        administrator = try find("mysql")
+        location = try find(name)
+        port = try #require(location.hosts.first).port
         // A default under which "a", "A" and "a " are one key.
         let collation = "DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci"
-        try MySQLServer.connect().run("CREATE DATABASE \(name) \(collation)")
-        location = try MySQLLocation(url: try MySQLServer.url(database: name))
-        port = try #require(location.hosts.first).port
+        try administer().run("CREATE DATABASE \(name) \(collation)")
         if adopted { try makeOpenCodeTables() }
+    }
+
+    private func administer() throws -> MySQLConnection {
+        let connection = try MySQLConnection.open(administrator, options: ServerOptions())
+        connection.deadline = .now + .seconds(30)
+        return connection
     }
 
     func location(port: UInt16) throws -> MySQLLocation {
@@ -50,7 +64,7 @@ struct MySQLDatabase: ServerDatabase {
     }
 
     func countSessions() throws -> Int {
-        Int(try MySQLServer.connect().integer("SELECT count(*) \(sessions)", [.text(name)]) ?? -1)
+        Int(try administer().integer("SELECT count(*) \(sessions)", [.text(name)]) ?? -1)
     }
 
     func countLockWaits() throws -> Int {
@@ -59,7 +73,7 @@ struct MySQLDatabase: ServerDatabase {
             JOIN information_schema.processlist ON id = trx_mysql_thread_id
             WHERE db = ? AND trx_state = 'LOCK WAIT'
             """
-        return Int(try MySQLServer.connect().integer(sql, [.text(name)]) ?? -1)
+        return Int(try administer().integer(sql, [.text(name)]) ?? -1)
     }
 
     func refuseLogRows(ofSession session: String?) async throws {
@@ -74,7 +88,7 @@ struct MySQLDatabase: ServerDatabase {
     }
 
     func endSessions() throws {
-        let administrator = try MySQLServer.connect()
+        let administrator = try administer()
         for id in try administrator.integers("SELECT id \(sessions)", [.text(name)]) {
             // It may be gone by now.
             try? administrator.run("KILL \(id)")
@@ -113,7 +127,7 @@ struct MySQLDatabase: ServerDatabase {
     }
 
     func destroy() async {
-        try? MySQLServer.connect().run("DROP DATABASE \(name)")
+        try? administer().run("DROP DATABASE \(name)")
     }
 
     private func makeOpenCodeTables() throws {
