@@ -77,7 +77,8 @@ package protocol RegistrationStorage: Sendable {
 
 /// The delivery log.
 package protocol DeliveryLogStorage: Sendable {
-    /// Appends to the delivery log: all rows or none.
+    /// Appends to the delivery log: all rows or none, except that a database which shards by secret may have stored some
+    /// when this throws. There each call finds the rows that are stored, as if `isRepeated` were set.
     ///
     /// If it throws `unconfirmed`, the caller may call again with `isRepeated`: rows whose time and id are already
     /// stored stay as they are.
@@ -147,6 +148,9 @@ package protocol QueueStorage: Sendable {
     ) async throws(StorageError) -> [ClaimedPush]
 
     /// Ends the caller's holds on pushes in one transaction, and returns for each, in order, whether it was held.
+    ///
+    /// On a database that shards by secret, each part of the hashes has a transaction of its own. If one fails, this
+    /// throws, and the ends of the parts before it are written; the next call returns false for them.
     ///
     /// False, with nothing changed and nothing logged, if that owner no longer holds the push: its lease ran
     /// out and another caller took it, its secret was revoked, or the secret's rows moved under the pepper.

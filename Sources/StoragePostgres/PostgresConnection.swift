@@ -129,13 +129,13 @@ extension PostgresConnection {
         for index in 0..<result.rowCount { try row(try result.row(index)) }
     }
 
-    /// As `SQLConnection` says: false on Citus, which is recognized by its settings.
-    package func locksRowsOfSeveralSecrets() throws(SQLFailure) -> Bool {
-        if let isCitus { return !isCitus }
+    /// As `SQLConnection` says: true on Citus, which is recognized by its settings.
+    package func shardsBySecret() throws(SQLFailure) -> Bool {
+        if let isCitus { return isCitus }
         let sql = "SELECT CASE WHEN current_setting('citus.shard_count', true) IS NULL THEN 0 ELSE 1 END"
         let found = try integer(sql) == 1
         isCitus = found
-        return !found
+        return found
     }
 
     /// As `SQLConnection` says, from the catalog: asking locks nothing.

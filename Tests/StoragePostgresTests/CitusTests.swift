@@ -4,93 +4,24 @@ import Testing
 
 @testable import StoragePostgres
 
-/// A Postgres connection that refuses what Citus refuses: one statement that locks rows of several shards.
-private final class CitusConnection: ServerConnection {
-    static var dialect: SQLDialect { PostgresConnection.dialect }
-    static var schema: SchemaDialect { PostgresConnection.schema }
-
-    private let postgres: PostgresConnection
-
-    private init(_ postgres: PostgresConnection) {
-        self.postgres = postgres
-    }
-
-    static func open(
-        _ location: PostgresLocation, options: ServerOptions
-    ) throws(SQLFailure) -> CitusConnection {
-        CitusConnection(try PostgresConnection.open(location, options: options))
-    }
-
-    var deadline: ContinuousClock.Instant {
-        get { postgres.deadline }
-        set { postgres.deadline = newValue }
-    }
-    var isUsable: Bool { postgres.isUsable }
-    var isInTransaction: Bool { postgres.isInTransaction }
-
-    func execute(_ sql: String, _ parameters: [SQLValue]) throws(SQLFailure) -> Int {
-        try postgres.execute(sql, parameters)
-    }
-
-    func query(
-        _ sql: String, _ parameters: [SQLValue], row: (SQLRow) throws(SQLFailure) -> Void
-    ) throws(SQLFailure) {
-        let hashes = Set(
-            parameters.compactMap { parameter -> SecretHash? in
-                guard case .text(let text) = parameter else { return nil }
-                return SecretHash(hex: text)
-            })
-        if sql.contains("FOR UPDATE"), hashes.count > 1 {
-            let detail = "0A000 could not run distributed query with FOR UPDATE"
-            throw SQLFailure(.other, .unavailable(logDetail: detail))
-        }
-        try postgres.query(sql, parameters, row: row)
-    }
-
-    func run(_ sql: String) throws(SQLFailure) { try postgres.run(sql) }
-
-    func locksRowsOfSeveralSecrets() throws(SQLFailure) -> Bool {
-        try postgres.locksRowsOfSeveralSecrets()
-    }
-
-    func checkSchemaRights(tables: [String]) throws(SQLFailure) {
-        try postgres.checkSchemaRights(tables: tables)
-    }
-
-    func withSchemaLock<Result>(
-        _ body: () throws(SQLFailure) -> Result
-    ) throws(SQLFailure) -> Result {
-        try postgres.withSchemaLock(body)
-    }
-}
-
 @Suite("Citus", .enabled(if: PostgresServer.url != nil, PostgresServer.leftOut), .timeLimit(.minutes(2)))
 struct CitusTests {
-    /// Settles one push of each of four secrets in one call; four fill one statement.
-    private func settlesSeveralSecrets(_ query: String) async throws -> [Bool] {
+    /// Citus defines this setting on each of its nodes.
+    private static let citus = "?options=-c%20citus.shard_count%3D32"
+    private let keys = (0..<20).map { Samples.key("secret \($0)") }
+
+    /// Calls `body` with a storage on a sharded server; by default one that is recognized as Citus.
+    private func withStorage<Result>(
+        _ query: String = citus,
+        _ body: (ServerStorage<ShardedConnection>, ShardedServer) async throws -> Result
+    ) async throws -> Result {
         let database = try PostgresDatabase(query: query)
         defer { try? PostgresServer.administer("DROP DATABASE \(database.name) WITH (FORCE)") }
-        let storage = try await ServerStorage<CitusConnection>.open(database.location)
-        let result: Result<[Bool], any Error>
+        let server = ShardedServer(database.location)
+        let storage = try await ServerStorage<ShardedConnection>.open(server)
+        let result: Swift.Result<Result, any Error>
         do {
-            var pushes: [PendingPush] = []
-            for name in ["one", "two", "three", "four"] {
-                let key = Samples.key(name)
-                _ = try await storage.register(Samples.registration("aa"), under: key, deviceLimit: 9)
-                let device = try #require(try await storage.devices(of: key).first)
-                pushes.append(Samples.pending(device))
-            }
-            _ = try await storage.enqueue(pushes, lease: nil, limitPerSecret: 9)
-            let lease = Samples.lease()
-            let claimed = try await storage.claimPushes(
-                dueAt: Samples.time, lease: lease, limit: 9, scope: .everySecret)
-            #expect(claimed.count == pushes.count)
-            let ends = pushes.map { push in
-                Settlement(
-                    id: push.id, secretHash: push.secretHash, owner: lease.owner,
-                    end: .again(dueAt: Samples.time, attempts: 2))
-            }
-            result = .success(try await storage.settle(ends))
+            result = .success(try await body(storage, server))
         } catch {
             result = .failure(error)
         }
@@ -98,16 +29,190 @@ struct CitusTests {
         return try result.get()
     }
 
-    @Test(
-        "Pushes of several secrets are settled together, though Citus locks one secret's rows per statement")
-    func settling() async throws {
-        // Citus defines this setting on each of its nodes.
-        let citus = "?options=-c%20citus.shard_count%3D32"
-        #expect(try await settlesSeveralSecrets(citus) == [true, true, true, true])
+    /// Queues a push for each secret and claims them all.
+    private func claim(
+        _ storage: some Storage, _ lease: PushLease
+    ) async throws -> (queued: [PendingPush], claimed: [ClaimedPush]) {
+        var pushes: [PendingPush] = []
+        for key in keys {
+            _ = try await storage.register(Samples.registration("aa"), under: key, deviceLimit: 9)
+            let push = Samples.pending(try #require(try await storage.devices(of: key).first))
+            _ = try await storage.enqueue([push], lease: nil, limitPerSecret: 9)
+            pushes.append(push)
+        }
+        let claimed = try await storage.claimPushes(
+            dueAt: Samples.time, lease: lease, limit: 99, scope: .everySecret)
+        return (pushes, claimed)
     }
 
-    @Test("Elsewhere one statement locks the rows of all secrets")
+    private func end(_ push: PendingPush, _ lease: PushLease) -> Settlement {
+        Settlement(
+            id: push.id, secretHash: push.secretHash, owner: lease.owner,
+            end: .again(dueAt: Samples.time, attempts: 2))
+    }
+
+    private func rows() -> [Delivery] { keys.map { Samples.delivery($0) } }
+
+    private func stored(_ storage: some Storage) async throws -> [String] {
+        var ids: [String] = []
+        for key in keys { ids += try await storage.deliveries(of: key, before: nil, limit: 9).map(\.id) }
+        return ids
+    }
+
+    @Test(
+        "Pushes of several secrets are claimed and settled, though a transaction names one part of the hashes"
+    )
+    func queue() async throws {
+        try await withStorage { storage, _ in
+            let lease = Samples.lease()
+            let (queued, claimed) = try await claim(storage, lease)
+            #expect(Set(claimed.map(\.push.id)) == Set(queued.map(\.id)))
+            #expect(claimed.allSatisfy { $0.device?.token == "aa" })
+            // One that nobody holds, between the others.
+            let stranger = Settlement(
+                id: queued[3].id, secretHash: queued[3].secretHash, owner: Samples.id(),
+                end: .again(dueAt: Samples.time, attempts: 9))
+            let ends = queued.indices.map { $0 == 3 ? stranger : end(queued[$0], lease) }
+            #expect(try await storage.settle(ends) == queued.indices.map { $0 != 3 })
+        }
+    }
+
+    @Test("If a part can't be claimed, the caller gets the pushes of those before it")
+    func claimInPart() async throws {
+        try await withStorage { storage, server in
+            let last = try #require(keys.map(\.primary.bucket).max())
+            _ = try await claim(storage, Samples.lease())
+            server.faults.withLock { $0.bucket = last }
+            let later = Samples.time + 100_000
+            let claimed = try await storage.claimPushes(
+                dueAt: later, lease: Samples.lease(from: later), limit: 99, scope: .everySecret)
+            let expected = keys.map(\.primary).filter { $0.bucket != last }
+            #expect(Set(claimed.map(\.push.secretHash)) == Set(expected))
+        }
+    }
+
+    @Test("Log rows of several secrets are stored once each, also when a part failed before")
+    func log() async throws {
+        try await withStorage { storage, server in
+            let rows = rows()
+            let buckets = keys.map(\.primary.bucket).sorted()
+            server.faults.withLock { $0.bucket = buckets[buckets.count / 2] }
+            await #expect(throws: StorageError.timeout(logDetail: "the part doesn't answer")) {
+                try await storage.append(rows)
+            }
+            let before = try await stored(storage)
+            #expect(!before.isEmpty && before.count < rows.count)
+            try await storage.append(rows)
+            #expect(try await stored(storage) == rows.map(\.id))
+        }
+    }
+
+    @Test("Elsewhere one transaction has the rows of all secrets")
     func others() async throws {
-        await #expect(throws: StorageError.self) { try await settlesSeveralSecrets("") }
+        try await withStorage("") { storage, _ in
+            let refusal = StorageError.internalFault(logDetail: "a transaction names several parts")
+            await #expect(throws: refusal) { try await storage.append(rows()) }
+            await #expect(throws: refusal) { _ = try await claim(storage, Samples.lease()) }
+        }
+    }
+
+    @Test("Log rows that an engine stored in part, before the connection was lost, are completed")
+    func partialAppend() async throws {
+        // As Vitess may; it isn't recognized as Citus.
+        try await withStorage("") { storage, server in
+            let rows = (0..<4).map { Samples.delivery(keys[0], at: Samples.time - Int64($0)) }
+            server.faults.withLock { $0.storesInPart = true }
+            try await storage.append(rows)
+            #expect(server.faults.withLock { !$0.storesInPart })
+            #expect(try await stored(storage) == rows.map(\.id))
+        }
+    }
+
+    @Test("Only secrets on a worker that is down fail, and the coordinator's connection stays")
+    func workerDown() async throws {
+        let database = try PostgresDatabase()
+        defer { try? PostgresServer.administer("DROP DATABASE \(database.name) WITH (FORCE)") }
+        let proxy = try CuttingProxy(before: database.port)
+        defer { proxy.end() }
+        var options = ServerOptions()
+        options.connectionsMax = 1
+        options.sharedStatementsMax = 1
+        let storage = try await database.open(options, through: proxy.port)
+        for key in keys {
+            _ = try await storage.register(Samples.registration("aa"), under: key, deviceLimit: 9)
+        }
+        try await database.run(Self.worker(down: keys[7].primary))
+        let session = try session(database)
+        // Far away, so that calls wait together and share a statement.
+        proxy.delay(milliseconds: 30)
+        let lookups = await outcomes { key throws(StorageError) in
+            try await storage.devices(of: key).map(\.token)
+        }
+        let claims = await outcomes { key throws(StorageError) in
+            try await storage.claim(
+                EventClaim(
+                    id: Samples.id(), key: key, eventID: "event", content: Digest256(of: []),
+                    at: Samples.time,
+                    leaseUntil: Samples.time + 60_000))
+        }
+        for (index, (lookup, claim)) in zip(lookups, claims).enumerated() {
+            guard index == 7 else {
+                #expect(lookup == .success(["aa"]))
+                #expect(claim == .success(.claimed))
+                continue
+            }
+            guard case .failure(.unavailable) = lookup, case .failure(.unconfirmed) = claim else {
+                Issue.record("got \(lookup) and \(claim)")
+                continue
+            }
+        }
+        #expect(try self.session(database) == session)
+        await storage.close()
+    }
+
+    /// Has statements for a secret fail as Citus has them fail while its worker is down.
+    private static func worker(down hash: SecretHash) -> [String] {
+        [
+            """
+            CREATE FUNCTION reach(hash text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN
+                IF hash = '\(hash.hex)' THEN
+                    RAISE EXCEPTION 'connection to the remote node failed' USING ERRCODE = '08006';
+                END IF;
+                RETURN true;
+            END $$
+            """,
+            "ALTER TABLE device_registration RENAME TO device",
+            "CREATE VIEW device_registration AS SELECT * FROM device WHERE reach(secret_hash)",
+            "ALTER TABLE event_receipt ADD CONSTRAINT reached CHECK (reach(secret_hash))",
+        ]
+    }
+
+    /// The server's process for the storage's only connection.
+    private func session(_ database: PostgresDatabase) throws -> Int64? {
+        try database.connect().integer(
+            """
+            SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+            ORDER BY backend_start LIMIT 1
+            """)
+    }
+
+    /// What calls for all secrets, made at once, come to.
+    private func outcomes<Output: Sendable>(
+        _ call: @escaping @Sendable (SecretKey) async throws(StorageError) -> Output
+    ) async -> [Result<Output, StorageError>] {
+        await withTaskGroup(of: (Int, Result<Output, StorageError>).self) { group in
+            for (index, key) in keys.enumerated() {
+                group.addTask {
+                    do throws(StorageError) {
+                        return (index, .success(try await call(key)))
+                    } catch {
+                        return (index, .failure(error))
+                    }
+                }
+            }
+            var outcomes: [(Int, Result<Output, StorageError>)] = []
+            for await outcome in group { outcomes.append(outcome) }
+            return outcomes.sorted { $0.0 < $1.0 }.map(\.1)
+        }
     }
 }

@@ -40,8 +40,9 @@ package protocol SQLConnection: AnyObject, SendableMetatype {
     /// Not within a transaction. Fails as `execute` does.
     func load(_ rows: RowBlock) throws(SQLFailure) -> Bool
 
-    /// Whether one `SELECT … FOR UPDATE` may lock rows of several secrets. Citus, which shards by secret, refuses it.
-    func locksRowsOfSeveralSecrets() throws(SQLFailure) -> Bool
+    /// Whether other servers behind this one have the rows, by secret, so that what names several secrets costs more
+    /// or is refused: Citus refuses a `SELECT … FOR UPDATE` of several secrets' rows.
+    func shardsBySecret() throws(SQLFailure) -> Bool
 }
 
 extension SQLConnection {
@@ -51,8 +52,8 @@ extension SQLConnection {
     /// False: the engine has no bulk protocol.
     package func load(_ rows: RowBlock) throws(SQLFailure) -> Bool { false }
 
-    /// True, as on most engines.
-    package func locksRowsOfSeveralSecrets() throws(SQLFailure) -> Bool { true }
+    /// False, as on most engines.
+    package func shardsBySecret() throws(SQLFailure) -> Bool { false }
 
     /// The first column of the first row as an integer; nil if there is no row.
     package func integer(_ sql: String, _ parameters: [SQLValue] = []) throws(SQLFailure) -> Int64? {

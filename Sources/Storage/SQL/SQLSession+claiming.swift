@@ -5,13 +5,18 @@ extension SQLSession {
         _ chosen: [DuePush], dueAt now: EpochMilliseconds, _ lease: PushLease
     ) throws(SQLFailure) -> [ClaimedPush] {
         guard !chosen.isEmpty || isRepeated else { return [] }
-        // In the same order everywhere, so that concurrent claims wait for each other less often.
-        let inOrder = chosen.sorted { ($0.secretHash.hex, $0.id) < ($1.secretHash.hex, $1.id) }
         // All or none, so that a claim repeated after a conflict leaves no push leased to an unknown owner.
         return try transaction { () throws(SQLFailure) in
-            for chunk in Insertion.chunks(of: inOrder) { try take(chunk, lease) }
+            try take(chosen, lease)
             return try held(lease, chosen, now)
         }
+    }
+
+    /// Leases those of the chosen pushes that nobody took since they were read; within a transaction.
+    func take(_ chosen: [DuePush], _ lease: PushLease) throws(SQLFailure) {
+        // In the same order everywhere, so that concurrent claims wait for each other less often.
+        let inOrder = chosen.sorted { ($0.secretHash.hex, $0.id) < ($1.secretHash.hex, $1.id) }
+        for chunk in Insertion.chunks(of: inOrder) { try take(chunk, lease) }
     }
 
     private func take(_ chosen: ArraySlice<DuePush>, _ lease: PushLease) throws(SQLFailure) {
@@ -23,7 +28,7 @@ extension SQLSession {
     }
 
     /// What the lease holds now; its owner's id belongs to this call alone.
-    private func held(
+    func held(
         _ lease: PushLease, _ chosen: [DuePush], _ now: EpochMilliseconds
     ) throws(SQLFailure) -> [ClaimedPush] {
         let columns = SQLStatements.pushColumns.map { "p." + $0 }.joined(separator: ", ")

@@ -26,8 +26,7 @@ extension SQLSession {
     /// The pushes that are held; no other caller can claim them before the transaction ends.
     private func held(_ inOrder: [Settlement]) throws(SQLFailure) -> Set<Hold> {
         var held: Set<Hold> = []
-        let together = try connection.locksRowsOfSeveralSecrets()
-        let groups = together ? [inOrder] : Self.bySecret(inOrder)
+        let groups = try connection.shardsBySecret() ? Self.bySecret(inOrder) : [inOrder]
         for chunk in groups.flatMap({ Insertion.chunks(of: $0) }) {
             let sql = """
                 SELECT secret_hash, id, lease_owner FROM pending_push

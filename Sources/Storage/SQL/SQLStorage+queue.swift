@@ -14,12 +14,36 @@ extension SQLStorage {
         dueAt now: EpochMilliseconds, lease: PushLease, limit: Int, scope: ClaimScope
     ) async throws(StorageError) -> [ClaimedPush] {
         let rounds = claimRounds.withLock { $0 }
-        let (claimed, after) = try await write { session throws(SQLFailure) in
+        let isWhole = !shardsBySecret
+        let (chosen, claimed, after) = try await write { session throws(SQLFailure) in
             var rounds = rounds
             let chosen = try session.choose(dueAt: now, limit: limit, scope, &rounds)
-            return (try session.claim(chosen, dueAt: now, lease), rounds)
+            let claimed = isWhole ? try session.claim(chosen, dueAt: now, lease) : []
+            return (chosen, claimed, rounds)
         }
         claimRounds.withLock { $0 = after }
+        return isWhole ? claimed : try await claimInParts(chosen, dueAt: now, lease)
+    }
+
+    /// Takes the pushes of each part in a transaction of its own, then reads what the lease holds.
+    ///
+    /// If one can't be taken, the caller gets those before it.
+    private func claimInParts(
+        _ chosen: [DuePush], dueAt now: EpochMilliseconds, _ lease: PushLease
+    ) async throws(StorageError) -> [ClaimedPush] {
+        guard !chosen.isEmpty else { return [] }
+        var failure: StorageError?
+        for part in parts(of: chosen, by: \.secretHash) where failure == nil {
+            do throws(StorageError) {
+                try await write { session throws(SQLFailure) in
+                    try session.transaction { () throws(SQLFailure) in try session.take(part, lease) }
+                }
+            } catch {
+                failure = error
+            }
+        }
+        let claimed = try await read { session throws(SQLFailure) in try session.held(lease, chosen, now) }
+        if let failure, claimed.isEmpty { throw failure }
         return claimed
     }
 
@@ -28,9 +52,14 @@ extension SQLStorage {
         _ settlements: [Settlement], logging: Bool
     ) async throws(StorageError) -> [Bool] {
         if logging { for settlement in settlements { try settlement.validate() } }
-        return try await write { session throws(SQLFailure) in
-            try session.settle(settlements, logging: logging)
+        var results = Array(repeating: false, count: settlements.count)
+        for part in parts(of: Array(settlements.enumerated()), by: \.element.secretHash) {
+            let held = try await write { session throws(SQLFailure) in
+                try session.settle(part.map(\.element), logging: logging)
+            }
+            for (place, isHeld) in zip(part, held) { results[place.offset] = isHeld }
         }
+        return results
     }
 
     /// Implements `Storage`.

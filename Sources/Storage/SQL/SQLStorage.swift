@@ -6,6 +6,9 @@ package protocol SQLStorage: Storage {
     /// Where the next claims look for due pushes.
     var claimRounds: Guarded<ClaimRounds> { get }
 
+    /// As `SQLConnection` says.
+    var shardsBySecret: Bool { get }
+
     /// Calls `body` with a connection; it must not change the database.
     func read<Output: Sendable>(
         _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
@@ -25,6 +28,18 @@ package protocol SQLStorage: Storage {
 }
 
 extension SQLStorage {
+    /// False, as on most engines.
+    package var shardsBySecret: Bool { false }
+
+    /// What one transaction may change together: all elements, or on a database that shards by secret those of each
+    /// part of the hashes (`SecretHash.bucket`), in order.
+    func parts<Element>(
+        of elements: [Element], by hash: (Element) -> SecretHash
+    ) -> [[Element]] {
+        guard shardsBySecret else { return [elements] }
+        return Dictionary(grouping: elements) { hash($0).bucket }.sorted { $0.key < $1.key }.map(\.value)
+    }
+
     /// Like `write`.
     package func writeDevices<Output: Sendable>(
         of key: SecretKey, _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
@@ -128,8 +143,12 @@ extension SQLStorage {
     /// Implements `Storage`.
     package func append(_ deliveries: [Delivery], isRepeated: Bool) async throws(StorageError) {
         try deliveries.validate()
-        try await write { session throws(SQLFailure) in
-            try session.append(deliveries, isRepeated: isRepeated)
+        // The parts before one that fails are stored, so the caller's next attempt must find them.
+        let isRepeated = isRepeated || shardsBySecret
+        for part in parts(of: deliveries, by: \.secretHash) {
+            try await write { session throws(SQLFailure) in
+                try session.append(part, isRepeated: isRepeated)
+            }
         }
     }
 

@@ -12,6 +12,8 @@ package final class ServerStorage<Connection: ServerConnection>: SQLStorage {
     package let appliedSteps: [SchemaStep]
     /// Implements `SQLStorage`.
     package let claimRounds = Guarded(ClaimRounds())
+    /// Implements `SQLStorage`, as the server was when the database was opened.
+    package let shardsBySecret: Bool
 
     let pool: ConnectionPool<Connection>
     let options: ServerOptions
@@ -20,9 +22,11 @@ package final class ServerStorage<Connection: ServerConnection>: SQLStorage {
     private let completions: SharedCalls<Connection, CompletedEvent, Bool>
 
     private init(
-        pool: ConnectionPool<Connection>, options: ServerOptions, appliedSteps: [SchemaStep]
+        pool: ConnectionPool<Connection>, options: ServerOptions, appliedSteps: [SchemaStep],
+        shardsBySecret: Bool
     ) {
         self.pool = pool
+        self.shardsBySecret = shardsBySecret
         self.options = options
         self.appliedSteps = appliedSteps
         lookups = SharedCalls(pool: pool, options: options, isChange: false) {
@@ -49,23 +53,25 @@ package final class ServerStorage<Connection: ServerConnection>: SQLStorage {
     ) async throws(StorageError) -> ServerStorage {
         let pool = ConnectionPool<Connection>(location, options: options)
         do throws(StorageError) {
-            let steps = try await pool.perform(within: options.migrationTimeout) {
+            let (steps, shardsBySecret) = try await pool.perform(within: options.migrationTimeout) {
                 _, connection throws(SQLFailure) in
                 let schema = ServerSchema(connection: connection)
                 if options.access == .write || options.access == .writeWithoutMigrating {
                     try schema.endCopy()
                 }
+                let shardsBySecret = try connection.shardsBySecret()
                 if options.access == .write || options.access == .copyTarget {
-                    return try schema.migrate()
+                    return (try schema.migrate(), shardsBySecret)
                 }
                 let state = try schema.inspect()
                 guard try schema.pending(after: state).isEmpty else {
                     let error = StorageError.schemaTooOld(found: state.version, needed: SchemaStep.current)
                     throw SQLFailure(.other, error)
                 }
-                return []
+                return ([], shardsBySecret)
             }
-            return ServerStorage(pool: pool, options: options, appliedSteps: steps)
+            return ServerStorage(
+                pool: pool, options: options, appliedSteps: steps, shardsBySecret: shardsBySecret)
         } catch {
             await pool.close()
             throw error
