@@ -37,16 +37,11 @@ extension PostgresConnection {
     /// Waits until the server wants rows.
     private func begin(_ action: String) throws(SQLFailure) {
         try flush(action)
-        while unsafe PQisBusy(handle) == 1 {
-            try wait(for: POLLIN, action)
-            guard unsafe PQconsumeInput(handle) == 1 else { throw ended(action) }
-        }
-        let result = unsafe PostgresResult(PQgetResult(handle))
+        guard let result = try nextResult(action) else { throw ended(action) }
         guard result.status != PGRES_COPY_IN else { return }
-        let failure = unsafe PostgresError.from(result: result.pointer, doing: action)
-        // Until there is no further result the connection is busy.
-        _ = try? finish(action)
-        throw failure
+        // Until its last result was read the connection is busy.
+        while try nextResult(action) != nil {}
+        throw failure(of: result, action)
     }
 
     /// Hands rows to libpq, which keeps in memory what the server doesn't read yet.

@@ -258,21 +258,30 @@ extension PostgresConnection {
     func finish(_ action: String) throws(SQLFailure) -> PostgresResult {
         try flush(action)
         var last: PostgresResult?
-        while true {
-            while unsafe PQisBusy(handle) == 1 {
-                try wait(for: POLLIN, action)
-                guard unsafe PQconsumeInput(handle) == 1 else { throw ended(action) }
-            }
-            guard let pointer = unsafe PQgetResult(handle) else { break }
-            let result = unsafe PostgresResult(pointer)
+        while let result = try nextResult(action) {
             if last?.isFailure != true { last = result }
         }
         guard let last else { throw ended(action) }
-        guard last.isFailure else { return last }
+        guard !last.isFailure else { throw failure(of: last, action) }
+        return last
+    }
+
+    /// Waits for the next result of what was sent; nil after the last.
+    func nextResult(_ action: String) throws(SQLFailure) -> PostgresResult? {
+        while unsafe PQisBusy(handle) == 1 {
+            try wait(for: POLLIN, action)
+            guard unsafe PQconsumeInput(handle) == 1 else { throw ended(action) }
+        }
+        guard let pointer = unsafe PQgetResult(handle) else { return nil }
+        return unsafe PostgresResult(pointer)
+    }
+
+    /// The failure of which a result tells.
+    func failure(of result: PostgresResult, _ action: String) -> SQLFailure {
         let isOver = unsafe PQstatus(handle) == CONNECTION_BAD
-        let failure = unsafe PostgresError.from(result: last.pointer, doing: action, isOver: isOver)
+        let failure = unsafe PostgresError.from(result: result.pointer, doing: action, isOver: isOver)
         if isOver || failure.kind == .connectionLost { isUsable = false }
-        throw failure
+        return failure
     }
 
     func flush(_ action: String) throws(SQLFailure) {
