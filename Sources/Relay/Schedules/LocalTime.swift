@@ -46,8 +46,9 @@ extension Timestamp {
         let days = first + Int64(day - 1)
         let seconds = days * 86_400 + Int64(hour * 3600 + minute * 60 + second - offset)
         // Its offset may move a time out of the years that have four digits, and it couldn't be written as text again.
-        guard (CivilDate.day(year: 0, month: 1)..<CivilDate.day(year: 10_000, month: 1))
-            .contains(seconds.floorDivided(by: 86_400))
+        guard
+            (CivilDate.day(year: 0, month: 1)..<CivilDate.day(year: 10_000, month: 1))
+                .contains(seconds.floorDivided(by: 86_400))
         else { return nil }
         return seconds * 1000 + Int64(fraction)
     }
