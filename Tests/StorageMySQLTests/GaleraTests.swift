@@ -1,56 +1,13 @@
-import Foundation
 import Storage
 import StorageContract
 import StorageMySQL
 import Testing
 
-/// The three nodes that `Tests/Support/databases galera` starts.
-private enum Cluster {
-    static let url = ProcessInfo.processInfo.environment["RELAY_TEST_GALERA_URL"]
-    static let directory = ProcessInfo.processInfo.environment["RELAY_TEST_DATABASES"] ?? ""
-
-    static func location(database: String) throws -> MySQLLocation {
-        let url = try #require(url)
-        return try MySQLLocation(url: try url[...#require(url.lastIndex(of: "/"))] + database)
-    }
-
-    /// The same account and database at one node alone.
-    static func location(database: String, host: MySQLLocation.Host) throws -> MySQLLocation {
-        let all = try location(database: database)
-        let password = try #require(all.password.map { String(decoding: $0.bytes, as: UTF8.self) })
-        return try MySQLLocation(url: "mysql://\(all.user):\(password)@\(host.name):\(host.port)/\(database)")
-    }
-
-    /// Kills a node as the loss of its machine would.
-    static func kill(_ node: String) throws {
-        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../Support/databases")
-        let process = Process()
-        process.executableURL = script
-        process.arguments = ["kill", directory, node]
-        try process.run()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
-    }
-}
-
-@Suite(
-    "The storage contract on a Galera cluster",
-    .enabled(
-        if: Cluster.url != nil,
-        "no cluster: Tests/Support/databases galera swift test --filter GaleraContractTests"),
-    .timeLimit(.minutes(4)))
-struct GaleraContractTests {
-    @Test("is kept where all storages name the nodes in the same order", arguments: ContractCase.all)
-    func contract(_ contract: ContractCase) async throws {
-        try await contract.run(on: MySQLDatabase(at: Cluster.location(database:)))
-    }
-}
-
 @Suite(
     "A Galera cluster",
     .enabled(
-        if: Cluster.url != nil, "no cluster: Tests/Support/databases galera swift test --filter GaleraTests"),
+        if: GaleraCluster.url != nil,
+        "no cluster: Tests/Support/databases galera swift test --filter GaleraTests"),
     .timeLimit(.minutes(2)))
 struct GaleraTests {
     /// How long registrations may fail after a node was lost, with Galera's own defaults: the cluster takes 5 s to
@@ -68,10 +25,10 @@ struct GaleraTests {
     func nodeLost() async throws {
         let name = "relay_\(UInt32.random(in: .min ... .max))"
         let administrator = try MySQLConnection.open(
-            try Cluster.location(database: "mysql"), options: ServerOptions())
+            try GaleraCluster.location(database: "mysql"), options: ServerOptions())
         administrator.deadline = .now + .seconds(30)
         try administrator.run("CREATE DATABASE \(name)")
-        let location = try Cluster.location(database: name)
+        let location = try GaleraCluster.location(database: name)
         let storage = try await MySQLStorage.open(location)
         let killed = Guarded<ContinuousClock.Instant?>(nil)
         let isOver = Guarded(false)
@@ -85,7 +42,7 @@ struct GaleraTests {
         }
         // The time is the load: some seconds before and some after the node is lost.
         try await Task.sleep(for: .seconds(2))
-        try Cluster.kill("galera1")
+        try GaleraCluster.kill("galera1")
         killed.withLock { $0 = .now }
         try await Task.sleep(for: Self.outageMax + .seconds(3))
         isOver.withLock { $0 = true }
@@ -115,11 +72,11 @@ struct GaleraTests {
     @Test("a node is recognized behind one address, as a load balancer gives it")
     func oneAddress() throws {
         // Neither of the last two nodes is the one that is killed.
-        let hosts = try Cluster.location(database: "mysql").hosts.suffix(2)
+        let hosts = try GaleraCluster.location(database: "mysql").hosts.suffix(2)
         let name = "relay_\(UInt32.random(in: .min ... .max))"
         let nodes = try hosts.map { host in
             let connection = try MySQLConnection.open(
-                try Cluster.location(database: "mysql", host: host), options: ServerOptions())
+                try GaleraCluster.location(database: "mysql", host: host), options: ServerOptions())
             connection.deadline = .now + .seconds(30)
             return connection
         }
@@ -137,7 +94,7 @@ struct GaleraTests {
     @Test(
         "a server without TLS is refused where TLS is asked for", arguments: ["required", "verify-identity"])
     func withoutTLS(mode: String) throws {
-        let location = try Cluster.location(database: "mysql")
+        let location = try GaleraCluster.location(database: "mysql")
         let password = try #require(location.password.map { String(decoding: $0.bytes, as: UTF8.self) })
         // The nodes have no certificates; the last of them is not the one that is killed.
         let port = try #require(location.hosts.last).port
