@@ -33,16 +33,22 @@ extension OccurrencePlan {
             self.next = schedule.rule == nil ? schedule.nextAt : first
             return
         }
+        let late = max(schedule.lateBy, Bounds.scheduleLateMin.inMilliseconds)
         var newest = schedule.nextAt
         var steps = 0
         self.next = following(newest)
         while let upcoming = self.next, upcoming <= time {
             steps += 1
             newest = upcoming
-            // After a long outage of a frequent schedule, counting all of them isn't worth the time.
-            self.next = following(steps < Bounds.scheduleStepsMax ? upcoming : time)
+            // After a long outage of a frequent schedule, counting all of them isn't worth the time; those that may still
+            // be sent are looked at.
+            switch steps {
+            case ..<Bounds.scheduleStepsMax: self.next = following(upcoming)
+            case ..<(2 * Bounds.scheduleStepsMax): self.next = following(max(upcoming, time - late - 1))
+            default: self.next = following(time)
+            }
         }
-        let isLate = time - newest > max(schedule.lateBy, Bounds.scheduleLateMin.inMilliseconds)
+        let isLate = time - newest > late
         send = isLate ? nil : newest
         skipped = isLate ? steps + 1 : steps
     }
