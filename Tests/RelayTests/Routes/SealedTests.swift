@@ -69,6 +69,44 @@ struct SealedTests {
         }
     }
 
+    @Test(
+        "Sent later, at once after the answer, or held until quiet hours end, a sealed event stays sealed",
+        arguments: ["schedule", "async", "held"])
+    func later(way: String) async throws {
+        try await RelayFixture.with { relay in
+            // The fixture's time is 08:00 UTC.
+            let quiet: JSON.Value = ["from": "07:00", "to": "09:00", "timeZone": "UTC", "mode": "later"]
+            let registration: JSON.Value = [
+                "secret": .string(RelayFixture.secret), "deviceToken": "aa00",
+                "preferences": way == "held" ? ["quietHours": quiet] : [:],
+            ]
+            #expect(await relay.post("/v1/device/register", registration).status == .ok)
+            let members: JSON.Value = ["eventType": "error", "sealed": .string(Self.sealed)]
+            switch way {
+            case "schedule":
+                var body = try #require(members.object)
+                (body["secret"], body["sessionID"]) = (.string(RelayFixture.secret), "ses_1")
+                body["in"] = 60
+                #expect(await relay.post("/v1/schedule/create", .object(body)).status == .ok)
+            case "async":
+                var body = try #require(members.object)
+                (body["async"], body["eventID"]) = (true, "once")
+                #expect(await relay.event(.object(body)).status == 202)
+            default:
+                #expect(await relay.event(members).json["queued"] == 1)
+            }
+            let content = try #require(relay.schedules.first?.content)
+            #expect(content.contains(Self.sealed))
+            relay.pass(.seconds(way == "held" ? 3_600 : 61))
+            try await relay.withScheduleWorker { _ in
+                #expect(await relay.until { $0.production.pushes.count == 1 })
+            }
+            let pushed = try await payload(relay)
+            #expect(
+                pushed.contains(#""sealed":"\#(Self.sealed)""#) && pushed.contains(#""mutable-content":1"#))
+        }
+    }
+
     @Test("A sealed event has no readable text", arguments: ["title", "body"])
     func noLeak(field: String) async throws {
         try await RelayFixture.with { relay in
