@@ -58,8 +58,9 @@ private struct PooledDatabase: ContractDatabase {
         location = try database.location(port: port)
     }
 
+    /// With time for a machine that is busy with other tests, and for the pooler's few connections.
     func open() async throws(StorageError) -> any Storage {
-        try await PostgresStorage.open(location)
+        try await open(patience: .seconds(30))
     }
 
     /// Storage whose calls wait so long for their turn.
