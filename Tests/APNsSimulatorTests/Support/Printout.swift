@@ -14,14 +14,18 @@ actor Printout {
     init(of handle: FileHandle) {
         let (stream, continuation) = AsyncStream.makeStream(of: String.self)
         self.stream = stream
-        let partial = Partial()
-        handle.readabilityHandler = { handle in
-            let data = handle.availableData
-            guard !data.isEmpty else {
-                handle.readabilityHandler = nil
-                return continuation.finish()
+        // A thread, not the handle's handler: with programs that end at once those crash in libdispatch now and then.
+        Thread.detachNewThread {
+            var bytes: [UInt8] = []
+            while true {
+                let data = handle.availableData
+                guard !data.isEmpty else { return continuation.finish() }
+                bytes.append(contentsOf: data)
+                while let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {
+                    continuation.yield(String(decoding: bytes[..<end], as: UTF8.self))
+                    bytes.removeSubrange(...end)
+                }
             }
-            for line in partial.lines(with: data) { continuation.yield(line) }
         }
     }
 
@@ -37,20 +41,5 @@ actor Printout {
     /// Waits for the end.
     func rest() async {
         for await line in stream { seen.append(line) }
-    }
-}
-
-/// An incomplete line.
-private final class Partial: @unchecked Sendable {  // why: a handle calls its handler from one queue only
-    private var bytes: [UInt8] = []
-
-    func lines(with data: Data) -> [String] {
-        bytes.append(contentsOf: data)
-        var lines: [String] = []
-        while let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {
-            lines.append(String(decoding: bytes[..<end], as: UTF8.self))
-            bytes.removeSubrange(...end)
-        }
-        return lines
     }
 }
