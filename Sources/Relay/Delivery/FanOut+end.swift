@@ -58,7 +58,7 @@ extension FanOut {
         let held = LeasedPush(stored.row.push, to: stored.row.device, owner: lease.owner)
         switch stored.result {
         case .refused:
-            // APNs has the push, or had it by now: it is not one that was never sent.
+            // The push was already on its way to APNs, so the result must not say that it was never sent.
             let item = items[index]
             items[index].phase =
                 step.map { Self.phase(after: $0, id: item.push?.id, mayWait: false) }
