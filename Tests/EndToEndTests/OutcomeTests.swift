@@ -260,15 +260,19 @@ struct OutcomeTests {
     }
 }
 
-/// Asks again until the answer is as wanted; the suite's time limit ends a test that waits in vain.
+/// Asks again until the answer is as wanted; fails with the last answer after 90 seconds.
 ///
 /// Pauses between questions, or they would take the processors from the programs under test.
 func eventually<Value>(
     _ ask: () async throws -> Value, until isWanted: (Value) -> Bool
 ) async throws -> Value {
+    let end = ContinuousClock.now + .seconds(90)
     while true {
         let value = try await ask()
         if isWanted(value) { return value }
+        guard ContinuousClock.now < end else {
+            throw Program.Failure(description: "not as wanted after 90 s: \(String(describing: value).prefix(4000))")
+        }
         try await Task.sleep(for: .milliseconds(2))
     }
 }

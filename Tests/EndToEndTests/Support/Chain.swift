@@ -85,8 +85,13 @@ final class Chain: Sendable {
         try await connected()
     }
 
-    private func connected() async throws {
-        _ = try await bridge.line("it is connected") { $0.contains("connected to OpenCode") }
+    /// Waits until the bridge that runs now has connected as often as given.
+    func connected(times count: Int = 1) async throws {
+        _ = try await eventually {
+            bridge.lines.count { $0.contains("connected to OpenCode") }
+        } until: {
+            $0 >= count
+        }
     }
 
     /// Runs a command of the bridge's with the same settings and waits for its end.
