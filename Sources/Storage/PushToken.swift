@@ -275,6 +275,11 @@ package protocol PushTokenStorage: Sendable {
     /// session that has an activity without a device, which may be its own.
     func take(_ state: ActivityState, under key: SecretKey) async throws(StorageError) -> ActivityTurn
 
+    /// Forgets that a session's activity was started with these tokens, of kind `start`, because their pushes failed.
+    ///
+    /// The session's next start gets the devices again.
+    func releaseStarts(_ starts: [PushToken], session sessionID: String) async throws(StorageError)
+
     /// Removes activities whose end was sent, and marks those whose end is queued, which get no state any more.
     func endActivities(sent: [PushToken], queued: [PushToken]) async throws(StorageError)
 }

@@ -159,6 +159,9 @@ extension ContractCase {
             #expect(try await starts("ses_1", Samples.time + 3_599_999) == [])
             #expect(try await starts("ses_1", Samples.time + 3_600_000) == ["sd2"])
             #expect(try await starts("ses_2", Samples.time + 3_600_000) == ["sd1", "sd2"])
+            let other = try #require(try await storage.tokens(.start, of: key, at: Samples.time).first)
+            try await storage.releaseStarts([other], session: "ses_2")
+            #expect(try await starts("ses_2", Samples.time + 3_600_001) == [other.token])
             _ = try await storage.save(token("bb", key, session: "ses_3"), under: key)
             #expect(try await starts("ses_3", Samples.time) == [])
             for index in 0..<20 { _ = try await starts("many \(index)", Samples.time + 3_600_001) }

@@ -160,7 +160,7 @@ extension Pushing {
     }
 
     /// Finishes what an event did to activities: notifies devices whose activity couldn't take the notification's place,
-    /// and forgets activities that have ended.
+    /// and forgets activities that have ended and starts that failed.
     ///
     /// - Parameter results: Those of the devices, then those of the activities.
     func finish(
@@ -170,6 +170,7 @@ extension Pushing {
         let ofActivities = zip(activities.pushes, results.suffix(activities.pushes.count))
         var sent: [PushToken] = []
         var queued: [PushToken] = []
+        var unstarted: [PushToken] = []
         var shown: Set<String> = []
         for (push, result) in ofActivities {
             switch result.status {
@@ -178,10 +179,16 @@ extension Pushing {
                 if push.item.activity == .end { sent.append(push.token) }
             case .queued:
                 if push.item.activity == .end { queued.append(push.token) }
+            // A push that was in flight at the deadline may have started one.
+            case .failed(let reason) where reason != FailureReason.deadlineExceeded:
+                if push.item.activity == .start { unstarted.append(push.token) }
             case .failed, .muted: break
             }
         }
         do throws(StorageError) {
+            if !unstarted.isEmpty, let content = order.activity {
+                try await services.shared.storage.releaseStarts(unstarted, session: content.sessionID)
+            }
             try await services.shared.storage.endActivities(sent: sent, queued: queued)
         } catch {
             services.shared.log(.warning, "activity.unreadable", [.storageError(error)])

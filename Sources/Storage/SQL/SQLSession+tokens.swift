@@ -52,6 +52,19 @@ extension SQLSession {
             "kind = ? AND (expires_at IS NULL OR expires_at > ?)", [.text(kind.rawValue), .integer(now)], key)
     }
 
+    func releaseStarts(_ starts: [PushToken], _ sessionID: String) throws(SQLFailure) {
+        try transaction { () throws(SQLFailure) in
+            for start in starts.sorted(by: { $0.id < $1.id }) {
+                _ = try execute(
+                    "DELETE FROM push_token WHERE \(Self.isAtPlace)",
+                    [
+                        .hash(start.secretHash), .text(PushTokenKind.startedColumn), .text(sessionID),
+                        .text(start.deviceID),
+                    ])
+            }
+        }
+    }
+
     func endActivities(sent: [PushToken], queued: [PushToken]) throws(SQLFailure) {
         try transaction { () throws(SQLFailure) in
             for token in sent.sorted(by: { $0.id < $1.id }) {
@@ -301,6 +314,14 @@ extension SQLStorage {
         let mayTake = try await read { session throws(SQLFailure) in try session.mayTake(state, key) }
         guard mayTake else { return ActivityTurn() }
         return try await write { session throws(SQLFailure) in try session.take(state, key) }
+    }
+
+    /// Implements `Storage`.
+    package func releaseStarts(
+        _ starts: [PushToken], session sessionID: String
+    ) async throws(StorageError) {
+        guard !starts.isEmpty else { return }
+        try await write { session throws(SQLFailure) in try session.releaseStarts(starts, sessionID) }
     }
 
     /// Implements `Storage`.

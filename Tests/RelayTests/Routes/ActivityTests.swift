@@ -161,6 +161,29 @@ struct ActivityTests {
         }
     }
 
+    @Test("A start that APNs can't take is made by the session's next start")
+    func failedStart() async throws {
+        try await RelayFixture.with { relay in
+            _ = await relay.post(
+                "/v1/device/register",
+                [
+                    "secret": .string(RelayFixture.secret), "deviceToken": "d1",
+                    "pushToStartToken": "5d10", "attributesType": "App.Attributes",
+                ])
+            let members: JSON.Value = ["eventType": "start", "contentState": Self.state]
+            await relay.loop.run { _ in
+                relay.production.value.script = { _ in .rejected(503, "ServiceUnavailable") }
+            }
+            let failed = await relay.event(members)
+            #expect(failed.json["activities"] == ["sent": 0, "failed": 1, "queued": 0, "held": 0])
+            await relay.loop.run { _ in relay.production.value.script = { .accepted($0) } }
+            for sent in [1, 0] {
+                let answer = await relay.event(members)
+                #expect(answer.json["activities"]?["sent"]?.int == sent)
+            }
+        }
+    }
+
     @Test("A token stays when a registration doesn't mention it or says null, and goes with an empty text")
     func wishes() async throws {
         try await RelayFixture.with { relay in

@@ -63,6 +63,12 @@ extension FakeStorage {
         }
     }
 
+    func releaseStarts(_ starts: [PushToken], session sessionID: String) async throws(StorageError) {
+        try checked { state in
+            for start in starts { state.started.remove((start.deviceID ?? "") + sessionID) }
+        }
+    }
+
     func endActivities(sent: [PushToken], queued: [PushToken]) async throws(StorageError) {
         try checked { state in
             state.tokens.removeAll { token in sent.contains { $0.id == token.id } }
