@@ -271,7 +271,8 @@ func eventually<Value>(
         let value = try await ask()
         if isWanted(value) { return value }
         guard ContinuousClock.now < end else {
-            throw Program.Failure(description: "not as wanted after 90 s: \(String(describing: value).prefix(4000))")
+            throw Program.Failure(
+                description: "not as wanted after 90 s: \(String(describing: value).prefix(4000))")
         }
         try await Task.sleep(for: .milliseconds(2))
     }

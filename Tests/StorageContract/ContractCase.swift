@@ -3,22 +3,32 @@ import Testing
 
 /// One thing that every storage driver must do, with the code that finds out whether it does.
 ///
-/// A driver's tests run all of them, each on a database of its own:
+/// A driver's tests run all of them, each on a database of its own or, with a ``DatabaseShelf``, on an emptied one:
 ///
 ///     @Test("SQLite keeps the contract", arguments: ContractCase.all)
 ///     func contract(_ contract: ContractCase) async throws { try await contract.run(on: SQLiteDatabase()) }
 package struct ContractCase: Sendable, CustomTestStringConvertible {
     private let sentence: String
     private let body: @Sendable (any ContractDatabase) async throws -> Void
+    /// Whether it does nothing but open the database as the program does and call the storage.
+    let needsOnlyStorage: Bool
 
     init(_ sentence: String, _ body: @escaping @Sendable (any ContractDatabase) async throws -> Void) {
+        self.init(sentence, needsOnlyStorage: false, body)
+    }
+
+    private init(
+        _ sentence: String, needsOnlyStorage: Bool,
+        _ body: @escaping @Sendable (any ContractDatabase) async throws -> Void
+    ) {
         self.sentence = sentence
+        self.needsOnlyStorage = needsOnlyStorage
         self.body = body
     }
 
     /// A case that needs nothing but an open storage.
     init(open sentence: String, _ body: @escaping @Sendable (any Storage) async throws -> Void) {
-        self.init(sentence) { database in
+        self.init(sentence, needsOnlyStorage: true) { database in
             let storage = try await database.open()
             do {
                 try await body(storage)
@@ -30,10 +40,13 @@ package struct ContractCase: Sendable, CustomTestStringConvertible {
         }
     }
 
+    /// Runs the case and leaves the database as it is then.
+    func check(_ database: any ContractDatabase) async throws { try await body(database) }
+
     /// Runs the case on a database that has never been opened, and removes it.
     package func run(on database: some ContractDatabase) async throws {
         do {
-            try await body(database)
+            try await check(database)
         } catch {
             await database.destroy()
             throw error

@@ -9,7 +9,7 @@ package protocol PooledStorage: Storage {
 extension ServerStorage: PooledStorage {}
 
 /// A database in a server on 127.0.0.1 that the tests may reach past the storage, for what only servers can do.
-package protocol ServerDatabase: ContractDatabase {
+package protocol ServerDatabase: ClearableDatabase {
     /// The driver's connections.
     associatedtype Connection: ServerConnection
 
@@ -84,6 +84,17 @@ extension ServerDatabase {
     package func run(_ statements: [String]) async throws {
         let connection = try connect()
         for statement in statements { try connection.run(statement) }
+    }
+
+    /// In any order, since no table refers to another.
+    package func clear() async throws {
+        let connection = try connect()
+        let tables = try connection.texts(
+            """
+            SELECT table_name FROM information_schema.tables
+            WHERE table_schema = \(Connection.schema.currentSchema) AND table_name <> 'relay_schema'
+            """)
+        for table in tables { try connection.run("DELETE FROM \(table)") }
     }
 
     /// How many rows a table has.

@@ -3,16 +3,19 @@ import StorageContract
 import StorageMySQL
 import Testing
 
-@Suite("MySQL", MySQLServer.isThere, .timeLimit(.minutes(2)))
+private let plain = DatabaseShelf { try MySQLDatabase() }
+private let adopted = DatabaseShelf { try MySQLDatabase(adopted: true) }
+
+@Suite("MySQL", MySQLServer.isThere, .timeLimit(.minutes(2)), plain, adopted)
 struct MySQLContractTests {
     @Test("keeps the storage contract", arguments: ContractCase.all)
     func contract(_ contract: ContractCase) async throws {
-        try await contract.run(on: MySQLDatabase())
+        try await plain.run(contract)
     }
 
     @Test("keeps the storage contract with OpenCode's tables", arguments: ContractCase.all)
     func adopted(_ contract: ContractCase) async throws {
-        try await contract.run(on: MySQLDatabase(adopted: true))
+        try await StorageMySQLTests.adopted.run(contract)
     }
 
     @Test("keeps the contract when server and network don't do their part", arguments: ServerCase.all)

@@ -9,16 +9,18 @@ private enum Pooler {
     static let url = getenv("RELAY_TEST_PGBOUNCER_URL").map { String(cString: $0) }
 }
 
+private let pooled = DatabaseShelf { try PooledDatabase() }
+
 @Suite(
     "Postgres through PgBouncer",
     .enabled(
         if: Pooler.url != nil && PostgresServer.url != nil,
         "left out: RELAY_TEST_PGBOUNCER_URL names no pooler; Tests/Support/databases run swift test starts one"
-    ), .timeLimit(.minutes(2)))
+    ), .timeLimit(.minutes(2)), pooled)
 struct PgBouncerTests {
     @Test("keeps the storage contract, each transaction on another connection", arguments: ContractCase.all)
     func contract(_ contract: ContractCase) async throws {
-        try await contract.run(on: PooledDatabase())
+        try await pooled.run(contract)
     }
 
     @Test("more relays than the pooler has connections wait for one another and all get answers")
@@ -45,7 +47,7 @@ struct PgBouncerTests {
 }
 
 /// A Postgres database that the storage reaches through the pooler, and the test past it.
-private struct PooledDatabase: ContractDatabase {
+private struct PooledDatabase: ClearableDatabase {
     private let database: PostgresDatabase
     private let location: PostgresLocation
 
@@ -89,5 +91,6 @@ private struct PooledDatabase: ContractDatabase {
     func refuseLogRows(ofSession session: String?) async throws {
         try await database.refuseLogRows(ofSession: session)
     }
+    func clear() async throws { try await database.clear() }
     func destroy() async { await database.destroy() }
 }

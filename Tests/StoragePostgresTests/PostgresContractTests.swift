@@ -1,21 +1,27 @@
 import StorageContract
 import Testing
 
-@Suite("Postgres", .enabled(if: PostgresServer.url != nil, PostgresServer.leftOut), .timeLimit(.minutes(2)))
+private let plain = DatabaseShelf { try PostgresDatabase() }
+private let adopted = DatabaseShelf { try PostgresDatabase(adopted: true) }
+private let unprepared = DatabaseShelf { try PostgresDatabase(query: "?prepared_statements=off") }
+
+@Suite(
+    "Postgres", .enabled(if: PostgresServer.url != nil, PostgresServer.leftOut), .timeLimit(.minutes(2)),
+    plain, adopted, unprepared)
 struct PostgresContractTests {
     @Test("keeps the storage contract", arguments: ContractCase.all)
     func contract(_ contract: ContractCase) async throws {
-        try await contract.run(on: PostgresDatabase())
+        try await plain.run(contract)
     }
 
     @Test("keeps the storage contract with OpenCode's tables", arguments: ContractCase.all)
     func adopted(_ contract: ContractCase) async throws {
-        try await contract.run(on: PostgresDatabase(adopted: true))
+        try await StoragePostgresTests.adopted.run(contract)
     }
 
     @Test("keeps the storage contract without prepared statements", arguments: ContractCase.all)
     func unprepared(_ contract: ContractCase) async throws {
-        try await contract.run(on: PostgresDatabase(query: "?prepared_statements=off"))
+        try await StoragePostgresTests.unprepared.run(contract)
     }
 
     @Test("keeps the contract when server and network don't do their part", arguments: ServerCase.all)
