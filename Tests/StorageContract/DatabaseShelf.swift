@@ -46,7 +46,8 @@ package struct DatabaseShelf<Database: ClearableDatabase>: SuiteTrait, TestScopi
     }
 
     package func provideScope(
-        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+        for test: Test, testCase: Test.Case?,
+        performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
         let result: Result<Void, any Error>
         do { result = .success(try await function()) } catch { result = .failure(error) }

@@ -107,8 +107,32 @@ struct CitusTests {
         }
     }
 
-    @Test("Elsewhere one transaction has the rows of all secrets")
+    @Test("What else names several secrets does so in a transaction for each part of the hashes")
     func others() async throws {
+        try await withStorage { storage, _ in
+            let lease = Samples.lease()
+            let (queued, _) = try await claim(storage, lease)
+            #expect(try await storage.settle(queued.map { end($0, lease) }).allSatisfy(\.self))
+            let due = queued.map { DuePush(secretHash: $0.secretHash, id: $0.id, dueAt: Samples.time) }
+            #expect(try await storage.setDue(due, to: Samples.time + 1) == keys.count)
+
+            let addition = try await storage.add(keys.map { Samples.item($0) }, counting: Set(keys))
+            #expect(addition.stored == keys.count)
+            #expect(addition.unread == Dictionary(uniqueKeysWithValues: keys.map { ($0, 1) }))
+
+            try await storage.note(keys.map { (AgentUse(usedAt: Samples.time, client: "c"), $0) })
+            for key in keys {
+                #expect(try await storage.agentUse(of: key, deliveries: 1).use?.client == "c")
+                _ = try await storage.create(Samples.schedule(key), under: key, limit: 9)
+            }
+            let claimed = try await storage.claimSchedules(
+                dueAt: Samples.time, lease: lease, limit: 99, from: 0)
+            #expect(Set(claimed.map(\.schedule.secretHash)) == Set(keys.map(\.primary)))
+        }
+    }
+
+    @Test("Elsewhere one transaction has the rows of all secrets")
+    func elsewhere() async throws {
         try await withStorage("") { storage, _ in
             let refusal = StorageError.internalFault(logDetail: "a transaction names several parts")
             await #expect(throws: refusal) { try await storage.append(rows()) }

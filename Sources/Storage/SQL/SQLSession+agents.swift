@@ -44,7 +44,9 @@ extension SQLSession {
 extension SQLStorage {
     /// Implements `Storage`.
     package func note(_ uses: [(use: AgentUse, key: SecretKey)]) async throws(StorageError) {
-        try await write { session throws(SQLFailure) in try session.note(uses) }
+        for part in parts(of: uses, by: \.key.primary) {
+            try await write { session throws(SQLFailure) in try session.note(part) }
+        }
     }
 
     /// Implements `Storage`.

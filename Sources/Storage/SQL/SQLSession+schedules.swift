@@ -101,11 +101,16 @@ extension SQLSession {
         dueAt now: EpochMilliseconds, _ lease: PushLease, limit: Int, from bucket: Int
     ) throws(SQLFailure) -> [ClaimedSchedule] {
         let chosen = try chooseSchedules(dueAt: now, limit: limit, from: bucket)
-        return try claimSchedules(chosen, dueAt: now, lease)
+        guard !chosen.isEmpty || isRepeated else { return [] }
+        return try transaction { () throws(SQLFailure) in
+            let claimed = try takeSchedules(chosen, dueAt: now, lease)
+            // What a first attempt took whose connection was lost.
+            return isRepeated ? try held("due_at <= ? AND lease_owner = ?", [.integer(now)], lease) : claimed
+        }
     }
 
     /// The due schedules that a claim tries to take; other callers may be faster.
-    private func chooseSchedules(
+    func chooseSchedules(
         dueAt now: EpochMilliseconds, limit: Int, from bucket: Int
     ) throws(SQLFailure) -> [DueSchedule] {
         let scan = ScheduleScan(start: bucket, limit: limit)
@@ -121,28 +126,24 @@ extension SQLSession {
         return scan.chosen(from: rows)
     }
 
-    /// Takes those of the chosen schedules that nobody took since they were read.
-    private func claimSchedules(
+    /// Takes those of the chosen schedules that nobody took since they were read; within a transaction.
+    func takeSchedules(
         _ chosen: [DueSchedule], dueAt now: EpochMilliseconds, _ lease: PushLease
     ) throws(SQLFailure) -> [ClaimedSchedule] {
-        guard !chosen.isEmpty || isRepeated else { return [] }
         // In the same order everywhere, so that concurrent claims wait for each other less often.
         let inOrder = chosen.sorted { ($0.secretHash.hex, $0.id) < ($1.secretHash.hex, $1.id) }
-        return try transaction { () throws(SQLFailure) in
-            var claimed: [ClaimedSchedule] = []
-            for chunk in Insertion.chunks(of: inOrder) {
-                let rows = Self.anyOf("secret_hash = ? AND id = ? AND due_at = ?", chunk.count)
-                let values = chunk.flatMap { row in
-                    [.hash(row.secretHash), .text(row.id), .integer(row.dueAt)] as [SQLValue]
-                }
-                _ = try execute(
-                    "UPDATE schedule SET lease_owner = ?, lease_until = ? WHERE \(Self.isFree) AND (\(rows))",
-                    [.text(lease.owner.text), .integer(lease.until)] + Self.free(at: now) + values)
-                claimed += try held("(\(rows)) AND lease_owner = ?", values, lease)
+        var claimed: [ClaimedSchedule] = []
+        for chunk in Insertion.chunks(of: inOrder) {
+            let rows = Self.anyOf("secret_hash = ? AND id = ? AND due_at = ?", chunk.count)
+            let values = chunk.flatMap { row in
+                [.hash(row.secretHash), .text(row.id), .integer(row.dueAt)] as [SQLValue]
             }
-            // What a first attempt took whose connection was lost.
-            return isRepeated ? try held("due_at <= ? AND lease_owner = ?", [.integer(now)], lease) : claimed
+            _ = try execute(
+                "UPDATE schedule SET lease_owner = ?, lease_until = ? WHERE \(Self.isFree) AND (\(rows))",
+                [.text(lease.owner.text), .integer(lease.until)] + Self.free(at: now) + values)
+            claimed += try held("(\(rows)) AND lease_owner = ?", values, lease)
         }
+        return claimed
     }
 
     func settle(_ claimed: ClaimedSchedule, _ end: ScheduleEnd) throws(SQLFailure) -> Bool {

@@ -80,8 +80,11 @@ extension SQLStorage {
 
     /// Implements `Storage`.
     package func setDue(_ pushes: [DuePush], to time: EpochMilliseconds) async throws(StorageError) -> Int {
-        guard !pushes.isEmpty else { return 0 }
-        return try await write { session throws(SQLFailure) in try session.setDue(pushes, to: time) }
+        var count = 0
+        for part in parts(of: pushes, by: \.secretHash) where !part.isEmpty {
+            count += try await write { session throws(SQLFailure) in try session.setDue(part, to: time) }
+        }
+        return count
     }
 
     /// Implements `Storage`.

@@ -40,9 +40,29 @@ extension SQLStorage {
     package func claimSchedules(
         dueAt now: EpochMilliseconds, lease: PushLease, limit: Int, from bucket: Int
     ) async throws(StorageError) -> [ClaimedSchedule] {
-        try await write { session throws(SQLFailure) in
-            try session.claimSchedules(dueAt: now, lease, limit: limit, from: bucket)
+        guard shardsBySecret else {
+            return try await write { session throws(SQLFailure) in
+                try session.claimSchedules(dueAt: now, lease, limit: limit, from: bucket)
+            }
         }
+        let chosen = try await read { session throws(SQLFailure) in
+            try session.chooseSchedules(dueAt: now, limit: limit, from: bucket)
+        }
+        var claimed: [ClaimedSchedule] = []
+        for part in parts(of: chosen, by: \.secretHash) {
+            do throws(StorageError) {
+                claimed += try await write { session throws(SQLFailure) in
+                    try session.transaction { () throws(SQLFailure) in
+                        try session.takeSchedules(part, dueAt: now, lease)
+                    }
+                }
+            } catch {
+                // The caller sends what it holds; it claims again soon.
+                guard !claimed.isEmpty else { throw error }
+                return claimed
+            }
+        }
+        return claimed
     }
 
     /// Implements `Storage`.
