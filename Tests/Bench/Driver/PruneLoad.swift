@@ -2,20 +2,23 @@ import Glibc
 import JSON
 import Storage
 
-/// Removes expired rows of the delivery log as one relay does in a round, and prints what it took as JSON.
+/// Removes rows that nobody needs as one relay does, and prints what it took as JSON.
 ///
-/// Options: `url`, `before` (milliseconds), `way`: `new`, or `fixed` for steps of 500 rows with a pause of 50 ms that end
-/// with the first short one, as relays did before.
+/// Options: `url`, `before` (milliseconds), `way`: `new` for expired rows of the delivery log, or `fixed` for steps of
+/// 500 rows with a pause of 50 ms that end with the first short one, as relays did before; `devices` for registrations
+/// that weren't renewed, `locks` for locks of secrets without devices. The last two go on until the walk's end instead of
+/// waiting for the next round after 20 steps.
 func loadPruning(_ options: Options) throws(BenchError) {
     let url = try options.string("url")
     let end = EpochMilliseconds(try options.integer("before"))
     let way = try options.string("way")
-    guard ["fixed", "new"].contains(way) else { throw BenchError.usage("--way is fixed or new") }
+    guard let prune = ways[way] else {
+        throw BenchError.usage("--way is one of \(ways.keys.sorted().joined(separator: ", "))")
+    }
     runToEnd {
         let storage = try await openStorage(url)
         let began = Usage.now
-        let (removed, ended) =
-            way == "fixed" ? try await pruneFixed(storage, end) : try await pruneRound(storage, end)
+        let (removed, ended) = try await prune(storage, end)
         let took = (ended ?? began).since(began)
         await storage.close()
         var writer = JSON.Writer()
@@ -28,8 +31,46 @@ func loadPruning(_ options: Options) throws(BenchError) {
     }
 }
 
-/// Returns the number of removed rows, and when the last was removed.
-private func pruneRound(
+/// Each removes rows, and returns their number and when the last was removed.
+private let ways: [String: @Sendable (any Storage, EpochMilliseconds) async throws -> (Int, Usage?)] = [
+    "new": pruneRound, "fixed": pruneFixed, "devices": pruneDevices, "locks": pruneLocks,
+]
+
+/// Rows of one step over devices or locks, and the pause between steps, as in a relay.
+private let walkRows = 1_000
+private let walkPause: Duration = .milliseconds(50)
+
+@Sendable private func pruneDevices(
+    _ storage: any Storage, _ end: EpochMilliseconds
+) async throws -> (removed: Int, ended: Usage?) {
+    var (sum, ended): (Int, Usage?) = (0, nil)
+    var cursor: DeviceCursor?
+    while true {
+        let pruning = try await storage.pruneDevices(before: end, after: cursor, limit: walkRows, at: end)
+        sum += pruning.removed
+        if pruning.removed > 0 { ended = Usage.now }
+        guard let next = pruning.next else { return (sum, ended) }
+        cursor = next
+        try await Task.sleep(for: walkPause)
+    }
+}
+
+@Sendable private func pruneLocks(
+    _ storage: any Storage, _ end: EpochMilliseconds
+) async throws -> (removed: Int, ended: Usage?) {
+    var (sum, ended): (Int, Usage?) = (0, nil)
+    var start = ""
+    while true {
+        let pruning = try await storage.pruneLocks(after: start, limit: walkRows)
+        sum += pruning.removed
+        if pruning.removed > 0 { ended = Usage.now }
+        guard let next = pruning.next else { return (sum, ended) }
+        start = next
+        try await Task.sleep(for: walkPause)
+    }
+}
+
+@Sendable private func pruneRound(
     _ storage: any Storage, _ end: EpochMilliseconds
 ) async throws -> (removed: Int, ended: Usage?) {
     var ended: Usage?
@@ -48,8 +89,7 @@ private func pruneRound(
     return (round.removed[.deliveries] ?? 0, ended)
 }
 
-/// Returns the number of removed rows, and when the last was removed.
-private func pruneFixed(
+@Sendable private func pruneFixed(
     _ storage: any Storage, _ end: EpochMilliseconds
 ) async throws -> (removed: Int, ended: Usage?) {
     var ended: Usage?

@@ -47,6 +47,21 @@ struct SealerTests {
         #expect(body["sealed"]?.string == (try envelope(sealed)))
     }
 
+    @Test("a state keeps only its status, also one that was queued before there was a sealer")
+    func state() throws {
+        let sealer = Sealer(secret, serverID: "srv", hidesSessions: false)
+        var event = try event()
+        event.state = ContentState(
+            status: .working, title: "Fix auth bug", text: "Secret", retry: Retry(attempt: 1, message: "x"),
+            tool: "bash", todos: TodoCount(done: 1, total: 2))
+        let bare = ContentState(status: .working)
+        let sealed = sealer.sealed(event, at: 0)
+        #expect(sealed.state == bare)
+        var queued = sealed
+        queued.state = event.state
+        #expect(sealer.sealed(queued, at: 0) == sealed)
+    }
+
     @Test("a private session has a hash that is always the same, and the envelope the real one")
     func privateSession() throws {
         let sealer = Sealer(secret, serverID: "srv", hidesSessions: true)

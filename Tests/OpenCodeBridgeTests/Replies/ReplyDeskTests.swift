@@ -20,6 +20,7 @@ struct ReplyDeskTests {
             var acknowledged: [String] = []
             var waiting = 0
             var waitingMost = 0
+            var slept: [Duration] = []
         }
 
         let state: Lock<State>
@@ -53,7 +54,7 @@ struct ReplyDeskTests {
                         return state.answers.isEmpty ? .success(.taken) : state.answers.removeFirst()
                     }
                     return try answer.get()
-                }, sleep: { _ in })
+                }, sleep: { [self] pause in state.withLock { $0.slept.append(pause) } })
         }
 
         /// Waits until something holds.
@@ -130,6 +131,18 @@ struct ReplyDeskTests {
             await desk.rang(try Self.request("per_2"), as: "evt_2")
             #expect(await script.until { $0.given.count == 1 })
             #expect(script.state.withLock { $0.waited.last } == "evt_2")
+        }
+    }
+
+    @Test("a wait that ends without a reply is followed by a pause that doesn't grow")
+    func pauses() async throws {
+        let script = Script(Array(repeating: .nothing, count: 9) + [.replied(GivenReply(action: "once"))])
+        try await Self.with(script) { desk in
+            await desk.rang(try Self.request("per_1"), as: "evt_1")
+            #expect(await script.until { $0.given.count == 1 })
+            let slept = script.state.withLock(\.slept)
+            #expect(slept.count == 9)
+            #expect(slept.allSatisfy { (Bounds.replyPauseMin / 2...Bounds.replyPauseMin).contains($0) })
         }
     }
 

@@ -108,6 +108,28 @@ struct FanOutEndTests {
         }
     }
 
+    @Test("A push in flight for which the queue is full isn't reported as one that was never sent")
+    func refusedInFlight() async throws {
+        for isAnswered in [false, true] {
+            var options = Self.options()
+            options.queue.perSecretMax = 0
+            try await RelayFixture.with(options) { relay in
+                relay.storage.add("aa00", under: RelayFixture.key)
+                await relay.loop.run { _ in relay.production.value.script = { _ in nil } }
+                let json =
+                    isAnswered
+                    ? await answeredWhileStoring(relay, by: relay.production) { .accepted($0) }
+                    : await relay.event().json
+                #expect(json["sent"]?.int == (isAnswered ? 1 : 0))
+                #expect(
+                    json["deliveries"]?.array?.map { $0["reason"] }
+                        == [isAnswered ? nil : "DeadlineExceeded"])
+                #expect(relay.pending.isEmpty)
+                await relay.loop.run { _ in relay.production.value.answerHeld { .accepted($0) } }
+            }
+        }
+    }
+
     @Test("A token that is gone is removed also where its push could not be stored")
     func removalWithoutRow() async throws {
         try await RelayFixture.with(Self.options()) { relay in

@@ -185,6 +185,41 @@ struct ReplyTests {
         }
     }
 
+    private static func end(
+        of waits: ReplyWaits, on loop: EventLoop, within limit: Duration
+    ) async -> ReplyWaits.End {
+        await loop.run { loop in await waits.wait(for: event, knowing: nil, within: limit, on: loop) }
+    }
+
+    @Test("A wait doesn't report a fault from before it began")
+    func oldFault() async throws {
+        try await Self.with { relay in
+            let looks = Lock(0)
+            // Looks at the database once.
+            let waits = ReplyWaits(storage: relay.storage, clock: .system) { _ in
+                if looks.withLock({ count in
+                    count += 1
+                    return count > 1
+                }) {
+                    try await Task.sleep(for: .seconds(600))
+                }
+            }
+            let run = Task { await waits.run() }
+            relay.storage.state.withLock { $0.failure = .unavailable(logDetail: "x") }
+            let first = Task { await Self.end(of: waits, on: relay.loop, within: .seconds(60)) }
+            #expect(await relay.until { _ in looks.withLock { $0 } == 2 })
+            first.cancel()
+            let before = await first.value
+            let after = await Self.end(of: waits, on: relay.loop, within: .milliseconds(5))
+            guard case .failed = before, case .known(nil) = after else {
+                Issue.record("got \(before) and \(after)")
+                return run.cancel()
+            }
+            run.cancel()
+            await run.value
+        }
+    }
+
     @Test("A secret's waits are bounded; beyond the process's maximum the longest one ends")
     func bounds() async throws {
         var options = RelayFixture.Options()

@@ -82,6 +82,25 @@ struct ScheduleWorkerTests {
         }
     }
 
+    @Test("However long events may take, a schedule isn't held so long that its lease counts as expired")
+    func lease() async throws {
+        var options = RelayFixture.Options()
+        options.limits.eventDeadline = .seconds(3_600)
+        try await RelayFixture.with(options) { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            await relay.loop.run { _ in relay.production.value.script = { _ in nil } }
+            try await relay.schedule()
+            try await relay.withScheduleWorker { _ in
+                #expect(await relay.until { $0.production.held.count == 1 })
+                let lease = relay.storage.state.withLock { $0.schedules.first?.lease }
+                let until = (lease?.until ?? 0) - RelayFixture.start
+                #expect(until > 600_000 && until < StorageLimits.scheduleLeaseMax)
+                await relay.loop.run { _ in relay.production.value.answerHeld { .accepted($0) } }
+                #expect(await eventually { relay.schedules.isEmpty })
+            }
+        }
+    }
+
     @Test("A secret over its limit is sent later, not skipped")
     func rateLimited() async throws {
         var options = RelayFixture.Options()
@@ -155,15 +174,16 @@ struct ScheduleWorkerTests {
             relay.storage.add("aa00", under: RelayFixture.key)
             try await relay.schedule(kind: .repeat, rule: #"{"seconds":60}"#)
             try await relay.schedule(rule: "from the future")
+            try await relay.schedule(content: #"{"from":"the future"}"#)
             _ = try await relay.storage.block(
                 BlockedSecret(secretHash: RelayFixture.key.primary, createdAt: 0, note: nil), limit: 9)
             try await relay.onLoop { $0.services.shared.blocked }.read()
             try await relay.withScheduleWorker { _ in
                 #expect(await eventually { relay.schedules.allSatisfy { $0.lastOutcome != nil } })
             }
-            #expect(relay.schedules.map(\.lastOutcome) == ["blocked", "invalid"])
-            #expect(relay.schedules.map(\.skipped) == [1, 0])
-            #expect(relay.schedules[1].nextAt == RelayFixture.start)
+            #expect(relay.schedules.map(\.lastOutcome) == ["blocked", "invalid", "invalid"])
+            #expect(relay.schedules.map(\.skipped) == [1, 0, 0])
+            #expect(relay.schedules.dropFirst().allSatisfy { $0.nextAt == RelayFixture.start })
             #expect(await relay.onLoop { $0.production.pushes.isEmpty })
         }
     }

@@ -24,12 +24,12 @@ extension RelayFixture {
     @discardableResult
     func schedule(
         kind: ScheduleKind = .schedule, rule: String? = nil, dueIn: EpochMilliseconds = 0,
-        deviceID: String? = nil
+        deviceID: String? = nil, content: String? = nil
     ) async throws -> Schedule {
         let body: JSON.Value = ["notification": ["title": "Later"]]
         var order = StoredOrder(.notify, body: try #require(body.object))
         order.deviceID = deviceID
-        let content = order.json
+        let content = content ?? order.json
         let schedule = await onLoop { confined in
             Schedule(
                 id: confined.services.makeID(), secretHash: Self.key.primary, kind: kind, rule: rule,
