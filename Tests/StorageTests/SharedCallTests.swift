@@ -73,6 +73,8 @@ private final class SlowConnection: ServerConnection {
     func query(
         _ sql: String, _ parameters: [SQLValue], row: (SQLRow) throws(SQLFailure) -> Void
     ) throws(SQLFailure) {
+        // The pool's own question, whether an idle connection works.
+        guard !parameters.isEmpty else { return try row(SQLRow([.integer(1)])) }
         do throws(SQLFailure) {
             for found in try server.rows(parameters) { try row(found) }
         } catch {
