@@ -63,8 +63,9 @@ extension ContractCase {
         },
     ]
 
-    /// Why a trial write fails on a full database. A page that filling left, because each row then needed two, may
-    /// let one pass.
+    /// Why a trial write fails on a full database.
+    ///
+    /// A page that filling left, because each row then needed two, may let one pass; then it is filled again.
     private static func failureOfTrial(
         onceFull storage: any Storage, _ key: SecretKey
     ) async throws -> StorageError? {
