@@ -43,29 +43,30 @@ private let walkPause: Duration = .milliseconds(50)
 @Sendable private func pruneDevices(
     _ storage: any Storage, _ end: EpochMilliseconds
 ) async throws -> (removed: Int, ended: Usage?) {
-    var (sum, ended): (Int, Usage?) = (0, nil)
-    var cursor: DeviceCursor?
-    while true {
-        let pruning = try await storage.pruneDevices(before: end, after: cursor, limit: walkRows, at: end)
-        sum += pruning.removed
-        if pruning.removed > 0 { ended = Usage.now }
-        guard let next = pruning.next else { return (sum, ended) }
-        cursor = next
-        try await Task.sleep(for: walkPause)
+    try await walk(from: DeviceCursor?.none) { place in
+        let pruning = try await storage.pruneDevices(before: end, after: place, limit: walkRows, at: end)
+        return (pruning.removed, pruning.next)
     }
 }
 
 @Sendable private func pruneLocks(
     _ storage: any Storage, _ end: EpochMilliseconds
 ) async throws -> (removed: Int, ended: Usage?) {
+    try await walk(from: "") { place in try await storage.pruneLocks(after: place ?? "", limit: walkRows) }
+}
+
+/// Makes steps until one has no next place.
+private func walk<Place>(
+    from start: Place?, _ step: (Place?) async throws -> (removed: Int, next: Place?)
+) async throws -> (removed: Int, ended: Usage?) {
     var (sum, ended): (Int, Usage?) = (0, nil)
-    var start = ""
+    var place = start
     while true {
-        let pruning = try await storage.pruneLocks(after: start, limit: walkRows)
-        sum += pruning.removed
-        if pruning.removed > 0 { ended = Usage.now }
-        guard let next = pruning.next else { return (sum, ended) }
-        start = next
+        let (removed, next) = try await step(place)
+        sum += removed
+        if removed > 0 { ended = Usage.now }
+        guard let next else { return (sum, ended) }
+        place = next
         try await Task.sleep(for: walkPause)
     }
 }
