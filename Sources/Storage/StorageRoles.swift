@@ -202,6 +202,7 @@ package protocol BlockStorage: Sendable {
 package protocol HistoryStorage: Sendable {
     /// Adds items, all or none, and counts the unread items of some keys.
     ///
+    /// An engine that shards by secret adds all or none of those in each part of the hashes (`SecretHash.bucket`).
     /// An item is left out if its secret has one with the same `eventID`; of two callers at the same moment both may
     /// add theirs, which `ReceiptStorage.claim` excludes. A secret keeps its newest
     /// ``StorageLimits/historyItemsMax`` items. The call may be repeated.
@@ -232,6 +233,7 @@ package protocol HistoryStorage: Sendable {
 package protocol AgentStorage: Sendable {
     /// Stores the last uses of secrets that have a device, all or none.
     ///
+    /// An engine that shards by secret stores all or none of those in each part of the hashes (`SecretHash.bucket`).
     /// An earlier time than the stored one changes nothing, and a use without a client's name keeps the stored name.
     /// Uses of secrets without devices are left out. The call may be repeated.
     func note(_ uses: [(use: AgentUse, key: SecretKey)]) async throws(StorageError)

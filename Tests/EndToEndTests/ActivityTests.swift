@@ -75,6 +75,27 @@ struct ActivityTests {
         }
     }
 
+    @Test("A start that APNs can't take is made by the session's next start, and then no other")
+    func failedStart() async throws {
+        try await Stack.run { stack in
+            let body: JSON.Value = [
+                "secret": .string(Self.secret), "deviceToken": .string(token(1)),
+                "pushToStartToken": .string(Self.activity(1)), "attributesType": "App.Attributes",
+            ]
+            let registered = try await stack.http.post("/v1/device/register", try #require(body.object))
+            #expect(registered.status == 200)
+            try await stack.control.put(
+                "/rules", ["id": "away", "status": 503, "reason": "ServiceUnavailable"])
+            let members: JSON.Value = ["eventType": "start", "contentState": Self.state("working")]
+            var outcomes = [try await stack.event(Self.secret, members).status(Self.activity(1))]
+            try await stack.control.delete("/rules")
+            for _ in 1...2 {
+                outcomes.append(try await stack.event(Self.secret, members).status(Self.activity(1)))
+            }
+            #expect(outcomes == ["failed", "sent", nil])
+        }
+    }
+
     @Test("An end that APNs can't take survives a restart")
     func restart() async throws {
         try await Stack.run(["RELAY_RETRY_DELAY_MAX": "1s"]) { stack in

@@ -131,6 +131,28 @@ struct CitusTests {
         }
     }
 
+    @Test("If a part's schedules can't be claimed, the caller gets those before it, or the failure")
+    func claimSchedulesInPart() async throws {
+        try await withStorage { storage, server in
+            for key in keys {
+                _ = try await storage.register(Samples.registration("aa"), under: key, deviceLimit: 9)
+                _ = try await storage.create(Samples.schedule(key), under: key, limit: 9)
+            }
+            let buckets = keys.map(\.primary.bucket).sorted()
+            let middle = buckets[buckets.count / 2]
+            server.faults.withLock { $0.bucket = middle }
+            let claimed = try await storage.claimSchedules(
+                dueAt: Samples.time, lease: Samples.lease(), limit: 99, from: 0)
+            let before = keys.map(\.primary).filter { $0.bucket < middle }
+            #expect(!before.isEmpty && Set(claimed.map(\.schedule.secretHash)) == Set(before))
+            server.faults.withLock { $0.bucket = middle }
+            await #expect(throws: StorageError.self) {
+                _ = try await storage.claimSchedules(
+                    dueAt: Samples.time, lease: Samples.lease(), limit: 99, from: 0)
+            }
+        }
+    }
+
     @Test("Elsewhere one transaction has the rows of all secrets")
     func elsewhere() async throws {
         try await withStorage("") { storage, _ in
