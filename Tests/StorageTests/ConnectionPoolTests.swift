@@ -107,7 +107,7 @@ struct ConnectionPoolTests {
 
     /// Makes a call of one statement in a transaction; true when it was told that it may have been done before.
     private func change(_ script: Script) async -> Result<Bool, StorageError> {
-        let pool = ConnectionPool<ScriptedConnection>(script, options: options)
+        let pool = ConnectionPool(of: ScriptedConnection.self, to: script, options: options)
         let result: Result<Bool, StorageError>
         do throws(StorageError) {
             let isRepeated = try await pool.perform(within: .seconds(60)) { session, _ throws(SQLFailure) in
@@ -176,7 +176,7 @@ struct ConnectionPoolTests {
     @Test("A server that refuses fails the call that waits, and is found again without another call")
     func refused() async throws {
         let script = Script(refusals: 3)
-        let pool = ConnectionPool<ScriptedConnection>(script, options: options)
+        let pool = ConnectionPool(of: ScriptedConnection.self, to: script, options: options)
         await #expect(throws: StorageError.unavailable(logDetail: "refused")) {
             try await pool.perform(within: .seconds(60)) { _, _ throws(SQLFailure) in }
         }
@@ -187,7 +187,7 @@ struct ConnectionPoolTests {
 
     @Test("Closing twice is allowed, and calls that come later are told")
     func closesTwice() async {
-        let pool = ConnectionPool<ScriptedConnection>(Script(), options: options)
+        let pool = ConnectionPool(of: ScriptedConnection.self, to: Script(), options: options)
         async let first: Void = pool.close()
         async let second: Void = pool.close()
         _ = await (first, second)

@@ -96,7 +96,7 @@ private final class SlowConnection: ServerConnection {
 
 @Suite("Calls that share a statement", .timeLimit(.minutes(2)))
 struct SharedCallTests {
-    private typealias Lookups = SharedCalls<SlowConnection, SecretKey, [Device]>
+    private typealias Lookups = SharedCalls<SecretKey, [Device]>
 
     private var options: ServerOptions {
         var options = ServerOptions()
@@ -116,7 +116,7 @@ struct SharedCallTests {
         SecretKey(primary: try hash(number, prefix: prefix))
     }
 
-    private func lookups(_ pool: ConnectionPool<SlowConnection>) -> Lookups {
+    private func lookups(_ pool: ConnectionPool) -> Lookups {
         Lookups(pool: pool, options: options, isChange: false) { session, keys throws(SQLFailure) in
             try session.devices(of: keys).map { .success($0) }
         }
@@ -126,7 +126,7 @@ struct SharedCallTests {
         _ body: (Lookups, SlowServer) async throws -> Void
     ) async throws {
         let server = SlowServer()
-        let pool = ConnectionPool<SlowConnection>(server, options: options)
+        let pool = ConnectionPool(of: SlowConnection.self, to: server, options: options)
         let outcome: Result<Void, any Error>
         do {
             outcome = .success(try await body(lookups(pool), server))
@@ -261,7 +261,7 @@ struct SharedCallTests {
         let server = SlowServer()
         let began = ContinuousClock.now
         let passed = Guarded(Duration.zero)
-        let pool = ConnectionPool<SlowConnection>(server, options: options)
+        let pool = ConnectionPool(of: SlowConnection.self, to: server, options: options)
         let lookups = Lookups(
             pool: pool, options: options, isChange: false, now: { began + passed.withLock { $0 } }
         ) { session, keys throws(SQLFailure) in
@@ -292,7 +292,7 @@ struct SharedCallTests {
     @Test("After the pool is closed, look-ups fail")
     func closed() async throws {
         let server = SlowServer()
-        let pool = ConnectionPool<SlowConnection>(server, options: options)
+        let pool = ConnectionPool(of: SlowConnection.self, to: server, options: options)
         let lookups = lookups(pool)
         await pool.close()
         let key = try key(1)

@@ -4,31 +4,46 @@ internal import Instruments
 ///
 /// `PoolState` makes the decisions and this class carries them out. Callers wait without a thread, at most until
 /// their call's deadline.
-final class ConnectionPool<Connection: ServerConnection>: Sendable {
+///
+/// It isn't generic over the connection: drivers are other modules, for which the compiler can't specialize it, and looking up
+/// generic types at run time took as long as a tenth of a look-up.
+final class ConnectionPool: Sendable {
+    /// Opens a connection, on the thread that is going to use it.
+    typealias Open = @Sendable () throws(SQLFailure) -> any ServerConnection
+
     private struct Shared {
         var state: PoolState
-        var calls: [PoolState.CallID: any PoolCall<Connection>] = [:]
+        var calls: [PoolState.CallID: any PoolCall] = [:]
         var lastCall: PoolState.CallID = 0
         var durations = DurationHistogram()
     }
 
     private typealias Event = (inout PoolState, PoolState.Time) -> [PoolState.Action]
 
-    private let location: Connection.Location
     private let options: ServerOptions
     private let origin = ContinuousClock.now
     private let shared: Guarded<Shared>
-    private let lanes: [Lane<Connection>]
+    private let open: Open
+    private let lanes: [Lane]
     private let timer = Guarded<PoolTimer?>(nil)
 
-    init(_ location: Connection.Location, options: ServerOptions) {
-        self.location = location
+    init(options: ServerOptions, _ open: @escaping Open) {
         self.options = options
+        self.open = open
         let state = PoolState(options: options)
         shared = Guarded(Shared(state: state))
         lanes = state.slots.indices.map { Lane(label: "relay.db.\($0)") }
         let started = PoolTimer { [weak self] in self?.tick() }
         timer.withLock { $0 = started }
+    }
+
+    /// A pool of a driver's connections.
+    convenience init<Connection: ServerConnection>(
+        of _: Connection.Type, to location: Connection.Location, options: ServerOptions
+    ) {
+        self.init(options: options) { () throws(SQLFailure) in
+            try Connection.open(location, options: options)
+        }
     }
 
     deinit {
@@ -43,7 +58,7 @@ final class ConnectionPool<Connection: ServerConnection>: Sendable {
     /// - Parameter isChange: Whether to throw `unconfirmed` if `body` fails and may have changed something.
     func perform<Output: Sendable>(
         within timeout: Duration, isChange: Bool = false,
-        _ body: @escaping @Sendable (SQLSession, Connection) throws(SQLFailure) -> Output
+        _ body: @escaping @Sendable (SQLSession, any ServerConnection) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output {
         let outcome = await withCheckedContinuation { continuation in
             start(within: timeout, isChange: isChange, body) { continuation.resume(returning: $0) }
@@ -54,11 +69,11 @@ final class ConnectionPool<Connection: ServerConnection>: Sendable {
     /// Like `perform`, but returns at once; `completion` gets the outcome on a connection's thread, or on the caller's.
     func start<Output: Sendable>(
         within timeout: Duration, isChange: Bool = false,
-        _ body: @escaping @Sendable (SQLSession, Connection) throws(SQLFailure) -> Output,
+        _ body: @escaping @Sendable (SQLSession, any ServerConnection) throws(SQLFailure) -> Output,
         completion: @escaping @Sendable (Result<Output, StorageError>) -> Void
     ) {
         add(
-            PendingPoolCall<Connection, Output>(
+            PendingPoolCall<Output>(
                 within: timeout, options: options, isChange: isChange, body, completion: completion))
     }
 
@@ -89,7 +104,7 @@ final class ConnectionPool<Connection: ServerConnection>: Sendable {
 // MARK: - Doing what the state says
 
 extension ConnectionPool {
-    private func add(_ call: any PoolCall<Connection>) {
+    private func add(_ call: any PoolCall) {
         let identifier = shared.withLock { shared in
             shared.lastCall += 1
             shared.calls[shared.lastCall] = call
@@ -116,7 +131,7 @@ extension ConnectionPool {
     /// decisions.
     private func react(_ event: Event) {
         let (failed, nextTick) = shared.withLock { shared in
-            var failed: [(any PoolCall<Connection>, StorageError)] = []
+            var failed: [(any PoolCall, StorageError)] = []
             for action in event(&shared.state, time(.now)) {
                 switch action {
                 case .run(let identifier, let slot, let checking):
@@ -141,7 +156,7 @@ extension ConnectionPool {
     private func open(_ slot: Int) {
         let chance = Double.random(in: 0..<1)
         do throws(SQLFailure) {
-            lanes[slot].connection = try Connection.open(location, options: options)
+            lanes[slot].connection = try open()
             react { state, now in state.opened(slot: slot, now: now, youth: chance) }
         } catch {
             react { state, now in
@@ -151,7 +166,7 @@ extension ConnectionPool {
     }
 
     private func run(
-        _ call: any PoolCall<Connection>, _ identifier: PoolState.CallID, on slot: Int, checking: Bool
+        _ call: any PoolCall, _ identifier: PoolState.CallID, on slot: Int, checking: Bool
     ) {
         let lane = lanes[slot]
         guard let connection = lane.connection, !checking || isAlive(connection, call.deadline) else {
@@ -171,20 +186,20 @@ extension ConnectionPool {
         }
     }
 
-    private func finish(_ call: any PoolCall<Connection>) {
+    private func finish(_ call: any PoolCall) {
         let (seconds, attoseconds) = call.began.duration(to: .now).components
         let nanoseconds = UInt64(max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000))
         shared.withLock { $0.durations.observe(nanoseconds: nanoseconds) }
         call.finish()
     }
 
-    private func isAlive(_ connection: Connection, _ deadline: ContinuousClock.Instant) -> Bool {
+    private func isAlive(_ connection: any ServerConnection, _ deadline: ContinuousClock.Instant) -> Bool {
         connection.deadline = min(deadline, .now + options.checkTimeout)
         return (try? connection.integer("SELECT 1")) != nil && connection.isUsable
     }
 
     private func repeatElsewhere(
-        _ call: any PoolCall<Connection>, _ identifier: PoolState.CallID, _ error: StorageError,
+        _ call: any PoolCall, _ identifier: PoolState.CallID, _ error: StorageError,
         after slot: Int
     ) {
         lanes[slot].connection = nil
@@ -198,9 +213,9 @@ extension ConnectionPool {
 }
 
 /// A place for one connection: its thread, and the connection while there is one.
-private final class Lane<Connection: ServerConnection>: @unchecked Sendable {  // why: see `connection`
+private final class Lane: @unchecked Sendable {  // why: see `connection`
     /// Touched on the executor's thread only.
-    var connection: Connection?
+    var connection: (any ServerConnection)?
     private let label: String
     private let executor = Guarded<BlockingExecutor?>(nil)
 

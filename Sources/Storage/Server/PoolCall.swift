@@ -9,15 +9,13 @@ enum PoolVerdict: Sendable {
 }
 
 /// A call that waits for a connection, is run on its thread, and then answered once.
-protocol PoolCall<Connection>: AnyObject, Sendable {
-    associatedtype Connection: ServerConnection
-
+protocol PoolCall: AnyObject, Sendable {
     /// When its caller started waiting.
     var began: ContinuousClock.Instant { get }
     /// When its caller stops waiting.
     var deadline: ContinuousClock.Instant { get }
     /// Runs the work and stores the outcome.
-    func run(_ connection: Connection) -> PoolVerdict
+    func run(_ connection: any ServerConnection) -> PoolVerdict
     /// Answers the caller with the outcome.
     func finish()
     /// Answers the caller with an error, whatever the outcome was.
@@ -27,11 +25,11 @@ protocol PoolCall<Connection>: AnyObject, Sendable {
 /// The only kind of call: a closure over a session, and what to do with its outcome.
 ///
 /// It passes from the caller to one or more threads, but never belongs to two at once.
-final class PendingPoolCall<Connection: ServerConnection, Output: Sendable>: PoolCall,
+final class PendingPoolCall<Output: Sendable>: PoolCall,
     @unchecked Sendable  // why: the line above
 {
     typealias Outcome = Result<Output, StorageError>
-    typealias Body = (SQLSession, Connection) throws(SQLFailure) -> Output
+    typealias Body = (SQLSession, any ServerConnection) throws(SQLFailure) -> Output
 
     let began: ContinuousClock.Instant
     let deadline: ContinuousClock.Instant
@@ -56,7 +54,7 @@ final class PendingPoolCall<Connection: ServerConnection, Output: Sendable>: Poo
         self.body = body
     }
 
-    func run(_ connection: Connection) -> PoolVerdict {
+    func run(_ connection: any ServerConnection) -> PoolVerdict {
         connection.deadline = deadline
         let session = SQLSession(connection: connection, deadline: deadline, isRepeated: mayBeDone)
         var attempt = 1
@@ -95,7 +93,7 @@ final class PendingPoolCall<Connection: ServerConnection, Output: Sendable>: Poo
         completion(.failure(isChange && mayBeDone ? error.ofUnconfirmedChange : error))
     }
 
-    private func isWorthwhile(_ connection: Connection) -> Bool {
+    private func isWorthwhile(_ connection: any ServerConnection) -> Bool {
         connection.isUsable && !connection.isInTransaction && ContinuousClock.now < deadline
     }
 

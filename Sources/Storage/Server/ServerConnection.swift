@@ -29,3 +29,8 @@ package protocol ServerConnection: SQLConnection {
         _ body: () throws(SQLFailure) -> Result
     ) throws(SQLFailure) -> Result
 }
+
+extension ServerConnection {
+    /// What differs in this server's schema.
+    package var schema: SchemaDialect { Self.schema }
+}

@@ -1,6 +1,6 @@
 /// The schema on a database server: finds which steps have been applied, and applies the missing ones.
-struct ServerSchema<Connection: ServerConnection> {
-    let connection: Connection
+struct ServerSchema {
+    let connection: any ServerConnection
 
     /// The schema's state, read without changing it; throws `foreignDatabase` if another program owns one of our table
     /// names.
@@ -9,7 +9,7 @@ struct ServerSchema<Connection: ServerConnection> {
             try connection.texts(
                 """
                 SELECT table_name FROM information_schema.tables
-                WHERE table_schema = \(Connection.schema.currentSchema)
+                WHERE table_schema = \(connection.schema.currentSchema)
                 AND table_name IN ('relay_schema', 'device_registration', 'delivery_log')
                 """))
         let isBegun = tables.contains("relay_schema")
@@ -23,7 +23,7 @@ struct ServerSchema<Connection: ServerConnection> {
             let found = try connection.texts(
                 """
                 SELECT column_name FROM information_schema.columns
-                WHERE table_schema = \(Connection.schema.currentSchema) AND table_name = ?
+                WHERE table_schema = \(connection.schema.currentSchema) AND table_name = ?
                 """, [.text(table)])
             guard Set(found) == columns else {
                 let detail = "its table \(table) has other columns than a relay's"
@@ -38,7 +38,7 @@ struct ServerSchema<Connection: ServerConnection> {
         try connection.integer(
             """
             SELECT count(*) FROM information_schema.key_column_usage
-            WHERE table_schema = \(Connection.schema.currentSchema)
+            WHERE table_schema = \(connection.schema.currentSchema)
             AND table_name = 'device_registration' AND column_name = 'id'
             """) != 0
     }
@@ -57,12 +57,12 @@ struct ServerSchema<Connection: ServerConnection> {
             throw SQLFailure(.other, error)
         }
         return steps.map { step in
-            var statements = Connection.schema.statements(step, state == .adoptable)
+            var statements = connection.schema.statements(step, state == .adoptable)
             if step == SchemaStep.allCases.first {
                 // Last where tables are adopted: until they all are, they are still another relay's, also after an
                 // attempt that was cut where each statement commits by itself.
                 let place = state == .adoptable ? statements.endIndex : 0
-                statements.insert(Connection.schema.createVersionTable, at: place)
+                statements.insert(connection.schema.createVersionTable, at: place)
             }
             return PendingStep(step: step, statements: statements)
         }
@@ -127,7 +127,7 @@ struct ServerSchema<Connection: ServerConnection> {
         try connection.texts(
             """
             SELECT table_name FROM information_schema.tables
-            WHERE table_schema = \(Connection.schema.currentSchema) AND table_name IN (?, ?)
+            WHERE table_schema = \(connection.schema.currentSchema) AND table_name IN (?, ?)
             """, [.text(TransferTables.marks), .text(TransferTables.added)])
     }
 
@@ -141,7 +141,7 @@ struct ServerSchema<Connection: ServerConnection> {
         }
         // On a cluster the lock covers one node, so another process may have applied this step on another node.
         _ = try connection.execute(
-            Connection.dialect.insertUnlessPresent("INTO relay_schema (version, summary) VALUES (?, ?)"),
+            connection.dialect.insertUnlessPresent("INTO relay_schema (version, summary) VALUES (?, ?)"),
             [.integer(Int64(pending.step.rawValue)), .text(pending.step.summary)])
     }
 }

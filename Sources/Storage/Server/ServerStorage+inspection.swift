@@ -8,7 +8,7 @@ extension ServerStorage {
         at location: Connection.Location, options: ServerOptions = ServerOptions(), id: UUIDv7,
         now: @escaping @Sendable () -> EpochMilliseconds
     ) async throws(StorageError) -> DatabaseInspection {
-        let pool = ConnectionPool<Connection>(location, options: options)
+        let pool = ConnectionPool(of: Connection.self, to: location, options: options)
         do throws(StorageError) {
             let found = try await pool.perform(within: options.callTimeout) {
                 session, connection throws(SQLFailure) in
@@ -23,10 +23,10 @@ extension ServerStorage {
     }
 
     private static func inspect(
-        _ session: SQLSession, _ connection: Connection, id: UUIDv7, now: () -> EpochMilliseconds
+        _ session: SQLSession, _ connection: any ServerConnection, id: UUIDv7, now: () -> EpochMilliseconds
     ) throws(SQLFailure) -> DatabaseInspection {
         let before = now()
-        let server = try connection.integer(Connection.schema.clock)
+        let server = try connection.integer(connection.schema.clock)
         let middle = before + (now() - before) / 2
         let schema = ServerSchema(connection: connection)
         guard try !schema.holdsUnfinishedCopy() else { throw SQLFailure(.other, .unfinishedCopy) }
@@ -45,10 +45,11 @@ extension ServerStorage {
 
     /// If the trial can't be rolled back, the connection is closed, so that the server rolls it back.
     private static func trial(
-        _ session: SQLSession, _ connection: Connection, version: Int, id: UUIDv7, at now: EpochMilliseconds
+        _ session: SQLSession, _ connection: any ServerConnection, version: Int, id: UUIDv7,
+        at now: EpochMilliseconds
     ) throws(SQLFailure) -> DatabaseInspection.WriteTrial {
         do throws(SQLFailure) {
-            try connection.run(Connection.dialect.begin)
+            try connection.run(connection.dialect.begin)
             let statements =
                 TrialWrite.locking(id: id) + TrialWrite.statements(id: id, at: now, version: version)
             try session.execute(statements)

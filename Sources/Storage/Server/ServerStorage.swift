@@ -15,14 +15,14 @@ package final class ServerStorage<Connection: ServerConnection>: SQLStorage {
     /// Implements `SQLStorage`, as the server was when the database was opened.
     package let shardsBySecret: Bool
 
-    let pool: ConnectionPool<Connection>
+    let pool: ConnectionPool
     let options: ServerOptions
-    private let lookups: SharedCalls<Connection, SecretKey, [Device]>
-    private let claims: SharedCalls<Connection, EventClaim, EventClaimResult>
-    private let completions: SharedCalls<Connection, CompletedEvent, Bool>
+    private let lookups: SharedCalls<SecretKey, [Device]>
+    private let claims: SharedCalls<EventClaim, EventClaimResult>
+    private let completions: SharedCalls<CompletedEvent, Bool>
 
     private init(
-        pool: ConnectionPool<Connection>, options: ServerOptions, appliedSteps: [SchemaStep],
+        pool: ConnectionPool, options: ServerOptions, appliedSteps: [SchemaStep],
         shardsBySecret: Bool
     ) {
         self.pool = pool
@@ -51,7 +51,7 @@ package final class ServerStorage<Connection: ServerConnection>: SQLStorage {
     package static func open(
         _ location: Connection.Location, options: ServerOptions = ServerOptions()
     ) async throws(StorageError) -> ServerStorage {
-        let pool = ConnectionPool<Connection>(location, options: options)
+        let pool = ConnectionPool(of: Connection.self, to: location, options: options)
         do throws(StorageError) {
             let (steps, shardsBySecret) = try await pool.perform(within: options.migrationTimeout) {
                 _, connection throws(SQLFailure) in
@@ -82,7 +82,7 @@ package final class ServerStorage<Connection: ServerConnection>: SQLStorage {
     package static func pendingSteps(
         at location: Connection.Location, options: ServerOptions = ServerOptions()
     ) async throws(StorageError) -> [PendingStep] {
-        let pool = ConnectionPool<Connection>(location, options: options)
+        let pool = ConnectionPool(of: Connection.self, to: location, options: options)
         do throws(StorageError) {
             let steps = try await pool.perform(within: options.callTimeout) {
                 _, connection throws(SQLFailure) in

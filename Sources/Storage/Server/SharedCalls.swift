@@ -2,7 +2,7 @@
 ///
 /// A lone call starts at once. While as many statements run as are allowed, further calls wait for the next, which
 /// begins after all of them were made: each sees what was committed before it.
-final class SharedCalls<Connection: ServerConnection, Input: Sendable, Output: Sendable>: Sendable {
+final class SharedCalls<Input: Sendable, Output: Sendable>: Sendable {
     typealias Outcome = Result<Output, StorageError>
     /// Answers the inputs in their order.
     ///
@@ -30,7 +30,7 @@ final class SharedCalls<Connection: ServerConnection, Input: Sendable, Output: S
         var outcomes: [Outcome] = []
     }
 
-    private let pool: ConnectionPool<Connection>
+    private let pool: ConnectionPool
     private let options: ServerOptions
     private let isChange: Bool
     private let now: @Sendable () -> ContinuousClock.Instant
@@ -39,7 +39,7 @@ final class SharedCalls<Connection: ServerConnection, Input: Sendable, Output: S
 
     /// - Parameter isChange: Whether to throw `unconfirmed` if `body` fails and may have changed something.
     init(
-        pool: ConnectionPool<Connection>, options: ServerOptions, isChange: Bool,
+        pool: ConnectionPool, options: ServerOptions, isChange: Bool,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, _ body: @escaping Body
     ) {
         self.pool = pool
@@ -114,7 +114,7 @@ final class SharedCalls<Connection: ServerConnection, Input: Sendable, Output: S
     }
 
     private func answer(
-        _ batch: Batch, _ session: SQLSession, _ connection: Connection
+        _ batch: Batch, _ session: SQLSession, _ connection: any ServerConnection
     ) throws(SQLFailure) {
         guard let calls = batch.calls, let oldest = calls.first else { return }
         // None waits longer than a call may take.
