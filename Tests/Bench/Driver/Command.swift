@@ -8,8 +8,9 @@ private let usage = """
                                      makes calls to a database and prints what they took
            Bench claims --url URL --claimers N --limit N --secrets N --count N
                                      fills a queue, claims it and prints what that took
-           Bench prune --url URL --before TIME --way fixed|new
-                                     removes the delivery log's rows before a time and prints what it took
+           Bench prune --url URL --before TIME --way new|fixed|devices|locks [--inserts N]
+                                     removes rows from before a time, with N new ones a second meanwhile, and
+                                     prints what it took
     """
 
 /// Runs the part that the command line names and returns the exit status.

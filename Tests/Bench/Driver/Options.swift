@@ -38,6 +38,10 @@ struct Options {
         return value
     }
 
+    func integer(_ name: String, default value: Int) throws(BenchError) -> Int {
+        values[name] == nil ? value : try integer(name)
+    }
+
     func port() throws(BenchError) -> UInt16 {
         UInt16(clamping: try integer("port"))
     }

@@ -7,28 +7,64 @@ import Storage
 /// Options: `url`, `before` (milliseconds), `way`: `new` for expired rows of the delivery log, or `fixed` for steps of
 /// 500 rows with a pause of 50 ms that end with the first short one, as relays did before; `devices` for registrations
 /// that weren't renewed, `locks` for locks of secrets without devices. The last two go on until the walk's end instead of
-/// waiting for the next round after 20 steps.
+/// waiting for the next round after 20 steps. `inserts`, if given: rows that are added to the log each second meanwhile.
 func loadPruning(_ options: Options) throws(BenchError) {
     let url = try options.string("url")
     let end = EpochMilliseconds(try options.integer("before"))
     let way = try options.string("way")
+    let rate = try options.integer("inserts", default: 0)
     guard let prune = ways[way] else {
         throw BenchError.usage("--way is one of \(ways.keys.sorted().joined(separator: ", "))")
     }
     runToEnd {
         let storage = try await openStorage(url)
         let began = Usage.now
+        let inserts = Task { rate > 0 ? try await insert(into: storage, at: end, perSecond: rate) : 0 }
         let (removed, ended) = try await prune(storage, end)
         let took = (ended ?? began).since(began)
+        inserts.cancel()
+        let inserted = try await inserts.value
         await storage.close()
         var writer = JSON.Writer()
         writer.beginObject()
         writer.member("count", removed)
+        writer.member("inserted", inserted)
         writer.member("microseconds", took.wallMicroseconds)
         writer.member("cpuMicroseconds", took.cpuMicroseconds)
         writer.endObject()
         print(String(decoding: writer.finish(), as: UTF8.self))
     }
+}
+
+/// Rows of one batch of the delivery log, as in a relay, and the secrets that they are spread over.
+private let batchRows = 2_000
+private let insertedSecrets = 10_000
+
+/// Adds rows that stay to the delivery log until the task is cancelled; how many.
+private func insert(
+    into storage: any Storage, at time: EpochMilliseconds, perSecond rate: Int
+) async throws -> Int {
+    let keys = (0..<insertedSecrets).map { SecretHasher().key(of: Secret("inserted-\($0)")) }
+    var generator = SystemRandomNumberGenerator()
+    let began = ContinuousClock.now
+    var inserted = 0
+    while !Task.isCancelled {
+        let due = began + .seconds(1) * inserted / rate
+        if due > .now {
+            try? await Task.sleep(until: due)
+            continue
+        }
+        let rows = (inserted..<(inserted + batchRows)).map { number in
+            Delivery(
+                id: UUIDv7(at: time, using: &generator).text,
+                secretHash: keys[number % insertedSecrets].primary, eventType: "complete",
+                sessionID: "ses_0123456789abcdef", status: .sent, error: nil, createdAt: time,
+                deviceID: "01234567-89ab-7000-8000-000000000000")
+        }
+        try await storage.append(rows)
+        inserted += rows.count
+    }
+    return inserted
 }
 
 /// Each removes rows, and returns their number and when the last was removed.

@@ -12,8 +12,8 @@ from .storage import Servers
 from .workplace import RUN_DEADLINE
 
 RELAYS = (2, 4)
-CONNECTIONS = 64  # of all relays together
-SECRETS = 1_000
+CONNECTIONS = 64  # of each relay: with fewer, fewer calls share a statement, and an event costs more
+SECRETS = 10_000  # PostgreSQL reads a smaller table from end to end for each look-up
 CASES = [("event", "events"), ("once", "events with eventID")]
 
 
@@ -31,6 +31,7 @@ def compare(workplace, servers, engine, name, kind, count, url):
     simulator = start_simulator(workplace)
     relays = [start_relay(workplace, simulator, {"DATABASE_URL": url}) for _ in range(count)]
     register(relays[0].port, 1, SECRETS)
+    servers.analyze(engine, url)
     result = workplace.result(name, "/s", "one relay")
     of_server, slow = [], []
     for turn in range(workplace.runs):
@@ -53,7 +54,7 @@ def together(workplace, relays, kind):
     before = sum(relay.cpu for relay in relays)
     loads = [
         subprocess.Popen(
-            [str(part) for part in wrk.command(relay.port, CONNECTIONS // len(relays), seconds, kind, SECRETS)],
+            [str(part) for part in wrk.command(relay.port, CONNECTIONS, seconds, kind, SECRETS)],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         for relay in relays]
     try:
