@@ -76,6 +76,34 @@ extension ServerCase {
             await storage.close()
         },
 
+        ServerCase("a schedule stored while its secret's last device leaves, or it is revoked, isn't left") {
+            database, _ async throws in
+            let storage = try await database.open(patient)
+            for isRevoked in [false, true] {
+                let key = Samples.key("secret \(isRevoked)")
+                try await storage.register(Samples.registration("aa"), key)
+                let old = Samples.schedule(key, name: "daily")
+                #expect(try await storage.create(old, under: key, limit: 9) == .created)
+                let holder = try database.connect()
+                try holder.run("BEGIN")
+                _ = try holder.execute(
+                    "UPDATE schedule SET skipped = 1 WHERE secret_hash = ? AND id = ?",
+                    [.hash(key.primary), .text(old.id.text)])
+                // It has found the device, and waits for the row that it replaces.
+                async let created = storage.create(
+                    Samples.schedule(key, name: "daily"), under: key, limit: 9)
+                try await untilWaiting(1, database)
+                async let left = removeAll(of: key, storage, isRevoked: isRevoked)
+                try await untilWaiting(2, database)
+                try holder.run("COMMIT")
+                #expect(try await created == .replaced(old.id))
+                try await left
+                #expect(try await storage.devices(of: key) == [])
+                #expect(try await storage.schedules(of: key, kind: .schedule, limit: 9) == [])
+            }
+            await storage.close()
+        },
+
         ServerCase("an event that is answered while it is taken over stays answered") {
             database, _ async throws in
             let storage = try await database.open(patient)
@@ -100,6 +128,16 @@ extension ServerCase {
             await storage.close()
         },
     ]
+
+    private static func removeAll(
+        of key: SecretKey, _ storage: any Storage, isRevoked: Bool
+    ) async throws {
+        if isRevoked {
+            _ = try await storage.revoke(key, limit: 99)
+        } else {
+            #expect(try await storage.unregister(token: "aa", under: key, at: Samples.time))
+        }
+    }
 
     /// Calls wait for as long as the test does.
     private static var patient: ServerOptions {

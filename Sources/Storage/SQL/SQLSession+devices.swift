@@ -68,6 +68,8 @@ extension SQLSession {
         ) { row throws(SQLFailure) in rows.append((try row.hash(0), try row.text(1))) }
         guard !rows.isEmpty else { return false }
         return try transaction { () throws(SQLFailure) in
+            // So that nothing is stored for the secret between the removal of its last device and of all else.
+            try lock(key.hashes)
             var deleted = 0
             for row in rows {
                 deleted += try execute(
@@ -192,10 +194,8 @@ extension SQLSession {
 
     /// Locks a secret under all these hashes, and moves its rows to the primary one; within a transaction.
     private func moveAll(from legacy: [SecretHash], to primary: SecretHash) throws(SQLFailure) {
-        // In one order everywhere. A relay without the pepper registers under a legacy hash meanwhile.
-        if !dialect.hasOneWriter {
-            for hash in ([primary] + legacy).sorted(by: { $0.hex < $1.hex }) { try lock(hash) }
-        }
+        // A relay without the pepper registers under a legacy hash meanwhile.
+        if !dialect.hasOneWriter { try lock([primary] + legacy) }
         for hash in legacy { try move(from: hash, to: primary) }
     }
 

@@ -17,6 +17,8 @@ extension SQLSession {
 
     func revoke(_ key: SecretKey, limit: Int) throws(SQLFailure) -> Holdings {
         try transaction { () throws(SQLFailure) in
+            // So that no schedule or token is stored by a call that still saw a device.
+            try lock(key.hashes)
             var removed = Holdings()
             for hash in key.hashes {
                 let values: [SQLValue] = [.hash(hash), .limit(limit)]

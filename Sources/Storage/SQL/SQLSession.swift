@@ -83,6 +83,11 @@ package struct SQLSession {
         _ = try execute(statements.takeLock, [.hash(hash)])
     }
 
+    /// Locks a secret under several hashes, in one order everywhere; within a transaction.
+    func lock(_ hashes: [SecretHash]) throws(SQLFailure) {
+        for hash in hashes.sorted(by: { $0.hex < $1.hex }) { try lock(hash) }
+    }
+
     /// Runs `body` in a transaction, which is rolled back if `body` throws or the commit fails.
     func transaction<Result>(_ body: () throws(SQLFailure) -> Result) throws(SQLFailure) -> Result {
         guard !isInTransaction else { return try body() }
