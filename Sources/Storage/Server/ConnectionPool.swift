@@ -5,8 +5,8 @@ internal import Instruments
 /// `PoolState` makes the decisions and this class carries them out. Callers wait without a thread, at most until
 /// their call's deadline.
 ///
-/// It isn't generic over the connection: drivers are other modules, for which the compiler can't specialize it, and looking up
-/// generic types at run time took as long as a tenth of a look-up.
+/// It isn't generic over the connection: drivers are other modules, for which the compiler can't specialise it, and
+/// looking up generic types at run time took a tenth of an event's processor time.
 final class ConnectionPool: Sendable {
     /// Opens a connection, on the thread that is going to use it.
     typealias Open = @Sendable () throws(SQLFailure) -> any ServerConnection
