@@ -195,7 +195,7 @@ extension SQLSession {
     /// Locks a secret under all these hashes, and moves its rows to the primary one; within a transaction.
     private func moveAll(from legacy: [SecretHash], to primary: SecretHash) throws(SQLFailure) {
         // A relay without the pepper registers under a legacy hash meanwhile.
-        if !dialect.hasOneWriter { try lock([primary] + legacy) }
+        try lock([primary] + legacy)
         for hash in legacy { try move(from: hash, to: primary) }
     }
 

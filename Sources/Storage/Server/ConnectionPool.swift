@@ -8,9 +8,6 @@ internal import Instruments
 /// It isn't generic over the connection: drivers are other modules, for which the compiler can't specialise it, and
 /// looking up generic types at run time took a tenth of an event's processor time.
 final class ConnectionPool: Sendable {
-    /// Opens a connection, on the thread that is going to use it.
-    typealias Open = @Sendable () throws(SQLFailure) -> any ServerConnection
-
     private struct Shared {
         var state: PoolState
         var calls: [PoolState.CallID: any PoolCall] = [:]
@@ -23,27 +20,22 @@ final class ConnectionPool: Sendable {
     private let options: ServerOptions
     private let origin = ContinuousClock.now
     private let shared: Guarded<Shared>
-    private let open: Open
+    /// Opens a connection, on the thread that is going to use it.
+    private let connect: @Sendable () throws(SQLFailure) -> any ServerConnection
     private let lanes: [Lane]
     private let timer = Guarded<PoolTimer?>(nil)
 
-    init(options: ServerOptions, _ open: @escaping Open) {
+    /// A pool of a driver's connections.
+    init<Connection: ServerConnection>(
+        of _: Connection.Type, to location: Connection.Location, options: ServerOptions
+    ) {
         self.options = options
-        self.open = open
+        connect = { () throws(SQLFailure) in try Connection.open(location, options: options) }
         let state = PoolState(options: options)
         shared = Guarded(Shared(state: state))
         lanes = state.slots.indices.map { Lane(label: "relay.db.\($0)") }
         let started = PoolTimer { [weak self] in self?.tick() }
         timer.withLock { $0 = started }
-    }
-
-    /// A pool of a driver's connections.
-    convenience init<Connection: ServerConnection>(
-        of _: Connection.Type, to location: Connection.Location, options: ServerOptions
-    ) {
-        self.init(options: options) { () throws(SQLFailure) in
-            try Connection.open(location, options: options)
-        }
     }
 
     deinit {
@@ -156,7 +148,7 @@ extension ConnectionPool {
     private func open(_ slot: Int) {
         let chance = Double.random(in: 0..<1)
         do throws(SQLFailure) {
-            lanes[slot].connection = try open()
+            lanes[slot].connection = try connect()
             react { state, now in state.opened(slot: slot, now: now, youth: chance) }
         } catch {
             react { state, now in
