@@ -1,16 +1,19 @@
+/** Bytes with a buffer of their own, as Web Crypto takes them; `Uint8Array` before TypeScript 5.9. */
+export type Bytes = ReturnType<Uint8ArrayConstructor["of"]>;
+
 /** The primitives that the library is built on. Results may be values or promises. */
 export interface Cryptography {
     /** Bytes from a cryptographic random number generator. */
     randomBytes(count: number): Uint8Array | Promise<Uint8Array>;
     /** HMAC-SHA-256: 32 bytes. */
-    hmacSHA256(key: Uint8Array, data: Uint8Array): Uint8Array | Promise<Uint8Array>;
+    hmacSHA256(key: Bytes, data: Bytes): Uint8Array | Promise<Uint8Array>;
     /** AES-256-GCM with a nonce of 12 bytes: the ciphertext followed by the tag of 16 bytes. */
     sealAES256GCM(
-        key: Uint8Array, nonce: Uint8Array, plaintext: Uint8Array, associatedData: Uint8Array,
+        key: Bytes, nonce: Bytes, plaintext: Bytes, associatedData: Bytes,
     ): Uint8Array | Promise<Uint8Array>;
     /** The plaintext of a ciphertext followed by its tag. Throws or rejects if it isn't authentic. */
     openAES256GCM(
-        key: Uint8Array, nonce: Uint8Array, sealed: Uint8Array, associatedData: Uint8Array,
+        key: Bytes, nonce: Bytes, sealed: Bytes, associatedData: Bytes,
     ): Uint8Array | Promise<Uint8Array>;
 }
 
@@ -18,9 +21,9 @@ export interface Cryptography {
 export function setCryptography(cryptography: Cryptography): void;
 
 /** The primitives on top of a Web Crypto object: the global `crypto`, or a library that has its interface. */
-export function webCryptography(crypto: { subtle: any; getRandomValues(array: Uint8Array): Uint8Array }): Cryptography;
+export function webCryptography(crypto: { subtle: any; getRandomValues(array: any): any }): Cryptography;
 
-/** A store for small strings that the app supplies, such as AsyncStorage. */
+/** A store for small strings that the app supplies, such as AsyncStorage. An empty string may be deleted. */
 export interface Store {
     get(name: string): string | null | undefined | Promise<string | null | undefined>;
     set(name: string, value: string): unknown;
@@ -42,21 +45,26 @@ export class PairingKeys {
     /** The `secret` of every request to the relay. */
     readonly relaySecret: string;
     /** The AES-256-GCM key of envelopes. */
-    readonly notificationKey: Uint8Array;
+    readonly notificationKey: Bytes;
     /** The AES-256-GCM key of sealed replies. */
-    readonly replyKey: Uint8Array;
+    readonly replyKey: Bytes;
     /** What a sender can use as `sessionID` so that the relay doesn't learn the real one. */
     privateSessionID(sessionID: string): Promise<string>;
 }
 
 export class Pairing {
     private constructor();
-    /** Reads a link with `pair=` or `payload=`, or its JSON. Throws a `PairingError`. */
+    /**
+     * Reads a link with `pair=` or `payload=`, or its JSON. Throws a `PairingError`, also for a misspelt member: without its
+     * key a pairing would send readable texts.
+     */
     static parse(text: string): Promise<Pairing>;
     /** A new pairing with a random pairing secret, or with the given keys. */
     static make(pairing: {
         hosts: readonly string[]; relayURL?: string; serverID?: string; keys?: PairingKeys;
     }): Promise<Pairing>;
+    /** Names the pairing in an app's storage; the same for the same relay and secret. Reveals nothing of the secrets. */
+    readonly id: string;
     /** The `secret` of requests to the relay. */
     readonly relaySecret: string;
     /** The keys of sealed notifications; undefined if the link had none. */
@@ -95,7 +103,7 @@ export interface SealedContent {
     ttl?: number;
     /** Further properties, named as in the `notification` of `/v1/notify`. Their values aren't checked. */
     notification?: {
-        subtitle?: unknown; category?: unknown; threadID?: unknown; sound?: unknown; badge?: unknown;
+        subtitle?: unknown; category?: unknown; actions?: unknown; threadID?: unknown; sound?: unknown; badge?: unknown;
         interruptionLevel?: unknown; [member: string]: unknown;
     };
 }
@@ -149,10 +157,10 @@ export class Replay {
 /** What a push says besides its text. */
 export class PushPayload {
     private constructor();
-    /** Reads a whole payload, or only its `data` or `body`. Returns undefined if it isn't from a relay. */
+    /** Reads a whole payload, or only the `data` or `body` of an event. Returns undefined if it is neither. */
     static read(payload: unknown): PushPayload | undefined;
-    /** Reads a notification of expo-notifications. */
-    static fromExpo(notification: unknown): PushPayload | undefined;
+    /** Reads a notification of expo-notifications, a response to one, or the `data` of a background task. */
+    static fromExpo(value: unknown): PushPayload | undefined;
     /** What `Envelope.open` needs as `type`. */
     readonly type: string;
     readonly eventType: string | undefined;
@@ -166,6 +174,14 @@ export class PushPayload {
     readonly title: string | undefined;
     /** The visible text. */
     readonly body: string | undefined;
+    /** Selects the app's buttons. */
+    readonly category: string | undefined;
+    /** What the sender accepts as `action` of a reply; empty if it doesn't say. */
+    readonly actions: readonly string[];
+    /** The sender's own members of a notification (`notification.data`), unchecked; empty for events. */
+    readonly data: Readonly<Record<string, unknown>>;
+    /** The event whose notification the app is to remove. */
+    readonly clear: { eventID: string } | undefined;
     /** A registration challenge, for `TokenKeeper.answer`. */
     readonly challenge: { id: string; code: string } | undefined;
 }
@@ -203,13 +219,17 @@ export interface DeviceDetails {
     preferences?: Preferences;
     /** Versions of sealed notifications that the app can open: `[1]`. */
     sealed?: number[];
-    /** With which the relay starts Live Activities; needs `attributesType`. Empty to remove it. */
-    pushToStartToken?: string;
+    /** With which the relay starts Live Activities; needs `attributesType`. Null if iOS hasn't given it yet, empty to remove it. */
+    pushToStartToken?: string | Uint8Array | null;
+    /** With which the relay reloads widgets and controls; null and empty as above. */
+    widgetPushToken?: string | Uint8Array | null;
+    controlPushToken?: string | Uint8Array | null;
     /** The name of the app's `ActivityAttributes` type. */
     attributesType?: string;
 }
 
-export interface RegisteredDevice extends DeviceDetails {
+export interface RegisteredDevice
+    extends Omit<DeviceDetails, "deviceID" | "pushToStartToken" | "widgetPushToken" | "controlPushToken"> {
     /** The end of the device token. */
     device: string;
     createdAt: string;
@@ -223,9 +243,26 @@ export interface PushResult {
     failed: number;
     queued?: number;
     muted?: number;
+    /** The results of Live Activities, only for events with `contentState`. `held`: gets the state later. */
+    activities?: { sent: number; failed: number; queued: number; held: number };
     deliveries?: {
-        device: string; status: "sent" | "failed" | "queued" | "muted"; apnsID?: string; reason?: string; removed?: boolean;
+        device: string; status: "sent" | "failed" | "queued" | "muted" | "held"; apnsID?: string; reason?: string;
+        removed?: boolean; activity?: boolean;
     }[];
+}
+
+/** The last request of an agent (`/mcp`): less than 60 seconds ago, less than 5 minutes ago, or earlier. */
+export interface Agent {
+    usedAt: string;
+    status: "connected" | "recent" | "idle";
+    /** What the agent calls itself. */
+    client?: string;
+}
+
+/** Stores an event or a notification instead of waiting for its results. */
+export interface Async {
+    async: true;
+    repeat?: undefined;
 }
 
 export interface RelayEvent {
@@ -247,6 +284,8 @@ export interface RelayEvent {
     attributes?: Record<string, unknown>;
     /** Only for permissions: rings again until it is acknowledged or replied to. */
     repeat?: Repeat;
+    /** What a reply may choose, 1 to 10 names; anything if absent. */
+    actions?: readonly string[];
 }
 
 /** Seconds between two pushes (60 to 900), and seconds within which the last one is sent (at most 10,800). */
@@ -257,7 +296,8 @@ export interface Repeat {
 
 /** A notification; docs/API.md says which members go together. */
 export interface RelayNotification {
-    pushType?: "alert" | "background";
+    /** `widgets` and `controls` reload them, and have no text. */
+    pushType?: "alert" | "background" | "widgets" | "controls";
     title?: string;
     subtitle?: string;
     body?: string;
@@ -274,6 +314,8 @@ export interface RelayNotification {
     contentAvailable?: boolean;
     data?: Record<string, unknown>;
     kind?: string;
+    /** What a reply may choose, 1 to 10 names; anything if absent. */
+    actions?: readonly string[];
 }
 
 /** When a schedule recurs; docs/SCHEDULES.md says which members a unit has. */
@@ -291,7 +333,7 @@ export interface Recurrence {
 
 /** A notification or an event to send later, with one of `at`, `in` and `every`. */
 export type NewSchedule = (
-    | { notification: RelayNotification; sealed?: string }
+    | { notification: RelayNotification; sealed?: string; shorten?: boolean }
     | (Omit<RelayEvent, "eventType" | "eventID" | "repeat" | "contentState" | "attributes">
         & { eventType: "complete" | "permission" | "error" })
 ) & (
@@ -347,6 +389,17 @@ export interface RequestOptions {
     signal?: AbortSignal;
 }
 
+export interface NotifyOptions {
+    /** The only device to push to. */
+    deviceToken?: string | Uint8Array;
+    /** From `Envelope.seal`. */
+    sealed?: string;
+    /** Makes a repetition safe; random if absent. */
+    eventID?: string;
+    /** With `false`, texts that don't fit are refused instead of shortened. */
+    shorten?: boolean;
+}
+
 export interface RelayOptions {
     /** The value of `RELAY_REGISTRATION_KEY`, if the relay requires it. */
     registrationKey?: string;
@@ -370,10 +423,13 @@ export class Relay {
     constructor(options: { url: string; secret: string } & RelayOptions);
     /** The relay and secret of a pairing. Throws a `TypeError` if the pairing names no relay and `options` no `url`. */
     static of(pairing: Pairing, options?: RelayOptions & { url?: string }): Relay;
-    /** Registers a device, or updates the members that are present, such as `preferences`. */
+    /**
+     * Registers a device, or updates the members that are present, such as `preferences`. `ignored` names the members that
+     * the relay left out, such as a time zone that it doesn't know.
+     */
     register(
         device: DeviceDetails & { deviceToken: string | Uint8Array; challengeCode?: string }, options?: RequestOptions,
-    ): Promise<{ registered: true } | { registered: false; challengeID: string; expiresIn: number }>;
+    ): Promise<{ registered: true; ignored?: string[] } | { registered: false; challengeID: string; expiresIn: number }>;
     /** Removes a device; also succeeds if it wasn't registered. */
     unregister(deviceToken: string | Uint8Array, options?: RequestOptions): Promise<void>;
     /** Registers a Live Activity of a session: each token that the activity gets, with that of the device. */
@@ -390,14 +446,15 @@ export class Relay {
     ): Promise<void>;
     /** The secret's devices, oldest first. */
     devices(options?: RequestOptions): Promise<RegisteredDevice[]>;
-    /** Pushes an event to all devices of the secret. */
-    event(event: RelayEvent, options?: RequestOptions): Promise<PushResult>;
+    /** The last request of an agent with this secret. */
+    agent(options?: RequestOptions): Promise<Agent | undefined>;
+    /** Pushes an event to all devices of the secret. With `async: true` it is only stored, and there are no results. */
+    event(event: RelayEvent & Async, options?: RequestOptions): Promise<{ ok: true }>;
+    event(event: RelayEvent & { async?: false }, options?: RequestOptions): Promise<PushResult>;
     /** Pushes a notification to all devices of the secret, or to one. */
+    notify(notification: RelayNotification, options: RequestOptions & NotifyOptions & Async): Promise<{ ok: true }>;
     notify(
-        notification: RelayNotification,
-        options?: RequestOptions & {
-            deviceToken?: string | Uint8Array; sealed?: string; eventID?: string; repeat?: Repeat;
-        },
+        notification: RelayNotification, options?: RequestOptions & NotifyOptions & { async?: false; repeat?: Repeat },
     ): Promise<PushResult>;
     /** What was sent, newest first, if the relay has a history. `before` is the `next` of the page before. */
     history(options?: RequestOptions & { before?: string; limit?: number }): Promise<{
@@ -406,16 +463,19 @@ export class Relay {
     }>;
     /** Marks the items with these ids, at most 100, or all, as read. Returns how many are unread now. */
     readHistory(ids: readonly string[] | "all", options?: RequestOptions): Promise<number>;
-    /** Tells the sender of an event that somebody has seen it. */
-    acknowledge(eventID: string, options?: RequestOptions): Promise<void>;
+    /**
+     * Tells the sender of an event that somebody has seen it. With `clear` all devices of the secret get a background push,
+     * so that they remove the event's notification; see `PushPayload.clear`.
+     */
+    acknowledge(eventID: string, options?: RequestOptions & { clear?: boolean }): Promise<void>;
     /** Replies to an event. Returns whether it is the event's reply; another one may have come first. */
     reply(
         eventID: string, reply: { action: string; text?: string } | { sealed: string; action?: string },
         options?: RequestOptions,
     ): Promise<boolean>;
     /**
-     * What is known of an event. Waits up to `timeout` seconds for a reply, 20 if absent and at most 50; must be
-     * shorter than `deadline`.
+     * What is known of an event. Waits up to `timeout` seconds for a reply, 20 if absent and at most 50, in addition to
+     * `deadline`.
      */
     waitForReply(eventID: string, options?: RequestOptions & { timeout?: number }): Promise<{
         acknowledgedAt: string | undefined; reply: EventReply | undefined;
@@ -433,7 +493,7 @@ export class Relay {
 export class RelayError extends Error {
     private constructor();
     /** `unreachable` and `timeout`: the relay may nevertheless have done what was asked. */
-    readonly kind: "refused" | "unreachable" | "timeout" | "aborted" | "unexpectedAnswer";
+    readonly kind: "refused" | "unreachable" | "timeout" | "redirected" | "tls" | "aborted" | "unexpectedAnswer";
     /** The HTTP status. */
     readonly status?: number;
     /** One of the codes in docs/API.md, if the relay gave one. */
@@ -453,25 +513,38 @@ export class TokenKeeper {
     constructor(options: {
         /** Keeps a small string per pairing. It has device tokens, but no secrets. */
         store: Store;
+        /** Keeps, in the Keychain, the relay's secret of up to 8 pairings that `forget` could not unregister yet. */
+        secrets: Store;
         /** Further members of the registration. `sealed` is left out for pairings without keys. */
         details?: DeviceDetails | ((pairing: Pairing) => DeviceDetails);
         /** The relay of a pairing; `Relay.of` if absent. */
         relay?: (pairing: Pairing) => Relay;
+        /** Milliseconds since 1970. */
+        now?: () => number;
     });
     /**
-     * Registers the token for all pairings and then unregisters earlier tokens. What failed is done by the next call.
+     * Registers the token for all pairings and then unregisters earlier tokens. Unregisters forgotten pairings that aren't
+     * among them. What failed is done by the next call.
      *
      * Throws a `TypeError` if the token isn't one, and nothing else.
      */
     sync(pairings: readonly Pairing[], deviceToken: string | Uint8Array): Promise<SyncResult[]>;
     /** Completes the registration that a challenge push belongs to; undefined if none was asked for. */
     answer(challenge: { id: string; code: string }): Promise<SyncResult | undefined>;
-    /** Unregisters every token of a pairing. */
-    forget(pairing: Pairing): Promise<void>;
+    /**
+     * Unregisters every token of a pairing. Remove it from the app's pairings first, since `sync` with it registers it again.
+     *
+     * Returns true, or false if the relay can't do it now: calls of `sync` then try for 30 days. Throws a `RelayError` if 8
+     * others wait already; call it again then.
+     */
+    forget(pairing: Pairing): Promise<boolean>;
 }
 
 export interface SyncResult {
     pairing: Pairing;
     status: "registered" | "challenged" | "failed";
+    /** Why it failed. */
     error?: unknown;
+    /** The members that the relay left out. */
+    ignored?: string[];
 }

@@ -1,9 +1,14 @@
-import { encodeUTF8 } from "./bytes.js";
+import { decodeBase64URL, encodeHex, encodeUTF8 } from "./bytes.js";
+import { cryptography } from "./cryptography.js";
 import { isObject } from "./json.js";
 import { PairingKeys } from "./keys.js";
+import { checkMembers } from "./members.js";
 
 const textCharactersMax = 16_384;
 const secretBytesMax = 512;
+const keyBytes = 32;
+const idBytes = 8;
+const memberNames = ["v", "serverID", "relayURL", "relaySecret", "hosts", "key"];
 const schemeDefault = "mobilevoice";
 
 const messages = {
@@ -28,6 +33,8 @@ export class Pairing {
     #relaySecret;
     #keys;
 
+    /** Names the pairing in an app's storage: 16 hexadecimal digits that reveal nothing of its secrets. */
+    id;
     /** Addresses of the OpenCode server, at least one. */
     hosts;
     /** The OpenCode server's ID, if known. */
@@ -35,7 +42,8 @@ export class Pairing {
     /** The relay's base URL without a slash at the end, or undefined for the app's default. */
     relayURL;
 
-    constructor({ relaySecret, keys, hosts, serverID, relayURL }) {
+    constructor({ id, relaySecret, keys, hosts, serverID, relayURL }) {
+        this.id = id;
         this.#relaySecret = relaySecret;
         this.#keys = keys;
         this.hosts = Object.freeze([...hosts]);
@@ -57,24 +65,26 @@ export class Pairing {
     /** Reads a link with `pair=` or `payload=`, or its JSON. Throws a `PairingError`. */
     static async parse(text) {
         const members = membersOf(text);
+        refuseMisspelt(members);
         if (members.v !== undefined && members.v !== 1) throw new PairingError("unsupportedVersion", "v");
         const relaySecret = textMember(members, "relaySecret")?.trim();
-        if (!relaySecret || encodeUTF8(relaySecret).length > secretBytesMax) throw new PairingError("invalid", "relaySecret");
+        if (!relaySecret || encodeUTF8(relaySecret).length > secretBytesMax || looksLikeLink(relaySecret)) throw new PairingError("invalid", "relaySecret");
         const { hosts } = members;
         if (!Array.isArray(hosts) || !hosts.some(isHost)) throw new PairingError("invalid", "hosts");
         const keys = await keysOf(members);
         if (keys && keys.relaySecret !== relaySecret) throw new PairingError("secretMismatch");
-        return new Pairing({
+        return identified({
             relaySecret, keys, hosts: hosts.filter(isHost), serverID: textMember(members, "serverID") || undefined,
             relayURL: relayURLOf(textMember(members, "relayURL")),
         });
     }
 
     /** A new pairing with a random pairing secret, or with the given keys. */
-    static async make({ hosts, relayURL, serverID, keys }) {
+    static async make({ hosts, relayURL, serverID, keys, ...rest }) {
+        checkMembers(rest, ["hosts", "relayURL", "serverID", "keys"], "pairing");
         if (!Array.isArray(hosts) || hosts.length === 0 || !hosts.every(isHost)) throw new PairingError("invalid", "hosts");
         const made = keys ?? (await PairingKeys.generate());
-        return new Pairing({
+        return identified({
             relaySecret: made.relaySecret, keys: made, hosts, serverID, relayURL: relayURLOf(relayURL),
         });
     }
@@ -89,6 +99,44 @@ export class Pairing {
     link(scheme = schemeDefault) {
         return `${scheme}:///?pair=${encodeURIComponent(this.json())}`;
     }
+}
+
+/** A pairing with its ID, which is the same for the same relay and secret. */
+async function identified({ relayURL, relaySecret, ...members }) {
+    const text = encodeUTF8(`pairing id ${relayURL ?? ""}`);
+    const code = await cryptography().hmacSHA256(encodeUTF8(relaySecret), text);
+    return new Pairing({ ...members, relayURL, relaySecret, id: encodeHex(code.subarray(0, idBytes)) });
+}
+
+/**
+ * Refuses a member that is almost one of a pairing, or that holds what can only be a key. Without its key a pairing would
+ * send readable texts. Other unknown members are left to later versions.
+ */
+function refuseMisspelt(members) {
+    for (const [name, value] of Object.entries(members)) {
+        if (memberNames.includes(name)) continue;
+        const meant = memberNames.find((known) => known !== "v" && isNearly(name, known));
+        const isKey = typeof value === "string" && decodeBase64URL(value.trim())?.length === keyBytes;
+        if (meant || isKey) throw new PairingError("invalid", meant ?? "key");
+    }
+}
+
+/** Whether a name differs from a known one in case, separators, or by one letter that is missing, added, wrong or swapped. */
+function isNearly(name, known) {
+    const one = name.toLowerCase().replace(/[^a-z]/g, "");
+    const other = known.toLowerCase();
+    if (Math.abs(one.length - other.length) > 1) return false;
+    let start = 0;
+    while (start < one.length && one[start] === other[start]) start++;
+    let end = 0;
+    while (end < Math.min(one.length, other.length) - start && one.at(-1 - end) === other.at(-1 - end)) end++;
+    const [left, right] = [one.slice(start, one.length - end), other.slice(start, other.length - end)];
+    return Math.max(left.length, right.length) <= 1 || (left.length === 2 && left === right[1] + right[0]);
+}
+
+/** A secret that is itself a link or JSON was put together wrongly, and would be sent to the relay with the key inside. */
+function looksLikeLink(secret) {
+    return /[{}"\u201c-\u201f]|:\/\//.test(secret);
 }
 
 function membersOf(text) {

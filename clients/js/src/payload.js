@@ -1,10 +1,15 @@
 import { isObject } from "./json.js";
 
+const eventMembers = ["serverID", "eventType", "sessionID", "eventID", "data", "body"];
+const relayMembers = ["aps", "sealed", "kind", "actions", "clear", "challengeID", "challengeCode"];
+/** What expo-notifications adds to the data that it gives to background tasks. */
+const expoMembers = ["dataString", "categoryId", "threadIdentifier"];
+
 /**
  * What a push says besides its text.
  *
- * The relay writes the members three times: flat beside `aps`, in `data`, and in `body`, which is all that Expo's
- * `content.data` shows on iOS. The sealed string is only beside `aps`.
+ * The relay writes the members of an event three times: flat beside `aps`, in `data`, and in `body`, which is all that
+ * Expo's `content.data` shows on iOS. The sealed string is only beside `aps`.
  */
 export class PushPayload {
     /** What the relay sees of the notification's purpose; opening an envelope needs it. */
@@ -18,10 +23,18 @@ export class PushPayload {
     sealed;
     title;
     body;
+    /** Selects the app's buttons. */
+    category;
+    /** What the sender accepts as `action` of a reply; empty if it doesn't say. */
+    actions;
+    /** The sender's own members of a notification (`notification.data`); empty for events. */
+    data;
+    /** `{ eventID }` if the app is to remove that event's notification. */
+    clear;
     /** `{ id, code }` of a registration challenge (docs/API.md, Registration modes). */
     challenge;
 
-    /** Reads a whole payload, or only its `data` or `body`. Returns undefined if it isn't from a relay. */
+    /** Reads a whole payload, or only the `data` or `body` of an event. Returns undefined if it is neither. */
     static read(payload) {
         if (!isObject(payload)) return undefined;
         const nested = [payload.data, payload.body].filter(isObject);
@@ -34,20 +47,38 @@ export class PushPayload {
         push.eventID = text("eventID");
         push.sealed = own(payload, "sealed");
         push.type = own(payload, "eventType") ?? own(payload, "kind") ?? "notify";
-        const alert = isObject(payload.aps) ? payload.aps.alert : undefined;
+        const aps = isObject(payload.aps) ? payload.aps : undefined;
+        const alert = aps?.alert;
         push.title = isObject(alert) ? own(alert, "title") : undefined;
         push.body = typeof alert === "string" ? alert : isObject(alert) ? own(alert, "body") : undefined;
+        push.category = aps && own(aps, "category");
+        push.actions = Object.freeze(
+            Array.isArray(payload.actions) ? payload.actions.filter((action) => typeof action === "string") : []);
         const [id, code] = [text("challengeID"), text("challengeCode")];
         push.challenge = id && code ? { id, code } : undefined;
-        const isRelays = push.eventType ?? push.kind ?? push.sessionID ?? push.serverID ?? push.sealed ?? push.challenge;
-        return isRelays === undefined ? undefined : Object.freeze(push);
+        const others = own(payload, "eventType") || push.challenge ? [...relayMembers, ...eventMembers] : relayMembers;
+        push.data = Object.freeze(aps ? Object.fromEntries(
+            Object.entries(payload).filter(([name]) => !others.includes(name))) : {});
+        const cleared = isObject(payload.clear) ? own(payload.clear, "eventID") : undefined;
+        push.clear = cleared && { eventID: cleared };
+        const isPush = aps ?? push.eventType ?? push.kind ?? push.sessionID ?? push.serverID ?? push.sealed ?? push.clear
+            ?? push.challenge;
+        return isPush === undefined ? undefined : Object.freeze(push);
     }
 
-    /** Reads a notification of expo-notifications: its whole payload if there is one, otherwise `content.data`. */
-    static fromExpo(notification) {
-        const request = notification?.request;
-        const whole = request?.trigger?.payload;
-        return PushPayload.read(isObject(whole) ? whole : request?.content?.data);
+    /**
+     * Reads what expo-notifications hands out: a notification, a response to one, or the data of a background task. On iOS
+     * they have the whole payload, otherwise at least `content.data`.
+     */
+    static fromExpo(value) {
+        const request = (value?.notification ?? value)?.request;
+        if (request) {
+            const whole = request.trigger?.payload;
+            return PushPayload.read(isObject(whole) ? whole : request.content?.data);
+        }
+        if (!isObject(value?.aps) || !isObject(value.data)) return undefined;
+        const members = Object.entries(value.data).filter(([name]) => !expoMembers.includes(name));
+        return PushPayload.read({ ...Object.fromEntries(members), aps: value.aps });
     }
 }
 

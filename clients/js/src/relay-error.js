@@ -5,6 +5,8 @@ const messageCharactersMax = 300;
  * - `refused`: the relay, or a proxy before it, answered with an error. `status`, and from the relay `code` and `field`
  * - `unreachable`: there was no answer. The request may have been carried out
  * - `timeout`: there was no answer in time. The request may have been carried out
+ * - `redirected`: the URL leads elsewhere; it isn't followed, since the request has the secret
+ * - `tls`: the certificate isn't valid, or the server speaks no TLS
  * - `aborted`: the caller's signal ended the request
  * - `unexpectedAnswer`: the answer isn't a relay's
  */

@@ -1,6 +1,7 @@
 import { encodeHex } from "./bytes.js";
 import { cryptography } from "./cryptography.js";
-import { deviceTokenText } from "./device-token.js";
+import { deviceTokenText, optionalTokenText } from "./device-token.js";
+import { checkMembers, checkRequest } from "./members.js";
 import { Requests } from "./requests.js";
 
 /** The HTTP API of one relay for one secret (docs/API.md). */
@@ -26,16 +27,24 @@ export class Relay {
     /**
      * Registers a device, or updates the members that are present, such as `preferences`.
      *
-     * Returns `{ registered: true }`. If the relay requires a challenge, returns `{ registered: false, challengeID,
-     * expiresIn }`; register again with the `challengeCode` of the push.
+     * Returns `{ registered: true }`, with `ignored` if the relay left out members that it doesn't understand. If the
+     * relay requires a challenge, returns `{ registered: false, challengeID, expiresIn }`; register again with the
+     * `challengeCode` of the push.
      */
-    async register(device, { signal } = {}) {
+    async register(device, { signal, ...rest } = {}) {
+        checkMembers(rest, [], "options");
+        checkRequest("device", device);
         const members = { ...device, deviceToken: deviceTokenText(device.deviceToken) };
+        for (const name of ["pushToStartToken", "widgetPushToken", "controlPushToken"]) {
+            if (members[name] !== undefined) members[name] = optionalTokenText(members[name]);
+        }
         const key = this.#registrationKey;
         const answer = await (key === undefined
             ? this.#post("/v1/device/register", members, signal)
             : this.#requests.post("/v1/device/register", { secret: this.#secret, ...members }, { bearer: key, signal }));
-        if (answer.registered !== false) return { registered: true };
+        if (answer.registered !== false) {
+            return answer.ignored === undefined ? { registered: true } : { registered: true, ignored: answer.ignored };
+        }
         return { registered: false, challengeID: answer.challengeID, expiresIn: answer.expiresIn };
     }
 
@@ -46,6 +55,7 @@ export class Relay {
 
     /** Registers a Live Activity of a session: each token that the activity gets, with that of the device. */
     async registerActivity({ activityToken, deviceToken, ...activity }, { signal } = {}) {
+        checkRequest("activity", activity);
         const device = deviceToken === undefined ? undefined : deviceTokenText(deviceToken);
         const members = { ...activity, activityToken: deviceTokenText(activityToken), deviceToken: device };
         await this.#post("/v1/activity/register", members, signal);
@@ -62,13 +72,20 @@ export class Relay {
         return (await this.#post("/v1/device/list", {}, signal)).devices;
     }
 
+    /** The last request of an agent with this secret, or undefined. */
+    async agent({ signal } = {}) {
+        return (await this.#post("/v1/device/list", {}, signal)).agent;
+    }
+
     /**
      * Pushes an event to all devices of the secret.
      *
      * `eventID` is random if absent, so that a retry isn't a second event. `sealed` excludes `title` and `body`,
-     * because a relay that doesn't know it would show them.
+     * because a relay that doesn't know it would show them. With `async` there are no results.
      */
-    async event(event, { signal } = {}) {
+    async event(event, { signal, ...rest } = {}) {
+        checkMembers(rest, [], "options");
+        checkRequest("event", event);
         if (event.sealed !== undefined && (event.title !== undefined || event.body !== undefined)) {
             throw new TypeError("an event with sealed must have neither title nor body");
         }
@@ -76,9 +93,12 @@ export class Relay {
     }
 
     /** Pushes a notification to all devices of the secret, or to the one with `deviceToken`. */
-    async notify(notification, { deviceToken, sealed, eventID, repeat, signal } = {}) {
+    async notify(notification, { deviceToken, sealed, eventID, repeat, shorten, async, signal, ...rest } = {}) {
+        checkMembers(rest, ["deviceToken", "sealed", "eventID", "repeat", "shorten", "async", "signal"], "options");
+        checkRequest("notification", notification);
+        checkRequest("repeat", repeat);
         const token = deviceToken === undefined ? undefined : deviceTokenText(deviceToken);
-        const members = { notification, deviceToken: token, sealed, eventID, repeat };
+        const members = { notification, deviceToken: token, sealed, eventID, repeat, shorten, async };
         return this.#post("/v1/notify", await withEventID(members), signal);
     }
 
@@ -104,9 +124,13 @@ export class Relay {
         return (await this.#post("/v1/history/read", members, signal)).unread;
     }
 
-    /** Tells the sender of an event that somebody has seen it. */
-    async acknowledge(eventID, { signal } = {}) {
-        await this.#post("/v1/ack", { eventID }, signal);
+    /**
+     * Tells the sender of an event that somebody has seen it. With `clear` the relay also sends a background push, so that
+     * the apps remove the event's notification (`PushPayload.clear`).
+     */
+    async acknowledge(eventID, { clear, signal, ...rest } = {}) {
+        checkMembers(rest, ["clear", "signal"], "options");
+        await this.#post("/v1/ack", { eventID, clear }, signal);
     }
 
     /**
@@ -128,10 +152,11 @@ export class Relay {
     /**
      * What is known of an event: `{ acknowledgedAt, reply }`. Waits up to `timeout` seconds for a reply.
      *
-     * Ask again for a longer wait. `timeout` must be shorter than the call's `deadline`.
+     * Ask again for a longer wait. The call has its `deadline` and `timeout` together.
      */
-    async waitForReply(eventID, { timeout = 20, signal } = {}) {
-        const { acknowledgedAt, reply } = await this.#post("/v1/reply/wait", { eventID, timeout }, signal);
+    async waitForReply(eventID, { timeout = 20, signal, ...rest } = {}) {
+        checkMembers(rest, ["timeout", "signal"], "options");
+        const { acknowledgedAt, reply } = await this.#post("/v1/reply/wait", { eventID, timeout }, signal, timeout * 1000);
         return { acknowledgedAt, reply };
     }
 
@@ -141,6 +166,7 @@ export class Relay {
      * `name` is random if absent, so that a retry isn't a second schedule.
      */
     async schedule(schedule, { signal } = {}) {
+        checkRequest("schedule", schedule);
         const { deviceToken } = schedule;
         const token = deviceToken === undefined ? undefined : deviceTokenText(deviceToken);
         const members = { ...schedule, deviceToken: token, name: schedule.name ?? await randomID() };
@@ -158,10 +184,11 @@ export class Relay {
         return (await this.#post("/v1/schedule/cancel", { id, name }, signal)).cancelled === 1;
     }
 
-    #post(path, members, signal) {
+    /** `longer` is how many milliseconds the relay may take beyond the deadline. */
+    #post(path, members, signal, longer = 0) {
         return this.#secretInHeader
-            ? this.#requests.post(path, members, { bearer: this.#secret, signal })
-            : this.#requests.post(path, { secret: this.#secret, ...members }, { signal });
+            ? this.#requests.post(path, members, { bearer: this.#secret, signal, longer })
+            : this.#requests.post(path, { secret: this.#secret, ...members }, { signal, longer });
     }
 }
 

@@ -1,5 +1,6 @@
 // Requests with a deadline and retries. Every route can be repeated safely: events have an eventID, schedules a name.
 import { isObject } from "./json.js";
+import { checkMembers } from "./members.js";
 import { RelayError } from "./relay-error.js";
 
 const deadlineDefault = 30_000;
@@ -7,6 +8,9 @@ const attemptsDefault = 5;
 const delayMin = 250;
 const delayMax = 5_000;
 const answerCharactersMax = 4_194_304;
+const optionNames = [
+    "url", "secret", "registrationKey", "secretInHeader", "fetch", "deadline", "attempts", "now", "sleep", "random",
+];
 
 export class Requests {
     #base;
@@ -19,8 +23,9 @@ export class Requests {
 
     constructor(url, {
         fetch = (...parameters) => globalThis.fetch(...parameters), deadline = deadlineDefault, attempts = attemptsDefault,
-        now = () => globalThis.performance?.now() ?? Date.now(), sleep = pause, random = Math.random,
+        now = () => globalThis.performance?.now() ?? Date.now(), sleep = pause, random = Math.random, ...rest
     } = {}) {
+        checkMembers(rest, optionNames, "options");
         if (typeof url !== "string" || !/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/i.test(url)) {
             throw new TypeError("url must be the relay's base URL, with http:// or https://");
         }
@@ -35,11 +40,11 @@ export class Requests {
     }
 
     /** Posts JSON and returns the answer's object. Throws a `RelayError`. */
-    async post(path, members, { bearer, signal } = {}) {
+    async post(path, members, { bearer, signal, longer = 0 } = {}) {
         const headers = { "content-type": "application/json" };
         if (bearer !== undefined) headers.authorization = `Bearer ${bearer}`;
-        const request = { method: "POST", headers, body: JSON.stringify(members), redirect: "error" };
-        const end = this.#now() + this.#deadline;
+        const request = { method: "POST", headers, body: JSON.stringify(members), redirect: "manual" };
+        const end = this.#now() + this.#deadline + longer;
         for (let attempt = 1; ; attempt++) {
             let failure;
             try {
@@ -93,6 +98,8 @@ export class Requests {
             if (Number(response.headers.get("content-length")) > answerCharactersMax) text = "";
             else text = await response.text();
         } catch (cause) {
+            const code = tlsCode(cause);
+            if (code) throw new RelayError("tls", `No secure connection to the relay: ${code}. Check its certificate.`, { cause });
             throw new RelayError("unreachable", "The relay can't be reached.", { cause });
         }
         return checked(response, text);
@@ -108,6 +115,9 @@ function checked(response, text) {
         answer = JSON.parse(text);
     } catch {
         answer = undefined;
+    }
+    if (response.type === "opaqueredirect" || response.redirected || (status >= 300 && status <= 399)) {
+        throw new RelayError("redirected", "The relay's URL redirects elsewhere. Use the URL that it leads to.", { status, requestID });
     }
     if (status < 200 || status > 299) {
         const { error, code, field } = isObject(answer) ? answer : {};
@@ -127,6 +137,13 @@ function seconds(text) {
     if (/^\d{1,9}$/.test(text)) return Number(text);
     const date = Date.parse(text);
     return Number.isNaN(date) ? undefined : Math.max(0, (date - Date.now()) / 1000);
+}
+
+/** Node's code of a failure of TLS that another attempt doesn't change. React Native and browsers don't tell. */
+function tlsCode(error) {
+    const code = error?.cause?.code ?? error?.code;
+    const isTLS = /^(CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH$|EPROTO$)/;
+    return typeof code === "string" && isTLS.test(code) ? code : undefined;
 }
 
 function pause(milliseconds, signal) {

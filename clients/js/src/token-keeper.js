@@ -1,6 +1,6 @@
-import { encodeHex, encodeUTF8 } from "./bytes.js";
-import { cryptography } from "./cryptography.js";
 import { deviceTokenText } from "./device-token.js";
+import { Forgotten } from "./forgotten.js";
+import { checkMembers } from "./members.js";
 import { Relay } from "./relay.js";
 
 const oldTokensMax = 8;
@@ -13,6 +13,7 @@ const challengesMax = 64;
  */
 export class TokenKeeper {
     #store;
+    #forgotten;
     #relay;
     #details;
     #challenges = new Map();
@@ -20,24 +21,34 @@ export class TokenKeeper {
 
     /**
      * `store` keeps a small string per pairing: `get(name)` and `set(name, value)`. It has device tokens, but no secrets.
-     * `details` are further members of the registration, or a function that returns them for a pairing. `relay` returns
-     * the `Relay` of a pairing.
+     * `secrets` is such a store for secrets, in the Keychain: it keeps the relay's secret of pairings that were forgotten
+     * while their relay was away. `details` are further members of the registration, or a function that returns them for a
+     * pairing. `relay` returns the `Relay` of a pairing. `now` returns milliseconds since 1970.
      */
-    constructor({ store, details = {}, relay = (pairing) => Relay.of(pairing) }) {
+    constructor({ store, secrets, details = {}, relay = (pairing) => Relay.of(pairing), now = Date.now, ...rest }) {
+        checkMembers(rest, ["store", "secrets", "details", "relay", "now"], "options");
+        if (!store || !secrets) throw new TypeError("store and secrets are required; secrets must be in the Keychain");
         this.#store = store;
+        this.#forgotten = new Forgotten(secrets, now);
         this.#details = typeof details === "function" ? details : () => details;
         this.#relay = relay;
     }
 
     /**
-     * Registers the token for all pairings and then unregisters earlier tokens.
+     * Registers the token for all pairings and then unregisters earlier tokens, and the pairings that `forget` could not.
      *
      * Never throws because of one pairing: returns `{ pairing, status, error }` for each, with `status` `registered`,
      * `challenged` or `failed`. What failed is done by the next call.
      */
     sync(pairings, deviceToken) {
         const token = deviceTokenText(deviceToken);
-        return this.#inTurn(() => Promise.all(pairings.map((pairing) => this.#register(pairing, token))));
+        return this.#inTurn(async () => {
+            const [results] = await Promise.all([
+                Promise.all(pairings.map((pairing) => this.#register(pairing, token))),
+                this.#unregisterForgotten(new Set(pairings.map(({ id }) => id))),
+            ]);
+            return results;
+        });
     }
 
     /** Completes the registration that a challenge push belongs to. Returns its result, or undefined if there is none. */
@@ -51,11 +62,27 @@ export class TokenKeeper {
         });
     }
 
-    /** Unregisters every token of a pairing. Throws a `RelayError` if that fails; call it again then. */
+    /**
+     * Unregisters every token of a pairing. Returns true, or false if the relay can't do it now: the next `sync` calls do
+     * it, unless they have the pairing again. So remove it from the app's pairings first.
+     *
+     * Throws a `RelayError` only if too many others wait already. Call it again then.
+     */
     forget(pairing) {
         return this.#inTurn(async () => {
-            const name = await nameOf(pairing);
-            await this.#unregister(pairing, name, await this.#tokens(name));
+            for (const [id, waiting] of this.#challenges) {
+                if (waiting.pairing.id === pairing.id) this.#challenges.delete(id);
+            }
+            // Before the requests, so that it isn't lost if the app ends now.
+            const isRemembered = await this.#forgotten.add(pairing);
+            try {
+                await this.#unregister(pairing, await this.#tokens(pairing));
+            } catch (error) {
+                if (isRemembered) return false;
+                throw error;
+            }
+            await this.#forgotten.remove(pairing.id);
+            return true;
         });
     }
 
@@ -66,12 +93,33 @@ export class TokenKeeper {
         return result;
     }
 
+    async #unregisterForgotten(pairedAgain) {
+        try {
+            const entries = await this.#forgotten.list();
+            await Promise.all(entries.map(async ({ pairing, isOld }) => {
+                if (pairedAgain.has(pairing.id) || await this.#isUnregistered(pairing) || isOld) {
+                    await this.#forgotten.remove(pairing.id);
+                }
+            }));
+        } catch {
+            // The store failed; the next call tries again.
+        }
+    }
+
+    async #isUnregistered(pairing) {
+        try {
+            await this.#unregister(pairing, await this.#tokens(pairing));
+            return true;
+        } catch {
+            return false;
+        }
+    }
+
     async #register(pairing, token, challengeCode) {
         try {
-            const name = await nameOf(pairing);
-            const old = (await this.#tokens(name)).filter((other) => other !== token).slice(-oldTokensMax);
+            const old = (await this.#tokens(pairing)).filter((other) => other !== token).slice(-oldTokensMax);
             // Before the request, so that the token isn't forgotten if the app ends now.
-            await this.#store.set(name, JSON.stringify([...old, token]));
+            await this.#setTokens(pairing, [...old, token]);
             const { sealed, ...details } = this.#details(pairing) ?? {};
             const answer = await this.#relay(pairing).register({
                 ...details, sealed: pairing.keys ? sealed : undefined, challengeCode, deviceToken: token,
@@ -80,17 +128,18 @@ export class TokenKeeper {
                 this.#remember(answer.challengeID, { pairing, token });
                 return { pairing, status: "challenged" };
             }
-            await this.#unregister(pairing, name, old, [token]);
-            return { pairing, status: "registered" };
+            await this.#unregister(pairing, old, [token]);
+            const { ignored } = answer;
+            return ignored ? { pairing, status: "registered", ignored } : { pairing, status: "registered" };
         } catch (error) {
             return { pairing, status: "failed", error };
         }
     }
 
-    async #unregister(pairing, name, tokens, kept = []) {
+    async #unregister(pairing, tokens, kept = []) {
         for (let index = 0; index < tokens.length; index++) {
             await this.#relay(pairing).unregister(tokens[index]);
-            await this.#store.set(name, JSON.stringify([...tokens.slice(index + 1), ...kept]));
+            await this.#setTokens(pairing, [...tokens.slice(index + 1), ...kept]);
         }
     }
 
@@ -103,8 +152,8 @@ export class TokenKeeper {
     }
 
     /** The tokens that may be registered for a pairing, oldest first. */
-    async #tokens(name) {
-        const text = await this.#store.get(name);
+    async #tokens(pairing) {
+        const text = await this.#store.get(nameOf(pairing));
         try {
             const tokens = JSON.parse(text ?? "[]");
             return Array.isArray(tokens) ? tokens.filter((token) => typeof token === "string") : [];
@@ -112,11 +161,13 @@ export class TokenKeeper {
             return [];
         }
     }
+
+    async #setTokens(pairing, tokens) {
+        await this.#store.set(nameOf(pairing), JSON.stringify(tokens));
+    }
 }
 
-/** A name for the pairing in the store that doesn't reveal its secret. */
-async function nameOf(pairing) {
-    const relay = encodeUTF8(pairing.relayURL ?? "");
-    const code = await cryptography().hmacSHA256(encodeUTF8(pairing.relaySecret), relay);
-    return `apn-relay.tokens.${encodeHex(code).slice(0, 32)}`;
+/** The ID doesn't reveal the secret. */
+function nameOf(pairing) {
+    return `apn-relay.tokens.${pairing.id}`;
 }

@@ -27,7 +27,7 @@ async function delivered(token) {
 
 test("a sealed text reaches the phone, and nothing of it can be read on the way", { skip }, async () => {
     const { token, server, phone } = await scanned();
-    const keeper = new TokenKeeper({ store: new MemoryStore(), details: { bundleId, deviceName: "Test", sealed: [1] } });
+    const keeper = new TokenKeeper({ store: new MemoryStore(), secrets: new MemoryStore(), details: { bundleId, deviceName: "Test", sealed: [1] } });
     assert.equal((await keeper.sync([phone], token))[0].status, "registered");
 
     const [device] = await Relay.of(server).devices();
@@ -100,7 +100,7 @@ test("a readable event reaches the phone, once for each eventID", { skip }, asyn
 test("a new token replaces the old one, and a forgotten pairing has no devices", { skip }, async () => {
     const { token, phone } = await scanned();
     const next = newToken();
-    const keeper = new TokenKeeper({ store: new MemoryStore(), details: { bundleId } });
+    const keeper = new TokenKeeper({ store: new MemoryStore(), secrets: new MemoryStore(), details: { bundleId } });
     const relay = Relay.of(phone);
     const ends = async () => (await relay.devices()).map(({ device }) => device.slice(-8));
     await keeper.sync([phone], token.toUpperCase());
@@ -190,7 +190,7 @@ test("a device is registered by answering the challenge that is pushed to it", {
     const relayURL = process.env.CLIENT_TEST_CHALLENGING_RELAY;
     const token = newToken();
     const pairing = await Pairing.make({ hosts: ["a"], relayURL });
-    const keeper = new TokenKeeper({ store: new MemoryStore(), details: { bundleId } });
+    const keeper = new TokenKeeper({ store: new MemoryStore(), secrets: new MemoryStore(), details: { bundleId } });
     assert.equal((await keeper.sync([pairing], token))[0].status, "challenged");
     assert.deepEqual(await Relay.of(pairing).devices(), []);
     const { challenge } = PushPayload.read((await delivered(token))[0]);

@@ -99,7 +99,7 @@ test("notifications of expo-notifications are read whole where they are whole", 
 });
 
 test("what isn't the relay's is not a push of it", () => {
-    for (const payload of [undefined, null, "x", [], {}, { aps: {} }, { eventType: 1, sealed: {}, data: [] }]) {
+    for (const payload of [undefined, null, "x", [], {}, { aps: 1 }, { eventType: 1, sealed: {}, data: [] }]) {
         assert.equal(PushPayload.read(payload), undefined);
     }
     assert.equal(PushPayload.read(Object.create({ eventType: "complete" })), undefined);

@@ -188,15 +188,15 @@ test("other errors are not retried and say what the relay said", async () => {
     });
 });
 
-test("an answer that isn't a relay's is an error", async () => {
+test("an answer that isn't a relay's, or a redirect, is an error", async () => {
     for (const body of ["<html>", "[]", "null", "{}", '{"ok":false}']) {
         await withRelay([{ body }], async (relay) => {
             await assert.rejects(relay.devices(), { kind: "unexpectedAnswer", status: 200 });
         });
     }
     await withRelay([{ status: 307, body: "", headers: { location: "http://127.0.0.1:1/" } }], async (relay) => {
-        await assert.rejects(relay.devices(), { kind: "unreachable" });
-    }, { attempts: 1 });
+        await assert.rejects(relay.devices(), { kind: "redirected", status: 307, isTemporary: false });
+    });
 });
 
 test("a relay that doesn't answer costs at most the deadline", async () => {
@@ -266,7 +266,7 @@ class FakeRelay {
 }
 
 function keeping(fake, store = new MemoryStore(), details = { bundleId: "b", sealed: [1] }) {
-    return new TokenKeeper({ store, details, relay: (pairing) => fake.of(pairing) });
+    return new TokenKeeper({ store, secrets: store, details, relay: (pairing) => fake.of(pairing) });
 }
 
 test("a token is registered at each start, and unregistered when another replaces it", async () => {

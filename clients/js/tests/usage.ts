@@ -2,7 +2,7 @@
 import {
     Envelope, EnvelopeError, Pairing, PushPayload, Relay, RelayError, Replay, SealedReply, TokenKeeper, setCryptography,
     webCryptography, type Cryptography, type Recurrence, type Store,
-} from "../index.js";
+} from "apn-relay-client";
 
 const entries = new Map<string, string>();
 const store: Store = { get: (name) => entries.get(name), set: (name, value) => entries.set(name, value) };
@@ -18,7 +18,7 @@ export async function phone(link: string, token: string, notification: unknown):
     setCryptography(primitives);
     setCryptography(webCryptography(crypto));
     const pairing = await Pairing.parse(link);
-    const keeper = new TokenKeeper({ store, details: { bundleId: "com.example.app", apnsEnv: "sandbox", sealed: [1] } });
+    const keeper = new TokenKeeper({ store, secrets: store, details: { bundleId: "com.example.app", apnsEnv: "sandbox", sealed: [1] } });
     const [result] = await keeper.sync([pairing], token);
     if (result.status === "failed" && result.error instanceof RelayError && result.error.kind === "refused") {
         return result.error.code;

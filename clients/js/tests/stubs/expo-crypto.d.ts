@@ -1,0 +1,1 @@
+export declare function getRandomBytes(byteCount: number): Uint8Array;
