@@ -79,9 +79,10 @@ struct SwiftClientTests {
             #expect(pushes.first?["payload"]?["aps"]?["alert"]?["title"] == "Session complete")
             let reader = try reader(pairing, directory)
             let event = try payload(pushes.first)
-            #expect(reader.read(event) == .opened(message))
+            let key = try #require(pairing.key?.notificationKey)
+            #expect(reader.read(event) == .opened(message, with: key))
             #expect(reader.read(event) == .refused(.repeated))
-            guard case .opened(let opened) = reader.read(try payload(pushes.last)) else {
+            guard case .opened(let opened, _) = reader.read(try payload(pushes.last)) else {
                 Issue.record("the test push does not open")
                 return
             }
@@ -90,8 +91,8 @@ struct SwiftClientTests {
             let page = try await relay.history()
             #expect(page.unread == 2 && page.items.map(\.eventType) == ["notify", "complete"])
             #expect(page.items.allSatisfy { $0.title == nil && $0.createdAt != nil })
+            #expect(page.items.last?.eventID == "evt_1" && page.items.last?.acknowledgedAt == nil)
             let first = try #require(page.items.last?.sealed)
-            let key = try #require(pairing.key?.notificationKey)
             #expect(try Envelope.open(first, type: "complete", with: [key]) == message)
             let newest = try #require(page.items.first?.id)
             #expect(try await relay.markRead([newest]) == 1)
@@ -106,7 +107,8 @@ struct SwiftClientTests {
     func simulator() async throws {
         let directory = try TemporaryDirectory()
         let file = directory.file("pairing.json")
-        let command = try Program("relay", ["pair", "--relay-url", "http://127.0.0.1:1", "--json"])
+        let command = try Program(
+            "relay", ["pair", "--relay-url", "http://127.0.0.1:1", "--json", "--local"])
         #expect(try await command.ended() == 0)
         try Data(command.output.utf8).write(to: URL(fileURLWithPath: file))
         try await Stack.run(simulator: ["--pairing-file", file]) { stack in

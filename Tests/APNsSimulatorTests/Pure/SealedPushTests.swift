@@ -47,7 +47,7 @@ struct SealedPushTests {
                 │ sealed under key \(secret.notificationKey.id), opened:
                 │   Fix auth bug
                 │   Done.
-                │   \u{FFFD}[2J
+                │   \\u{1B}[2J
                 │   sessionID ses_1, id evt_1
                 """))
         let opened = record.json(keys: keys)["opened"]

@@ -45,7 +45,7 @@ public enum Envelope {
     }
 
     /// Like ``open(_:type:with:)``, and says which key opened it.
-    package static func openNamingKey(
+    public static func openNamingKey(
         _ sealed: String, type: String, with keys: [NotificationKey]
     ) throws(Refusal) -> (message: SealedMessage, key: NotificationKey) {
         let (content, key) = try openContent(sealed, type: type, with: keys)

@@ -3,8 +3,6 @@
 /// The link is the one that OpenCode's app reads. With a ``key``, notifications can be sealed. Nothing that describes
 /// values reveals the secrets.
 public struct Pairing: Sendable, Equatable {
-    /// The relay that a link without `relayURL` means.
-    public static let relayURLDefault = "https://apn.dev.opencode.ai"
     /// The scheme of OpenCode's app.
     public static let schemeDefault = "mobilevoice"
     /// The maximum size of a link or JSON, in bytes.
@@ -49,7 +47,9 @@ public struct Pairing: Sendable, Equatable {
 
     /// Parses a link or the JSON in it, with or without `key`.
     ///
-    /// The link is any URL with the JSON in its query as `pair` or `payload`.
+    /// The link is any URL with the JSON in its query as `pair` or `payload`. A link without `relayURL` is refused: which
+    /// relay gets the secret is nothing to guess. So is one with a damaged or misspelt `key`, which would otherwise be a
+    /// pairing that sends texts in clear.
     ///
     /// - Throws: ``PairingFailure``.
     public init(parsing text: String) throws(PairingFailure) {
@@ -59,9 +59,12 @@ public struct Pairing: Sendable, Equatable {
             throw .notAPairing
         }
         if let version = json["v"], version != .integer(1) { throw .unsupportedVersion }
+        if let name = PairingMembers.misspelt(in: json) { throw .misspelt(name) }
         guard let relaySecret = try json.member("relaySecret") else { throw .missing("relaySecret") }
         guard let hosts = json["hosts"]?.array?.compactMap(\.string) else { throw .missing("hosts") }
-        let relayURL = try json.member("relayURL") ?? ""
+        guard let relayURL = try json.member("relayURL"), !relayURL.isEmpty else {
+            throw .missing("relayURL")
+        }
         var key: PairingSecret?
         if let text = try json.member("key") {
             guard let secret = PairingSecret(base64URL: text) else { throw .invalid("key") }
@@ -69,9 +72,8 @@ public struct Pairing: Sendable, Equatable {
             key = secret
         }
         try self.init(
-            relayURL: relayURL.isEmpty ? Self.relayURLDefault : relayURL, relaySecret: relaySecret,
-            hosts: hosts,
-            serverID: try json.member("serverID"), key: key)
+            relayURL: relayURL, relaySecret: relaySecret, hosts: hosts, serverID: try json.member("serverID"),
+            key: key)
     }
 
     /// Names the pairing in an app's storage: 16 hexadecimal digits that reveal nothing of its secrets.
@@ -139,6 +141,8 @@ public enum PairingFailure: Error, Sendable, Equatable {
     case missing(String)
     /// A member isn't valid; its name.
     case invalid(String)
+    /// A member isn't this one, but looks like it.
+    case misspelt(String)
     /// `relaySecret` isn't the one that belongs to `key`: somebody changed the link.
     case secretMismatch
 }
@@ -151,6 +155,7 @@ extension PairingFailure: CustomStringConvertible {
         case .unsupportedVersion: "its version is not supported"
         case .missing(let name): "it has no \(name)"
         case .invalid(let name): "its \(name) is not valid"
+        case .misspelt(let name): "it has a member that looks like \(name), but is not exactly it"
         case .secretMismatch: "its relaySecret does not belong to its key"
         }
     }

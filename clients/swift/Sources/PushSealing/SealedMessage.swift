@@ -42,6 +42,8 @@ public struct SealedMessage: Sendable, Equatable {
         public var badge: Int?
         /// `passive`, `active`, `time-sensitive` or `critical`.
         public var interruptionLevel: String?
+        /// The replies that the sender accepts as ``SealedReply/action``; any if empty.
+        public var actions: [String] = []
 
         /// No properties.
         public init() {}
@@ -99,6 +101,7 @@ extension SealedMessage.Properties {
         sound = json["sound"]?.string
         badge = json["badge"]?.integer
         interruptionLevel = json["interruptionLevel"]?.string
+        actions = json["actions"]?.array?.compactMap(\.string) ?? []
     }
 
     fileprivate var members: [JSONValue.Member] {
@@ -109,6 +112,7 @@ extension SealedMessage.Properties {
         members.add("sound", sound)
         if let badge { members.append(JSONValue.Member("badge", .integer(badge))) }
         members.add("interruptionLevel", interruptionLevel)
+        members.add("actions", actions)
         return members
     }
 }
@@ -117,6 +121,11 @@ extension [JSONValue.Member] {
     /// Appends a text, if there is one.
     package mutating func add(_ name: String, _ text: String?) {
         if let text { append(JSONValue.Member(name, .string(text))) }
+    }
+
+    /// Appends a list of texts, unless it is empty.
+    package mutating func add(_ name: String, _ texts: [String]) {
+        if !texts.isEmpty { append(JSONValue.Member(name, .array(texts.map { .string($0) }))) }
     }
 }
 

@@ -125,6 +125,10 @@ public struct HistoryPage: Sendable, Equatable {
         public let title: String?
         /// The visible text, if the relay keeps texts.
         public let body: String?
+        /// The event's ID, to acknowledge it or reply to it; a sealed one has it inside, too.
+        public let eventID: String?
+        /// When somebody first acknowledged it or replied; `nil` if nobody has.
+        public let acknowledgedAt: Date?
         /// The sealed notification; open it with the type ``eventType``.
         public let sealed: String?
     }
@@ -136,6 +140,7 @@ public struct HistoryPage: Sendable, Equatable {
                 id: id, createdAt: item.date("createdAt"), readAt: item.date("readAt"),
                 eventType: item["eventType"]?.string ?? "", sessionID: item["sessionID"]?.string,
                 serverID: item["serverID"]?.string, title: item["title"]?.string, body: item["body"]?.string,
+                eventID: item["eventID"]?.string, acknowledgedAt: item.date("acknowledgedAt"),
                 sealed: item["sealed"]?.string)
         }
         unread = json["unread"]?.integer ?? 0

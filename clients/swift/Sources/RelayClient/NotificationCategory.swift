@@ -20,16 +20,34 @@ public struct NotificationCategory: Sendable, Hashable {
         /// Whether it is shown as dangerous.
         public let isDestructive: Bool
 
+        /// What somebody types into; `nil` for a plain button.
+        public let input: TextInput?
+
         /// A button that needs an unlocked device.
         public init(
             id: String, title: String, needsUnlock: Bool = true, opensApp: Bool = false,
-            isDestructive: Bool = false
+            isDestructive: Bool = false, input: TextInput? = nil
         ) {
             self.id = id
             self.title = title
             self.needsUnlock = needsUnlock
             self.opensApp = opensApp
             self.isDestructive = isDestructive
+            self.input = input
+        }
+    }
+
+    /// A text field of a button; the app gets the text as `UNTextInputNotificationResponse.userText`.
+    public struct TextInput: Sendable, Hashable {
+        /// What the button that sends the text says.
+        public let button: String
+        /// What the empty field says.
+        public let placeholder: String
+
+        /// A text field.
+        public init(button: String, placeholder: String = "") {
+            self.button = button
+            self.placeholder = placeholder
         }
     }
 

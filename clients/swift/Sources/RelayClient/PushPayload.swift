@@ -13,6 +13,12 @@ public struct PushPayload: Sendable, Equatable {
     public var sessionID: String?
     /// The sender's ID of an event that isn't sealed, to acknowledge it or reply to it; a sealed one has it inside.
     public var eventID: String?
+    /// The answers that the sender accepts, as the relay saw them; any if empty.
+    public var actions: [String] = []
+    /// The event whose notification is to be removed: a silent push after another phone acknowledged it.
+    ///
+    /// ``removeClearedNotification()`` does it.
+    public var clearedEventID: String?
     /// A notification's kind.
     public var kind: String?
     /// The envelope of a sealed notification.
@@ -40,6 +46,8 @@ public struct PushPayload: Sendable, Equatable {
         // Only the visible members at the top are what the sender's envelope is bound to.
         sealed = userInfo["sealed"] as? String
         kind = userInfo["kind"] as? String
+        actions = userInfo["actions"] as? [String] ?? []
+        clearedEventID = (userInfo["clear"] as? [AnyHashable: Any])?["eventID"] as? String
         if sealed != nil { eventType = userInfo["eventType"] as? String }
     }
 
@@ -61,12 +69,16 @@ public struct PushPayload: Sendable, Equatable {
 }
 
 extension JSONValue {
-    // Strings and objects, which is all that a payload is asked for.
+    // Strings, lists of strings and objects, which is all that a payload is asked for.
     fileprivate var dictionary: [AnyHashable: Any] {
         guard case .object(let members) = self else { return [:] }
         var values: [AnyHashable: Any] = [:]
         for member in members {
-            values[member.name] = member.value.isObject ? member.value.dictionary : member.value.string
+            switch member.value {
+            case .object: values[member.name] = member.value.dictionary
+            case .array(let items): values[member.name] = items.compactMap(\.string)
+            default: values[member.name] = member.value.string
+            }
         }
         return values
     }

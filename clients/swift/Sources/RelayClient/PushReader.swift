@@ -5,8 +5,8 @@ public import PushSealing
 public struct PushReader: Sendable {
     /// What a push is.
     public enum Reading: Sendable, Equatable {
-        /// Show this message.
-        case opened(SealedMessage)
+        /// Show this message, which the pairing with this key sent.
+        case opened(SealedMessage, with: NotificationKey)
         /// The push isn't sealed. An app that has a key for its server marks it as not encrypted.
         case unsealed
         /// Show the push's visible text.
@@ -37,7 +37,7 @@ public struct PushReader: Sendable {
             try replays.withRecord(of: key.id) { record throws(Refusal) in
                 try record.admit(message, now: now())
             }
-            return .opened(message)
+            return .opened(message, with: key)
         } catch {
             return .refused(error)
         }
@@ -47,7 +47,8 @@ public struct PushReader: Sendable {
     public func reread(_ payload: PushPayload) -> Reading {
         guard let sealed = payload.sealed else { return .unsealed }
         do throws(Refusal) {
-            return .opened(try Envelope.open(sealed, type: payload.sealedType, with: keys))
+            let (message, key) = try Envelope.openNamingKey(sealed, type: payload.sealedType, with: keys)
+            return .opened(message, with: key)
         } catch {
             return .refused(error)
         }

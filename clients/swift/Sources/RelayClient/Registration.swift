@@ -74,6 +74,9 @@ public struct Registration: Sendable, Equatable {
     public enum Outcome: Sendable, Equatable {
         /// The device gets pushes.
         case registered
+        /// The device gets pushes, but the relay doesn't understand these fields, such as
+        /// `preferences.quietHours.timeZone`.
+        case registeredExcept([String])
         /// The relay has sent the device a push with a code; register again with it.
         case challenged(id: String, expiresIn: Int)
     }

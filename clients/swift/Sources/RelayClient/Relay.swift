@@ -7,7 +7,7 @@ public import PushSealing
 /// ``RelayError`` within the policy's deadline and one request's timeout.
 public struct Relay: Sendable {
     let connection: RelayConnection
-    private let pairing: Pairing
+    let pairing: Pairing
 
     /// The relay of a pairing.
     ///
@@ -33,7 +33,10 @@ public struct Relay: Sendable {
         let members = registration.members(opens: pairing.key != nil)
         let (status, body) = try await connection.post(
             "v1/device/register", [secret] + members, bearer: registrationKey)
-        guard status == 202 else { return .registered }
+        guard status == 202 else {
+            let ignored = (body["ignored"]?.array ?? []).compactMap(\.string)
+            return ignored.isEmpty ? .registered : .registeredExcept(ignored)
+        }
         return .challenged(id: body["challengeID"]?.string ?? "", expiresIn: body["expiresIn"]?.integer ?? 0)
     }
 
@@ -71,29 +74,42 @@ public struct Relay: Sendable {
         members.add("sessionID", sessionID)
         members.add("serverID", pairing.serverID)
         members.add("eventID", message.id)
+        members.add("actions", message.properties.actions)
         members.add("sealed", try seal(message, type: type))
         return SendResult(try await connection.post("v1/event", members).body)
     }
 
-    /// Sends a test notification to one device, or to all of the pairing; sealed if the pairing has a key.
-    public func sendTestPush(to token: DeviceToken? = nil) async throws(RelayError) -> SendResult {
-        let (title, text) = ("Test notification", "If you can read this, notifications work.")
-        var notification: [JSONValue.Member] = []
-        notification.add("title", title)
-        notification.add("body", text)
-        notification.add("sound", "default")
+    /// Sends a notification to the pairing's devices, or to one of them; repeating it with the same ID is safe.
+    ///
+    /// - Parameters:
+    ///   - visible: What relay and Apple can read, and what phones show that can't open the sealed message. Without
+    ///     actions it gets those of the sealed message, so that the relay can refuse others.
+    ///   - sealed: What the phones show; its ``SealedMessage/id`` is the event's ID.
+    ///   - eventID: The ID of a notification that isn't sealed; random if absent.
+    public func notify(
+        _ visible: VisibleNotification, sealed: SealedMessage? = nil, to token: DeviceToken? = nil,
+        eventID: String? = nil
+    ) async throws(RelayError) -> SendResult {
         var members = [secret]
         members.add("deviceToken", token?.hex)
-        let id = UUID().uuidString
-        members.add("eventID", id)
-        if pairing.key != nil {
-            var message = SealedMessage(
-                id: id, sentAt: Int(Date().timeIntervalSince1970), title: title, body: text)
-            message.serverID = pairing.serverID
-            members.add("sealed", try seal(message, type: Envelope.defaultType))
-        }
-        members.append(JSONValue.Member("notification", .object(notification)))
+        members.add("eventID", sealed?.id ?? eventID ?? UUID().uuidString)
+        if let sealed { members.add("sealed", try seal(sealed, type: visible.kind ?? Envelope.defaultType)) }
+        var visible = visible
+        if visible.actions.isEmpty, let sealed { visible.actions = sealed.properties.actions }
+        members.append(JSONValue.Member("notification", .object(visible.members)))
         return SendResult(try await connection.post("v1/notify", members).body)
+    }
+
+    /// Sends a test notification to one device, or to all of the pairing; sealed if the pairing has a key.
+    public func sendTestPush(to token: DeviceToken? = nil) async throws(RelayError) -> SendResult {
+        let visible = VisibleNotification(
+            title: "Test notification", body: "If you can read this, notifications work.")
+        guard pairing.key != nil else { return try await notify(visible, to: token) }
+        var message = SealedMessage(
+            id: UUID().uuidString, sentAt: Int(Date().timeIntervalSince1970), title: visible.title,
+            body: visible.body)
+        message.serverID = pairing.serverID
+        return try await notify(visible, sealed: message, to: token)
     }
 
     /// A page of what was sent to the pairing's devices, newest first.
@@ -116,33 +132,6 @@ public struct Relay: Sendable {
         let (_, body) = try await connection.post(
             "v1/history/read", [secret, items ?? JSONValue.Member("all", .bool(true))])
         return body["unread"]?.integer ?? 0
-    }
-
-    /// Tells the sender of an event that somebody has seen it.
-    public func acknowledge(_ eventID: String) async throws(RelayError) {
-        var members = [secret]
-        members.add("eventID", eventID)
-        _ = try await connection.post("v1/ack", members)
-    }
-
-    /// Replies to an event; sealed if the pairing has a key.
-    ///
-    /// - Parameter eventID: A sealed event's own ``SealedMessage/id``, or ``PushPayload/eventID``.
-    /// - Throws: ``RelayError``, with the code `already_replied` if another reply came first.
-    public func reply(_ reply: SealedReply, to eventID: String) async throws(RelayError) {
-        var members = [secret]
-        members.add("eventID", eventID)
-        if let key = pairing.key {
-            do throws(SealingFailure) {
-                members.add("sealed", try reply.sealed(for: eventID, with: SealedReply.Key(key)))
-            } catch {
-                throw .unsealable(error)
-            }
-        } else {
-            members.add("action", reply.action)
-            members.add("text", reply.text)
-        }
-        _ = try await connection.post("v1/reply", members)
     }
 
     /// The member that every request has.

@@ -16,6 +16,12 @@ public enum RelayError: Error, Sendable, Equatable {
     case unsealable(SealingFailure)
     /// The pairing has no key, so nothing can be sealed for it.
     case noKey
+
+    /// Whether the relay itself refused the request for good: it did nothing, and won't later.
+    var isFinal: Bool {
+        guard case .rejected(let rejection) = self else { return false }
+        return (400..<500).contains(rejection.status) && ![408, 429].contains(rejection.status)
+    }
 }
 
 /// A relay's error answer.
@@ -65,6 +71,16 @@ public struct Rejection: Sendable, Equatable {
         public static let deviceLimit = Code(rawValue: "device_limit")
         /// An earlier event with the same ID had other content.
         public static let eventConflict = Code(rawValue: "event_conflict")
+        /// The event is unknown, or its 24 hours are over.
+        public static let unknownEvent = Code(rawValue: "unknown_event")
+        /// The activity's secret has no such device.
+        public static let unknownDevice = Code(rawValue: "unknown_device")
+        /// The event has another reply, which came first.
+        public static let alreadyReplied = Code(rawValue: "already_replied")
+        /// No device is registered under the secret.
+        public static let noDevices = Code(rawValue: "no_devices")
+        /// The secret has too many schedules.
+        public static let scheduleLimit = Code(rawValue: "schedule_limit")
         /// The notification is too large for APNs.
         public static let payloadTooLarge = Code(rawValue: "payload_too_large")
         /// Too many requests.

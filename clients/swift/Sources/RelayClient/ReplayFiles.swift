@@ -9,9 +9,16 @@ internal import Glibc
 
 /// Replay records as files in a folder, one per key, locked while they change.
 ///
+/// A lock that another process keeps is waited for at most ``lockDeadline``; then the record is used without it, since a
+/// notification service extension has half a minute for everything.
+///
 /// The folder must be in the app group, so that the notification service extension sees the same files, and readable
 /// while the device is locked: `FileProtectionType.completeUntilFirstUserAuthentication`, which is iOS' default.
 public struct ReplayFiles: ReplayStore {
+    /// How long to wait for another process; it holds the lock while a small file is read and written.
+    public static let lockDeadline = Duration.seconds(2)
+    private static let lockPauseMicroseconds: UInt32 = 5000
+
     private let folder: URL
 
     /// Records in an existing folder.
@@ -25,12 +32,21 @@ public struct ReplayFiles: ReplayStore {
         let file = folder.appendingPathComponent("replay-\(keyID).json")
         let descriptor = unsafe open(file.path + ".lock", O_RDWR | O_CREAT, 0o600)
         defer { if descriptor >= 0 { close(descriptor) } }
-        // Held for as long as a small file takes to read and write; ends with the process, too.
-        if descriptor >= 0 { while flock(descriptor, LOCK_EX) != 0, errno == EINTR {} }
+        if descriptor >= 0 { lock(descriptor) }
         let data = try? Data(contentsOf: file)
         var record = data.flatMap { try? JSONDecoder().decode(ReplayRecord.self, from: $0) } ?? ReplayRecord()
         let result = try change(&record)
         if let data = try? JSONEncoder().encode(record) { try? data.write(to: file, options: .atomic) }
         return result
+    }
+
+    // It ends with the descriptor and with the process.
+    private func lock(_ descriptor: Int32) {
+        let end = ContinuousClock.now + Self.lockDeadline
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0, [EWOULDBLOCK, EINTR].contains(errno),
+            ContinuousClock.now < end
+        {
+            usleep(Self.lockPauseMicroseconds)
+        }
     }
 }

@@ -73,10 +73,14 @@ public struct VisibleNotification: Sendable, Equatable {
     public var title: String?
     /// The text, unless there is only a title.
     public var body: String?
+    /// The line between title and body.
+    public var subtitle: String?
     /// The name of a sound in the app, or `default`; none if absent.
     public var sound: String?
     /// The identifier of the notification's category, which has its buttons.
     public var category: String?
+    /// The replies that the sender accepts: at most 10 names; any if empty.
+    public var actions: [String] = []
     /// Groups notifications.
     public var threadID: String?
     /// What devices can switch off in ``Preferences/eventTypes``.
@@ -89,12 +93,14 @@ public struct VisibleNotification: Sendable, Equatable {
         self.sound = sound
     }
 
-    fileprivate var members: [JSONValue.Member] {
+    var members: [JSONValue.Member] {
         var members: [JSONValue.Member] = []
         members.add("title", title)
+        members.add("subtitle", subtitle)
         members.add("body", body)
         members.add("sound", sound)
         members.add("category", category)
+        members.add("actions", actions)
         members.add("threadID", threadID)
         members.add("kind", kind)
         return members

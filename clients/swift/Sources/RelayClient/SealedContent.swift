@@ -9,6 +9,8 @@ extension UNMutableNotificationContent {
         subtitle = message.properties.subtitle ?? ""
         body = message.body ?? ""
         if let category = message.properties.category { categoryIdentifier = category }
+        // So that a push that clears the event finds the notification: the visible payload doesn't name a sealed event.
+        userInfo["eventID"] = message.id
         if let thread = message.properties.threadID { threadIdentifier = thread }
         if let badge = message.properties.badge { self.badge = NSNumber(value: badge) }
         switch message.properties.sound {
@@ -41,7 +43,7 @@ public final class SealedNotification: @unchecked Sendable {  // why: the lock g
 
     /// Opens the push and shows it; with a missing key, or one that can't be read yet, the visible text.
     public func open(with reader: PushReader?) {
-        guard case .opened(let message)? = reader?.read(PushPayload(original.userInfo)),
+        guard case .opened(let message, _)? = reader?.read(PushPayload(original.userInfo)),
             let content = original.mutableCopy() as? UNMutableNotificationContent
         else { return deliver() }
         content.show(message)
@@ -60,14 +62,32 @@ public final class SealedNotification: @unchecked Sendable {  // why: the lock g
     }
 }
 
+extension PushPayload {
+    /// Removes the delivered notification that this push clears, if it clears one; call it for silent pushes.
+    public func removeClearedNotification() {
+        guard let eventID = clearedEventID else { return }
+        UNUserNotificationCenter.current().getDeliveredNotifications { delivered in
+            let requests = delivered.map(\.request)
+            let cleared = requests.filter { PushPayload($0.content.userInfo).eventID == eventID }
+            UNUserNotificationCenter.current().removeDeliveredNotifications(
+                withIdentifiers: cleared.map(\.identifier))
+        }
+    }
+}
+
 extension NotificationCategory {
     /// The category for `UNUserNotificationCenter.setNotificationCategories`.
     public var userNotificationCategory: UNNotificationCategory {
-        let actions = actions.map { action in
+        let actions = actions.map { action -> UNNotificationAction in
             var options: UNNotificationActionOptions = []
             if action.needsUnlock { options.insert(.authenticationRequired) }
             if action.opensApp { options.insert(.foreground) }
             if action.isDestructive { options.insert(.destructive) }
+            if let input = action.input {
+                return UNTextInputNotificationAction(
+                    identifier: action.id, title: action.title, options: options,
+                    textInputButtonTitle: input.button, textInputPlaceholder: input.placeholder)
+            }
             return UNNotificationAction(identifier: action.id, title: action.title, options: options)
         }
         return UNNotificationCategory(identifier: id, actions: actions, intentIdentifiers: [])

@@ -6,11 +6,27 @@ public struct KeptToken: Sendable, Equatable, Codable {
     public let pairingID: String
     /// The token in hexadecimal digits.
     public let token: String
+    /// The relay that still has to unregister the token, although the app has removed the pairing.
+    var forgottenBy: ForgottenRelay?
+}
+
+/// What unregistering needs once the pairing is gone.
+struct ForgottenRelay: Sendable, Equatable, Codable, CustomStringConvertible, CustomReflectable {
+    let relayURL: String
+    let relaySecret: String
+
+    var description: String { "<relay to unregister from>" }
+    var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
+
+    /// The pairing as far as unregistering needs it.
+    var pairing: Pairing? {
+        try? Pairing(relayURL: relayURL, relaySecret: relaySecret, hosts: [relayURL], serverID: nil, key: nil)
+    }
 }
 
 /// Where an app keeps what its ``TokenKeeper`` remembers.
 ///
-/// Nothing in it is secret.
+/// Keep it in the Keychain: it has the secret of a removed pairing until the relay has unregistered the device.
 public protocol TokenStore: Sendable {
     /// What was saved last; nothing at first.
     func load() -> [KeptToken]
@@ -23,6 +39,11 @@ public protocol TokenStore: Sendable {
 /// Call ``update(_:for:)`` at each start of the app, when APNs gives it another token, and when a pairing is added;
 /// ``forget(_:)`` when one is removed.
 public actor TokenKeeper {
+    /// The maximum number of removals that wait for their relay; the oldest are given up.
+    static let forgottenMax = 16
+    /// The maximum number of tokens that are remembered for a pairing; the oldest are given up.
+    static let tokensMax = 8
+
     private let store: any TokenStore
     private let relay: @Sendable (Pairing) -> Relay?
     // The call before the next one: two at once could end with the older token.
@@ -39,7 +60,10 @@ public actor TokenKeeper {
     /// Registers a device under each pairing, and removes the token that it had before.
     ///
     /// One relay's failure doesn't keep the others from being asked. The old token goes only after the relay has the new
-    /// one; if that fails, the next call tries again.
+    /// one; if that fails, the next call tries again. A token is remembered before its relay answers, so that one whose
+    /// registration timed out but took effect is unregistered later.
+    ///
+    /// Then it makes up for ``forget(_:)`` calls that failed.
     ///
     /// - Returns: Each pairing's result, in order.
     public func update(
@@ -47,16 +71,19 @@ public actor TokenKeeper {
     ) async -> [Result<Registration.Outcome, RelayError>] {
         await inTurn {
             var results: [Result<Registration.Outcome, RelayError>] = []
+            await self.keep(pairings)
             for pairing in pairings { results.append(await self.update(registration, pairing)) }
+            await self.unregisterForgotten()
             return results
         }
     }
 
-    /// Removes all of a pairing's tokens from its relay.
+    /// Removes all of a pairing's tokens from its relay; the app may delete the pairing whatever the result.
     ///
-    /// - Throws: ``RelayError``; the tokens that are left are removed by the next call.
+    /// - Throws: ``RelayError``; the next ``update(_:for:)`` removes what is left.
     public func forget(_ pairing: Pairing) async throws(RelayError) {
         let removed: Result<Void, RelayError> = await inTurn {
+            await self.noteForgotten(pairing)
             do throws(RelayError) {
                 return .success(try await self.remove(self.tokens(of: pairing), pairing))
             } catch {
@@ -79,19 +106,78 @@ public actor TokenKeeper {
         _ registration: Registration, _ pairing: Pairing
     ) async -> Result<Registration.Outcome, RelayError> {
         guard let relay = relay(pairing) else { return .failure(.unreachable("invalid URL")) }
+        let isNew = note(registration.token, of: pairing)
         do throws(RelayError) {
             let outcome = try await relay.register(registration)
-            guard outcome == .registered else { return .success(outcome) }
-            let old = tokens(of: pairing).filter { $0 != registration.token }
-            change { kept in
-                let token = KeptToken(pairingID: pairing.id, token: registration.token.hex)
-                if !kept.contains(token) { kept.append(token) }
+            if case .challenged = outcome {
+                if isNew { drop(registration.token, of: pairing) }
+                return .success(outcome)
             }
             // The registration counts even if the old token stays for now.
-            try? await remove(old, pairing)
+            try? await remove(tokens(of: pairing).filter { $0 != registration.token }, pairing)
             return .success(outcome)
         } catch {
+            if isNew, error.isFinal { drop(registration.token, of: pairing) }
             return .failure(error)
+        }
+    }
+
+    /// Remembers a token before its relay is asked: a registration without an answer may have taken effect.
+    ///
+    /// - Returns: Whether it wasn't remembered yet.
+    private func note(_ token: DeviceToken, of pairing: Pairing) -> Bool {
+        guard !tokens(of: pairing).contains(token) else { return false }
+        change { kept in
+            kept.append(KeptToken(pairingID: pairing.id, token: token.hex))
+            let own = kept.indices.filter { kept[$0].pairingID == pairing.id }
+            for index in own.dropLast(Self.tokensMax).reversed() { kept.remove(at: index) }
+        }
+        return true
+    }
+
+    private func drop(_ token: DeviceToken, of pairing: Pairing) {
+        change { $0.removeAll { $0.pairingID == pairing.id && $0.token == token.hex } }
+    }
+
+    /// Remembers what is to be unregistered before asking, since the app may end meanwhile.
+    private func noteForgotten(_ pairing: Pairing) {
+        let relay = ForgottenRelay(relayURL: pairing.relayURL, relaySecret: pairing.relaySecret)
+        change { kept in
+            for index in kept.indices where kept[index].pairingID == pairing.id {
+                kept[index].forgottenBy = relay
+            }
+            let forgotten = kept.indices.filter { kept[$0].forgottenBy != nil }
+            for index in forgotten.dropLast(Self.forgottenMax).reversed() { kept.remove(at: index) }
+        }
+    }
+
+    /// Takes back that pairings were forgotten, which the app has again.
+    private func keep(_ pairings: [Pairing]) {
+        let ids = Set(pairings.map(\.id))
+        guard store.load().contains(where: { $0.forgottenBy != nil && ids.contains($0.pairingID) }) else {
+            return
+        }
+        change { kept in
+            for index in kept.indices where ids.contains(kept[index].pairingID) {
+                kept[index].forgottenBy = nil
+            }
+        }
+    }
+
+    /// Tries again to unregister what was forgotten while its relay was away.
+    private func unregisterForgotten() async {
+        for kept in store.load() {
+            guard let forgotten = kept.forgottenBy else { continue }
+            guard let pairing = forgotten.pairing, let token = DeviceToken(hex: kept.token) else {
+                change { $0.removeAll { $0 == kept } }
+                continue
+            }
+            do throws(RelayError) {
+                try await remove([token], pairing)
+            } catch {
+                // What the relay refuses for good won't succeed later.
+                if error.isFinal { change { $0.removeAll { $0 == kept } } }
+            }
         }
     }
 
@@ -99,9 +185,7 @@ public actor TokenKeeper {
         guard !tokens.isEmpty, let relay = relay(pairing) else { return }
         for token in tokens {
             try await relay.unregister(token)
-            change { kept in
-                kept.removeAll { $0.pairingID == pairing.id && $0.token == token.hex }
-            }
+            drop(token, of: pairing)
         }
     }
 

@@ -24,14 +24,12 @@ struct PairingTests {
         #expect(try Pairing(parsing: " \n" + Self.stock + "\n") == pairing)
     }
 
-    @Test("A pairing without a relay means OpenCode's")
-    func defaults() throws {
+    @Test("A pairing without a relay means nobody's, so that no third party gets its secret")
+    func relayURL() throws {
         for text in [
             #"{"relaySecret":"s","hosts":["h"]}"#, #"{"relayURL":"","relaySecret":"s","hosts":["h",1]}"#,
         ] {
-            let pairing = try Pairing(parsing: text)
-            #expect(pairing.relayURL == Pairing.relayURLDefault && pairing.hosts == ["h"])
-            #expect(pairing.serverID == nil)
+            #expect(throws: PairingFailure.missing("relayURL")) { try Pairing(parsing: text) }
         }
         #expect(
             try Pairing(parsing: #"{"relayURL":"10.0.0.1:8787/","relaySecret":"s","hosts":["h"]}"#).relayURL
@@ -50,6 +48,42 @@ struct PairingTests {
         #expect(try Pairing(relayURL: "https://r", hosts: ["h"]).key != key)
     }
 
+    @Test(
+        "What looks like a key but isn't exactly one is refused, and never taken for a pairing without a key")
+    func damagedKey() throws {
+        let pairing = try Pairing(relayURL: "https://r", hosts: ["h"])
+        let key = try #require(pairing.key?.base64URL)
+        func parse(_ members: String) throws -> Pairing {
+            try Pairing(
+                parsing:
+                    #"{"relayURL":"https://r","relaySecret":"\#(pairing.relaySecret)","hosts":["h"],\#(members)}"#
+            )
+        }
+        #expect(try parse(#""key":"\#(key)","later":{"k":1}"#) == pairing)
+        for name in [
+            "Key", "KEY", "key ", " key", "kye", "ey", "keys", "k\u{0435}y", "“key”", "pairingKey", "secret",
+            "x",
+        ] {
+            #expect(throws: PairingFailure.self, "\(name)") { try parse(#""\#(name)":"\#(key)""#) }
+            guard name != "secret" && name != "x" && name != "ey" && name != "kye" else { continue }
+            #expect(throws: PairingFailure.self, "\(name)") { try parse(#""\#(name)":"damaged""#) }
+        }
+        for value in ["“\(key)”", key + "=", " " + key, String(key.dropLast()), "", key + key] {
+            #expect(throws: PairingFailure.invalid("key"), "\(value)") { try parse(#""key":"\#(value)""#) }
+        }
+        for text in [
+            #"{“relaySecret”:“s”,“hosts”:[“h”]}"#,
+            #"{"relayURL":"https://r","relaySecret":"s","hosts":["h"]} key"#,
+        ] {
+            #expect(throws: PairingFailure.notAPairing) { try Pairing(parsing: text) }
+        }
+        for name in ["relayUrl", "relayurl", "RelayURL", "Hosts", "relaysecret", "serverId"] {
+            let text =
+                #"{"relayURL":"https://r","relaySecret":"s","hosts":["h"],"serverID":"x","\#(name)":"y"}"#
+            #expect(throws: PairingFailure.self, "\(name)") { try Pairing(parsing: text) }
+        }
+    }
+
     @Test("A secret that doesn't belong to the key is refused")
     func mismatch() throws {
         let pairing = try Pairing(relayURL: "https://relay.example", hosts: ["h"])
@@ -65,17 +99,21 @@ struct PairingTests {
             ("mobilevoice:///?pair=%7", .notAPairing), ("mobilevoice:///?pear=%7B%7D", .notAPairing),
             (#"{"relaySecret":"s","hosts":["h"]"#, .notAPairing),
             (#"{"relaySecret":"s","relaySecret":"s","hosts":["h"]}"#, .notAPairing),
-            ("{}", .missing("relaySecret")), (#"{"relaySecret":"","hosts":["h"]}"#, .missing("relaySecret")),
+            ("{}", .missing("relaySecret")),
+            (#"{"relayURL":"https://r","relaySecret":"","hosts":["h"]}"#, .missing("relaySecret")),
             (#"{"relaySecret":1,"hosts":["h"]}"#, .invalid("relaySecret")),
             (#"{"relaySecret":"s"}"#, .missing("hosts")),
-            (#"{"relaySecret":"s","hosts":[]}"#, .missing("hosts")),
-            (#"{"relaySecret":"s","hosts":[1]}"#, .missing("hosts")),
+            (#"{"relayURL":"https://r","relaySecret":"s","hosts":[]}"#, .missing("hosts")),
+            (#"{"relayURL":"https://r","relaySecret":"s","hosts":[1]}"#, .missing("hosts")),
             (#"{"v":2,"relaySecret":"s","hosts":["h"]}"#, .unsupportedVersion),
             (#"{"relayURL":"ftp://r","relaySecret":"s","hosts":["h"]}"#, .invalid("relayURL")),
             (#"{"relayURL":"https://","relaySecret":"s","hosts":["h"]}"#, .invalid("relayURL")),
             (#"{"relayURL":"https://u:p@r","relaySecret":"s","hosts":["h"]}"#, .invalid("relayURL")),
-            (#"{"relaySecret":"s","hosts":["h"],"key":"short"}"#, .invalid("key")),
-            (#"{"relaySecret":"s","hosts":["h"],"serverID":null}"#, .invalid("serverID")),
+            (#"{"relayURL":"https://r","relaySecret":"s","hosts":["h"],"key":"short"}"#, .invalid("key")),
+            (
+                #"{"relayURL":"https://r","relaySecret":"s","hosts":["h"],"serverID":null}"#,
+                .invalid("serverID")
+            ),
         ])
     func refused(text: String, failure: PairingFailure) {
         #expect(throws: failure) { try Pairing(parsing: text) }

@@ -55,9 +55,9 @@ struct PushTests {
         let message = SealedMessage(id: "1", sentAt: 1000, title: "t")
         let sealed = try Envelope.seal(message, type: "error", with: secret.notificationKey)
         let payload = PushPayload(["sealed": sealed, "eventType": "error"])
-        #expect(reader(1000, folder).read(payload) == .opened(message))
+        #expect(reader(1000, folder).read(payload) == .opened(message, with: secret.notificationKey))
         #expect(reader(1000, folder).read(payload) == .refused(.repeated))
-        #expect(reader(1000, folder).reread(payload) == .opened(message))
+        #expect(reader(1000, folder).reread(payload) == .opened(message, with: secret.notificationKey))
         let late = try Envelope.seal(
             SealedMessage(id: "2", sentAt: 1000, title: "t"), type: "error", with: secret.notificationKey)
         let latePush = PushPayload(["sealed": late, "eventType": "error"])
@@ -74,7 +74,32 @@ struct PushTests {
         let message = SealedMessage(id: "1", sentAt: 1000, title: "t")
         let sealed = try Envelope.seal(message, type: "notify", with: secret.notificationKey)
         let reader = reader(1000, URL(fileURLWithPath: "/nonexistent"))
-        #expect(reader.read(PushPayload(["sealed": sealed])) == .opened(message))
+        #expect(
+            reader.read(PushPayload(["sealed": sealed])) == .opened(message, with: secret.notificationKey))
+    }
+
+    @Test("A lock that another process never gives back delays a push only for a moment")
+    func stuckLock() throws {
+        let folder = try temporaryFolder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let lock = folder.appendingPathComponent("replay-\(secret.notificationKey.id).json.lock")
+        let holder = Process()
+        holder.executableURL = URL(fileURLWithPath: "/usr/bin/flock")
+        holder.arguments = [lock.path, "-c", "echo held; exec sleep 30"]
+        let output = Pipe()
+        holder.standardOutput = output
+        try holder.run()
+        defer { holder.terminate() }
+        #expect(!output.fileHandleForReading.availableData.isEmpty)
+        let sealed = try Envelope.seal(
+            SealedMessage(id: "1", sentAt: 1000, title: "t"), type: "error", with: secret.notificationKey)
+        let started = ContinuousClock.now
+        guard case .opened = reader(1000, folder).read(PushPayload(["sealed": sealed, "eventType": "error"]))
+        else {
+            Issue.record("not opened")
+            return
+        }
+        #expect(started.duration(to: .now) < .seconds(10))
     }
 
     @Test("A record is bounded, and what it has forgotten can't be repeated")

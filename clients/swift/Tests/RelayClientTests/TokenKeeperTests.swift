@@ -64,17 +64,65 @@ struct TokenKeeperTests {
     @Test("What fails doesn't keep the others from being registered, and is made good later")
     func failure() async throws {
         let down = FakeTransport.Answer(failure: .cannotConnectToHost)
-        let transport = FakeTransport([.init(), down, .init(), .init(), down, .init()])
+        let transport = FakeTransport([.init(), down, .init(), .init(), .init(), down])
         let keeper = keeper(transport)
         let results = await keeper.update(try registration("aa01"), for: [first, second])
         #expect(results[0] == .success(.registered))
         #expect(throws: RelayError.self) { try results[1].get() }
-        #expect(memory.load().map(\.pairingID) == [first.id])
         // Of the second answer pair the old token's removal fails.
         _ = await keeper.update(try registration("bb02"), for: [second, first])
         #expect(memory.load().count == 3)
         _ = await keeper.update(try registration("bb02"), for: [first])
         #expect(Set(memory.load().map(\.token)) == ["bb02"] && memory.load().count == 2)
+    }
+
+    @Test("What couldn't be unregistered while the relay was away is unregistered by the next update")
+    func forgottenLater() async throws {
+        let down = FakeTransport.Answer(failure: .cannotConnectToHost)
+        let transport = FakeTransport([.init(), .init(), down, down, .init(), .init()])
+        let keeper = keeper(transport)
+        _ = await keeper.update(try registration("aa01"), for: [first, second])
+        await #expect(throws: RelayError.self) { try await keeper.forget(first) }
+        // The app has removed the pairing, so it isn't among those that it passes.
+        _ = await keeper.update(try registration("aa01"), for: [])
+        _ = await keeper.update(try registration("aa01"), for: [second])
+        #expect(
+            await calls(transport).dropFirst(2) == [
+                "one unregister aa01", "one unregister aa01", "two register aa01", "one unregister aa01",
+            ])
+        #expect(memory.load().map(\.pairingID) == [second.id])
+        _ = await keeper.update(try registration("aa01"), for: [second])
+        #expect(await transport.requests.count == 7)
+    }
+
+    @Test("A token whose registration had no answer is unregistered later, since it may have taken effect")
+    func unanswered() async throws {
+        let lost = FakeTransport.Answer(failure: .timedOut)
+        let transport = FakeTransport([lost, .init(), .init(), lost])
+        let keeper = keeper(transport)
+        #expect(await keeper.update(try registration("aa01"), for: [first]) == [.failure(.timedOut)])
+        _ = await keeper.update(try registration("bb02"), for: [first])
+        #expect(memory.load().map(\.token) == ["bb02"])
+        _ = await keeper.update(try registration("cc03"), for: [first])
+        try await keeper.forget(first)
+        #expect(
+            await calls(transport) == [
+                "one register aa01", "one register bb02", "one unregister aa01", "one register cc03",
+                "one unregister bb02", "one unregister cc03",
+            ])
+        #expect(memory.load().isEmpty)
+    }
+
+    @Test("A token that the relay refused isn't remembered, and those that had no answer are bounded")
+    func refusedToken() async throws {
+        let refused = FakeTransport.Answer(
+            status: 400, body: #"{"ok":false,"error":"Refused.","code":"device_refused"}"#)
+        _ = await keeper(FakeTransport([refused])).update(try registration("aa01"), for: [first])
+        #expect(memory.load().isEmpty)
+        let lost = FakeTransport.Answer(failure: .networkConnectionLost)
+        let keeper = keeper(FakeTransport(Array(repeating: lost, count: 20)))
+        for number in 10..<30 { _ = await keeper.update(try registration("\(number)"), for: [first]) }
+        #expect(memory.load().map(\.token) == (22..<30).map { "\($0)" })
     }
 
     @Test("A device that has to answer a challenge isn't kept yet")

@@ -1,0 +1,36 @@
+/// The members of a pairing, and which others are probably meant to be one of them.
+///
+/// Unknown members are allowed, since later versions may add some. One that looks like a known one is a damaged link, and
+/// taking it for an unknown one would drop what it says, above all the key.
+enum PairingMembers {
+    private static let names = ["key", "relaySecret", "relayURL", "hosts", "serverID"]
+
+    /// The name that a member of the object was probably meant to have; `nil` if all are known or clearly others.
+    static func misspelt(in json: JSONValue) -> String? {
+        guard case .object(let members) = json else { return nil }
+        for member in members where member.name != "v" && !names.contains(member.name) {
+            let given = folded(member.name)
+            if member.value.string.flatMap(PairingSecret.init(base64URL:)) != nil { return "key" }
+            if given.contains("key") { return "key" }
+            if let name = names.first(where: { isNear(given, folded($0)) }) { return name }
+        }
+        return nil
+    }
+
+    // Letters alone, so that quotes and spaces don't hide a name.
+    private static func folded(_ name: String) -> [Character] { name.lowercased().filter(\.isLetter) + [] }
+
+    /// Whether two texts are equal or differ in one letter, or in two that are exchanged.
+    private static func isNear(_ one: [Character], _ other: [Character]) -> Bool {
+        var (a, b) = (one[...], other[...])
+        while let first = a.first, first == b.first {
+            a.removeFirst()
+            b.removeFirst()
+        }
+        while let last = a.last, last == b.last {
+            a.removeLast()
+            b.removeLast()
+        }
+        return max(a.count, b.count) <= 1 || a.count == 2 && b.count == 2 && a.elementsEqual(b.reversed())
+    }
+}

@@ -1,0 +1,139 @@
+import Foundation
+import PushSealing
+import Testing
+
+@testable import RelayClient
+
+@Suite("Notifications, acknowledgements and replies", .timeLimit(.minutes(1)))
+struct ReplyTests {
+    private let pairing: Pairing
+    private let stock: Pairing
+
+    init() throws {
+        pairing = try Pairing(relayURL: "https://relay.example", hosts: ["h"])
+        stock = try Pairing(parsing: #"{"relayURL":"https://r","relaySecret":"s","hosts":["h"]}"#)
+    }
+
+    @Test("A notification names its actions to the relay, and repeats its ID")
+    func notify() async throws {
+        let test = try TestRelay(stock)
+        var visible = VisibleNotification(title: "Deploy?")
+        visible.subtitle = "web"
+        visible.actions = ["yes", "no"]
+        _ = try await test.relay.notify(visible, to: DeviceToken(hex: "AA01"), eventID: "evt")
+        _ = try await test.relay.notify(VisibleNotification(title: "T"))
+        let bodies = await test.transport.requests.map(\.body)
+        #expect(await test.transport.requests.first?.url == "https://r/v1/notify")
+        #expect(bodies[0]["eventID"] == .string("evt") && bodies[0]["deviceToken"] == .string("aa01"))
+        #expect(bodies[0]["notification"]?["subtitle"] == .string("web"))
+        #expect(bodies[0]["notification"]?["actions"] == .array([.string("yes"), .string("no")]))
+        #expect(bodies[1]["notification"]?["actions"] == nil && bodies[1]["deviceToken"] == nil)
+        #expect(bodies[1]["eventID"]?.string?.isEmpty == false)
+    }
+
+    @Test("The actions of a sealed message are sealed, and the relay knows them to refuse others")
+    func sealedActions() async throws {
+        let test = try TestRelay(pairing)
+        var message = SealedMessage(id: "evt", sentAt: 7, title: "Secret")
+        message.properties.actions = ["once", "reject"]
+        _ = try await test.relay.notify(VisibleNotification(title: "T"), sealed: message, eventID: "other")
+        _ = try await test.relay.send(message, eventType: "permission", sessionID: "s")
+        let bodies = await test.transport.requests.map(\.body)
+        let actions = JSONValue.array([.string("once"), .string("reject")])
+        #expect(bodies[0]["notification"]?["actions"] == actions && bodies[1]["actions"] == actions)
+        let key = try #require(pairing.key?.notificationKey)
+        for (body, type) in zip(bodies, ["notify", "permission"]) {
+            #expect(body["eventID"] == .string("evt") && !body.text.contains("Secret"))
+            let sealed = try #require(body["sealed"]?.string)
+            #expect(try Envelope.open(sealed, type: type, with: [key]) == message)
+        }
+    }
+
+    @Test("An acknowledgement removes the notification from other phones only if asked to")
+    func clear() async throws {
+        let test = try TestRelay(pairing)
+        try await test.relay.acknowledge("evt")
+        try await test.relay.acknowledge("evt", clear: true)
+        let bodies = await test.transport.requests.map(\.body)
+        #expect(bodies[0]["clear"] == nil && bodies[1]["clear"] == .bool(true))
+        let push = #"{"aps":{"content-available":1},"clear":{"eventID":"evt"}}"#
+        #expect(PushPayload(json: Array(push.utf8))?.clearedEventID == "evt")
+        let event = #"{"aps":{},"eventID":"evt","actions":["once",1,"reject"],"clear":"evt"}"#
+        let payload = try #require(PushPayload(json: Array(event.utf8)))
+        #expect(payload.clearedEventID == nil && payload.actions == ["once", "reject"])
+    }
+
+    @Test("Waiting asks again until somebody replies or the time is over")
+    func waiting() async throws {
+        let reply = SealedReply(action: "once", sentAt: 7)
+        let sealed = try reply.sealed(for: "evt", with: SealedReply.Key(try #require(pairing.key)))
+        let seen = #"{"ok":true,"acknowledgedAt":"2026-11-21T12:47:37.123Z"}"#
+        let replied = #"{"ok":true,"reply":{"sealed":"\#(sealed)"}}"#
+        let test = try TestRelay(pairing, [.init(), .init(body: replied)])
+        #expect(try await test.relay.waitForReply(to: "evt", seconds: 40).reply == .sealed(reply))
+        let late = try TestRelay(pairing, [.init(), .init(), .init(body: seen)])
+        let status = try await late.relay.waitForReply(to: "evt", seconds: 40)
+        #expect(status.reply == nil && status.acknowledgedAt != nil)
+        let timeouts = await late.transport.requests.map { $0.body["timeout"] }
+        #expect(timeouts == [.integer(15), .integer(15), .integer(10)])
+        let once = try TestRelay(pairing)
+        _ = try await once.relay.waitForReply(to: "evt", seconds: 0)
+        #expect(await once.transport.requests.map { $0.body["timeout"] } == [.integer(0)])
+    }
+
+    @Test("A reply to another event is refused, and a readable one is told from a sealed one")
+    func untrusted() async throws {
+        let sealed = try SealedReply(action: "once", sentAt: 7).sealed(
+            for: "other", with: SealedReply.Key(try #require(pairing.key)))
+        let readable = #"{"ok":true,"reply":{"action":"once","text":"yes"}}"#
+        let test = try TestRelay(
+            pairing, [.init(body: #"{"ok":true,"reply":{"sealed":"\#(sealed)"}}"#), .init(body: readable)])
+        #expect(try await test.relay.waitForReply(to: "evt").reply == .refused(.notAuthentic))
+        #expect(
+            try await test.relay.waitForReply(to: "evt").reply == .readable(action: "once", text: "yes"))
+    }
+
+    @Test("The history names events, to acknowledge them")
+    func history() async throws {
+        let body = """
+            {"ok":true,"unread":1,"items":[{"id":"a","eventID":"evt","acknowledgedAt":"2026-11-21T12:47:37.123Z"},{"id":"b"}]}
+            """
+        let items = try await TestRelay(pairing, [.init(body: body)]).relay.history().items
+        #expect(
+            items.map(\.eventID) == ["evt", nil] && items.map { $0.acknowledgedAt != nil } == [true, false])
+    }
+
+    @Test("A registration says which fields the relay ignored")
+    func ignored() async throws {
+        let body = #"{"ok":true,"ignored":["preferences.quietHours.timeZone"]}"#
+        let token = try #require(DeviceToken(hex: "aa01"))
+        let outcome = try await TestRelay(pairing, [.init(body: body)]).relay.register(
+            Registration(token: token))
+        #expect(outcome == .registeredExcept(["preferences.quietHours.timeZone"]))
+    }
+
+    @Test("Codes of refusals are known by name, and every error has a sentence for people")
+    func errors() async throws {
+        let codes: [Rejection.Code: Int] = [
+            .unknownEvent: 404, .alreadyReplied: 409, .unknownDevice: 409, .noDevices: 409,
+            .scheduleLimit: 409,
+        ]
+        for (code, status) in codes {
+            let body = #"{"ok":false,"error":"Sentence.","code":"\#(code.rawValue)"}"#
+            let test = try TestRelay(pairing, [.init(status: status, body: body)])
+            let error = await #expect(throws: RelayError.self) { try await test.relay.acknowledge("evt") }
+            guard case .rejected(let rejection)? = error else {
+                Issue.record("not rejected")
+                continue
+            }
+            #expect(rejection.code == code && error?.localizedDescription == "Sentence.")
+        }
+        let errors: [any Error] = [
+            RelayError.unreachable("x"), RelayError.timedOut, RelayError.cancelled, RelayError.noKey,
+            RelayError.unexpectedAnswer(status: 502), RelayError.unsealable(.tooLarge),
+            PairingFailure.missing("relayURL"), Refusal.stale, SealingFailure.invalid("id"),
+        ]
+        #expect(Set(errors.map(\.localizedDescription)).count == errors.count)
+        #expect(errors.allSatisfy { $0.localizedDescription.hasSuffix(".") && $0 is any LocalizedError })
+    }
+}
