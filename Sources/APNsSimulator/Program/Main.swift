@@ -58,6 +58,6 @@ enum Main {
     }
 
     private static func complain(_ sentence: String) {
-        StandardOutput.write(Array("apns-simulator: \(sentence)\n".utf8), to: STDERR_FILENO)
+        StandardOutput.write(Array("apns-simulator: \(Printable.line(sentence))\n".utf8), to: STDERR_FILENO)
     }
 }

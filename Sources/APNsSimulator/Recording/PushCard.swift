@@ -1,4 +1,5 @@
 import JSON
+import Programs
 package import PushSealing
 
 /// Formats a push for a human reader: the visible notification, then the app's data.
@@ -23,8 +24,8 @@ package enum PushCard {
     private static func heading(_ record: PushRecord, _ utcOffset: Int) -> String {
         let token = record.deviceToken.map { "…" + $0.suffix(8) } ?? "(no device token)"
         var parts = [clock(record.receivedAt, utcOffset), record.environment.rawValue, token]
-        if let topic = record.request.text(.topic) { parts.append(clean(topic)) }
-        if let type = record.request.text(.pushType) { parts.append(clean(type)) }
+        if let topic = record.request.text(.topic) { parts.append(Printable.line(topic)) }
+        if let type = record.request.text(.pushType) { parts.append(Printable.line(type)) }
         return parts.joined(separator: "  ")
     }
 
@@ -40,7 +41,7 @@ package enum PushCard {
         case .abandoned: text = "abandoned before the answer was due"
         }
         if let detail = record.detail { text += ": " + detail }
-        if let rule = record.rule { text += " (rule \(clean(rule)))" }
+        if let rule = record.rule { text += " (rule \(Printable.line(rule)))" }
         return text
     }
 
@@ -55,7 +56,7 @@ package enum PushCard {
         }
         let sealed = SealedText(object, keys: keys)
         lines += facts(object, except: sealed == nil ? ["aps"] : ["aps", "sealed"])
-        lines += (sealed?.lines ?? []).map(clean)
+        lines += (sealed?.lines ?? []).map(Printable.line)
         return lines
     }
 
@@ -68,42 +69,24 @@ package enum PushCard {
     private static func activity(_ aps: JSON.Value?) -> [String] {
         guard let event = aps?["event"]?.string else { return [] }
         let state = aps?["content-state"]?.object?.members ?? []
-        return ["Live Activity: " + clean(event)]
-            + state.map { "  " + clean($0.name) + ": " + shown($0.value) }
+        return ["Live Activity: " + Printable.line(event)]
+            + state.map { "  " + Printable.line($0.name) + ": " + shown($0.value) }
     }
 
     private static func paragraphs(_ text: String) -> [String] {
-        text.split(separator: "\n", omittingEmptySubsequences: false).map { clean(String($0)) }
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { Printable.line(String($0)) }
     }
 
     /// The members, on one line.
     private static func facts(_ object: JSON.Object?, except hidden: Set<String>) -> [String] {
         let members = (object?.members ?? []).filter { !hidden.contains($0.name) }
         guard !members.isEmpty else { return [] }
-        return [members.map { clean($0.name) + " " + shown($0.value) }.joined(separator: ", ")]
+        return [members.map { Printable.line($0.name) + " " + shown($0.value) }.joined(separator: ", ")]
     }
 
     private static func shown(_ value: JSON.Value) -> String {
         let text = value.string ?? String(decoding: value.encoded(), as: UTF8.self)
-        return clean(text.count > valueLengthMax ? text.prefix(valueLengthMax) + "…" : text)
-    }
-
-    /// Replaces characters that would control the terminal.
-    private static func clean(_ text: String) -> String {
-        var clean = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars {
-            let isHarmless = scalar.properties.generalCategory != .control && !isDirectional(scalar)
-            clean.append(isHarmless ? scalar : "\u{FFFD}")
-        }
-        return String(clean)
-    }
-
-    /// Characters that change the text direction.
-    private static func isDirectional(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case 0x202A...0x202E, 0x2066...0x2069: true
-        default: false
-        }
+        return Printable.line(text.count > valueLengthMax ? text.prefix(valueLengthMax) + "…" : text)
     }
 
     private static func clock(_ milliseconds: Int64, _ utcOffset: Int) -> String {

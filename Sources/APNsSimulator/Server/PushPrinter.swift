@@ -1,6 +1,7 @@
 import Glibc
 import JSON
 import Network
+import Programs
 package import PushSealing
 
 /// Prints pushes to standard output, once per turn of a loop.
@@ -38,7 +39,7 @@ package final class PushPrinter: Sendable {
         let text: [UInt8]
         switch form {
         case .card: text = Array(PushCard.text(record, utcOffset: Self.utcOffset, keys: keys).utf8)
-        case .json: text = record.json(keys: keys).encoded() + [UInt8(ascii: "\n")]
+        case .json: text = Printable.json(record.json(keys: keys).encoded()) + [UInt8(ascii: "\n")]
         }
         let isFirst = waiting.withLock { waiting in
             guard !waiting.isOver else { return false }

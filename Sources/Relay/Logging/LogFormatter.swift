@@ -1,4 +1,5 @@
 import JSON
+import Programs
 import Storage
 
 /// Formats events as lines.
@@ -34,7 +35,7 @@ struct LogFormatter: Sendable {
             }
         }
         writer.endObject()
-        bytes += writer.finish()
+        bytes += Printable.json(writer.finish())
     }
 
     private static func milliseconds(_ microseconds: Int64) -> JSON.Number {
@@ -75,7 +76,7 @@ struct LogFormatter: Sendable {
             && text.unicodeScalars.allSatisfy { scalar in
                 scalar.isASCII
                     ? scalar.value > 0x20 && scalar.value < 0x7F && scalar != "\"" && scalar != "="
-                    : !isInvisible(scalar) && !scalar.properties.isWhitespace
+                    : !Printable.isObeyed(scalar) && !scalar.properties.isWhitespace
             }
         if isWord {
             bytes += text.utf8
@@ -85,19 +86,11 @@ struct LogFormatter: Sendable {
         for scalar in text.unicodeScalars {
             switch scalar {
             case "\"", "\\": bytes += "\\\(scalar)".utf8
-            case _ where isInvisible(scalar): bytes += scalar.escaped(asASCII: true).utf8
+            case _ where Printable.isObeyed(scalar): bytes += scalar.escaped(asASCII: true).utf8
             default: bytes += String(scalar).utf8
             }
         }
         bytes.append(UInt8(ascii: "\""))
-    }
-
-    /// Whether a character could move a terminal's cursor or hide adjacent text.
-    private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .unassigned, .privateUse: true
-        default: false
-        }
     }
 
     private static func decimal(_ microseconds: Int64) -> String {

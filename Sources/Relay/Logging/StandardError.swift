@@ -1,5 +1,6 @@
 import Glibc
 import Network
+import Programs
 
 /// Standard error, the destination of log lines and error messages.
 enum StandardError {
@@ -23,7 +24,7 @@ enum StandardError {
     /// Writes several messages: as one text, or as a JSON log line each.
     static func messages(_ texts: [String], summary: String) {
         switch format.withLock({ $0 }) {
-        case .text: write(Array("relay: \(summary)\n".utf8))
+        case .text: write(Array("relay: \(Printable.lines(summary))\n".utf8))
         case .logLine(let formatter):
             var bytes: [UInt8] = []
             for text in texts {

@@ -1,5 +1,6 @@
 import Glibc
 import Network
+import Programs
 
 /// Standard output, the destination of a command's results.
 enum StandardOutput {
@@ -16,9 +17,12 @@ enum StandardOutput {
     static var fault: FileFault? { lost.withLock { $0 }.map { FileFault(errno: $0) } }
 
     /// Writes a text; false if it gave up.
+    ///
+    /// What a terminal would obey in JSON is escaped; other texts have been made safe where they were put together.
     @discardableResult
     static func write(_ text: String) -> Bool {
-        guard let code = FileDescriptorOutput.write(Array(text.utf8), to: STDOUT_FILENO) else { return true }
+        let bytes = Printable.json(Array(text.utf8))
+        guard let code = FileDescriptorOutput.write(bytes, to: STDOUT_FILENO) else { return true }
         if code != EPIPE { lost.withLock { $0 = $0 ?? code } }
         return false
     }

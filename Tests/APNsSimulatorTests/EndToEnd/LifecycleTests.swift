@@ -127,7 +127,7 @@ struct LifecycleTests {
         try await simulator.line { $0.hasPrefix("└") }
         let card = await simulator.printed.suffix(7).joined(separator: "\n")
         #expect(card.contains("sandbox  …abababab  com.example.app  alert"))
-        #expect(card.contains("│ Ti\u{FFFD}[2Jtle\n│ One\n│ Two\n"))
+        #expect(card.contains("│ Ti\\u{1B}[2Jtle\n│ One\n│ Two\n"))
         #expect(card.contains("│ eventType complete, data {\"a\":1}"))
         #expect(card.hasSuffix("└ 200 accepted"))
         #expect(!card.contains("\u{1B}") && !card.contains("abababababab"))

@@ -53,7 +53,7 @@ struct SimulatedActivityTests {
             outcome: .answered(status: 200, reason: nil))
         let card = PushCard.text(record, utcOffset: 0)
         #expect(
-            card.contains("│ Live Activity: update\n│   status: a\u{FFFD}\n│ aps: timestamp 1\n"))
+            card.contains("│ Live Activity: update\n│   status: a\\u{1B}\n│ aps: timestamp 1\n"))
     }
 
     @Test("Each kind of token is for its own pushes")

@@ -1,28 +1,9 @@
+import Programs
+
 /// Makes untrusted text safe for a terminal.
 enum TerminalText {
     /// Escapes control and format characters that a terminal would interpret.
-    ///
-    /// Joiners within emoji are kept.
-    static func safe(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isObeyed) else { return text }
-        var safe = ""
-        for scalar in text.unicodeScalars {
-            if isObeyed(scalar) {
-                safe += scalar.escaped(asASCII: true)
-            } else {
-                safe.unicodeScalars.append(scalar)
-            }
-        }
-        return safe
-    }
-
-    private static func isObeyed(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse: true
-        case .format: scalar != joiner
-        default: false
-        }
-    }
+    static func safe(_ text: String) -> String { Printable.line(text) }
 
     /// The text's width in terminal cells: two for a wide character, none for a combining one.
     static func width(_ text: String) -> Int {
@@ -41,8 +22,6 @@ enum TerminalText {
         }
         return kept + "…"
     }
-
-    private static let joiner: Unicode.Scalar = "\u{200D}"
 
     /// A character is as wide as its first scalar; an emoji takes two cells.
     private static func width(of character: Character) -> Int {
