@@ -13,7 +13,7 @@ struct BridgePairingTests {
     ) {
         let environment = [
             "HOME": directory.file("home"), "BRIDGE_RELAY_URL": "https://relay.example.org",
-            "BRIDGE_OPENCODE_URL": "http://127.0.0.1:1",
+            "BRIDGE_OPENCODE_URL": "http://127.0.0.1:1", "BRIDGE_ADVERTISE_HOST": "box.invalid:4096",
         ].merging(more) { $1 }
         let program = try Program("opencode-bridge", ["pair"] + arguments, environment: environment)
         return (try await program.ended(), program.output)
@@ -68,14 +68,40 @@ struct BridgePairingTests {
         #expect(try String(contentsOfFile: file, encoding: .utf8).hasPrefix("key:"))
     }
 
+    @Test("an address that no phone reaches isn't put into the code, unless the app runs on this machine")
+    func unreachable() async throws {
+        let hosts = [
+            "localhost", "box.localhost", "127.0.0.1", "[::1]", "0.0.0.0", "[::]", "169.254.7.7", "[fe80::1]",
+            "[::ffff:127.0.0.1]",
+        ]
+        for host in hosts {
+            for secure in [true, false] {
+                let url = "\(secure ? "https" : "http")://\(host):8787"
+                let (status, output) = try await run(["--insecure-relay"], ["BRIDGE_RELAY_URL": url])
+                #expect(status == 78 && output.contains("no phone reaches \(url)"), "\(output)")
+                #expect(output.contains("--local") && !output.contains("mobilevoice"))
+            }
+        }
+        let (status, output) = try await run(["--json", "--advertise-host", "box:4096,localhost:4096"])
+        #expect(status == 78 && output.contains("no phone reaches http://localhost:4096"), "\(output)")
+        for port in ["99999", "0", "x"] {
+            let url = "https://relay.example.org:\(port)"
+            let (status, output) = try await run([], ["BRIDGE_RELAY_URL": url])
+            #expect(status == 78 && output.contains("port"), "\(output)")
+            #expect(try await run(["--advertise-host", String(url.dropFirst(8))]).status == 78)
+        }
+        let state = directory.file("home/.local/state/opencode-bridge")
+        #expect(!FileManager.default.fileExists(atPath: state))
+        let local = ["BRIDGE_RELAY_URL": "http://127.0.0.1:8787", "BRIDGE_ADVERTISE_HOST": "127.0.0.1"]
+        #expect(try await pairing(["--local"], local).hosts == ["http://127.0.0.1:1"])
+    }
+
     @Test("what the phone will miss is said: a path that its app drops, a server that it can't reach")
     func warnings() async throws {
         let path = ["BRIDGE_RELAY_URL": "https://relay.example.org/push"]
         let warned = try await run([], path).output
         #expect(warned.contains("ignores the path in https://relay.example.org/push"))
         #expect(warned.contains("no server answers at") && !warned.contains("a phone can't reach"))
-        let local = try await run([], ["BRIDGE_RELAY_URL": "http://127.0.0.1:8787"]).output
-        #expect(local.contains("a phone can't reach http://127.0.0.1:8787"))
         #expect(try await !run(["--scheme", "my-app"], path).output.contains("ignores the path"))
         #expect(try await run([], ["BRIDGE_RELAY_URL": ""]).status == 78)
     }

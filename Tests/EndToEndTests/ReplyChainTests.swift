@@ -78,6 +78,51 @@ struct ReplyChainTests {
         }
     }
 
+    @Test("a reply answers only what was shown, and an ID that is used again rings again", arguments: [1, 2])
+    func bound(generation: Int) async throws {
+        let key = PairingSecret()
+        try await Chain.run(generation: generation, Self.settings, key: key) { chain in
+            try await chain.does("session", ["id": "ses_1", "title": "Fix auth bug"])
+            try await chain.does("begin", ["id": "ses_1"])
+            let replyKey = SealedReply.Key(key)
+            func always(_ eventID: String) throws -> JSON.Value {
+                let reply = SealedReply(action: "always", sentAt: 1)
+                return ["sealed": .string(try reply.sealed(for: eventID, with: replyKey))]
+            }
+            let first = try await chain.asks("per_1", number: 1, key: key)
+            // The server asks something else under the same ID, and no event says so.
+            try await chain.does(
+                "ask", ["id": "ses_1", "request": "per_1", "command": "rm -rf /", "told": false])
+            #expect(try await chain.replies(try always(first), to: first)["ok"] == true)
+            _ = try await chain.bridge.line("it refuses the reply") { $0.contains("something else") }
+            #expect(try await chain.given(atLeast: 0) == [])
+
+            // An event says so: it rings as another event, after a restart, too.
+            let second = try await chain.asks("per_1", number: 2, command: "rm -rf /", key: key)
+            #expect(second != first)
+            #expect(try await chain.replies(try always(first), to: second)["ok"] == true)
+            _ = try await chain.bridge.line("it refuses another's reply") { $0.contains("notAuthentic") }
+            #expect(try await chain.bridge.stop() == 0)
+            try await chain.does("answer", ["request": "per_1"])
+            try await chain.does("ask", ["id": "ses_1", "request": "per_1", "command": "ls", "told": false])
+            try await chain.restartBridge()
+            #expect(try await chain.titles(atLeast: 3).count == 3)
+            #expect(try await chain.given(atLeast: 0) == [])
+
+            // The same command again, after it was answered: neither is the earlier reply used.
+            let third = try await chain.event(key: key)
+            #expect(try await chain.replies(try always(third), to: third)["ok"] == true)
+            #expect(try await chain.given(atLeast: 1) == [["request": "per_1", "reply": "always"]])
+            let fourth = try await chain.asks("per_1", number: 4, command: "ls", key: key)
+            #expect(![first, second, third].contains(fourth))
+            #expect(try await chain.bridge.stop() == 0)
+            try await chain.restartBridge()
+            try await chain.lastTurn()
+            #expect(try await chain.titles(atLeast: 5).count == 5)
+            #expect(try await chain.given(atLeast: 0).count == 1)
+        }
+    }
+
     @Test("a permission rings again after a minute, until its reply")
     func repeated() async throws {
         let settings = Self.settings.merging(["BRIDGE_REPEAT": "1"]) { $1 }
@@ -111,8 +156,17 @@ struct ReplyChainTests {
             try await chain.does("begin", ["id": "ses_1"])
             let eventID = try await chain.asks("per_1", number: 1)
             #expect(try await chain.replies(["action": "always"], to: eventID)["ok"] == true)
+            // What is answered at the desk is over for the phones, also without replies.
+            let second = try await chain.asks("per_2", number: 2)
+            try await chain.does("answer", ["request": "per_2"])
+            let known = try await eventually {
+                try await chain.post("/v1/reply/wait", ["timeout": 0], second)
+            } until: {
+                $0["acknowledgedAt"] != nil
+            }
+            #expect(known["acknowledgedAt"] != nil)
             try await chain.lastTurn()
-            #expect(try await chain.titles(atLeast: 2).count == 2)
+            #expect(try await chain.titles(atLeast: 3).count == 3)
             #expect(try await chain.given(atLeast: 0) == [])
         }
     }
@@ -123,10 +177,16 @@ extension Chain {
     ///
     /// - Parameter number: How many pushes the phone has got with this one.
     fileprivate func asks(
-        _ request: String, number: Int, key: PairingSecret? = nil
+        _ request: String, number: Int, command: String = "git push", key: PairingSecret? = nil
     ) async throws -> String {
-        try await does("ask", ["id": "ses_1", "request": .string(request)])
+        try await does(
+            "ask", ["id": "ses_1", "request": .string(request), "command": .string(command)])
         #expect(try await titles(atLeast: number).count == number)
+        return try await event(key: key)
+    }
+
+    /// The ID of the event that rang last.
+    fileprivate func event(key: PairingSecret?) async throws -> String {
         let push = try #require(try await stack.control.pushes(token: token(1)).last?["payload"])
         guard let key else { return try #require(push["body"]?["eventID"]?.string) }
         #expect(push["eventID"] == nil)

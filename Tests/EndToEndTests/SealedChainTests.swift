@@ -133,7 +133,7 @@ extension Chain {
 
     /// The link that `opencode-bridge pair` shows.
     private func link() async throws -> String {
-        let lines = try await command(["pair"]).output.split(separator: "\n")
+        let lines = try await command(["pair", "--local"]).output.split(separator: "\n")
         return String(try #require(lines.first { $0.hasPrefix("mobilevoice:") }))
     }
 

@@ -56,6 +56,24 @@ struct SealingTests {
         }
     }
 
+    @Test(
+        "relay pair refuses addresses that no phone reaches, unless the app is on this machine",
+        arguments: [
+            "http://localhost:8787", "http://0.0.0.0:8787", "https://[::1]", "http://169.254.1.2",
+            "http://[fe80::1]:80",
+        ])
+    func unreachable(url: String) async throws {
+        let (status, output) = try await run(["pair", "--relay-url", url, "--json"])
+        #expect(status == 64 && !output.contains("relaySecret"))
+        let (_, hosts) = try await run([
+            "pair", "--relay-url", "https://relay.example", "--host", url, "--json",
+        ])
+        #expect(!hosts.contains("relaySecret"))
+        let (local, json) = try await run(["pair", "--relay-url", url, "--json", "--local"])
+        #expect(local == 0 && json.contains("relaySecret"))
+        #expect(try await run(["pair", "--relay-url", "https://relay.example:99999", "--local"]).0 == 64)
+    }
+
     @Test("relay open reads what relay seal wrote, and nothing else")
     func sealed() async throws {
         let directory = try TemporaryDirectory()

@@ -11,8 +11,8 @@ struct Bridge: Sendable {
         /// The longest time without a byte of the stream.
         let silenceMax: Duration
         let outbox: Outbox
-        /// Waits for replies; `nil` if they aren't allowed.
-        var replies: ReplyDesk?
+        /// Acknowledges what is over, and waits for replies.
+        let replies: ReplyDesk
         /// Sends states for Live Activities; `nil` if they aren't wanted.
         var activities: ActivityDesk?
         let post: @Sendable (QueuedEvent) async -> RelayClient.Answer
@@ -31,7 +31,7 @@ struct Bridge: Sendable {
         await withTaskGroup { group in
             group.addTask { await engine.run() }
             group.addTask { await parts.outbox.run(parts.post) }
-            if let replies = parts.replies { group.addTask { await replies.run() } }
+            group.addTask { await parts.replies.run() }
             if let activities = parts.activities { group.addTask { await activities.run() } }
             group.addTask { await connect() }
             group.addTask { await tick() }

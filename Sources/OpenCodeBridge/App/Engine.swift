@@ -7,8 +7,7 @@ actor Engine {
     private let outbox: Outbox
     private let mailbox: Mailbox
     private let console: Console
-    /// Waits for replies; `nil` if they aren't allowed.
-    private let replies: ReplyDesk?
+    private let replies: ReplyDesk
     /// Sends states for Live Activities; `nil` if they aren't wanted.
     private let activities: ActivityDesk?
     private var client: OpenCodeClient?
@@ -36,7 +35,7 @@ actor Engine {
             case .stateLost: compare(isFirst: false)
             case .connected(let client, let isFirst):
                 self.client = client
-                await replies?.use(client)
+                await replies.use(client)
                 await activities?.use(client)
                 compare(isFirst: isFirst)
             }
@@ -69,9 +68,18 @@ actor Engine {
             case .ring(let ring) where quiet.silences(ring.type):
                 console.explain("complete of \(ring.session) doesn't ring: somebody types at this machine")
             case .ring(let ring):
-                let eventID = await outbox.put(ring, showing: await activities?.rang(ring))
-                if let request = ring.request { await replies?.rang(request, as: eventID) }
-            case .over(let request): await replies?.closed(request)
+                let state = await activities?.rang(ring)
+                guard let request = ring.request else {
+                    await outbox.put(ring, showing: state)
+                    continue
+                }
+                var asked = ring
+                // Another server's requests can have the same identifiers.
+                if let client { asked.key += " of \(client.place.address)" }
+                let eventID = await outbox.put(asked, showing: state, actions: await replies.actions(request))
+                await replies.rang(request, as: eventID)
+            case .over(let request):
+                if let eventID = await replies.closed(request) { await outbox.over(eventID) }
             case .began(let session): await outbox.note(.began(session))
             case .ended(let session): await outbox.note(.ended(session))
             case .lookUp, .read, .check:

@@ -1,5 +1,6 @@
 import JSON
 import Network
+import Programs
 import PushSealing
 import WebClient
 
@@ -18,6 +19,7 @@ enum CheckCommand {
             if let place { findings += await server(place) }
             findings += await relay(access)
             findings.append(texts(access))
+            if let warning = access.warning { findings.append(.good("warning: \(warning)")) }
             findings.append(bridge(configuration))
             for finding in findings { console.print(finding.line) }
             return findings.contains { !$0.isGood } ? .failed : .success
@@ -32,7 +34,7 @@ enum CheckCommand {
         static func good(_ text: String) -> Finding { Finding(isGood: true, text: text) }
         static func fault(_ text: String) -> Finding { Finding(isGood: false, text: text) }
 
-        var line: String { (isGood ? "ok     " : "FAULT  ") + text }
+        var line: String { (isGood ? "ok     " : "FAULT  ") + Printable.line(text) }
     }
 
     // MARK: The server

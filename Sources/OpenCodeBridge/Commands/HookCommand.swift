@@ -44,6 +44,7 @@ enum HookCommand {
             return console.explain("doesn't ring: somebody types at this machine")
         }
         let access = try RelayAccess(configuration, deadline: Bounds.hookDeadline)
+        if let warning = access.warning { console.explain("warning: \(warning)") }
         if let moment = event.moment(agent), isRepeated(moment, configuration, console) {
             return console.explain("doesn't ring: it rang moments ago")
         }

@@ -7,6 +7,8 @@ import WebClient
 struct PairOptions: Sendable, Equatable {
     /// Whether to print only the JSON.
     var isJSON = false
+    /// Whether the app runs on this machine, so that it reaches what no phone does.
+    var isLocal = false
     /// Whether to make a new secret.
     var rotates = false
     /// A file to write the code to.
@@ -17,6 +19,7 @@ struct PairOptions: Sendable, Equatable {
     /// The options and what they do.
     static let usage = [
         ("--json", "print only the pairing's JSON"),
+        ("--local", "allow addresses that no phone reaches, for an app on this machine"),
         ("--png FILE", "also write the code to a new file, which only you can read"),
         ("--rotate", "make a new secret; all phones must be paired again"),
         ("--scheme SCHEME", "the scheme of the app's links; default: \(Pairing.schemeDefault)"),
@@ -28,6 +31,7 @@ struct PairOptions: Sendable, Equatable {
     {
         switch argument {
         case "--json": isJSON = true
+        case "--local": isLocal = true
         case "--rotate": rotates = true
         case "--png", "--scheme":
             guard let value = rest.popFirst() else {
@@ -54,13 +58,15 @@ enum PairCommand {
         _ console: Console
     ) throws(SettingProblems) -> ExitStatus {
         let relay = try configuration.requireRelay()
+        let server = try server(configuration, environment)
+        let hosts = ServerHosts.urls(
+            of: server, advertised: configuration.advertisedHosts, interfaces: InterfaceAddress.all())
+        if !options.isLocal { try requireReachable(relay, hosts) }
         let secret =
             options.rotates
             ? SharedSecret() : try SecretFile.read(configuration, makesGivenFile: true)
         let isSealing = try RelayAccess.key(secret, configuration) != nil
-        let server = try server(configuration, environment)
-        let hosts = ServerHosts.urls(
-            of: server, advertised: configuration.advertisedHosts, interfaces: InterfaceAddress.all())
+        if let warning = SecretFile.warning(configuration) { console.note("warning: \(warning)") }
         let pairing = try pairing(relay, secret, hosts)
         guard let code = QRCode(pairing.link(scheme: options.scheme)) else {
             throw SettingProblems(["the link is too long for a QR code; set fewer addresses"])
@@ -69,9 +75,6 @@ enum PairCommand {
         if options.rotates { try rotate(configuration, secret, console) }
         if pairing.relayURLHasPath, options.scheme == Pairing.schemeDefault {
             console.note("warning: OpenCode's app ignores the path in \(relay) and would not find the relay")
-        }
-        if relay.isLoopback {
-            console.note("warning: a phone can't reach \(relay); set --relay-url to an address that it can")
         }
         if options.isJSON {
             console.print(pairing.json)
@@ -96,6 +99,22 @@ enum PairCommand {
         }
         guard let place else { throw SettingProblems(["set --opencode-url to the server's address"]) }
         return place.address
+    }
+
+    /// Refuses addresses that no phone reaches: the app would fail later, without a word.
+    private static func requireReachable(_ relay: WebAddress, _ hosts: [String]) throws(SettingProblems) {
+        var problems: [String] = []
+        let otherwise = "or add --local if the app runs on this machine, such as in a simulator"
+        if !relay.isReachableFromElsewhere {
+            problems.append(
+                "no phone reaches \(relay); set --relay-url to an address that phones reach, \(otherwise)")
+        }
+        for host in hosts where (try? WebAddress(host))?.isReachableFromElsewhere == false {
+            problems.append(
+                "no phone reaches \(host); name the OpenCode server's address with --advertise-host, "
+                    + otherwise)
+        }
+        guard problems.isEmpty else { throw SettingProblems(problems) }
     }
 
     private static func pairing(_ relay: WebAddress, _ secret: SharedSecret, _ hosts: [String])

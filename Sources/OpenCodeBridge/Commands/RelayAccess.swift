@@ -6,6 +6,8 @@ struct RelayAccess: Sendable {
     /// Seals the texts; `nil` if they stay readable.
     let sealer: Sealer?
     let secret: SharedSecret
+    /// What people should know of the secret's file.
+    let warning: String?
 
     /// Checks the settings and reads the secret.
     ///
@@ -13,6 +15,7 @@ struct RelayAccess: Sendable {
     init(_ configuration: Configuration, deadline: Duration = Bounds.postDeadline) throws(SettingProblems) {
         let address = try configuration.requireRelay()
         secret = try SecretFile.read(configuration)
+        warning = SecretFile.warning(configuration)
         relay = RelayClient(
             address: address, secret: secret.relaySecret, caFile: configuration.relayCAFile,
             deadline: deadline)
@@ -29,11 +32,24 @@ struct RelayAccess: Sendable {
     }
 
     /// The key to seal with; `nil` if texts stay readable.
+    ///
+    /// Once a key was used, texts stay readable only on demand: a lost key must not make them so.
     static func key(_ secret: SharedSecret, _ configuration: Configuration) throws(SettingProblems)
         -> PairingSecret?
     {
         let key = configuration.seals == false ? nil : secret.key
-        guard key == nil else { return key }
+        let mark = SealingMark(configuration)
+        guard key == nil else {
+            mark.set()
+            return key
+        }
+        if configuration.seals == nil, mark.isSet {
+            throw SettingProblems([
+                "texts were sealed before, but the secret in \(SecretFile.path(configuration)) has no key any more. "
+                    + "Restore the key, make a new one with `opencode-bridge pair --rotate`, or set --no-seal to let "
+                    + "the relay and Apple read texts"
+            ])
+        }
         if configuration.seals == true {
             throw SettingProblems([
                 "--seal needs a secret with a key, which that in \(SecretFile.path(configuration)) hasn't; "
@@ -47,5 +63,25 @@ struct RelayAccess: Sendable {
             ])
         }
         return nil
+    }
+}
+
+/// The file `sealed` of the state directory: texts have been sealed here.
+struct SealingMark {
+    private let directory: String
+
+    init(_ configuration: Configuration) { directory = configuration.stateDirectory }
+
+    private var path: String { directory + "/sealed" }
+
+    var isSet: Bool { SmallFile.exists(path) }
+
+    /// Sets it; a directory that can't be written keeps no secret or queue either, and is reported with them.
+    func set() {
+        guard !isSet else { return }
+        do throws(SmallFile.Fault) {
+            try SmallFile.createDirectory(directory)
+            _ = try SmallFile.create(path, with: [])
+        } catch {}
     }
 }

@@ -9,6 +9,7 @@ enum ServeCommand {
     {
         let console = Console(isVerbose: configuration.isVerbose)
         let access = try RelayAccess(configuration)
+        if let warning = access.warning { console.note("warning: \(warning)") }
         var relay = access.relay
         relay.repeatEvery = configuration.repeatEvery
         let repeating = relay
@@ -26,11 +27,8 @@ enum ServeCommand {
             throw SettingProblems(["the queue in \(configuration.stateDirectory) can't be used: \(error)"])
         }
         prepareSignals()
-        let replies =
-            configuration.allowsReplies || configuration.repeatEvery > .zero
-            ? ReplyDesk(
-                ReplyDesk.Parts(relay: relay, opener: configuration.allowsReplies ? access.opener : nil),
-                console) : nil
+        let replies = ReplyDesk(
+            ReplyDesk.Parts(relay: relay, opener: configuration.allowsReplies ? access.opener : nil), console)
         let activities =
             configuration.activityInterval > .zero
             ? ActivityDesk(

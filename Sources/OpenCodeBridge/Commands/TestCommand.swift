@@ -5,6 +5,7 @@ enum TestCommand {
         -> ExitStatus
     {
         let access = try RelayAccess(configuration)
+        if let warning = access.warning { console.note("warning: \(warning)") }
         guard let session = SessionID("opencode-bridge-test") else { return .failed }
         let now = SystemTime.now
         let readable = QueuedEvent(

@@ -1,4 +1,5 @@
 import Glibc
+import Network
 
 /// The checked settings.
 struct Configuration: Sendable {
@@ -66,7 +67,7 @@ struct Configuration: Sendable {
         for host in advertisedHosts where (try? WebAddress(host: host, port: 1)) == nil {
             problems.append(
                 "\(values.name(.advertiseHost)): \(Console.safe(host)) is neither a host nor an http:// or https:// "
-                    + "URL")
+                    + "URL, or its port isn't one from 1 to 65535")
         }
         func number(_ setting: Setting, _ unit: String, _ range: ClosedRange<Int64>) -> Int64? {
             guard let text = values[setting] else { return nil }
@@ -107,6 +108,7 @@ struct Configuration: Sendable {
         case .noHost: "expected a URL with a host and without spaces"
         case .credentials: "the URL must not contain a password; set OPENCODE_PASSWORD instead"
         case .query: "the URL must not contain ? or #"
+        case .port: "the port must be a number from 1 to 65535"
         }
     }
 

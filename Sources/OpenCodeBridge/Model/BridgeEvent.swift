@@ -46,6 +46,16 @@ struct Request: Sendable, Equatable {
     var directory: String?
     /// What it asks for: a permission's command, or a question.
     var detail: String?
+    /// A hash of all that is asked: an identifier can come again with something else behind it.
+    var digest = ""
+
+    /// What an answer to it is bound to.
+    var mark: String { digest.isEmpty ? id : "\(id) \(digest)" }
+
+    /// Whether another request with its identifier asks the same.
+    func asksSame(as other: Request) -> Bool {
+        kind == other.kind && session == other.session && digest == other.digest
+    }
 }
 
 /// What the server says about all its sessions at one moment.
@@ -107,7 +117,7 @@ struct Ring: Sendable, Equatable {
     /// The root session, which the notification opens.
     let session: SessionID
     /// Identifies what happened, the same after a restart.
-    let key: String
+    var key: String
     let title: String
     let body: String
     /// What is asked.

@@ -23,7 +23,14 @@ extension RunModel {
     mutating func open(_ request: Request, _ now: MonotonicTime) {
         guard see(request.session, request.directory, now) else { return }
         guard requests[request.id] != nil || requests.count < Bounds.requestsMax else { return }
-        if let known = requests[request.id], known.stage == .rung || known.stage == .ringing { return }
+        if let known = requests[request.id] {
+            if !known.request.asksSame(as: request) {
+                // What the phones show isn't asked any more.
+                forget(request.id, now)
+            } else if known.stage == .rung || known.stage == .ringing {
+                return
+            }
+        }
         closed[request.id] = nil
         requests[request.id] = OpenRequest(
             request: request, openedAt: now, stage: .waiting(until: now + options.requestWait))
@@ -96,7 +103,12 @@ extension RunModel {
         {
             close(id, now)
         }
-        for request in snapshot.requests where requests[request.id] == nil {
+        for request in snapshot.requests {
+            if let known = requests[request.id] {
+                guard known.openedAt < snapshot.askedAt, !known.request.asksSame(as: request) else {
+                    continue
+                }
+            }
             if let time = closed[request.id], time >= snapshot.askedAt { continue }
             open(request, now)
         }

@@ -127,7 +127,7 @@ extension RunModel {
         var asked = request
         asked.directory = asked.directory ?? tree[asked.session]?.directory
         post(
-            .permission, root, id, reading?.title, text, now, asked)
+            .permission, root, asked.mark, reading?.title, text, now, asked)
     }
 
     private mutating func ringError(

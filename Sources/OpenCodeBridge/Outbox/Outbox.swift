@@ -23,8 +23,9 @@ actor Outbox {
         self.sealer = sealer
         self.console = console
         self.wallClock = wallClock
-        let records = try file.readNew()
         var contents = QueueContents()
+        try Self.setAsideIfOversized(file, keeping: contents, console)
+        let records = try file.readNew()
         for record in records { contents.apply(record.sealed(by: sealer, at: wallClock())) }
         // Texts that were queued before sealing was on must not stay on disk.
         if sealer != nil, records.contains(where: \.isReadable) {
@@ -44,17 +45,32 @@ actor Outbox {
 
     /// Queues a ring, once: it is on disk when this returns.
     ///
-    /// Returns the event's ID.
+    /// Returns the event's ID. What is asked again after it was over is another event, although the server gives it the
+    /// same identifier: a reply to the earlier one must not answer it.
     ///
-    /// - Parameter state: For Live Activities of the session.
+    /// - Parameters:
+    ///   - state: For Live Activities of the session.
+    ///   - actions: How people can reply to it.
     @discardableResult
-    func put(_ ring: Ring, showing state: ContentState? = nil) -> String {
-        let readable = QueuedEvent(ring, at: wallClock(), showing: state)
-        let event = sealer?.sealed(readable, at: readable.at) ?? readable
+    func put(_ ring: Ring, showing state: ContentState? = nil, actions: [String] = []) -> String {
+        var event = self.event(ring, 0, state, actions)
+        // Each turn skips another entry of the table.
+        for turn in 0..<contents.over.count where contents.over[event.id] != nil {
+            event = self.event(ring, turn + 1, state, actions)
+        }
         guard contents.done[event.id] == nil, !contents.queue.contains(event.id) else { return event.id }
         write([.put(event)], isDurable: true)
         return event.id
     }
+
+    private func event(_ ring: Ring, _ turn: Int, _ state: ContentState?, _ actions: [String]) -> QueuedEvent
+    {
+        let readable = QueuedEvent(ring, turn: turn, at: wallClock(), showing: state, actions: actions)
+        return sealer?.sealed(readable, at: readable.at) ?? readable
+    }
+
+    /// Remembers that the request of an event was answered or withdrawn.
+    func over(_ id: String) { write([.over(id: id, at: wallClock())], isDurable: true) }
 
     /// Queues the end of a session's Live Activities, which no notification tells.
     func end(_ session: SessionID, _ state: ContentState) {
@@ -72,6 +88,7 @@ actor Outbox {
 
     private func write(_ records: [QueueRecord], isDurable: Bool) {
         do throws(SmallFile.Fault) {
+            try Self.setAsideIfOversized(file, keeping: contents, console)
             try file.append(records, isDurable: isDurable)
             isUnwritable = false
             try readFile()
@@ -84,7 +101,17 @@ actor Outbox {
         }
     }
 
+    /// No bridge writes so much: it may be another program's, so it is kept, but not read.
+    private static func setAsideIfOversized(
+        _ file: QueueFile, keeping contents: QueueContents, _ console: Console
+    ) throws(SmallFile.Fault) {
+        guard file.isOversized else { return }
+        let path = try file.setAside(keeping: contents.records)
+        console.note("the queue's file was larger than \(Bounds.queueFileBytesMax) bytes; it is now \(path)")
+    }
+
     private func readFile() throws(SmallFile.Fault) {
+        try Self.setAsideIfOversized(file, keeping: contents, console)
         for record in try file.readNew() { contents.apply(record.sealed(by: sealer, at: wallClock())) }
     }
 

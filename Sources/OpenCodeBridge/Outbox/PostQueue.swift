@@ -85,7 +85,7 @@ struct PostQueue: Sendable {
             backOff.reset()
             notBefore = nil
             guard var lane = lanes[event.session] else { return }
-            lane.notBefore = now + max(pause, lane.backOff.next(random))
+            lane.notBefore = now + max(min(pause, Bounds.postPauseMax), lane.backOff.next(random))
             lanes[event.session] = lane
         case .unreachable:
             notBefore = now + backOff.next(random)

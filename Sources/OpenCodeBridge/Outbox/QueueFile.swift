@@ -53,11 +53,26 @@ final class QueueFile {
         throw SmallFile.Fault(errno: errno)
     }
 
+    /// Whether so much was appended since ``readNew()`` that it isn't read.
+    var isOversized: Bool { size - offset > Bounds.queueFileBytesMax }
+
+    /// Renames the file and begins another one with some records.
+    ///
+    /// - Returns: The path of the file that was set aside, which replaces an earlier one.
+    func setAside(keeping records: [QueueRecord]) throws(SmallFile.Fault) -> String {
+        try lock()
+        defer { unlock() }
+        let aside = path + ".aside"
+        guard rename(path, aside) == 0 else { throw SmallFile.Fault(errno: errno) }
+        try replaceContents(with: records)
+        return aside
+    }
+
     /// The records that were appended since the last call, by this process or another.
     func readNew() throws(SmallFile.Fault) -> [QueueRecord] {
         let size = self.size
         guard size > offset else { return [] }
-        guard size - offset <= Bounds.queueFileBytesMax else {
+        guard !isOversized else {
             throw SmallFile.Fault("it is larger than \(Bounds.queueFileBytesMax) bytes")
         }
         var records: [QueueRecord] = []
@@ -90,8 +105,11 @@ final class QueueFile {
     func rewrite(_ records: ([QueueRecord]) -> [QueueRecord]) throws(SmallFile.Fault) {
         try lock()
         defer { unlock() }
-        let kept = records(try readNew())
-        try SmallFile.replace(path, with: kept.flatMap(\.line))
+        try replaceContents(with: records(try readNew()))
+    }
+
+    private func replaceContents(with records: [QueueRecord]) throws(SmallFile.Fault) {
+        try SmallFile.replace(path, with: records.flatMap(\.line))
         let new = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW)
         guard new >= 0 else { throw SmallFile.Fault(errno: errno) }
         close(descriptor)

@@ -13,6 +13,8 @@ struct QueuedEvent: Sendable, Equatable {
     var awaitsAnswer = false
     /// For Live Activities of the session; `nil` if none are sent.
     var state: ContentState?
+    /// How people can reply; empty if nobody waits for a reply.
+    var actions: [String] = []
 
     /// What it is about: the relay's event types that are worth queueing.
     enum Kind: String, Sendable {
@@ -33,11 +35,17 @@ struct QueuedEvent: Sendable, Equatable {
 
 extension QueuedEvent {
     /// The event for a ring, readable.
-    init(_ ring: Ring, at: EpochMilliseconds, showing state: ContentState? = nil) {
+    ///
+    /// - Parameter turn: How often the same was over before.
+    init(
+        _ ring: Ring, turn: Int = 0, at: EpochMilliseconds, showing state: ContentState? = nil,
+        actions: [String] = []
+    ) {
+        let key = turn == 0 ? ring.key : "\(ring.key) turn \(turn)"
         self.init(
-            id: "oc-" + Fingerprint.hex(ring.key, count: 40), at: at, type: Kind(ring.type),
+            id: "oc-" + Fingerprint.hex(key, count: 40), at: at, type: Kind(ring.type),
             session: ring.session, text: .readable(title: ring.title, body: ring.body),
-            awaitsAnswer: ring.request != nil, state: state)
+            awaitsAnswer: ring.request != nil, state: state, actions: actions)
     }
 
     /// Whether its text or its state can be read without a key.
@@ -88,6 +96,8 @@ enum QueueRecord: Sendable, Equatable {
     case put(QueuedEvent)
     /// The relay has an event, or it was dropped.
     case done(id: String, at: EpochMilliseconds)
+    /// The request of an event was answered or withdrawn.
+    case over(id: String, at: EpochMilliseconds)
     /// A run began.
     case began(SessionID)
     /// All that follows from a run has been done.
@@ -111,9 +121,13 @@ enum QueueRecord: Sendable, Equatable {
                 writer.name("state")
                 state.write(to: &writer)
             }
+            if !event.actions.isEmpty { writer.strings("actions", event.actions) }
             writer.endObject()
         case .done(let id, let at):
             writer.member("done", id)
+            writer.member("at", at)
+        case .over(let id, let at):
+            writer.member("over", id)
             writer.member("at", at)
         case .began(let session): writer.member("began", session.text)
         case .ended(let session): writer.member("ended", session.text)
@@ -136,9 +150,12 @@ enum QueueRecord: Sendable, Equatable {
             self = .put(
                 QueuedEvent(
                     id: id, at: EpochMilliseconds(at), type: type, session: session, text: text,
-                    awaitsAnswer: put["awaitsAnswer"]?.bool == true, state: ContentState(put["state"])))
+                    awaitsAnswer: put["awaitsAnswer"]?.bool == true, state: ContentState(put["state"]),
+                    actions: put["actions"]?.array?.compactMap(\.string) ?? []))
         } else if let id = value.identifier("done"), let at = value["at"]?.int {
             self = .done(id: id, at: EpochMilliseconds(at))
+        } else if let id = value.identifier("over"), let at = value["at"]?.int {
+            self = .over(id: id, at: EpochMilliseconds(at))
         } else if let session = value.sessionID("began") {
             self = .began(session)
         } else if let session = value.sessionID("ended") {
@@ -146,5 +163,15 @@ enum QueueRecord: Sendable, Equatable {
         } else {
             return nil
         }
+    }
+}
+
+extension JSON.Writer {
+    /// Writes a member that is an array of strings.
+    mutating func strings(_ name: String, _ texts: [String]) {
+        self.name(name)
+        beginArray()
+        for text in texts { string(text) }
+        endArray()
     }
 }

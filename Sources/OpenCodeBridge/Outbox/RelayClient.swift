@@ -1,4 +1,5 @@
 import JSON
+import Network
 import WebClient
 
 /// Posts events to the relay.
@@ -61,6 +62,11 @@ struct RelayClient: Sendable {
         writer.member("sessionID", event.session.text)
         event.text.write(to: &writer)
         writer.member("eventID", event.id)
+        if !event.actions.isEmpty {
+            // While the text is sealed, the category is sealed, too.
+            if case .readable = event.text { writer.member("category", NotificationCategory.permission) }
+            writer.strings("actions", event.actions)
+        }
         if let state = event.state {
             writer.name("contentState")
             state.write(to: &writer)
@@ -79,16 +85,17 @@ struct RelayClient: Sendable {
     /// The meaning of a response.
     static func interpret(_ answer: WebAnswer) -> Answer {
         let value = try? JSON.parse(answer.body, maxBytes: Bounds.postAnswerBytesMax)
-        let reason = value?["error"]?.string.map(Console.safe) ?? "no reason given"
+        let sentence = value?["error"]?.string.map(Console.safe) ?? "no reason given"
+        let reason = "status \(answer.status): \(sentence)"
+        if answer.status == 200, let value, value["ok"]?.bool == true { return .accepted(summary(value)) }
         switch answer.status {
-        case 200:
-            guard let value, value["ok"]?.bool == true else {
-                return .later("status 200 without a relay's answer; is --relay-url right?", .zero)
-            }
-            return .accepted(summary(value))
+        case 404, 408, 429, 500...: return .later(reason, answer.pause)
+        // Anything on the way, such as a proxy, answers with the relay's statuses, too.
+        case _ where value?["ok"]?.bool != false || value?["code"]?.string == nil:
+            return .later(
+                "status \(answer.status) without a relay's answer; is --relay-url right?", answer.pause)
         case 409: return .accepted("sent before")
-        case 404, 408, 429, 500...: return .later("status \(answer.status): \(reason)", answer.retryAfter)
-        default: return .refused("status \(answer.status): \(reason)")
+        default: return .refused(reason)
         }
     }
 
@@ -110,4 +117,9 @@ struct RelayClient: Sendable {
         let distinct = Set(reasons).sorted().prefix(3).map(Console.safe).joined(separator: ", ")
         return parts.joined(separator: ", ") + (distinct.isEmpty ? "" : ": " + distinct)
     }
+}
+
+extension WebAnswer {
+    /// How long the relay asks to wait, at most as long as the bridge's own pauses.
+    var pause: Duration { min(retryAfter, Bounds.postPauseMax) }
 }

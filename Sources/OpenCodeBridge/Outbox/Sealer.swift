@@ -31,7 +31,7 @@ struct Sealer: Sendable {
         return QueuedEvent(
             id: id, at: event.at, type: event.type, session: visible(event.session),
             text: envelope(id, event, title, body, now).map { .sealed($0) } ?? .general,
-            awaitsAnswer: event.awaitsAnswer, state: event.state?.withoutText)
+            awaitsAnswer: event.awaitsAnswer, state: event.state?.withoutText, actions: event.actions)
     }
 
     /// A hash of a text that only the pairing's parties can compute.
@@ -49,6 +49,10 @@ struct Sealer: Sendable {
         var message = SealedMessage(id: id, sentAt: Int(now / 1000))
         message.sessionID = event.session.text
         message.serverID = serverID
+        if !event.actions.isEmpty {
+            message.properties.category = NotificationCategory.permission
+            message.properties.actions = event.actions
+        }
         // A text fits at once unless it is full of what JSON escapes.
         for bytesMax in Bounds.sealedTextBytesMax {
             message.title = NotificationText.cut(title, bytes: bytesMax)

@@ -19,26 +19,64 @@ struct SharedSecret: Sendable, Equatable {
     }
 
     private static let keyPrefix = "key:"
+    private static let plainPrefix = "secret:"
 
     /// Reads the contents of a secret's file: `key:` and a pairing secret in base64url, or only a relay's secret.
+    ///
+    /// What looks like a damaged key is refused: taken for a relay's secret, it would go to the relay, and texts would
+    /// leave readable. `secret:` before a relay's secret says that it is one, whatever it looks like.
     init(file bytes: [UInt8]) throws(SmallFile.Fault) {
         // OpenCode and the app trim it, too.
-        let words = String(decoding: bytes, as: UTF8.self).split { $0.isWhitespace }
-        guard words.count == 1, let word = words.first, word.utf8.count <= Bounds.secretBytesMax else {
-            throw SmallFile.Fault("it isn't one word of at most \(Bounds.secretBytesMax) bytes")
+        let isSpace = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
+        let words = bytes.split(whereSeparator: isSpace)
+        guard words.count == 1, let word = words.first, word.count <= Bounds.secretBytesMax else {
+            throw SmallFile.Fault(
+                "it isn't one word of at most \(Bounds.secretBytesMax) bytes; leave only the secret in it")
         }
-        guard word.hasPrefix(Self.keyPrefix) else {
-            self.init(relaySecret: String(word), key: nil)
-            return
+        guard word.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw SmallFile.Fault(
+                "it has characters other than ASCII, such as curly quotes or a byte order mark; write it again as plain "
+                    + "text")
         }
-        guard let key = PairingSecret(base64URL: String(word.dropFirst(Self.keyPrefix.count))) else {
-            throw SmallFile.Fault("what follows \(Self.keyPrefix) isn't a pairing secret")
+        let text = String(decoding: word, as: UTF8.self)
+        if text.hasPrefix(Self.keyPrefix) {
+            guard let key = PairingSecret(base64URL: String(text.dropFirst(Self.keyPrefix.count))) else {
+                throw SmallFile.Fault(
+                    "what follows \(Self.keyPrefix) isn't a pairing secret, which has 43 characters; copy it again, or "
+                        + "make a new one with `opencode-bridge pair --rotate`")
+            }
+            self.init(key)
+        } else if text.hasPrefix(Self.plainPrefix), text.utf8.count > Self.plainPrefix.utf8.count {
+            self.init(relaySecret: String(text.dropFirst(Self.plainPrefix.count)), key: nil)
+        } else if Self.resemblesKey(text) {
+            throw SmallFile.Fault(
+                "it looks like a damaged pairing secret, which is `\(Self.keyPrefix)` and 43 characters and nothing "
+                    + "else. If it is only a secret for the relay, write `\(Self.plainPrefix)` before it")
+        } else {
+            self.init(relaySecret: text, key: nil)
         }
-        self.init(key)
     }
 
+    /// Whether a word may be meant as a key: it has another name before it, quotes around it, or is as long as one.
+    private static func resemblesKey(_ word: String) -> Bool {
+        // Base64 ends in `=`, which names nothing.
+        var name = word[...]
+        while name.hasSuffix("=") { name.removeLast() }
+        if name.contains(where: { ":=;\"'`{}<>".contains($0) }) { return true }
+        guard word.utf8.count >= keyCharacters,
+            PairingSecret(base64URL: String(word.suffix(keyCharacters))) != nil
+        else { return false }
+        return word.utf8.count == keyCharacters || word.lowercased().hasPrefix("key")
+    }
+
+    /// The length of a pairing secret in base64url.
+    private static let keyCharacters = 43
+
     /// The contents of its file.
-    var file: [UInt8] { Array(((key.map { Self.keyPrefix + $0.base64URL }) ?? relaySecret).utf8) + [0x0A] }
+    var file: [UInt8] {
+        let text = key.map { Self.keyPrefix + $0.base64URL } ?? Self.plainPrefix + relaySecret
+        return Array(text.utf8) + [0x0A]
+    }
 }
 
 /// The file with the secret, which only its user can read.
@@ -87,6 +125,13 @@ enum SecretFile {
         } catch {
             throw unwritable(path, error)
         }
+    }
+
+    /// What to warn of: a file that other users of the machine can read.
+    static func warning(_ configuration: Configuration) -> String? {
+        let path = path(configuration)
+        guard SmallFile.isOpenToOthers(path) else { return nil }
+        return "other users of this machine can read the secret in \(path); run `chmod 600` on it"
     }
 
     private static func read(_ path: String) throws(SmallFile.Fault) -> SharedSecret {

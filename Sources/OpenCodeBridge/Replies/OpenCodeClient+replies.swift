@@ -1,4 +1,5 @@
 import JSON
+import Network
 import WebClient
 
 extension OpenCodeClient {
@@ -7,15 +8,18 @@ extension OpenCodeClient {
         case taken
         /// The permission was answered or withdrawn before.
         case notListed
+        /// The server asks something else under the permission's ID.
+        case changed
     }
 
-    /// Answers a permission if the server still lists it.
+    /// Answers a permission if the server still lists it, and with what was asked.
     ///
     /// Repeating the call is safe: a permission that has been answered isn't listed any more.
     func answer(_ request: Request, _ reply: PermissionReply) async throws(ServerFault) -> Answered {
-        guard try await openRequests(like: request, request.directory).contains(request.id) else {
+        guard let listed = try await openRequests(like: request, request.directory)[request.id] else {
             return .notListed
         }
+        guard listed.asksSame(as: request) else { return .changed }
         let id = WebAddress.encoded(request.id)
         let answer: WebAnswer
         switch generation {

@@ -5,6 +5,9 @@ struct PermissionReply: Sendable, Equatable {
     /// The answers that OpenCode takes.
     enum Choice: String, Sendable, CaseIterable { case once, always, reject }
 
+    /// The actions of an event for a permission, by the names that replies have.
+    static let actions = Choice.allCases.map(\.rawValue)
+
     let choice: Choice
     /// What the agent is told about a rejection.
     var message: String?

@@ -1,4 +1,5 @@
 import JSON
+import Network
 import WebClient
 
 extension RelayClient {
@@ -21,7 +22,7 @@ extension RelayClient {
         guard answer.status == 200, let value, value["ok"]?.bool == true else {
             // Also for an event that is still in the queue, and while no phone is registered.
             let reason = value?["error"]?.string.map(Console.safe) ?? "status \(answer.status)"
-            return .later(reason, answer.retryAfter)
+            return .later(reason, answer.pause)
         }
         guard let reply = value["reply"] else { return .nothing }
         return .replied(
@@ -29,19 +30,25 @@ extension RelayClient {
                 action: reply["action"]?.string, text: reply["text"]?.text, sealed: reply["sealed"]?.string))
     }
 
-    /// Tells the phones that an event needs nobody any more; false if the relay can't take it now.
+    /// Tells the phones that an event needs nobody any more, and has its notification removed; false if the relay can't
+    /// take it now, for instance because the event is still in the queue.
     func acknowledge(_ eventID: String) async -> Bool {
-        guard let answer = await post("/v1/ack", Self.body(secret, eventID)) else { return false }
-        // The event may still be in the queue.
-        return answer.status < 500 && answer.status != 429 && answer.status != 404
+        switch await send("/v1/ack", Self.body(secret, eventID, clears: true)) {
+        case .accepted, .refused: true
+        case .later, .unreachable: false
+        }
     }
 
-    private static func body(_ secret: String, _ eventID: String, waiting seconds: Int? = nil) -> [UInt8] {
+    /// The body of a request about an event.
+    static func body(_ secret: String, _ eventID: String, waiting seconds: Int? = nil, clears: Bool = false)
+        -> [UInt8]
+    {
         var writer = JSON.Writer()
         writer.beginObject()
         writer.member("secret", secret)
         writer.member("eventID", eventID)
         if let seconds { writer.member("timeout", seconds) }
+        if clears { writer.member("clear", true) }
         writer.endObject()
         return writer.finish()
     }

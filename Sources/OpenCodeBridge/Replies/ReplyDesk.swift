@@ -27,7 +27,7 @@ actor ReplyDesk {
     }
 
     private enum Job: Sendable {
-        case watch(RequestID)
+        case watch(RequestID, as: String)
         case acknowledge(String)
     }
 
@@ -53,7 +53,7 @@ actor ReplyDesk {
             for await job in jobs {
                 group.addTask {
                     switch job {
-                    case .watch(let id): await self.watch(id)
+                    case .watch(let id, let eventID): await self.watch(id, as: eventID)
                     case .acknowledge(let eventID): await self.acknowledge(eventID)
                     }
                 }
@@ -74,42 +74,56 @@ actor ReplyDesk {
         startNext()
     }
 
-    /// A request was answered or withdrawn: the phones needn't ring any more.
-    func closed(_ id: RequestID) {
+    /// A request was answered or withdrawn: the phones needn't ring or show it any more.
+    ///
+    /// Returns the event that rang for it.
+    func closed(_ id: RequestID) -> String? {
         waiting.removeAll { $0 == id }
-        guard let known = watched.removeValue(forKey: id), !known.isReplied else { return }
-        input.yield(.acknowledge(known.eventID))
+        guard let known = watched.removeValue(forKey: id) else { return nil }
+        if !known.isReplied { input.yield(.acknowledge(known.eventID)) }
+        return known.eventID
+    }
+
+    /// How people can reply to a request.
+    func actions(_ request: Request) -> [String] {
+        parts.opener != nil && request.kind == .permission ? PermissionReply.actions : []
     }
 
     private func startNext() {
         while active < Bounds.replyWaitsMax, !waiting.isEmpty {
+            guard let known = watched[waiting.removeFirst()] else { continue }
             active += 1
-            input.yield(.watch(waiting.removeFirst()))
+            input.yield(.watch(known.request.id, as: known.eventID))
         }
     }
 
     // MARK: One permission
 
-    private func watch(_ id: RequestID) async {
+    /// The request that rang as this event, unless it is over.
+    private func watched(_ id: RequestID, as eventID: String) -> Watched? {
+        watched[id].flatMap { $0.eventID == eventID ? $0 : nil }
+    }
+
+    private func watch(_ id: RequestID, as eventID: String) async {
         defer {
             active -= 1
             startNext()
         }
         var backOff = BackOff(from: Bounds.replyPauseMin, to: Bounds.replyPauseMax)
-        while let known = watched[id], !Task.isCancelled {
-            switch await parts.wait(known.eventID) {
+        while let known = watched(id, as: eventID), !Task.isCancelled {
+            switch await parts.wait(eventID) {
             case .nothing:
                 backOff.reset()
                 // A relay with too many waits ends the oldest early; asking again at once would use up the event limit.
                 guard (try? await parts.sleep(backOff.next(.random(in: 0...1)))) != nil else { return }
                 backOff.reset()
             case .later(let reason, let pause):
-                guard watched[id] != nil, !Task.isCancelled else { return }
+                guard watched(id, as: eventID) != nil, !Task.isCancelled else { return }
                 console.explain("cannot wait for a reply (\(reason)); trying again")
                 let delay = max(pause, backOff.next(.random(in: 0...1)))
                 guard (try? await parts.sleep(delay)) != nil else { return }
             case .replied(let given):
-                guard watched[id] != nil else { return }
+                guard watched(id, as: eventID) != nil else { return }
                 watched[id]?.isReplied = true
                 return await use(given, known)
             }
@@ -127,7 +141,7 @@ actor ReplyDesk {
         }
         var backOff = BackOff(from: Bounds.replyPauseMin, to: Bounds.replyPauseMax)
         for _ in 0..<Bounds.replyAttemptsMax where !Task.isCancelled {
-            guard watched[known.request.id] != nil else {
+            guard watched(known.request.id, as: known.eventID) != nil else {
                 return console.note("\(name) came too late")
             }
             if let client {
@@ -135,6 +149,8 @@ actor ReplyDesk {
                     switch try await parts.answer(client, known.request, reply) {
                     case .taken: console.note("\(name): \(reply.choice.rawValue)")
                     case .notListed: console.note("\(name) came too late")
+                    case .changed:
+                        console.note("\(name) isn't used: OpenCode asks something else under this ID now")
                     }
                     return
                 } catch {

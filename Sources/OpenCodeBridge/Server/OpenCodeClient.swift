@@ -102,7 +102,8 @@ struct OpenCodeClient: Sendable {
             let list = try? await retrying { () async throws(ServerFault) in
                 try await openRequests(like: request, directory)
             }
-            return .checked(request.id, isListed: list.map { $0.contains(request.id) })
+            if let listed = list?[request.id], !listed.asksSame(as: request) { return .opened(listed) }
+            return .checked(request.id, isListed: list.map { $0[request.id] != nil })
         case .ring, .began, .ended, .over:
             return nil
         }
@@ -152,20 +153,23 @@ struct OpenCodeClient: Sendable {
         return reading
     }
 
-    /// The IDs of the open requests where a request was made.
+    /// The open requests where a request was made, by their IDs.
     func openRequests(like request: Request, _ directory: String?) async throws(ServerFault)
-        -> Set<RequestID>
+        -> [RequestID: Request]
     {
-        let list: JSON.Value
+        let open: [Request]
         switch generation {
         case .first:
             let path = request.kind == .permission ? "/permission" : "/question"
-            list = try await get(path, Self.directoryQuery(directory))
+            open = Self.elements(try await get(path, Self.directoryQuery(directory)))
+                .compactMap { FirstGeneration.request($0, request.kind, directory) }
         case .second:
-            let name = request.kind == .permission ? "permission" : "form"
-            list = try await get(second(request.session) + "/" + name)
+            let isPermission = request.kind == .permission
+            let list = try await get(second(request.session) + (isPermission ? "/permission" : "/form"))
+            open = Self.elements(list)
+                .compactMap { isPermission ? SecondGeneration.permission($0) : SecondGeneration.form($0) }
         }
-        return Set(Self.elements(list).compactMap { $0.identifier("id") })
+        return Dictionary(open.map { ($0.id, $0) }) { first, _ in first }
     }
 
     // MARK: Paths

@@ -1,4 +1,5 @@
 import JSON
+import Network
 import WebClient
 
 /// Where an OpenCode server is, and how to log in.

@@ -66,7 +66,8 @@ enum FirstGeneration {
             case .permission: permissionDetail(value)
             case .question, .form: value["questions"]?.array?.first?["question"]?.text
             }
-        return Request(id: id, session: session, kind: kind, directory: directory, detail: detail)
+        return Request(
+            id: id, session: session, kind: kind, directory: directory, detail: detail, digest: value.asked)
     }
 
     /// `bash: git push origin main`.

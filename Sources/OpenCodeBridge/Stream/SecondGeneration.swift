@@ -59,19 +59,20 @@ enum SecondGeneration {
         let action = value["action"]?.text ?? value["permission"]?.text
         let resources = value.joined("resources") ?? value.joined("patterns")
         let detail = action.map { action in resources.map { "\(action): \($0)" } ?? action }
-        return Request(id: id, session: session, kind: .permission, detail: detail)
+        return Request(id: id, session: session, kind: .permission, detail: detail, digest: value.asked)
     }
 
     /// A form, in events and in lists.
     static func form(_ value: JSON.Value) -> Request? {
         guard let id = value.identifier("id"), let session = session(value) else { return nil }
-        return Request(id: id, session: session, kind: .form, detail: value["title"]?.text)
+        return Request(
+            id: id, session: session, kind: .form, detail: value["title"]?.text, digest: value.asked)
     }
 
     private static func question(_ value: JSON.Value) -> Request? {
         guard let id = value.identifier("id"), let session = session(value) else { return nil }
         let detail = value["questions"]?.array?.first?["question"]?.text
-        return Request(id: id, session: session, kind: .question, detail: detail)
+        return Request(id: id, session: session, kind: .question, detail: detail, digest: value.asked)
     }
 
     /// The session that asks; MCP servers also ask in the name of a session called `global`.

@@ -65,6 +65,17 @@ extension [UInt8] {
 }
 
 extension JSON.Value {
+    /// A hash of what a request asks, the same in events and in lists: what for, where, since when, and for which call.
+    var asked: String {
+        Fingerprint.hex(
+            self,
+            members: [
+                "permission", "type", "action", "patterns", "pattern", "resources", "metadata", "always",
+                "save", "title",
+                "questions", "fields", "time", "tool", "source", "messageID", "callID",
+            ], count: 32)
+    }
+
     /// A member that is a session's identifier.
     func sessionID(_ name: String = "sessionID") -> SessionID? { SessionID(self[name]?.string) }
 

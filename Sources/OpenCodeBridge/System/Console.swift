@@ -1,5 +1,6 @@
 import Glibc
 import Network
+import Programs
 
 /// Writes messages for people and for the journal to standard error, results to standard output.
 struct Console: Sendable {
@@ -9,30 +10,23 @@ struct Console: Sendable {
     private static let lock = Lock(())
 
     /// A message.
-    func note(_ text: String) { Self.write("opencode-bridge: \(text)\n", STDERR_FILENO) }
+    func note(_ text: String) { Self.write("opencode-bridge: \(Printable.line(text))\n", STDERR_FILENO) }
 
     /// A message that explains a decision.
     func explain(_ text: @autoclosure () -> String) {
         if isVerbose { note(text()) }
     }
 
-    /// A result.
+    /// A result, such as a code for a terminal or JSON.
     func print(_ text: String) { Self.write(text + "\n", STDOUT_FILENO) }
 
     private static func write(_ text: String, _ descriptor: Int32) {
         // A reader that has gone is no reason to stop ringing.
-        lock.withLock { _ in try? SmallFile.write(Array(text.utf8), to: descriptor) }
+        lock.withLock { _ in try? SmallFile.write(Printable.json(Array(text.utf8)), to: descriptor) }
     }
 
-    /// Makes text from elsewhere safe for one line of a terminal.
+    /// The beginning of a text from elsewhere, safe for one line of a terminal.
     static func safe(_ text: String) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars.prefix(200) {
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator: result += " "
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
+        Printable.line(String(String.UnicodeScalarView(text.unicodeScalars.prefix(200))))
     }
 }

@@ -42,6 +42,15 @@ enum SmallFile {
         }
     }
 
+    /// Whether there is something at a path.
+    static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+    /// Whether users other than its owner may read or write a file; false if there is none.
+    static func isOpenToOthers(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & 0o066 != 0
+    }
+
     /// Writes all bytes to an open file.
     static func write(_ bytes: [UInt8], to descriptor: Int32) throws(Fault) {
         var rest = bytes[...]

@@ -108,7 +108,7 @@ enum Bounds {
     static let postsMax = 4
     /// The first pause before posting again; it doubles each time.
     static let postPauseMin: Duration = .seconds(1)
-    /// The maximum of these pauses, unless the relay asks for more.
+    /// The maximum of these pauses, also if the relay asks for more.
     static let postPauseMax: Duration = .seconds(60)
     /// Timeout of a request to the relay; exceeds its own for slow pushes.
     static let postDeadline: Duration = .seconds(60)
@@ -120,7 +120,7 @@ enum Bounds {
     static let doneMax = 4_096
     /// The size at which the queue's file is rewritten without its old records.
     static let queueFileBytesRewritten = 1 << 20
-    /// The size above which it isn't read: no bridge writes it.
+    /// The size above which it is set aside: no bridge writes it.
     static let queueFileBytesMax = 64 << 20
     /// Maximum size of a record; longer lines are skipped.
     static let queueRecordBytesMax = 64 << 10
@@ -143,7 +143,7 @@ enum Bounds {
     static let replyWaitsMax = 8
     /// The first pause before asking again after a failure; it doubles each time.
     static let replyPauseMin: Duration = .seconds(1)
-    /// The maximum of these pauses, unless the relay asks for more.
+    /// The maximum of these pauses, unless the relay asks for up to ``postPauseMax``.
     static let replyPauseMax: Duration = .seconds(30)
     /// How often a reply is given to OpenCode, or an event acknowledged, at most: longer than an event can be queued.
     static let replyAttemptsMax = 60

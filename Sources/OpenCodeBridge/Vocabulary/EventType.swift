@@ -3,6 +3,11 @@ enum EventType: String, Sendable, CaseIterable {
     case complete, permission, error
 }
 
+/// The category under which the app registers buttons for an event's actions.
+enum NotificationCategory {
+    static let permission = "permission"
+}
+
 /// How a run ended.
 enum Outcome: Sendable, Equatable {
     /// The last answer is complete.

@@ -30,6 +30,7 @@ enum CommandOption: String, CaseIterable, Sendable {
     case kind = "--kind"
     case sealed = "--sealed"
     case cancel = "--cancel"
+    case local = "--local"
 
     /// The option that a command accepts as a positional argument.
     static func unnamed(of user: Command) -> CommandOption? {
@@ -60,7 +61,7 @@ enum CommandOption: String, CaseIterable, Sendable {
         case .kind: [.seal, .open]
         case .sealed: [.open]
         case .cancel: [.schedules]
-        case .relayURL, .host, .name, .scheme, .png: [.pair]
+        case .relayURL, .host, .name, .scheme, .png, .local: [.pair]
         }
     }
 
@@ -116,7 +117,7 @@ enum CommandOption: String, CaseIterable, Sendable {
         switch self {
         case .limit: .number(1...Bounds.rowsShownMax)
         case .days: .number(1...Bounds.statsDaysMax)
-        case .dryRun, .follow, .yes, .json, .devices, .send, .list: .none
+        case .dryRun, .follow, .yes, .json, .devices, .send, .list, .local: .none
         case .secretHash: .hash
         case .sort: .word(TenantSort.allCases.map(\.rawValue))
         case .after: .text("CURSOR")
@@ -170,6 +171,8 @@ enum CommandOption: String, CaseIterable, Sendable {
         case .name: "The server's name in pushes (serverID)."
         case .scheme: "The scheme of the app's links. Default: \(Pairing.schemeDefault)."
         case .png: "Also write the QR code to a new file, as PNG; only you can read it."
+        case .local:
+            "Allow addresses that no phone reaches, for an app on this machine, such as in a simulator."
         case .kind: "The notification's kind: 1 to 32 characters of a-z 0-9 _ -."
         case .sealed: "The sealed text. Default: standard input."
         case .cancel: "Cancel the schedule with this ID or name instead of listing."

@@ -1,7 +1,7 @@
 extension HelpText {
     static let pair = """
         Usage: relay pair --relay-url URL [--host URL]... [--name NAME]
-                          [--scheme SCHEME] [--png PATH] [--json]
+                          [--scheme SCHEME] [--png PATH] [--json] [--local]
 
         Makes a pairing secret and prints it as a QR code, as the link in it and as the link's JSON. The
         phone scans the code; the sender needs relaySecret, or the JSON to seal notifications. Each run

@@ -79,8 +79,8 @@ class Server:
         if told:
             self.ended(id, outcome)
 
-    def ask(self, id, request, question=False, told=True):
-        self.requests[request] = {"session": id, "question": question}
+    def ask(self, id, request, question=False, told=True, command="git push"):
+        self.requests[request] = {"session": id, "question": question, "command": command}
         if told:
             self.asked_for(id, request, question)
 
@@ -158,7 +158,7 @@ class First(Server):
     def described(self, request):
         given = self.requests[request]
         more = {"questions": [{"question": "Which?"}]} if given["question"] else {
-            "permission": "bash", "patterns": ["git push"], "metadata": {}, "always": []}
+            "permission": "bash", "patterns": ["git *"], "metadata": {"command": given["command"]}, "always": []}
         return {"id": request, "sessionID": given["session"], **more}
 
     def get(self, path):
@@ -245,7 +245,7 @@ class Second(Server):
     def described(self, request):
         given = self.requests[request]
         more = {"title": "Which?", "fields": []} if given["question"] else {
-            "action": "bash", "resources": ["git push"]}
+            "action": "bash", "resources": [given["command"]]}
         return {"id": request, "sessionID": given["session"], **more}
 
     def get(self, path):

@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import Network
 import Testing
 import WebClient
 
@@ -116,10 +117,11 @@ struct SettingTests {
     @Test("the command pair has options of its own")
     func pairing() throws {
         let given = try Invocation([
-            "pair", "--json", "--rotate", "--png", "p", "--scheme", "my-app", "--seal",
+            "pair", "--json", "--local", "--rotate", "--png", "p", "--scheme", "my-app", "--seal",
         ])
         #expect(
-            given.pairing == PairOptions(isJSON: true, rotates: true, png: "p", scheme: "my-app")
+            given.pairing
+                == PairOptions(isJSON: true, isLocal: true, rotates: true, png: "p", scheme: "my-app")
                 && given.flags == [.seal: "on"])
         for arguments in [
             ["serve", "--json"], ["pair", "--png"], ["pair", "--scheme", "My App"], ["pair", "now"],
@@ -147,8 +149,9 @@ struct SettingTests {
             return
         }
         #expect(nobody.contains("no device is registered"))
-        #expect(answer(409, ["ok": false]) == .accepted("sent before"))
-        #expect(answer(400, ["ok": false, "error": "x"]) == .refused("status 400: x"))
+        #expect(answer(409, ["ok": false, "code": "event_conflict"]) == .accepted("sent before"))
+        #expect(
+            answer(400, ["ok": false, "code": "invalid_field", "error": "x"]) == .refused("status 400: x"))
         for status in [404, 429, 500, 503] {
             guard case .later = answer(status, [:]) else {
                 Issue.record("status \(status) is final")

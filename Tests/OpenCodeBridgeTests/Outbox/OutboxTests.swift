@@ -75,6 +75,45 @@ struct OutboxTests {
         #expect(await (try Outbox(directory: directory.path, Console())).count == 2)
     }
 
+    @Test("a file over its bound is set aside instead of ending every start")
+    func oversized() async throws {
+        let directory = try TestDirectory()
+        let path = directory.path + "/queue.jsonl"
+        let file = open(path, O_RDWR | O_CREAT, 0o600)
+        #expect(file >= 0 && ftruncate(file, off_t(Bounds.queueFileBytesMax + 1)) == 0)
+        close(file)
+        let outbox = try Outbox(directory: directory.path, Console())
+        await outbox.put(try ring("a"))
+        #expect(await outbox.count == 1)
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
+                == ["queue.jsonl", "queue.jsonl.aside", "queue.lock"])
+        #expect(await (try Outbox(directory: directory.path, Console())).count == 1)
+        // It can also grow while the bridge runs; what waits is kept.
+        #expect(truncate(path, off_t(2 * Bounds.queueFileBytesMax)) == 0)
+        await outbox.put(try ring("b"))
+        #expect(await outbox.count == 2)
+        #expect(await (try Outbox(directory: directory.path, Console())).count == 2)
+    }
+
+    @Test("what is asked again after it was over is another event, also after a restart")
+    func turns() async throws {
+        let directory = try TestDirectory()
+        let sealer = Sealer(PairingSecret(), serverID: "srv", hidesSessions: false)
+        let ring = try ring("permission ses_1 per_1")
+        let outbox = try Outbox(directory: directory.path, sealer: sealer, Console())
+        let first = await outbox.put(ring)
+        #expect(await outbox.put(ring) == first)
+        await outbox.over(first)
+        let second = await outbox.put(ring)
+        #expect(second != first)
+        #expect(await outbox.put(ring) == second)
+        let again = try Outbox(directory: directory.path, sealer: sealer, Console())
+        #expect(await again.put(ring) == second)
+        await again.over(second)
+        #expect(await ![first, second].contains(again.put(ring)))
+    }
+
     @Test("records of another process are found, and survive a rewrite")
     func sharing() throws {
         let directory = try TestDirectory()
@@ -104,6 +143,7 @@ struct OutboxTests {
         for record in [
             QueueRecord.put(try event("a")), .put(try event("a", text: .sealed("AQ"))),
             .put(try event("a", text: .general)), .done(id: "a", at: 7), .began(session), .ended(session),
+            .over(id: "a", at: 7),
         ] {
             #expect(QueueRecord(line: record.line.dropLast()) == record)
             #expect(record.line.count { $0 == UInt8(ascii: "\n") } == 1)

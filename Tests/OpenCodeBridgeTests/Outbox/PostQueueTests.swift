@@ -66,6 +66,17 @@ struct PostQueueTests {
         #expect(queue.next(time(30)) == first)
     }
 
+    @Test("no answer silences a session for more than a minute")
+    func longPause() throws {
+        var queue = PostQueue()
+        let first = try event("a1")
+        _ = queue.add(first)
+        #expect(queue.next(time(0)) == first)
+        queue.finish(first, .later(.seconds(3_600)), time(0), random: 1)
+        #expect(queue.next(time(59)) == nil)
+        #expect(queue.next(time(60)) == first)
+    }
+
     @Test("old events expire, except one that is being posted")
     func expiry() throws {
         var queue = PostQueue()

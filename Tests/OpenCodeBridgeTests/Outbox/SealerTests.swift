@@ -1,4 +1,5 @@
 import JSON
+import Network
 import PushSealing
 import Testing
 import WebClient
@@ -45,6 +46,25 @@ struct SealerTests {
                 "secret", "serverID", "eventType", "sessionID", "sealed", "eventID",
             ])
         #expect(body["sealed"]?.string == (try envelope(sealed)))
+    }
+
+    @Test("the actions and the category of an event that can be answered are sealed with its text")
+    func actions() throws {
+        let sealer = Sealer(secret, serverID: "srv", hidesSessions: false)
+        let relay = RelayClient(address: try WebAddress("https://r"), secret: secret.relaySecret)
+        var event = try event()
+        func body(_ event: QueuedEvent) throws -> JSON.Value {
+            try JSON.parse(relay.body(event), maxBytes: 1 << 16)
+        }
+        #expect(try body(event)["actions"] == nil && body(event)["category"] == nil)
+        event.actions = PermissionReply.actions
+        let names: JSON.Value = ["once", "always", "reject"]
+        #expect(try body(event)["actions"] == names && body(event)["category"] == "permission")
+        #expect(QueueRecord(line: QueueRecord.put(event).line.dropLast()) == .put(event))
+        let sealed = sealer.sealed(event, at: 0)
+        #expect(try body(sealed)["actions"] == names && body(sealed)["category"] == nil)
+        let properties = try opened(sealed).properties
+        #expect(properties.category == "permission" && properties.actions == ["once", "always", "reject"])
     }
 
     @Test("a state keeps only its status, also one that was queued before there was a sealer")

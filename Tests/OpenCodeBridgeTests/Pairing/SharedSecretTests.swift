@@ -31,6 +31,19 @@ struct SharedSecretTests {
         #expect(try SecretFile.read(configuration) != secret)
     }
 
+    @Test("a file that other users can read is warned of")
+    func openFile() throws {
+        let directory = try TestDirectory()
+        let configuration = try configuration(["BRIDGE_STATE_DIRECTORY": directory.path])
+        _ = try SecretFile.read(configuration)
+        #expect(SecretFile.warning(configuration) == nil)
+        for mode in [0o640, 0o604, 0o644, 0o660] {
+            try FileManager.default.setAttributes(
+                [.posixPermissions: mode], ofItemAtPath: directory.path + "/secret")
+            #expect(SecretFile.warning(configuration)?.contains("chmod 600") == true)
+        }
+    }
+
     @Test("a file that was named is made only by `opencode-bridge pair`")
     func named() throws {
         let directory = try TestDirectory()
@@ -45,14 +58,63 @@ struct SharedSecretTests {
     func contents() throws {
         let key = PairingSecret()
         #expect(try SharedSecret(file: Array(" key:\(key.base64URL)\n".utf8)) == SharedSecret(key))
-        for text in ["Kx3s0Q9-secret", key.base64URL, "keys"] {
+        for text in ["Kx3s0Q9-secret", "keys", "q83vASNFZ4k=", String(key.base64URL.dropLast())] {
             let secret = try SharedSecret(file: Array("\(text)\n".utf8))
             #expect(secret.relaySecret == text && secret.key == nil)
-            #expect(secret.file == Array("\(text)\n".utf8))
+            #expect(try SharedSecret(file: secret.file) == secret)
         }
-        for text in ["", "two words", "key:", "key:short", "key:\(key.base64URL)A"] {
+        for text in ["", "two words", "key:", "key:short", "key:\(key.base64URL)A", "secret:"] {
             #expect(throws: SmallFile.Fault.self) { try SharedSecret(file: Array(text.utf8)) }
         }
+        // Whatever a plain secret looks like, saying that it is one settles it.
+        let plain = try SharedSecret(file: Array("secret:\(key.base64URL)\n".utf8))
+        #expect(plain.relaySecret == key.base64URL && plain.key == nil)
+        #expect(try SharedSecret(file: plain.file) == plain)
+    }
+
+    @Test("what looks like a damaged key is refused, so that a key never goes to the relay as a secret")
+    func damaged() throws {
+        let key = PairingSecret().base64URL
+        let damaged = [
+            "\u{201C}key:\(key)\u{201D}", "\u{FEFF}key:\(key)", "\u{A0}key:\(key)", "key：\(key)",
+            "key:\(key.prefix(20))\u{200B}\(key.dropFirst(20))",
+            "Key:\(key)", "KEY:\(key)", "kye:\(key)", "key=\(key)", "key;\(key)", "key\(key)", "Key-\(key)",
+            "\"key:\(key)\"", "'key:\(key)'", "`key:\(key)`", "key:\(key);", "{\"key\":\"\(key)\"}",
+            "key: \(key)", "my key:\(key)", "key:\(key) # phone", "key:\(key)\nkey:\(key)",
+            "mobilevoice:///?pair=%7B\(key)", "pairing-key:\(key)", "export KEY=\(key)", key,
+        ]
+        for text in damaged {
+            let fault = #expect(throws: SmallFile.Fault.self, "\(text.debugDescription)") {
+                try SharedSecret(file: Array(text.utf8))
+            }
+            #expect(fault?.description.contains(key) != true)
+        }
+        let notUTF8: [UInt8] = Array("key:\(key)".utf8) + [0xFF]
+        #expect(throws: SmallFile.Fault.self) { try SharedSecret(file: notUTF8) }
+        let wide = Array("key:\(key)".utf16).flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+        #expect(throws: SmallFile.Fault.self) { try SharedSecret(file: [0xFF, 0xFE] + wide) }
+        #expect(throws: SmallFile.Fault.self) { try SharedSecret(file: wide) }
+    }
+
+    @Test("a bridge that has sealed sends readable texts again only if it is told to")
+    func sealedBefore() throws {
+        let directory = try TestDirectory()
+        let file = directory.path + "/secret"
+        func access(_ values: [String: String] = [:]) throws -> RelayAccess {
+            let more = [
+                "BRIDGE_RELAY_URL": "https://relay.example.org", "BRIDGE_STATE_DIRECTORY": directory.path,
+            ]
+            return try RelayAccess(try configuration(more.merging(values) { $1 }))
+        }
+        try Data("Kx3s0Q9-secret".utf8).write(to: URL(fileURLWithPath: file))
+        #expect(try access().sealer == nil, "nothing was sealed so far")
+        try Data("key:\(PairingSecret().base64URL)".utf8).write(to: URL(fileURLWithPath: file))
+        #expect(try access().sealer != nil)
+        try Data("Kx3s0Q9-secret".utf8).write(to: URL(fileURLWithPath: file))
+        let problem = #expect(throws: SettingProblems.self) { try access() }
+        #expect(problem?.sentences.first?.contains("--no-seal") == true)
+        #expect(try access(["BRIDGE_SEAL": "off"]).sealer == nil)
+        #expect(throws: SettingProblems.self) { try access() }
     }
 
     @Test("a file is created whole or not at all")
@@ -69,6 +131,7 @@ struct SharedSecretTests {
     @Test("what needs a key is refused without one, so that no text leaves readable by mistake")
     func demands() throws {
         let directory = try TestDirectory()
+        let other = try TestDirectory()
         let plain = directory.path + "/plain"
         try Data("Kx3s0Q9-secret".utf8).write(to: URL(fileURLWithPath: plain))
         func access(_ values: [String: String]) throws -> RelayAccess {
@@ -80,7 +143,7 @@ struct SharedSecretTests {
         #expect(try access([:]).sealer != nil)
         #expect(try access(["BRIDGE_PRIVATE_SESSIONS": "on"]).sealer != nil)
         #expect(try access(["BRIDGE_SEAL": "off"]).sealer == nil)
-        let file = ["BRIDGE_RELAY_SECRET_FILE": plain]
+        let file = ["BRIDGE_RELAY_SECRET_FILE": plain, "BRIDGE_STATE_DIRECTORY": other.path]
         #expect(try access(file).sealer == nil)
         for wanted in ["BRIDGE_SEAL", "BRIDGE_PRIVATE_SESSIONS"] {
             #expect(throws: SettingProblems.self) { try access(file.merging([wanted: "on"]) { $1 }) }

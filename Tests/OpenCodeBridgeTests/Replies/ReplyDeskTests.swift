@@ -103,7 +103,7 @@ struct ReplyDeskTests {
             await desk.rang(try Self.request("per_1"), as: "evt_1")
             await desk.rang(try Self.request("per_1"), as: "evt_1")
             #expect(await script.until { $0.given.count == 3 })
-            await desk.closed("per_1")
+            _ = await desk.closed("per_1")
             await desk.rang(try Self.request("per_2"), as: "evt_2")
             #expect(await script.until { $0.waited.last == "evt_2" })
             let state = script.state.withLock { $0 }
@@ -123,9 +123,9 @@ struct ReplyDeskTests {
         try await Self.with(script) { desk in
             await desk.rang(try Self.request("per_1"), as: "evt_1")
             #expect(await script.until { !$0.waited.isEmpty })
-            await desk.closed("per_1")
-            await desk.closed("per_1")
-            await desk.closed("per_unknown")
+            _ = await desk.closed("per_1")
+            _ = await desk.closed("per_1")
+            _ = await desk.closed("per_unknown")
             #expect(await script.until { $0.acknowledged == ["evt_1"] && $0.waiting == 0 })
             script.state.withLock { $0.waits = [.replied(GivenReply(action: "once"))] }
             await desk.rang(try Self.request("per_2"), as: "evt_2")
@@ -152,7 +152,7 @@ struct ReplyDeskTests {
             let script = Script()
             try await Self.with(script, opener) { desk in
                 await desk.rang(try Self.request("per_1", kind), as: "evt_1")
-                await desk.closed("per_1")
+                _ = await desk.closed("per_1")
                 #expect(await script.until { $0.acknowledged == ["evt_1"] })
                 #expect(script.state.withLock(\.waited) == [])
             }
@@ -179,13 +179,34 @@ struct ReplyDeskTests {
         #expect(try repeated(false) == nil)
     }
 
+    @Test("a reply to an earlier request with the same ID isn't used for the next one")
+    func reused() async throws {
+        let script = Script()
+        try await Self.with(script) { desk in
+            await desk.rang(try Self.request("per_1"), as: "evt_1")
+            #expect(await script.until { $0.waiting == 1 && $0.waited.last == "evt_1" })
+            #expect(await desk.closed("per_1") == "evt_1")
+            await desk.rang(try Self.request("per_1"), as: "evt_2")
+            #expect(await script.until { $0.waited.last == "evt_2" && $0.acknowledged == ["evt_1"] })
+            let before = script.state.withLock { $0.waited.count }
+            #expect(await script.until { $0.waited.count > before + 3 })
+            #expect(script.state.withLock { !$0.waited[before...].contains("evt_1") })
+        }
+    }
+
+    @Test("an acknowledgement has the notification removed, and a state of the way isn't one")
+    func clears() throws {
+        let body = try JSON.parse(RelayClient.body("s", "evt_1", clears: true), maxBytes: 1_000)
+        #expect(body == ["secret": "s", "eventID": "evt_1", "clear": true])
+    }
+
     @Test("a refusal by OpenCode is final")
     func refused() async throws {
         let script = Script([
             .replied(GivenReply(action: "once")), .replied(GivenReply(action: "reject", text: "no")),
             .replied(GivenReply(action: "reject", text: "no")),
         ])
-        script.state.withLock { $0.answers = [.failure(.status(400)), .success(.notListed)] }
+        script.state.withLock { $0.answers = [.failure(.status(400)), .success(.changed)] }
         try await Self.with(script) { desk in
             for number in 1...3 {
                 await desk.rang(try Self.request("per_\(number)"), as: "evt_\(number)")
@@ -205,7 +226,7 @@ struct ReplyDeskTests {
             #expect(await script.until { Set($0.waited).count == Bounds.replyWaitsMax })
             for number in 0..<20 {
                 #expect(await script.until { $0.waited.contains("\(number)") })
-                await desk.closed("per_\(number)")
+                _ = await desk.closed("per_\(number)")
             }
             #expect(await script.until { $0.acknowledged.count == 20 && $0.waiting == 0 })
             #expect(script.state.withLock(\.waitingMost) <= Bounds.replyWaitsMax)

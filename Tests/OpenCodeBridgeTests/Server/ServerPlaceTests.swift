@@ -1,4 +1,5 @@
 import JSON
+import Network
 import Testing
 import WebClient
 

@@ -1,4 +1,5 @@
 import Glibc
+import Network
 import PushSealing
 import QRCode
 
@@ -34,16 +35,35 @@ enum PairCommand {
             StandardError.message("relay pair needs --relay-url URL. \(HelpText.hint(.pair))")
             throw .usage
         }
+        var hosts = options.texts(.host)
+        // OpenCode's app requires a host, and asks it for /health, which the relay answers.
+        if hosts.isEmpty { hosts = [url] }
+        try requireUsable([url] + hosts, isLocal: options.has(.local))
         do throws(PairingFailure) {
-            var hosts = options.texts(.host)
-            // OpenCode's app requires a host, and asks it for /health, which the relay answers.
-            if hosts.isEmpty { hosts = [url] }
             return try Pairing(relayURL: url, hosts: hosts, serverID: options.text(.name))
         } catch {
             StandardError.message(
                 "\(CommandOption.relayURL.rawValue) is not valid: expected a URL without user, query and fragment"
             )
             throw .usage
+        }
+    }
+
+    /// Refuses addresses that no phone reaches and ports that don't exist: the app would fail later, without a word.
+    private static func requireUsable(_ addresses: [String], isLocal: Bool) throws(ExitStatus) {
+        for text in addresses {
+            switch Result(catching: { () throws(WebAddress.Problem) in try WebAddress(text) }) {
+            case .success(let address) where !isLocal && !address.isReachableFromElsewhere:
+                StandardError.message(
+                    "no phone reaches \(Quoted.value(text)): use an address that phones reach, or add --local if the app "
+                        + "runs on this machine, such as in a simulator")
+                throw .usage
+            case .failure(.port):
+                StandardError.message("\(Quoted.value(text)) has no valid port: use 1 to 65535")
+                throw .usage
+            // What else is wrong with an address is the pairing's to say.
+            default: continue
+            }
         }
     }
 

@@ -1,19 +1,17 @@
-import Network
-
 /// The beginning of an `http` or `https` URL: scheme, host, port and path prefix, without a trailing slash.
-struct WebAddress: Sendable, Equatable, CustomStringConvertible {
-    let text: String
+package struct WebAddress: Sendable, Equatable, CustomStringConvertible {
+    package let text: String
     /// The host in lower case, without brackets.
-    let host: String
+    package let host: String
     /// The port, if the URL names one.
-    let port: Int?
-    let isSecure: Bool
+    package let port: Int?
+    package let isSecure: Bool
 
     /// Why a text isn't an address.
-    enum Problem: Error, Equatable { case notHTTP, noHost, credentials, query }
+    package enum Problem: Error, Equatable, Sendable { case notHTTP, noHost, credentials, query, port }
 
     /// Parses a URL; without a scheme it is `http`.
-    init(_ given: String) throws(Problem) {
+    package init(_ given: String) throws(Problem) {
         var text = given.contains("://") ? given : "http://" + given
         while text.hasSuffix("/") { text.removeLast() }
         let parts = text.split(separator: ":", maxSplits: 1)
@@ -32,17 +30,24 @@ struct WebAddress: Sendable, Equatable, CustomStringConvertible {
             host = authority.prefix { $0 != ":" }
         }
         guard !host.isEmpty else { throw .noHost }
+        let end = authority.lastIndex(of: "]") ?? authority.startIndex
+        var port: Int?
+        if let colon = authority[end...].lastIndex(of: ":") {
+            guard let number = UInt16(authority[authority.index(after: colon)...]), number > 0 else {
+                throw .port
+            }
+            port = Int(number)
+        }
+        self.port = port
         self.text = text
         self.host = host.lowercased()
-        let end = authority.lastIndex(of: "]") ?? authority.startIndex
-        port = authority[end...].lastIndex(of: ":").flatMap { Int(authority[authority.index(after: $0)...]) }
         isSecure = scheme == "https"
     }
 
     /// Parses a host with or without a port, or a URL.
     ///
     /// - Parameter port: Added to a host that has none; a URL stays as it is.
-    init(host given: String, port: Int) throws(Problem) {
+    package init(host given: String, port: Int) throws(Problem) {
         let isIPv6 = given.contains(":") && SocketAddress(ip: given, port: 0) != nil
         let address = try WebAddress(isIPv6 ? "http://[\(given)]" : given)
         guard !given.contains("://"), address.port == nil, !address.text.dropFirst(7).contains("/") else {
@@ -53,15 +58,26 @@ struct WebAddress: Sendable, Equatable, CustomStringConvertible {
     }
 
     /// Whether the host is this machine.
-    var isLoopback: Bool {
+    package var isLoopback: Bool {
         host == "localhost" || host.hasSuffix(".localhost") || host == "::1"
             || host.hasPrefix("127.") && host.utf8.allSatisfy { $0 == 0x2E || (0x30...0x39).contains($0) }
     }
 
-    var description: String { text }
+    /// Whether another machine may reach the host: it is neither this machine, every address, nor link-local.
+    package var isReachableFromElsewhere: Bool {
+        if isLoopback { return false }
+        guard let address = SocketAddress(ip: String(host.prefix { $0 != "%" }), port: 0) else { return true }
+        return !address.isLoopback && !Self.unreachable.contains { $0.contains(address) }
+    }
+
+    /// RFC 6890: this host and link-local addresses.
+    private static let unreachable = ["0.0.0.0/8", "169.254.0.0/16", "::/128", "fe80::/10"]
+        .compactMap(AddressRange.init)
+
+    package var description: String { text }
 
     /// The text as part of a URL's path or query (RFC 3986 section 2.3).
-    static func encoded(_ text: String) -> String {
+    package static func encoded(_ text: String) -> String {
         var result = ""
         for byte in text.utf8 {
             switch byte {
