@@ -30,6 +30,10 @@ package struct Router: Sendable {
     }
 
     private var paths: [Path] = []
+    /// Answers the requests by which browsers ask what a page of another origin may send to any path.
+    ///
+    /// Source: Fetch Standard, "CORS-preflight request". `nil` treats them like any `OPTIONS`.
+    package var preflight: SyncHandler?
 
     /// No routes.
     package init() {}
@@ -46,10 +50,11 @@ package struct Router: Sendable {
 
     /// The route of a request.
     package func route(_ request: Request) -> Route {
+        if let preflight, request.isPreflight { return .sync(preflight) }
         guard let path = paths.first(where: { request.hasPath($0.bytes) }) else {
             // The server as a whole (RFC 9112, section 3.2.4): the methods of all its paths.
             guard request.path == "*" else { return .refuse(.notFound) }
-            return .refuse(.methodNotAllowed(allowed: allowed(paths.flatMap(\.routes))))
+            return .refuse(.methodNotAllowed(allowed: methods))
         }
         if let found = path.routes.first(where: { $0.method == request.method }) { return found.route }
         if request.method == .head, let found = path.routes.first(where: { $0.method == .get }) {
@@ -57,6 +62,9 @@ package struct Router: Sendable {
         }
         return .refuse(.methodNotAllowed(allowed: allowed(path.routes)))
     }
+
+    /// The methods of all paths, as `Allow` lists them.
+    package var methods: [Method] { allowed(paths.flatMap(\.routes)) }
 
     private mutating func add(_ method: Method, _ path: String, _ route: Route) {
         let bytes = Array(path.utf8)

@@ -70,6 +70,12 @@ package struct Request: Sendable {
         return nil
     }
 
+    /// Whether a browser asks what a page of another origin may send (Fetch Standard, "CORS-preflight request").
+    var isPreflight: Bool {
+        method == .options && headers.bytes(of: "Origin") != nil
+            && headers.bytes(of: "Access-Control-Request-Method") != nil
+    }
+
     /// The allocated size of head and body in bytes.
     var memoryBytes: Int { headers.bytes.capacity + body.capacity }
 

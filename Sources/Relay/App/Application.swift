@@ -279,7 +279,7 @@ struct Application {
             queueAgeMax: delivery.readyQueueAge,
             checkCredentials: apns.checkCredentials,
             writes: writes,
-            replies: ReplyWaits(storage: storage, clock: .system), origins: configuration.server.mcpOrigins)
+            replies: ReplyWaits(storage: storage, clock: .system), origins: configuration.server.webOrigins)
     }
 
     private var queueOptions: PushQueue.Options {

@@ -136,8 +136,8 @@ struct ServerConfiguration: Sendable {
     var shutdownDeadline: Duration
     var tls: TLSConfiguration?
     var tlsHandshakeDeadline: Duration
-    /// The web pages that may use `/mcp`.
-    var mcpOrigins: WebOrigins
+    /// The web pages that may use the relay.
+    var webOrigins: WebOrigins
 
     init(_ reader: inout SettingReader) {
         port = UInt16(reader.read(Settings.port))
@@ -157,7 +157,7 @@ struct ServerConfiguration: Sendable {
         shutdownDeadline = reader.read(Settings.shutdownDeadline)
         tls = TLSConfiguration(&reader)
         tlsHandshakeDeadline = reader.read(Settings.tlsHandshakeDeadline)
-        mcpOrigins = WebOrigins(listed: Set(reader.read(Settings.mcpOrigins) ?? []))
+        webOrigins = WebOrigins(listed: Set(reader.read(Settings.webOrigins) ?? []))
     }
 }
 

@@ -7,7 +7,7 @@ enum Settings {
         port.row, host.row, adminListen.row, adminHosts.row, adminToken.row, loops.row, connectionsMax.row,
         connectionsPerAddressMax.row, connectionsMemory.row, headDeadline.row, bodyDeadline.row,
         idleTimeout.row,
-        shutdownDeadline.row, mcpOrigins.row,
+        shutdownDeadline.row, webOrigins.row,
         tlsCertFile.row, tlsKeyFile.row, tlsHandshakeDeadline.row,
         databaseURL.row, databaseConnections.row, databaseTimeout.row, databaseStartDeadline.row,
         copyFrom.row, copyTo.row, copyMerge.row,
@@ -92,10 +92,10 @@ enum Settings {
         "RELAY_SHUTDOWN_DEADLINE", .server, .duration(.milliseconds(100)...(.seconds(600))),
         default: .seconds(15),
         "After SIGTERM or SIGINT: how long requests in flight may take before they are cut off.")
-    static let mcpOrigins = Setting(
-        "RELAY_MCP_ORIGINS", .server, optional: .origins, unset: "pages of this machine (localhost)",
-        "Further values of the Origin header that /mcp accepts, separated by commas. Web browsers send the header, and some "
-            + "desktop apps. Requests without it are always accepted.")
+    static let webOrigins = Setting(
+        "RELAY_WEB_ORIGINS", .server, optional: .origins, unset: "pages of this machine (localhost)",
+        "The origins of further web pages that may use the relay (CORS), separated by commas. Browsers send a page's origin with "
+            + "its requests; some desktop apps do, too. Requests without an origin are always accepted.")
 
     // MARK: TLS
 

@@ -47,7 +47,7 @@ struct Services: Sendable {
     let frequency = FrequencyCounts()
     /// The states of Live Activities that wait for their turn.
     let activityHolds = ActivityHolds<HeldActivity>()
-    /// The web pages that may use `/mcp`.
+    /// The web pages that may use the relay.
     var origins = WebOrigins()
 }
 

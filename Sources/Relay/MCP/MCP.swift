@@ -71,6 +71,8 @@ enum MCP {
                         "capabilities": ["tools": [:]], "instructions": instructions,
                     ])))
         case "tools/list": return .reply(request.reply(cacheable(try toolList(request))))
+        case let method where emptyLists[method] != nil:
+            return .reply(request.reply(cacheable(try emptyList(request))))
         case "tools/call": return .call(try call(request))
         default: throw .methodNotFound
         }
@@ -90,15 +92,35 @@ enum MCP {
             return .reply(request.reply(result))
         case "ping": return .reply(request.reply(JSON.Object()))
         case "tools/list": return .reply(request.reply(try toolList(request)))
+        case let method where emptyLists[method] != nil: return .reply(request.reply(try emptyList(request)))
         case "tools/call": return .call(try call(request))
         default: throw .methodNotFound
         }
     }
 
-    private static func toolList(_ request: MCPRequest) throws(MCPError) -> JSON.Object {
-        guard request.params["cursor"] == nil else {
+    /// What clients ask for although the server doesn't announce it, and the member of the result.
+    ///
+    /// Several show an error to their user for anything but a list.
+    private static let emptyLists = [
+        "resources/list": "resources", "resources/templates/list": "resourceTemplates",
+        "prompts/list": "prompts",
+    ]
+
+    private static func emptyList(_ request: MCPRequest) throws(MCPError) -> JSON.Object {
+        try checkCursor(request)
+        var result = JSON.Object()
+        if let member = emptyLists[request.method] { result[member] = [] }
+        return result
+    }
+
+    private static func checkCursor(_ request: MCPRequest) throws(MCPError) {
+        guard request.params["cursor"].map(MCPArguments.isAbsent) ?? true else {
             throw .invalidParams("There is only one page, so no cursor is valid.")
         }
+    }
+
+    private static func toolList(_ request: MCPRequest) throws(MCPError) -> JSON.Object {
+        try checkCursor(request)
         var result = JSON.Object()
         result["tools"] = MCPTool.definitions
         return result
@@ -109,10 +131,8 @@ enum MCP {
             throw .invalidParams("name must be a string.")
         }
         guard let tool = MCPTool(rawValue: name) else { throw .invalidParams("There is no such tool.") }
-        var arguments = JSON.Object()
-        if let given = request.params["arguments"] {
-            guard let object = given.object else { throw .invalidParams("arguments must be an object.") }
-            arguments = object
+        guard let arguments = MCPArguments.read(request.params["arguments"], tool.inputSchema) else {
+            throw .invalidParams("arguments must be an object.")
         }
         return MCPCall(tool: tool, arguments: arguments, request: request)
     }

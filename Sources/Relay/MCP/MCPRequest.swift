@@ -35,7 +35,10 @@ struct MCPRequest: Sendable, Equatable {
         guard let method = message["method"]?.string else {
             throw MCPRefusal(id: id, error: .invalidRequest("method must be a string."))
         }
-        guard let params = (message["params"] ?? [:]).object else {
+        // Some clients write members that they don't need as null.
+        var given = message["params"] ?? [:]
+        if given.isNull { given = [:] }
+        guard let params = given.object else {
             throw MCPRefusal(id: id, error: .invalidRequest("params must be an object."))
         }
         guard let id else { return nil }

@@ -55,7 +55,7 @@ enum MCPTool: String, CaseIterable, Sendable {
         }
     }
 
-    private var inputSchema: JSON.Value {
+    var inputSchema: JSON.Value {
         switch self {
         case .sendNotification: NotificationArguments.schema
         case .listDevices, .listScheduled:

@@ -34,12 +34,28 @@ struct API: Sendable {
         router.on(.post, RouteName.scheduleList.path, handler(.scheduleList, ScheduleListRoute.self))
         router.on(.post, RouteName.scheduleCancel.path, handler(.scheduleCancel, ScheduleCancelRoute.self))
         router.on(.post, RouteName.mcp.path, handler(.mcp, MCPRoute.self))
+        router.on(.post, RouteName.mcp.path + "/", handler(.mcp, MCPRoute.self))
+        let methods = router.methods
+        router.preflight = { request in preflight(request, methods) }
         return Service(
             router: router,
             refuse: { refusal, request in answer(refusal, request) },
             prepare: { request in
                 request.id = RequestID.of(request, using: &services.value.generator)
-            })
+            },
+            finish: { request, response, _ in crossOrigin.mark(&response, for: request) })
+    }
+
+    private var crossOrigin: CrossOrigin { CrossOrigin(origins: services.value.shared.origins) }
+
+    /// Answers a browser's question about a page of another origin.
+    private func preflight(_ request: Request, _ methods: [Method]) -> Response {
+        let response = crossOrigin.preflight(request, methods)
+        services.value.shared.log(
+            .debug, "request",
+            [.requestID(request.id), .route(.none), .status(204), .note("detail", "CORS preflight")])
+        services.value.counts.request(.none, status: 204, took: nil)
+        return response
     }
 
     /// Liveness check; doesn't check any dependency.

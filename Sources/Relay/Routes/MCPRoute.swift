@@ -12,7 +12,7 @@ struct MCPRoute: AnsweringRoute {
     func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
         let origins = request.headers.values(of: "Origin")
         guard origins.allSatisfy(services.shared.origins.allow) else {
-            trace.add(.note("detail", "the Origin is not in RELAY_MCP_ORIGINS"))
+            trace.add(.note("detail", "the Origin is not in RELAY_WEB_ORIGINS"))
             return refusal(
                 .invalidRequest("Requests of this web page are not accepted.", status: 403),
                 .invalidRequest, &trace)
@@ -136,7 +136,7 @@ extension APIError {
     fileprivate var adviceForModel: String? {
         switch code {
         case .payloadTooLarge:
-            "\(hint ?? "The notification is too large.") Nothing was sent. Shorten the message."
+            "\(hint ?? "The notification is too large.") Nothing was sent. Use a shorter sessionID."
         case .eventConflict:
             "Another notification was sent with this eventID, and nothing was sent now. Use a new eventID."
         case .rateLimited:

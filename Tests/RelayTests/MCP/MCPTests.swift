@@ -178,7 +178,7 @@ struct MCPTests {
     @Test("Errors of requests go out with 200, which older clients need to read them")
     func legacyErrors() throws {
         let cases: [(JSON.Value, Int)] = [
-            (Self.legacy("resources/list"), -32601), (Self.legacy("server/discover"), -32601),
+            (Self.legacy("resources/read"), -32601), (Self.legacy("server/discover"), -32601),
             (Self.legacy("initialize"), -32602), (Self.legacy("tools/call"), -32602),
             (Self.legacy("tools/call", ["name": "x"]), -32602),
             (Self.legacy("tools/list", ["cursor": "1"]), -32602),

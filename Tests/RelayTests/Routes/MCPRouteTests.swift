@@ -135,7 +135,7 @@ struct MCPRouteTests {
         }
     }
 
-    @Test("Faulty arguments, too much text and too many calls are results that say what to do")
+    @Test("Faulty arguments, an ID that is too long and too many calls are results that say what to do")
     func advice() async throws {
         var options = RelayFixture.Options()
         options.rates = RateLimitConfiguration(eventsPerMinute: 1)
@@ -143,7 +143,10 @@ struct MCPRouteTests {
             relay.storage.add("aa00", under: RelayFixture.key)
             let expected: [(JSON.Value, String)] = [
                 (["urgency": "urgent"], "low, normal or high"), (["message": ""], "message is required"),
-                (["message": .string(String(repeating: "é", count: 2500))], "Shorten the message"),
+                (
+                    ["sessionID": .string(String(repeating: "\u{1}", count: Bounds.identifierBytesMax))],
+                    "Use a shorter sessionID"
+                ),
             ]
             for (members, advice) in expected {
                 let response = await send(relay, members)
@@ -151,7 +154,9 @@ struct MCPRouteTests {
                 #expect(text(response).contains(advice), "\(text(response))")
                 #expect(response.json["result"]?["structuredContent"] == nil)
             }
-            #expect(await send(relay).json["result"]?["isError"] == false)
+            // A long message is shortened.
+            let long = await send(relay, ["message": .string(String(repeating: "é", count: 2500))])
+            #expect(long.json["result"]?["isError"] == false)
             let limited = await send(relay)
             #expect(limited.status == 200 && limited.json["result"]?["isError"] == true)
             #expect(text(limited).contains("Try again in 60 s"))

@@ -1,11 +1,11 @@
 import Network
 
-/// The origins whose requests `/mcp` answers.
+/// The origins whose web pages may use the relay: call `/mcp`, and read the responses of every public route.
 ///
 /// Clients other than browsers send no `Origin`. A page can reach a relay on the visitor's machine under the page's
 /// own name by DNS rebinding, so that its `Origin` equals `Host`; only the name itself tells it apart.
 struct WebOrigins: Sendable, Equatable {
-    /// Origins in `RELAY_MCP_ORIGINS`, in lower case.
+    /// Origins in `RELAY_WEB_ORIGINS`, in lower case.
     var listed: Set<String> = []
 
     /// Whether a request with this `Origin` is answered: none, one of this machine's pages, or a listed one.

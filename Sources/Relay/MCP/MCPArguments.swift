@@ -1,0 +1,53 @@
+import JSON
+
+/// Reads a call's arguments as models write them.
+///
+/// Models and their clients write nested objects as JSON text, numbers as text, and `null` or `""` for what they leave
+/// out. A value that the tool's schema leaves only one meaning gets it; everything else stays as it is, for the tool's
+/// own checks. A pure function of arguments and schema.
+enum MCPArguments {
+    /// The arguments of a call; `nil` if they aren't an object.
+    static func read(_ given: JSON.Value?, _ schema: JSON.Value) -> JSON.Object? {
+        guard let given, !isAbsent(given) else { return JSON.Object() }
+        return value(given, schema).object
+    }
+
+    /// Whether a value stands for one that isn't given.
+    static func isAbsent(_ value: JSON.Value) -> Bool { value.isNull || value.string == "" }
+
+    private static func value(_ given: JSON.Value, _ schema: JSON.Value) -> JSON.Value {
+        switch schema["type"]?.string {
+        case "object":
+            guard let object = (parsed(given) ?? given).object else { return given }
+            return .object(members(object, schema))
+        case "array":
+            guard let items = (parsed(given) ?? given).array else { return given }
+            return .array(items)
+        case "integer":
+            guard let text = given.string, let number = Int(text), String(number) == text else {
+                return given
+            }
+            return .int(number)
+        default: return given
+        }
+    }
+
+    private static func members(_ object: JSON.Object, _ schema: JSON.Value) -> JSON.Object {
+        let required = schema["required"]?.array ?? []
+        var result = JSON.Object()
+        for member in object.members {
+            let known = schema["properties"]?[member.name]
+            if known != nil, isAbsent(member.value), !required.contains(.string(member.name)) { continue }
+            result[member.name] = known.map { value(member.value, $0) } ?? member.value
+        }
+        return result
+    }
+
+    /// The JSON in a text; `nil` if the value isn't a text with JSON.
+    private static func parsed(_ value: JSON.Value) -> JSON.Value? {
+        guard let text = value.text else { return nil }
+        return try? JSON.parse(
+            Array(text.utf8), maxBytes: Bounds.requestBodyBytesMax, maxDepth: Bounds.requestJSONDepthMax,
+            loneSurrogates: .replaced)
+    }
+}
