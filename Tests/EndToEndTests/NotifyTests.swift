@@ -53,7 +53,8 @@ struct NotifyTests {
                 #expect(try EventResult(try await notify(stack, ["title": "only"], one).json()).sent == 1)
             }
             #expect(try await stack.control.pushes(token: token(2)).count == notifications.count + 1)
-            let tooLarge = try await notify(stack, ["body": .string(String(repeating: "a", count: 4068))])
+            let tooLarge = try await notify(
+                stack, ["body": .string(String(repeating: "a", count: 4068))], ["shorten": false])
             #expect(tooLarge.status == 413 && tooLarge.text.contains("4097 bytes"))
         }
     }

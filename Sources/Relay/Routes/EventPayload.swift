@@ -59,8 +59,7 @@ struct EventPayload: Sendable {
     }
 
     private func fitted(_ style: PushStyle) -> [UInt8] {
-        let titleBytes = JSON.Writer.escapedCount(title)
-        let texts = titleBytes + JSON.Writer.escapedCount(body)
+        let texts = JSON.Writer.escapedCount(title) + JSON.Writer.escapedCount(body)
         var empty = self
         (empty.title, empty.body) = ("", "")
         let rooms = Copies.inOrder.map { copies in
@@ -70,8 +69,8 @@ struct EventPayload: Sendable {
         guard let (copies, room) = enough ?? rooms.last else { return [] }
         guard texts > room else { return written(copies, style) }
         var short = self
-        short.body = body.shortened(toEscaped: room - titleBytes)
-        short.title = title.shortened(toEscaped: room - JSON.Writer.escapedCount(short.body))
+        let shortened = [title, body].shortened(toEscaped: room)
+        (short.title, short.body) = (shortened[0], shortened[1])
         return short.written(copies, style)
     }
 
@@ -127,6 +126,20 @@ extension EventPayload {
 
         static let all: Copies = [.data, .threadID, .flat]
         static let inOrder: [Copies] = [.all, [.threadID, .flat], .flat, []]
+    }
+}
+
+extension [String] {
+    /// Texts whose escaped sizes add up to at most `count` bytes, if that is possible: the last one is shortened first.
+    func shortened(toEscaped count: Int) -> [String] {
+        var texts = self
+        var taken = texts.reduce(0) { $0 + JSON.Writer.escapedCount($1) }
+        for index in texts.indices.reversed() where taken > count {
+            let others = taken - JSON.Writer.escapedCount(texts[index])
+            texts[index] = texts[index].shortened(toEscaped: count - others)
+            taken = others + JSON.Writer.escapedCount(texts[index])
+        }
+        return texts
     }
 }
 

@@ -13,21 +13,29 @@ struct NotificationContent: Sendable {
     private let sealed: SealedText?
     /// Whether the badge is the number of unread items.
     private(set) var hasUnreadBadge = false
+    /// What is sent, with texts that may have been shortened.
     private var aps = APS()
+    /// The texts as the caller sent them, which the history and the digest have.
+    private var texts = Texts()
     /// Members next to `aps`.
     private let data: JSON.Object
 
     /// Checks a notification: first its fields in the order of docs/API.md, then their combination.
-    init(_ fields: RequestFields, sealed: SealedText? = nil) throws(APIError) {
+    ///
+    /// - Parameter isShortened: Whether texts that don't fit are shortened, as those of events are.
+    init(
+        _ fields: RequestFields, sealed: SealedText? = nil, isShortened: Bool = true
+    ) throws(APIError) {
         if let type = try fields.optional(.notificationPushType) {
             guard let type = PushType(rawValue: type), Self.pushTypes.contains(type) else {
                 throw APIError(.invalidField, field: .notificationPushType)
             }
             pushType = type
         }
-        aps.title = try fields.optional(.notificationTitle) { !$0.isEmpty }
-        aps.subtitle = try fields.optional(.notificationSubtitle) { !$0.isEmpty }
-        aps.body = try fields.optional(.notificationBody) { !$0.isEmpty }
+        texts.title = try fields.shownText(.notificationTitle)
+        texts.subtitle = try fields.shownText(.notificationSubtitle)
+        texts.body = try fields.shownText(.notificationBody)
+        aps.show(texts)
         hasUnreadBadge = fields.value(.notificationBadge)?.string == DevicePreferences.Badge.unread.rawValue
         if !hasUnreadBadge {
             aps.badge = try fields.integer(.notificationBadge, in: 0...Bounds.badgeMax)
@@ -61,12 +69,36 @@ struct NotificationContent: Sendable {
         default: try checkAlert()
         }
         try checkSealed()
-        let size = payload(PushStyle(unreadBadge: hasUnreadBadge ? Bounds.historyItemsMax : nil)).count
+        if isShortened, size > Notification.payloadBytesMax { shorten() }
+        let size = size
         guard size <= Notification.payloadBytesMax else {
             throw APIError(
                 .payloadTooLarge, field: .notification,
                 hint: "It has \(size) bytes; the limit is \(Notification.payloadBytesMax).")
         }
+    }
+
+    /// The size of the payload that every device can get.
+    private var size: Int {
+        payload(PushStyle(unreadBadge: hasUnreadBadge ? Bounds.historyItemsMax : nil)).count
+    }
+
+    /// Shortens the body, then the subtitle, then the title, so that each device's payload fits.
+    private mutating func shorten() {
+        var empty = self
+        empty.aps.show(texts.emptied)
+        let sizes = [false, true].map { isQuiet in
+            empty.payload(PushStyle(isQuiet: isQuiet, unreadBadge: Bounds.historyItemsMax)).count
+        }
+        let room = Notification.payloadBytesMax - (sizes.max() ?? 0)
+        aps.show(texts.shortened(toEscaped: room))
+    }
+
+    /// What a digest covers: the payload with the texts as the caller sent them.
+    var unshortened: String {
+        var full = aps
+        full.show(texts)
+        return String(decoding: written(full), as: UTF8.self)
     }
 
     /// Sets a collapse ID unless the caller has set one.
@@ -84,7 +116,7 @@ struct NotificationContent: Sendable {
             .notificationKind,
         ]
         for field in RequestField.allCases where field.rawValue.hasPrefix("notification.") {
-            guard fields.value(field) != nil, !allowed.contains(field) else { continue }
+            guard fields.has(field), !allowed.contains(field) else { continue }
             throw APIError(
                 .invalidField, field: field, hint: "A \(pushType.rawValue) push must not have it.")
         }
@@ -130,7 +162,7 @@ struct NotificationContent: Sendable {
             .notificationCategory, .notificationThreadID, .notificationInterruptionLevel,
             .notificationRelevanceScore,
         ]
-        for field in visible where fields.value(field) != nil {
+        for field in visible where fields.has(field) {
             throw APIError(.invalidField, field: field, hint: "A background push must not have it.")
         }
         guard priority == .conserveDevicePower else {
@@ -157,7 +189,7 @@ extension NotificationContent: PushContent {
 
     var history: HistoryContent? {
         guard pushType == .alert, aps.hasText else { return nil }
-        return HistoryContent(title: aps.title, body: aps.body, sealed: sealed?.text)
+        return HistoryContent(title: texts.title, body: texts.body, sealed: sealed?.text)
     }
 
     /// The payload as the caller defined it; in quiet hours without sound and, if that fits, as `passive`.
@@ -206,6 +238,31 @@ extension NotificationContent: PushContent {
         }
         writer.endObject()
         return writer.finish()
+    }
+}
+
+/// A notification's texts; `nil` for those that it doesn't have.
+private struct Texts: Sendable {
+    var title: String?
+    var subtitle: String?
+    var body: String?
+
+    /// Empty texts in place of those that are there.
+    var emptied: Texts {
+        Texts(title: title.map { _ in "" }, subtitle: subtitle.map { _ in "" }, body: body.map { _ in "" })
+    }
+
+    func shortened(toEscaped count: Int) -> Texts {
+        let short = [title, subtitle, body].map { $0 ?? "" }.shortened(toEscaped: count)
+        return Texts(
+            title: title.map { _ in short[0] }, subtitle: subtitle.map { _ in short[1] },
+            body: body.map { _ in short[2] })
+    }
+}
+
+extension APS {
+    fileprivate mutating func show(_ texts: Texts) {
+        (title, subtitle, body) = (texts.title, texts.subtitle, texts.body)
     }
 }
 

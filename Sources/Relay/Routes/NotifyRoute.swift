@@ -21,10 +21,9 @@ struct NotifyRequest: Sendable {
         let fields = try RequestFields(body: body)
         secret = try fields.secret(orOf: headerSecret)
         deviceToken = try fields.optional(.deviceToken) { $0.string.flatMap(DeviceToken.init) }
-        guard let notification = try fields.object(.notification) else {
-            throw APIError(.missingField, field: .notification)
-        }
-        content = try NotificationContent(notification, sealed: try fields.sealed())
+        let notification = try fields.notification()
+        content = try NotificationContent(
+            notification, sealed: try fields.sealed(), isShortened: try fields.flag(.shorten) ?? true)
         eventID = try fields.word(.eventID, most: Bounds.eventIDBytesMax)
         isAsync = try fields.flag(.async) ?? false
         repetition = try fields.repetition(eventID: eventID)
@@ -38,6 +37,31 @@ struct NotifyRequest: Sendable {
 
 }
 
+extension RequestFields {
+    /// The fields of the notification, with the texts that senders without nested objects put beside it.
+    fileprivate func notification() throws(APIError) -> RequestFields {
+        let nested = try optional(.notification, \.object)
+        var members = nested ?? JSON.Object()
+        var hasText = false
+        for field in [RequestField.title, .subtitle, .body] {
+            guard let text = try shownText(field) else { continue }
+            hasText = true
+            if let other = members[field.rawValue], other != "" {
+                throw APIError(
+                    .invalidField, field: field,
+                    hint: "Send \(field.rawValue) either in notification or next to it, not both.")
+            }
+            members[field.rawValue] = .string(text)
+        }
+        guard nested != nil || hasText else {
+            throw APIError(
+                .missingField, field: .notification,
+                hint: "Send notification, an object, or a title, subtitle or body.")
+        }
+        return RequestFields(members, within: .notification)
+    }
+}
+
 extension NotificationContent {
     /// A digest of everything in a request but the secret and `eventID`.
     ///
@@ -47,7 +71,7 @@ extension NotificationContent {
             ofParts: [
                 "notify", deviceToken?.text, pushType.rawValue, priority.text, collapseID?.text,
                 timeToLive.map { String($0.components.seconds) },
-                String(decoding: payload(PushStyle()), as: UTF8.self),
+                unshortened,
             ] + (hasUnreadBadge ? [DevicePreferences.Badge.unread.rawValue] : [])
                 + (repetition.map { [$0.text] } ?? []))
     }

@@ -137,12 +137,12 @@ struct EventRequest: Sendable {
         self.type = type
         sessionID = try fields.required(.sessionID, where: RequestFields.isIdentifier)
         serverID = try fields.optional(.serverID, where: RequestFields.isIdentifier)
-        title = try fields.optional(.title) { !$0.isEmpty }
-        self.body = try fields.optional(.body) { !$0.isEmpty }
+        title = try fields.shownText(.title)
+        self.body = try fields.shownText(.body)
         eventID = try fields.optional(.eventID) { bytes in
             (1...Bounds.eventIDBytesMax).contains(bytes.count) && !bytes.contains(0)
         }
-        // Counting the members is cheaper than looking for those that are rarely there.
+        // Counting the members is cheaper than looking for those that are rarely there; an empty text only adds a look.
         func one(_ text: String?) -> Int { text == nil ? 0 : 1 }
         let read = (headerSecret == nil ? 3 : 2) + one(serverID) + one(title) + one(self.body) + one(eventID)
         extras = fields.count > read ? try EventExtras(fields, eventID: eventID) : nil

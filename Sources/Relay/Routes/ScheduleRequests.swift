@@ -40,7 +40,7 @@ struct ScheduleRequest: Sendable {
         ]
         let isEvent = fields.value(.notification) == nil
         if !isEvent {
-            for field in eventFields where fields.value(field) != nil {
+            for field in eventFields where fields.has(field) {
                 throw APIError(
                     .invalidField, field: field,
                     hint: "Send a notification or the fields of an event, not both.")
@@ -53,7 +53,7 @@ struct ScheduleRequest: Sendable {
         }
         let device = try fields.optional(.deviceToken) { $0.string.flatMap(DeviceToken.init) }
         var body = JSON.Object()
-        for field in [.sealed] + (isEvent ? eventFields : [.deviceToken, .notification]) {
+        for field in [.sealed] + (isEvent ? eventFields : [.deviceToken, .notification, .shorten]) {
             body[field.rawValue] = fields.value(field)
         }
         var order = StoredOrder(isEvent ? .event : .notify, body: body)

@@ -38,7 +38,9 @@ enum RequestField: String, CaseIterable, Sendable {
     case sessionID
     case serverID
     case title
+    case subtitle
     case body
+    case shorten
     case eventID
     case category
     case mutableContent
@@ -93,9 +95,15 @@ enum RequestField: String, CaseIterable, Sendable {
     /// fields. The same applies to all strings in `notification.data`.
     var isProse: Bool {
         switch self {
-        case .title, .body, .notificationTitle, .notificationSubtitle, .notificationBody, .deviceName,
-            .deviceModel, .osVersion, .appVersion, .replyText:
-            true
+        case .deviceName, .deviceModel, .osVersion, .appVersion, .replyText: true
+        default: isShownText
+        }
+    }
+
+    /// Whether it is a text of a notification.
+    var isShownText: Bool {
+        switch self {
+        case .title, .subtitle, .body, .notificationTitle, .notificationSubtitle, .notificationBody: true
         default: false
         }
     }
@@ -126,8 +134,8 @@ enum RequestField: String, CaseIterable, Sendable {
         case .eventType: Self.eventTypes
         case .sessionID, .serverID: "a string of 1 to \(Bounds.identifierBytesMax) bytes without NUL"
         case .eventID: "a string of 1 to \(Bounds.eventIDBytesMax) bytes without NUL"
-        case .title, .body, .notificationTitle, .notificationSubtitle, .notificationBody:
-            "a string that is not empty"
+        case .title, .subtitle, .body, .notificationTitle, .notificationSubtitle, .notificationBody:
+            "a string"
         case .activityToken: "hexadecimal, of even length, 2 to \(DeviceToken.countMax) characters"
         case .pushToStartToken, .widgetPushToken, .controlPushToken:
             "hexadecimal, of even length, 2 to \(DeviceToken.countMax) characters; empty to remove it"
@@ -151,7 +159,7 @@ enum RequestField: String, CaseIterable, Sendable {
         case .notificationPriority: "10, 5 or 1"
         case .notificationTimeToLive: "whole seconds from 0 to \(Bounds.timeToLiveSecondsMax)"
         case .quietHoursAllowPermission, .preferencesActivityReplacesAlert, .mutableContent, .async,
-            .notificationMutableContent,
+            .shorten, .notificationMutableContent,
             .notificationContentAvailable:
             "true or false"
         case .notificationData: "an object without an aps member"

@@ -115,6 +115,18 @@ struct RequestFields: Sendable {
         return text
     }
 
+    /// An optional text for people; an empty one counts as absent, because senders' templates leave texts empty.
+    func shownText(_ field: RequestField) throws(APIError) -> String? {
+        guard let text = try optional(field), !text.isEmpty else { return nil }
+        return text
+    }
+
+    /// Whether a field is present; an empty text for people counts as absent.
+    func has(_ field: RequestField) -> Bool {
+        guard let value = value(field) else { return false }
+        return !(field.isShownText && value.string?.isEmpty == true)
+    }
+
     private static func invalid(_ field: RequestField, _ value: JSON.Value) -> APIError {
         guard case .repairedString = value else { return APIError(.invalidField, field: field) }
         return APIError(

@@ -8,9 +8,8 @@ struct JSONSchema {
     private static let known: Set<String> = [
         "$ref", "type", "description", "default", "const", "enum", "required", "properties",
         "additionalProperties",
-        "items", "minItems", "maxItems", "uniqueItems", "maximum", "not", "oneOf", "minLength", "maxLength",
-        "minimum",
-        "pattern",
+        "items", "minItems", "maxItems", "uniqueItems", "maximum", "not", "oneOf", "anyOf",
+        "minLength", "maxLength", "minimum", "pattern",
     ]
 
     /// What is wrong with a value, each with its place; nothing when it is valid.
@@ -33,6 +32,11 @@ struct JSONSchema {
         if let choices = schema["oneOf"]?.array {
             let count = choices.count { self.faults(in: value, $0, at: place).isEmpty }
             if count != 1 { faults.append("\(place): \(count) of the choices hold") }
+        }
+        if let choices = schema["anyOf"]?.array,
+            !choices.contains(where: { self.faults(in: value, $0, at: place).isEmpty })
+        {
+            faults.append("\(place): none of the choices holds")
         }
         faults += objectFaults(value, schema, place)
         faults += textFaults(value, schema, place)

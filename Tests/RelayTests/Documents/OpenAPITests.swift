@@ -54,7 +54,10 @@ struct OpenAPITests {
         #expect(properties("ListRequest") == ["secret"])
         #expect(
             properties("NotifyRequest")
-                == ["secret", "deviceToken", "notification", "eventID", "sealed", "async", "repeat"])
+                == [
+                    "secret", "deviceToken", "notification", "title", "subtitle", "body", "eventID", "sealed",
+                    "async", "repeat", "shorten",
+                ])
         #expect(properties("HistoryListRequest") == ["secret", "before", "limit"])
         #expect(properties("HistoryReadRequest") == ["secret", "ids", "all"])
         #expect(properties("AcknowledgeRequest") == ["secret", "eventID"])
@@ -65,7 +68,7 @@ struct OpenAPITests {
                 == [
                     "secret", "at", "in", "every", "name", "lateBy", "window", "deviceToken", "notification",
                     "eventType", "sessionID", "serverID", "title", "body", "category", "mutableContent",
-                    "sealed",
+                    "sealed", "shorten",
                 ])
         #expect(properties("ScheduleCancelRequest") == ["secret", "id", "name"])
         #expect(properties("UnregisterRequest") == ["secret", "deviceToken"])
@@ -210,7 +213,15 @@ struct OpenAPITests {
             ("/v1/device/list", ["secret": secret], [.secret]),
             (
                 "/v1/notify", ["secret": secret, "notification": ["title": "t"]],
-                [.secret, .deviceToken, .eventID, .sealed]
+                [.secret, .deviceToken, .eventID, .sealed, .shorten]
+            ),
+            (
+                "/v1/notify", ["secret": secret, "notification": ["sound": "default"]],
+                [.title, .subtitle, .body]
+            ),
+            (
+                "/v1/notify", ["secret": secret, "title": "t", "body": "b"],
+                [.secret, .title, .subtitle, .body]
             ),
             ("/v1/device/unregister", ["secret": secret, "deviceToken": "aa00"], [.secret, .deviceToken]),
             ("/v1/history/list", ["secret": secret, "limit": 1], [.secret, .historyBefore, .historyLimit]),
@@ -318,7 +329,11 @@ struct OpenAPITests {
                 let wanted = try #require(
                     operation?["requestBody"]?["content"]?["application/json"]?["schema"])
                 let faults = schema.faults(in: body, wanted)
-                let response = await relay.post(path, body)
+                // Where the body has no secret, the header has one.
+                let bearer = [("Authorization", "Bearer \(RelayFixture.secret)")]
+                let headers = body["secret"] == nil ? bearer : []
+                let response = await relay.answer(
+                    Request(method: .post, target: path, headers: headers, body: body.encoded()))
                 let isRefused = response.status == 400
                 #expect(isRefused == !faults.isEmpty, "\(path) \(body): \(response.json), \(faults)")
                 schema.expect(response, isDescribedBy: operation)

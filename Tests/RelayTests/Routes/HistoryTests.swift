@@ -254,7 +254,9 @@ struct HistoryTests {
             #expect(await Self.notify(relay, ["title": .string(title)]).json["sent"] == 1)
             let badges = try await Self.badges(relay)
             #expect(badges == [nil])
-            #expect(await Self.notify(relay, ["title": .string(title), "badge": "unread"]).status == 413)
+            // One that it asks for has its room, because the title is shortened.
+            #expect(await Self.notify(relay, ["title": .string(title), "badge": "unread"]).json["sent"] == 1)
+            #expect(try await Self.badges(relay) == [nil, 2])
         }
     }
 

@@ -97,7 +97,7 @@ struct NotifyTests {
     private static let faults: [(notification: JSON.Value, field: String)] = [
         ([:], "notification"), (["subtitle": nil], "notification.subtitle"),
         (["category": "c"], "notification"), (["contentAvailable": true], "notification"),
-        (["title": ""], "notification.title"), (["title": 1], "notification.title"),
+        (["title": "", "subtitle": "", "body": ""], "notification"), (["title": 1], "notification.title"),
         (["body": ["loc-key": "x"]], "notification.body"),
         (["title": "t", "badge": -1], "notification.badge"),
         (["title": "t", "badge": number(1.5)], "notification.badge"),
@@ -146,7 +146,7 @@ struct NotifyTests {
         }
     }
 
-    @Test("A payload of 4,096 bytes passes, one more is an error with the size")
+    @Test("A payload of 4,096 bytes passes; one more is an error with the size if nothing may be shortened")
     func size() async throws {
         try await RelayFixture.with { relay in
             relay.storage.add("aa00", under: RelayFixture.key)
@@ -154,7 +154,7 @@ struct NotifyTests {
             let body = String(repeating: "a", count: 4096 - frame)
             #expect(await notify(relay, ["body": .string(body)]).json["sent"] == 1)
             #expect(await relay.onLoop { $0.production.pushes.first?.notification.payload.count } == 4096)
-            let response = await notify(relay, ["body": .string(body + "é")])
+            let response = await notify(relay, ["body": .string(body + "é")], ["shorten": false])
             #expect(response.status == 413)
             #expect(
                 response.json == [

@@ -91,8 +91,8 @@ struct ScheduleRouteTests {
         try await Self.with { relay in
             let long = JSON.Value.string(String(repeating: "é", count: 2500))
             let expected: [(JSON.Value, String, String?)] = [
-                (["notification": ["title": long]], "payload_too_large", "notification"),
-                (["notification": ["title": ""]], "invalid_field", "notification.title"),
+                (["notification": ["title": long], "shorten": false], "payload_too_large", "notification"),
+                (["notification": ["title": ""]], "invalid_field", "notification"),
                 (["notification": [:]], "invalid_field", "notification"),
                 (["notification": ["title": "t", "badge": "unread"]], "history_off", "notification.badge"),
                 (["eventType": "begin", "sessionID": "s"], "invalid_field", "eventType"),

@@ -241,7 +241,8 @@ struct SealedTests {
                 #expect(answer.status == 400 && answer.json["field"] == .string(field), "\(answer.json)")
             }
             let large = await notify(
-                relay, ["title": .string(String(repeating: "t", count: 800))], Self.sealed(count: 3_600))
+                relay, ["title": "t", "data": ["x": .string(String(repeating: "t", count: 800))]],
+                Self.sealed(count: 3_600))
             #expect(large.status == 413 && large.json["code"] == "payload_too_large")
         }
     }

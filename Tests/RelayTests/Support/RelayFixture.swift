@@ -155,11 +155,14 @@ struct RelayFixture: Sendable {
             var request = request
             let service = api.service
             service.prepare?(&request)
+            var response: Response
             switch service.router.route(request) {
-            case .sync(let handler): return handler(request)
-            case .async(let handler): return await handler(request, loop)
-            case .refuse(let refusal): return service.refuse(refusal, request)
+            case .sync(let handler): response = handler(request)
+            case .async(let handler): response = await handler(request, loop)
+            case .refuse(let refusal): response = service.refuse(refusal, request)
             }
+            service.finish?(request, &response, .zero)
+            return response
         }
     }
 
