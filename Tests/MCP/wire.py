@@ -104,6 +104,12 @@ def check_results():
     assert result(legacy("tools/call", wrong), old, "CallToolResult", 7)["isError"] is True
     phone.expect_notifications(["T", "T"])
     assert legacy("ping")[2]["result"] == {}
+    lists = {
+        "resources/list": ("resources", "ListResourcesResult"), "prompts/list": ("prompts", "ListPromptsResult"),
+        "resources/templates/list": ("resourceTemplates", "ListResourceTemplatesResult")}
+    for method, (member, schema) in lists.items():
+        assert result(modern(method), new, schema, "a-1")[member] == []
+        assert result(legacy(method), old, schema, 7)[member] == []
 
 
 def refused(answer, status, code, schemas, name="JSONRPCErrorResponse"):
@@ -122,8 +128,8 @@ def check_errors():
     refused(
         post(body, {"MCP-Protocol-Version": "1900-01-01", "Mcp-Method": "tools/list"}), 400, -32022,
         new, "UnsupportedProtocolVersionError")
-    refused(modern("resources/list"), 404, -32601, new)
-    refused(legacy("resources/list"), 200, -32601, old)
+    refused(modern("resources/read"), 404, -32601, new)
+    refused(legacy("resources/read"), 200, -32601, old)
     refused(legacy("tools/list", headers={"MCP-Protocol-Version": "1900-01-01"}), 400, -32022, old)
     refused(post([]), 400, -32600, new)
     refused(post(b"{"), 400, -32700, new)

@@ -40,11 +40,14 @@ def filter_case(context, case):
     body = case.body
     if not isinstance(body, dict):
         return True
-    # The relay compares a bearer token with the secret.
+    # The relay compares a bearer token with the secret, and requires one of the two.
     if any(name.lower() == "authorization" for name in case.headers or {}):
         return False
+    if "secret" not in body and case.operation.path != "/mcp":
+        return False
     return (
-        counts_alike(body) and hours_make_sense(body) and sealed_fits(body) and notification_agrees(body)
+        counts_alike(body) and hours_make_sense(body) and sealed_fits(body)
+        and texts_agree(body, case.operation.path) and notification_agrees(body)
         and schedule_agrees(body) and repeat_makes_sense(body) and activity_agrees(body))
 
 
@@ -106,12 +109,26 @@ def sealed_fits(body):
     return len(json.dumps(body)) <= SEALED_EVENT_BYTES_MAX
 
 
+def texts_agree(body, path):
+    """Whether a notification has each text in one place, and one that isn't empty if it has nothing else."""
+    if path != "/v1/notify":
+        return True
+    flat = {name for name in TEXTS if body.get(name)}
+    notification = body.get("notification")
+    if not isinstance(notification, dict):
+        return bool(flat)
+    return not flat or not any(notification.get(name) for name in TEXTS)
+
+
 def notification_agrees(body):
     """Whether a notification's parts go together as Apple's rules have it."""
     notification = body.get("notification")
     if not isinstance(notification, dict):
         return True
     if len(json.dumps([notification, body.get("sealed")])) > NOTIFICATION_BYTES_MAX:
+        return False
+    # An empty text counts as absent.
+    if any(notification.get(name) == "" for name in TEXTS):
         return False
     data = notification.get("data")
     if "sealed" in body:
