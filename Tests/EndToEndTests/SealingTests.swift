@@ -116,14 +116,17 @@ struct SealingTests {
 
     @Test("Wrong use is refused for its reason")
     func usage() async throws {
-        let stock = ["RELAY_PAIRING": #"{"relaySecret":"s3cret","hosts":["h"]}"#]
+        let homeless = ["RELAY_PAIRING": #"{"relaySecret":"s3cret","hosts":["h"]}"#]
+        let stock = ["RELAY_PAIRING": #"{"relayURL":"https://r","relaySecret":"s3cret","hosts":["h"]}"#]
         let key = PairingSecret()
         let changed = [
-            "RELAY_PAIRING": #"{"relaySecret":"s3cret","hosts":["h"],"key":"\#(key.base64URL)"}"#
+            "RELAY_PAIRING":
+                #"{"relayURL":"https://r","relaySecret":"s3cret","hosts":["h"],"key":"\#(key.base64URL)"}"#
         ]
         let good = ["RELAY_PAIRING": try Pairing(relayURL: "https://r", hosts: ["h"], key: key).json]
         let cases: [([String], [String: String], Int32, String)] = [
             (["seal", "--title", "t"], [:], 64, "no pairing was given"),
+            (["seal", "--title", "t"], homeless, 78, "it has no relayURL"),
             (["seal", "--title", "t"], stock, 78, "it has no key"),
             (["seal", "--title", "t"], changed, 78, "its relaySecret does not belong to its key"),
             (["seal"], good, 64, "no text was given"),
