@@ -40,6 +40,8 @@ let package = Package(
         .executable(name: "relay", targets: ["Relay"]),
         .executable(name: "apns-simulator", targets: ["APNsSimulator"]),
         .executable(name: "opencode-bridge", targets: ["OpenCodeBridge"]),
+        // For tests: programs that preload it go by another wall clock.
+        .library(name: "WallClock", type: .dynamic, targets: ["CWallClock"]),
     ],
     targets: [
         system("CCurl", pkgConfig: "libcurl"),
@@ -50,6 +52,8 @@ let package = Package(
         system("CPostgres", pkgConfig: "libpq"),
         system("CQrencode", pkgConfig: "libqrencode"),
         system("CSQLite", pkgConfig: "sqlite3"),
+
+        .target(name: "CWallClock", path: "Tests/WallClock"),
 
         library("JSON", [], strict),
         library("Spelling", [], strict),

@@ -1,40 +1,33 @@
 import Foundation
 
-/// The wall clock of a relay, which a test sets while it runs; the monotonic clock goes on as ever.
+/// The wall clock of a relay, which a test sets while it runs; timers and the monotonic clock go on as ever.
 ///
-/// Debian's libfaketime stands between the program and the system, so the program is the one that is shipped.
+/// The package's library `WallClock` stands between the program and the system, so the program is the one that is
+/// shipped. libfaketime isn't used because it shifts monotonic timers, too: on a machine that has been up for less than
+/// the shift, none of them fires.
 struct FakeClock: Sendable {
-    private static let libraries = [
-        "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1",
-        "/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1",
-    ]
-
     private let directory = try? TemporaryDirectory()
-    private let library: String
+    private let library = Program.tests.appendingPathComponent("libWallClock.so").path
     private let file: String
 
     /// A clock that is right.
     init() throws {
-        guard let directory, let library = Self.libraries.first(where: FileManager.default.fileExists) else {
-            throw Program.Failure(description: "no libfaketime: apt-get install libfaketime")
+        guard let directory, FileManager.default.fileExists(atPath: library) else {
+            throw Program.Failure(description: "\(library) is missing: swift build --product WallClock")
         }
-        self.library = library
-        file = directory.file("offset")
-        try set(ahead: 0)
+        file = directory.file("shift")
+        try Data(count: MemoryLayout<Int64>.size).write(to: URL(fileURLWithPath: file))
     }
 
     /// What makes a program go by this clock.
-    var environment: [String: String] {
-        [
-            "LD_PRELOAD": library, "FAKETIME_TIMESTAMP_FILE": file, "FAKETIME_NO_CACHE": "1",
-            "DONT_FAKE_MONOTONIC": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1",
-        ]
-    }
+    var environment: [String: String] { ["LD_PRELOAD": library, "WALL_CLOCK": file] }
 
     /// Sets the clock so many seconds ahead of the right time, or behind.
     func set(ahead seconds: Int) throws {
-        // Replaced as a whole: the program reads it at any moment.
-        try Data((seconds < 0 ? "\(seconds)" : "+\(seconds)").utf8)
-            .write(to: URL(fileURLWithPath: file), options: .atomic)
+        var seconds = Int64(seconds)
+        // In place: the program has the file mapped.
+        let handle = try FileHandle(forUpdating: URL(fileURLWithPath: file))
+        defer { try? handle.close() }
+        try handle.write(contentsOf: Data(bytes: &seconds, count: MemoryLayout<Int64>.size))
     }
 }

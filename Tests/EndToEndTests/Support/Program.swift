@@ -156,6 +156,11 @@ final class Program: Sendable {
         if let directory = ProcessInfo.processInfo.environment["RELAY_TEST_PROGRAMS"] {
             return URL(fileURLWithPath: directory)
         }
+        return tests
+    }
+
+    /// Where the tests' own bundle is.
+    static var tests: URL {
         let tests = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? CommandLine.arguments[0]
         return URL(fileURLWithPath: tests).deletingLastPathComponent()
     }

@@ -1,0 +1,1 @@
+// Empty: the library is preloaded, and nothing calls it.
