@@ -134,7 +134,7 @@ let package = Package(
         tests(
             "OpenCodeBridgeTests",
             ["HTTPServer", "JSON", "Network", "OpenCodeBridge", "PushSealing", "QRCode", "WebClient"],
-            exclude: ["Streams"]),
+            exclude: ["Hooks/captures", "Streams"]),
         tests(
             "APNsSimulatorTests",
             ["APNsSimulator", "HTTP2", "HTTPServer", "JSON", "Network", "PushSealing"]),

@@ -21,6 +21,7 @@ enum CheckCommand {
             findings.append(texts(access))
             if let warning = access.warning { findings.append(.good("warning: \(warning)")) }
             findings.append(bridge(configuration))
+            findings += HookFaults(directory: configuration.stateDirectory).sentences.map(Finding.fault)
             for finding in findings { console.print(finding.line) }
             return findings.contains { !$0.isGood } ? .failed : .success
         }

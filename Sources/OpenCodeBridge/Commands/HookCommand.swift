@@ -3,86 +3,103 @@ import JSON
 import Network
 
 /// `opencode-bridge hook AGENT [JSON]`: an agent's hook, which must never hold up the agent.
-enum HookCommand {
+struct HookCommand {
+    private let agent: HookAgent
+    private let environment: [String: String]
+    private let console: Console
+
     /// Reads the input, queues or posts what rings, and prints what the agent expects.
     static func run(
-        _ invocation: Invocation, _ configuration: () throws(SettingProblems) -> Configuration
+        _ invocation: Invocation, _ environment: [String: String],
+        _ configuration: () throws(SettingProblems) -> Configuration
     ) {
         endInTime()
         let isVerbose = invocation.flags[.debug].map { $0 != "off" } ?? false
         let console = Console(isVerbose: isVerbose)
-        let agent = invocation.operands.first.flatMap(HookAgent.init)
-        if let answer = agent?.answer(hasArgument: invocation.operands.count > 1) { console.print(answer) }
-        guard let agent else {
+        guard let agent = invocation.operands.first.flatMap(HookAgent.init(name:)) else {
             let names = HookAgent.allCases.map(\.rawValue).joined(separator: ", ")
             return console.explain("expected one of \(names) after hook")
         }
+        let argument = invocation.operands.dropFirst().first
+        if let answer = agent.answer(hasArgument: argument != nil) { console.print(answer) }
+        let command = HookCommand(agent: agent, environment: environment, console: console)
         do throws(SettingProblems) {
-            try ring(agent, invocation.operands.dropFirst().first, try configuration(), console)
+            try command.ring(argument, try configuration())
         } catch {
-            for sentence in error.sentences { console.explain(sentence) }
+            command.fail(error.sentences.joined(separator: "; "), nil)
         }
     }
 
-    private static func ring(
-        _ agent: HookAgent, _ argument: String?, _ configuration: Configuration, _ console: Console
-    ) throws(SettingProblems) {
-        let bytes = argument.map { Array($0.utf8) } ?? standardInput()
+    private func ring(_ argument: String?, _ configuration: Configuration) throws(SettingProblems) {
+        let bytes = argument.map { Array($0.utf8) } ?? Self.standardInput()
         let isEmpty = bytes.allSatisfy { $0 == 0x20 || (0x09...0x0D).contains($0) }
         let input = try? JSON.parse(bytes, maxBytes: Bounds.hookInputBytesMax, loneSurrogates: .replaced)
         guard isEmpty || input != nil else { return console.explain("the input isn't JSON") }
-        let verdict = HookVerdict.read(input, of: agent, showsCommands: configuration.options.showsCommands)
+        let isHeadless = HeadlessRun.isHeadless(agent, input ?? [:], environment)
+        let verdict = HookVerdict.read(
+            input, of: agent, showsCommands: configuration.options.showsCommands,
+            run: isHeadless ? .headless(rings: configuration.ringsHeadless) : .attended)
         let event: HookEvent
         switch verdict {
         case .silent(let reason): return console.explain("doesn't ring: \(reason)")
         case .ring(let found): event = found
         }
-        guard let ring = event.ring(agent, now: SystemTime.now) else {
+        let now = SystemTime.now
+        guard let ring = event.ring(agent, call: "\(now) \(getpid())") else {
             return console.explain("doesn't ring: its session has no name that the relay takes")
         }
         guard !configuration.quiet.silences(ring.type) else {
             return console.explain("doesn't ring: somebody types at this machine")
         }
+        _ = try configuration.requireRelay()
+        guard configuration.relaySecretFile != nil || SmallFile.exists(SecretFile.path(configuration)) else {
+            return fail("no phone is paired; run `opencode-bridge pair`", configuration)
+        }
         let access = try RelayAccess(configuration, deadline: Bounds.hookDeadline)
         if let warning = access.warning { console.explain("warning: \(warning)") }
-        if let moment = event.moment(agent), isRepeated(moment, configuration, console) {
-            return console.explain("doesn't ring: it rang moments ago")
+        switch decision(on: event, configuration) {
+        case .rings: break
+        case .isKnown: return console.explain("doesn't ring: another hook told of it")
+        case .floods: return console.explain("doesn't ring: its session has rung too often")
         }
-        let readable = QueuedEvent(ring, at: SystemTime.now)
-        let queued = access.sealer?.sealed(readable, at: readable.at) ?? readable
+        let readable = QueuedEvent(ring, at: now)
+        send(access.sealer?.sealed(readable, at: readable.at) ?? readable, access.relay, configuration)
+    }
+
+    private func decision(on event: HookEvent, _ configuration: Configuration) -> HookMemory.Decision {
+        do throws(SmallFile.Fault) {
+            return try HookMemory(directory: configuration.stateDirectory)
+                .take(event, of: agent, now: SystemTime.now)
+        } catch {
+            // Ringing twice is better than not at all.
+            console.explain("can't tell whether it rang already: \(error)")
+            return .rings
+        }
+    }
+
+    /// Leaves an event to the running bridge, or posts it.
+    private func send(_ event: QueuedEvent, _ relay: RelayClient, _ configuration: Configuration) {
         do throws(SmallFile.Fault) {
             if try QueueOwnership(directory: configuration.stateDirectory, patience: .zero) == nil {
-                try QueueFile(directory: configuration.stateDirectory).append([.put(queued)], isDurable: true)
+                try QueueFile(directory: configuration.stateDirectory).append([.put(event)], isDurable: true)
+                worked(configuration)
                 return console.explain("left to the running bridge")
             }
         } catch {
             console.explain("the queue can't be used: \(error)")
         }
-        post(queued, access.relay, configuration, console)
-    }
-
-    private static func isRepeated(_ moment: String, _ configuration: Configuration, _ console: Console)
-        -> Bool
-    {
-        do throws(SmallFile.Fault) {
-            return try HookMoments(directory: configuration.stateDirectory)
-                .isRepeated(moment, now: SystemTime.now)
-        } catch {
-            // Ringing twice is better than not at all.
-            console.explain("can't tell whether it rang already: \(error)")
-            return false
-        }
-    }
-
-    private static func post(
-        _ event: QueuedEvent, _ relay: RelayClient, _ configuration: Configuration, _ console: Console
-    ) {
         _ = CommandTask.run {
             switch await relay.post(event) {
-            case .accepted(let summary): console.explain(summary)
-            case .refused(let reason): console.explain("the relay refuses it: \(reason)")
+            case .accepted(let summary):
+                console.explain(summary)
+                if summary.hasPrefix(Self.nobody) {
+                    fail(summary, configuration)
+                } else {
+                    worked(configuration)
+                }
+            case .refused(let reason): fail("the relay refuses it: \(reason)", configuration)
             case .later(let reason, _), .unreachable(let reason):
-                console.explain("\(reason); left to the next `opencode-bridge serve`")
+                fail("\(reason); left to the next `opencode-bridge serve`", configuration)
                 do throws(SmallFile.Fault) {
                     try QueueFile(directory: configuration.stateDirectory)
                         .append([.put(event)], isDurable: true)
@@ -93,6 +110,30 @@ enum HookCommand {
             return .success
         }
     }
+
+    // MARK: What people see
+
+    /// How the relay's answer begins if the secret has no devices.
+    static let nobody = "no device is registered"
+
+    /// Tells a person why nothing rings: in Claude Code at once, else by `opencode-bridge check`.
+    ///
+    /// - Parameter configuration: `nil` if the settings are at fault, which `check` reports by itself.
+    private func fail(_ sentence: String, _ configuration: Configuration?) {
+        console.explain(sentence)
+        let standard = StateDirectory.base(environment).map { $0 + "/opencode-bridge" }
+        guard let directory = configuration?.stateDirectory ?? standard else { return }
+        let isNew = HookFaults(directory: directory).note(sentence, of: agent, now: SystemTime.now)
+        guard agent == .claudeCode, isNew else { return }
+        let message: JSON.Value = ["systemMessage": .string("opencode-bridge: \(Console.safe(sentence))")]
+        console.print(String(decoding: message.encoded(), as: UTF8.self))
+    }
+
+    private func worked(_ configuration: Configuration) {
+        HookFaults(directory: configuration.stateDirectory).note(nil, of: agent, now: SystemTime.now)
+    }
+
+    // MARK: The process
 
     /// What the agent passes on standard input, until its end or the deadline.
     private static func standardInput() -> [UInt8] {

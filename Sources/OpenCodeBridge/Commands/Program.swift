@@ -33,7 +33,7 @@ enum Program {
                 console.print(ManualPage.text)
                 return .success
             case .hook:
-                HookCommand.run(invocation) { () throws(SettingProblems) in
+                HookCommand.run(invocation, environment) { () throws(SettingProblems) in
                     try settings(invocation, environment)
                 }
                 return .success
@@ -54,8 +54,9 @@ enum Program {
     private static func settings(_ invocation: Invocation, _ environment: [String: String])
         throws(SettingProblems) -> Configuration
     {
-        let values = try SettingValues(flags: invocation.flags, environment: environment) {
-            (path, isRequired) throws(SettingProblems) in
+        let values = try SettingValues(
+            flags: invocation.flags, environment: environment, prefersFile: invocation.command == .hook
+        ) { (path, isRequired) throws(SettingProblems) in
             do throws(SmallFile.Fault) {
                 return try SmallFile.read(path, bytesMax: Bounds.settingFileBytesMax)
             } catch {

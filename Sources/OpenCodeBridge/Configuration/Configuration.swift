@@ -19,6 +19,8 @@ struct Configuration: Sendable {
     var streamSilenceMax = Bounds.streamSilenceMax
     /// What doesn't ring while somebody types at this machine.
     var quiet = QuietRule(time: .zero)
+    /// Whether hooks ring for the ends of headless runs.
+    var ringsHeadless = false
     /// Whether replies from phones answer permissions.
     var allowsReplies = false
     /// How often permissions ring again until somebody answers; zero for once.
@@ -58,6 +60,7 @@ struct Configuration: Sendable {
         relaySecretFile = values[.relaySecretFile]
         relayCAFile = values[.relayCAFile]
         options.showsCommands = isOn(.showCommands)
+        ringsHeadless = isOn(.headless)
         allowsReplies = isOn(.allowReplies)
         isVerbose = isOn(.debug)
         seals = values[.seal].map { _ in isOn(.seal) }

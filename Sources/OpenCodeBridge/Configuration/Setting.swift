@@ -10,6 +10,7 @@ enum Setting: String, CaseIterable, Sendable {
     case streamTimeout = "stream-timeout"
     case quietWhileActive = "quiet-while-active"
     case showCommands = "show-commands"
+    case headless
     case allowReplies = "allow-replies"
     case `repeat`
     case liveActivities = "live-activities"
@@ -40,7 +41,7 @@ enum Setting: String, CaseIterable, Sendable {
         case .requestWait, .streamTimeout, .liveActivities: "SECONDS"
         case .quietWhileActive, .repeat: "MINUTES"
         case .advertiseHost: "HOST"
-        case .insecureRelay, .showCommands, .allowReplies, .seal, .privateSessions, .debug: nil
+        case .insecureRelay, .showCommands, .headless, .allowReplies, .seal, .privateSessions, .debug: nil
         }
     }
 
@@ -66,6 +67,7 @@ enum Setting: String, CaseIterable, Sendable {
             "don't ring for completed runs if you typed in a terminal of this machine within this time; "
                 + "default: 0, always ring"
         case .showCommands: "show a permission's command in the notification"
+        case .headless: "let hooks ring for the ends of runs that nobody watches, such as `claude -p`"
         case .allowReplies:
             "let replies from phones answer permissions, which then run commands on this machine"
         case .repeat:
@@ -100,19 +102,25 @@ struct SettingValues: Sendable {
 
     /// Collects values from flags, then variables, then the file: the first place counts.
     ///
-    /// - Parameter file: The contents of the configuration file at a path; `nil` if there is none.
+    /// - Parameters:
+    ///   - prefersFile: Whether the file comes before variables, as for hooks: Codex calls them with the environment that
+    ///     its first process had.
+    ///   - file: The contents of the configuration file at a path; `nil` if there is none.
     init(
-        flags: [Setting: String], environment: [String: String],
+        flags: [Setting: String], environment: [String: String], prefersFile: Bool = false,
         file: (String, _ isRequired: Bool) throws(SettingProblems) -> [UInt8]?
     ) throws(SettingProblems) {
         for (setting, text) in flags { values[setting] = (text, setting.flag) }
-        var problems = try add(environment.filter { !$0.value.isEmpty }, place: "")
-        let given = values[.config]?.text
+        let variables = environment.filter { !$0.value.isEmpty }
+        var problems: [String] = []
+        if !prefersFile { problems += add(variables, place: "") }
+        let given = values[.config]?.text ?? variables[Setting.config.variable]
         if let path = given ?? Self.standardFile(environment),
             let bytes = try file(path, given != nil)
         {
-            problems += try add(Self.lines(bytes), place: " in \(path)")
+            problems += add(try Self.lines(bytes), place: " in \(path)")
         }
+        if prefersFile { problems += add(variables, place: "") }
         guard problems.isEmpty else { throw SettingProblems(problems) }
     }
 
@@ -121,7 +129,7 @@ struct SettingValues: Sendable {
     /// The name under which a setting was given.
     func name(_ setting: Setting) -> String { values[setting]?.place ?? setting.flag }
 
-    private mutating func add(_ given: [String: String], place: String) throws(SettingProblems) -> [String] {
+    private mutating func add(_ given: [String: String], place: String) -> [String] {
         var problems: [String] = []
         for (name, text) in given.sorted(by: { $0.key < $1.key }) where name.hasPrefix(Setting.variablePrefix)
         {
@@ -134,7 +142,8 @@ struct SettingValues: Sendable {
         return problems
     }
 
-    private static func standardFile(_ environment: [String: String]) -> String? {
+    /// Where the configuration file is, unless it is set.
+    static func standardFile(_ environment: [String: String]) -> String? {
         if let path = environment["XDG_CONFIG_HOME"], path.hasPrefix("/") {
             return path + "/opencode-bridge/config"
         }

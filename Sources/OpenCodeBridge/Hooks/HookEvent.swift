@@ -5,6 +5,11 @@ enum HookAgent: String, CaseIterable, Sendable {
     case claudeCode = "claude-code"
     case codex, gemini, generic
 
+    /// Reads an agent's name; `claude` is short for `claude-code`.
+    init?(name: String) {
+        self.init(rawValue: name == "claude" ? HookAgent.claudeCode.rawValue : name)
+    }
+
     /// Its name for people.
     var name: String {
         switch self {
@@ -29,6 +34,14 @@ enum HookAgent: String, CaseIterable, Sendable {
     }
 }
 
+/// Whether somebody watches an agent's run.
+enum HookRun: Sendable, Equatable {
+    /// A person sits at the agent.
+    case attended
+    /// A program started it, such as `claude -p`; its end rings with `--headless`.
+    case headless(rings: Bool)
+}
+
 /// What a hook's input means: a pure function of it.
 enum HookVerdict: Sendable, Equatable {
     case ring(HookEvent)
@@ -36,13 +49,19 @@ enum HookVerdict: Sendable, Equatable {
     case silent(String)
 
     /// Reads what an agent's hook was given; `nil` input means none.
-    static func read(_ input: JSON.Value?, of agent: HookAgent, showsCommands: Bool) -> HookVerdict {
-        switch agent {
-        case .claudeCode: ClaudeCodeHook.read(input ?? [:], showsCommands)
-        case .codex: CodexHook.read(input ?? [:], showsCommands)
-        case .gemini: GeminiHook.read(input ?? [:])
-        case .generic: GenericHook.read(input)
-        }
+    static func read(
+        _ input: JSON.Value?, of agent: HookAgent, showsCommands: Bool, run: HookRun = .attended
+    ) -> HookVerdict {
+        let verdict: HookVerdict =
+            switch agent {
+            case .claudeCode: ClaudeCodeHook.read(input ?? [:], showsCommands)
+            case .codex: CodexHook.read(input ?? [:], showsCommands)
+            case .gemini: GeminiHook.read(input ?? [:], showsCommands)
+            case .generic: GenericHook.read(input)
+            }
+        guard case .ring(let event) = verdict, case .headless(let rings) = run else { return verdict }
+        guard event.type != .permission else { return .silent("a headless run asks nobody") }
+        return rings ? verdict : .silent("headless runs ring only with --headless")
     }
 }
 
@@ -54,14 +73,6 @@ struct HookEvent: Sendable, Equatable {
         case call
         /// The agent's identifier: calls with the same one ring once.
         case mark(String)
-        /// No identifier: calls with the same text ring once within `Bounds.hookWindow`.
-        case moment(String)
-
-        /// Something that waits for a person.
-        ///
-        /// Several hooks tell about one prompt: Claude Code's `Notification` comes six seconds after its `PreToolUse` or
-        /// `PermissionRequest`, without their identifier.
-        static let prompt = Identity.moment("prompt")
     }
 
     let type: EventType
@@ -71,6 +82,10 @@ struct HookEvent: Sendable, Equatable {
     /// The directory in which the agent works, or another title.
     var title: String?
     var body: String?
+    /// What it tells before other hooks of the session tell the same.
+    var announces: String?
+    /// What makes it known already, if a hook of the session announced it.
+    var echoes: String?
 
     /// The session at the relay: the agent's, or its hash if the relay would refuse it.
     private func session(_ agent: HookAgent) -> SessionID? {
@@ -78,18 +93,12 @@ struct HookEvent: Sendable, Equatable {
             ?? SessionID("\(agent.rawValue):\(Fingerprint.hex(session, count: 40))")
     }
 
-    /// What the calls that ring once within `Bounds.hookWindow` have in common; `nil` if every call rings.
-    func moment(_ agent: HookAgent) -> String? {
-        guard case .moment(let text) = identity else { return nil }
-        return "\(agent.rawValue) \(type.rawValue) \(session)\n\(text)"
-    }
-
     /// The ring for it.
     ///
-    /// - Parameter now: Tells apart what has no identifier.
-    func ring(_ agent: HookAgent, now: EpochMilliseconds) -> Ring? {
+    /// - Parameter call: Tells apart calls that have no identifier.
+    func ring(_ agent: HookAgent, call: String) -> Ring? {
         guard let id = session(agent) else { return nil }
-        var mark = "at \(now)"
+        var mark = "call \(call)"
         if case .mark(let given) = identity { mark = given }
         let key = "hook \(type.rawValue) \(id) \(mark)"
         let text =
@@ -105,29 +114,5 @@ struct HookEvent: Sendable, Equatable {
             type: type, session: id, key: key,
             title: NotificationText.title(type, session: title ?? agent.name),
             body: NotificationText.body(type, text: text))
-    }
-}
-
-extension JSON.Value {
-    /// A member that is a text with something in it.
-    func words(_ name: String) -> String? {
-        guard let text = self[name]?.text, text.contains(where: { !$0.isWhitespace }) else { return nil }
-        return text
-    }
-
-    /// The last part of the directory in which an agent works, and the agent.
-    func place(_ agent: HookAgent) -> String {
-        guard let folder = words("cwd")?.split(separator: "/").last else { return agent.name }
-        return "\(folder) (\(agent.name))"
-    }
-
-    /// A tool that an agent wants to use: `Bash`, or with its command `Bash: git push`.
-    func tool(_ showsCommands: Bool) -> String? {
-        guard let name = words("tool_name") else { return nil }
-        guard showsCommands, let input = self["tool_input"] else { return "Wants to use \(name)." }
-        let detail =
-            input.words("command") ?? input.words("file_path") ?? input.words("url")
-            ?? input.words("description")
-        return detail.map { "\(name): \($0)" } ?? "Wants to use \(name)."
     }
 }

@@ -112,6 +112,13 @@ enum SmallFile {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
+    /// The file that a path leads to through links; the path itself if there is none.
+    static func target(of path: String) -> String {
+        guard let resolved = realpath(path, nil) else { return path }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
     /// Creates a directory and its parents, readable only by this user.
     static func createDirectory(_ path: String) throws(Fault) {
         if mkdir(path, 0o700) == 0 { return }

@@ -201,14 +201,24 @@ enum Bounds {
     static let hookInputBytesMax = 4 << 20
     /// How long an agent may take to pass it.
     static let hookInputDeadline: Duration = .seconds(1)
-    /// The time within which hooks without an identifier that tell the same ring once.
-    ///
-    /// Claude Code's `Notification` follows six seconds after the `PreToolUse` of a question.
-    static let hookWindow: Duration = .seconds(10)
-    /// Maximum hooks that are remembered for this time.
-    static let hookMomentsMax = 256
+    /// How many ends and errors of a session ring within ``hookFloodWindow``; permissions always do.
+    static let hookRingsMax = 20
+    /// The time for these rings.
+    static let hookFloodWindow: Duration = .seconds(60)
+    /// Maximum rings, and maximum prompts, that are remembered for later hooks.
+    static let hookMemoriesMax = 512
     /// Maximum size of the file that remembers them.
-    static let hookFileBytesMax = 64 << 10
+    static let hookFileBytesMax = 128 << 10
+    /// How long a fault of a hook isn't shown again.
+    static let hookFaultPause: Duration = .seconds(600)
+    /// Maximum size of the first line of a session's file, which tells who runs the session.
+    static let transcriptLineBytesMax = 512 << 10
+    /// How many processes above a hook are looked at.
+    static let ancestorProcessesMax = 8
+    /// Maximum size of a process's command line.
+    static let processFileBytesMax = 4 << 20
+    /// Maximum size of an agent's settings.
+    static let agentSettingsBytesMax = 4 << 20
     /// Timeout of the request to the relay.
     static let hookDeadline: Duration = .seconds(3)
     /// When the process ends in any case.

@@ -32,17 +32,17 @@ struct HookTests {
         Sample(
             .claudeCode,
             #"{\#(claude),"hook_event_name":"Notification","message":"Claude needs your permission to use Bash","notification_type":"permission_prompt"}"#,
-            "permission claude-code:s1 Action Needed: shop (Claude Code) | Claude needs your permission to use Bash"
+            "permission claude-code:s1 Action Needed: shop (Claude Code) | Needs your permission."
         ),
         Sample(
             .claudeCode,
             #"{\#(claude),"hook_event_name":"Notification","message":"Claude needs your permission to use Bash"}"#,
-            "permission claude-code:s1 Action Needed: shop (Claude Code) | Claude needs your permission to use Bash"
+            "permission claude-code:s1 Action Needed: shop (Claude Code) | Needs your permission."
         ),
         Sample(
             .claudeCode,
             #"{\#(claude),"hook_event_name":"Notification","message":"Which?","notification_type":"elicitation_dialog"}"#,
-            "permission claude-code:s1 Action Needed: shop (Claude Code) | Which?"),
+            "permission claude-code:s1 Action Needed: shop (Claude Code) | Has a question."),
         Sample(
             .claudeCode,
             #"{\#(claude),"hook_event_name":"Notification","message":"Claude is waiting for your input","notification_type":"idle_prompt"}"#,
@@ -84,7 +84,7 @@ struct HookTests {
         Sample(
             .claudeCode,
             #"{\#(claude),"hook_event_name":"Notification","message":"Needs you","notification_type":"agent_needs_input","prompt_id":"p1"}"#,
-            "permission claude-code:s1 Action Needed: shop (Claude Code) | Needs you"),
+            "permission claude-code:s1 Action Needed: shop (Claude Code) | Needs your input."),
         Sample(
             .claudeCode,
             #"{\#(claude),"hook_event_name":"Notification","notification_type":"elicitation_complete"}"#, nil),
@@ -94,7 +94,7 @@ struct HookTests {
         Sample(.claudeCode, "{}", nil),
         Sample(
             .codex,
-            #"{"type":"agent-turn-complete","thread-id":"s1","turn-id":"t1","cwd":"/home/ada/shop","input-messages":["x"],"last-assistant-message":"Renamed."}"#,
+            #"{"type":"agent-turn-complete","thread-id":"s1","turn-id":"t1","client":"codex-tui","cwd":"/home/ada/shop","input-messages":["x"],"last-assistant-message":"Renamed."}"#,
             "complete codex:s1 shop (Codex) | Renamed."),
         Sample(
             .codex,
@@ -109,7 +109,7 @@ struct HookTests {
         Sample(
             .gemini,
             #"{\#(gemini),"hook_event_name":"Notification","notification_type":"ToolPermission","message":"Tool Edit requires editing","details":{}}"#,
-            "permission gemini:s1 Action Needed: shop (Gemini CLI) | Tool Edit requires editing"),
+            "permission gemini:s1 Action Needed: shop (Gemini CLI) | Gemini CLI needs your decision."),
         Sample(
             .gemini,
             #"{\#(gemini),"hook_event_name":"AfterAgent","prompt":"p","prompt_response":"Here.","stop_hook_active":false}"#,
@@ -133,13 +133,11 @@ struct HookTests {
         }
     }
 
-    private func ring(_ sample: Sample, showsCommands: Bool = false, now: EpochMilliseconds = 1) throws
-        -> Ring?
-    {
-        try event(sample.agent, sample.input, showsCommands: showsCommands)?.ring(sample.agent, now: now)
+    private func ring(_ sample: Sample, showsCommands: Bool = false, call: String = "1") throws -> Ring? {
+        try event(sample.agent, sample.input, showsCommands: showsCommands)?.ring(sample.agent, call: call)
     }
 
-    /// What two hooks of one agent ring as: `.mark` and `.moment` of equal text are one.
+    /// What two hooks of one agent ring as.
     private func identity(_ agent: HookAgent, _ members: String) throws -> HookEvent.Identity {
         let start = agent == .codex ? Self.codex : Self.claude
         return try #require(try event(agent, "{\(start),\(members)}")).identity
@@ -155,7 +153,7 @@ struct HookTests {
     @Test("Codex's notify and its Stop hook of one turn ring once")
     func codexTurn() throws {
         let turns = Self.samples.filter { $0.agent == .codex && $0.expected?.hasPrefix("complete") == true }
-        let keys = try turns.enumerated().map { try ring($1, now: Int64($0))?.key }
+        let keys = try turns.enumerated().map { try ring($1, call: "\($0)")?.key }
         #expect(keys.count == 2 && Set(keys).count == 1)
     }
 
@@ -186,39 +184,32 @@ struct HookTests {
         #expect(try end(#""prompt_id":"p1","#, "Done, tested.") == .mark("p1\nDone, tested."))
         #expect(try end(#""prompt_id":"p2","#, "", "StopFailure") == .mark("p2\n"))
         // Earlier versions name no prompt.
-        #expect(try end("", "Done.") == .moment("Done."))
-    }
-
-    @Test("all hooks that tell of one prompt of Claude Code have one moment")
-    func claudePrompts() throws {
-        let prompts = try Self.samples.filter {
-            $0.agent == .claudeCode && $0.expected?.hasPrefix("permission") == true
-        }.map { try event($0.agent, $0.input)?.moment($0.agent) }
-        #expect(prompts.count >= 6 && Set(prompts).count == 1 && prompts.first != .some(nil))
-        let other = HookEvent(type: .permission, session: "s2", identity: .prompt).moment(.claudeCode)
-        #expect(other != prompts.first)
-        let complete = HookEvent(type: .complete, session: "s1", identity: .prompt).moment(.claudeCode)
-        #expect(complete != prompts.first)
+        #expect(try end("", "Done.") == .call)
     }
 
     @Test("generic calls ring each time, unless they have an id")
     func generic() throws {
         let plain = try #require(try event(.generic, "{}"))
-        #expect(plain.moment(.generic) == nil)
-        #expect(plain.ring(.generic, now: 1)?.key != plain.ring(.generic, now: 2)?.key)
+        #expect(plain.ring(.generic, call: "1")?.key != plain.ring(.generic, call: "2")?.key)
         let named = try #require(try event(.generic, #"{"id":"512"}"#))
-        #expect(named.ring(.generic, now: 1)?.key == named.ring(.generic, now: 2)?.key)
+        #expect(named.ring(.generic, call: "1")?.key == named.ring(.generic, call: "2")?.key)
     }
 
     @Test("a session that the relay would refuse is shortened to its hash")
     func longSessions() throws {
         let long = String(repeating: "é", count: 300)
         let rings = try [long, long + "x"].map {
-            try #require(HookEvent(type: .complete, session: $0).ring(.codex, now: 1))
+            try #require(HookEvent(type: .complete, session: $0).ring(.codex, call: "1"))
         }
         #expect(rings[0].session.text.hasPrefix("codex:") && rings[0].session.text.utf8.count == 46)
         #expect(rings[0].session != rings[1].session)
-        #expect(HookEvent(type: .complete, session: "a\0b").ring(.generic, now: 1) != nil)
+        #expect(HookEvent(type: .complete, session: "a\0b").ring(.generic, call: "1") != nil)
+    }
+
+    @Test("an agent has a name, and Claude Code a short one")
+    func names() {
+        #expect(HookAgent(name: "claude") == .claudeCode && HookAgent(name: "claude-code") == .claudeCode)
+        #expect(HookAgent(name: "codex") == .codex && HookAgent(name: "Claude") == nil)
     }
 
     @Test("agents that parse what a hook prints get an empty object")

@@ -1,0 +1,81 @@
+import JSON
+
+/// Gemini CLI's hooks: JSON on standard input (settings.json, `hooks`).
+///
+/// `timestamp` is when Gemini CLI called its hooks: all hooks of one occasion get the same.
+enum GeminiHook {
+    /// What `AfterAgent` has for an answer if the turn failed or was cancelled.
+    private static let noAnswer = "[no response text]"
+
+    static func read(_ input: JSON.Value, _ showsCommands: Bool) -> HookVerdict {
+        guard let name = input["hook_event_name"]?.string else { return .silent("no hook_event_name") }
+        func event(_ type: EventType, _ body: String?) -> HookEvent {
+            HookEvent(
+                type: type, session: input.words("session_id") ?? "unknown",
+                identity: input.words("timestamp").map { .mark("\(name) \($0)") } ?? .call,
+                title: input.place(.gemini), body: body)
+        }
+        switch name {
+        case "Notification":
+            let type = input["notification_type"]?.string ?? "no type"
+            guard type == "ToolPermission" else { return .silent("\(Console.safe(type)) doesn't ring") }
+            let details = input["details"] ?? [:]
+            var event = event(.permission, permission(details, showsCommands))
+            if details["type"]?.string == askUser { event.echoes = askUser }
+            return .ring(event)
+        case "BeforeTool":
+            guard input["tool_name"]?.string == askUser else { return .silent("this tool asks nobody") }
+            var event = event(.permission, input.question(input.firstQuestion, showsCommands))
+            event.announces = askUser
+            return .ring(event)
+        case "AfterAgent":
+            let text = input.words("prompt_response")
+            guard text != noAnswer else { return .silent("the turn failed or was cancelled") }
+            return .ring(event(.complete, text))
+        default: return .silent("\(Console.safe(name)) doesn't ring")
+        }
+    }
+
+    /// The tool for questions, whose text only `BeforeTool` has; it comes before each notification of one.
+    private static let askUser = "ask_user"
+
+    /// What is asked for.
+    ///
+    /// The notification's own message has file names.
+    private static func permission(_ details: JSON.Value, _ showsCommands: Bool) -> String? {
+        func shown(_ name: String, _ member: String, or plain: String) -> String {
+            guard showsCommands, let text = details.words(member) else { return plain }
+            return "\(name): \(text)"
+        }
+        switch details["type"]?.string {
+        case "exec": return shown("Shell", "command", or: "Wants to run a command.")
+        case "edit": return shown("Edit", "fileName", or: "Wants to edit a file.")
+        case askUser: return "Has a question."
+        case "mcp":
+            guard let tool = details.words("toolName"), let server = details.words("serverName") else {
+                return nil
+            }
+            return "Wants to use \(tool) of \(server)."
+        default: return nil
+        }
+    }
+}
+
+/// Any other program: an object with any of `eventType`, `session`, `title`, `body` and `id`, or nothing at all.
+enum GenericHook {
+    static func read(_ input: JSON.Value?) -> HookVerdict {
+        guard let input else {
+            return .ring(HookEvent(type: .complete, session: "unknown"))
+        }
+        guard input.object != nil else { return .silent("the input is no JSON object") }
+        let name = input["eventType"]?.string ?? EventType.complete.rawValue
+        guard let type = EventType(rawValue: name) else {
+            return .silent("eventType must be complete, permission or error")
+        }
+        return .ring(
+            HookEvent(
+                type: type, session: input.words("session") ?? input.words("sessionID") ?? "unknown",
+                identity: input.words("id").map { .mark($0) } ?? .call, title: input.words("title"),
+                body: input.words("body")))
+    }
+}

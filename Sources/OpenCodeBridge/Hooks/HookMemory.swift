@@ -1,0 +1,102 @@
+import Glibc
+import Network
+
+/// The file `hooks` of the state directory: what hooks have told, so that one prompt that several hooks tell of rings once.
+///
+/// A line is `known HASH`, something announced, or `rang MILLISECONDS HASH`, a ring of a session.
+struct HookMemory: Sendable {
+    private let path: String
+
+    /// Whether an event rings.
+    enum Decision: Sendable, Equatable {
+        case rings
+        /// Another hook has told of it.
+        case isKnown
+        /// Its session has rung too often within ``Bounds/hookFloodWindow``.
+        case floods
+    }
+
+    /// The file in a directory, which is created.
+    init(directory: String) throws(SmallFile.Fault) {
+        try SmallFile.createDirectory(directory)
+        path = directory + "/hooks"
+    }
+
+    /// Decides whether an event rings, and notes it.
+    func take(_ event: HookEvent, of agent: HookAgent, now: EpochMilliseconds) throws(SmallFile.Fault)
+        -> Decision
+    {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw SmallFile.Fault(errno: errno) }
+        defer { close(descriptor) }
+        try lock(descriptor)
+        let text = String(
+            decoding: try SmallFile.read(descriptor, bytesMax: Bounds.hookFileBytesMax), as: UTF8.self)
+        var contents = HookMemoryContents(text)
+        let decision = contents.take(event, of: agent, now: now)
+        guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) == 0 else {
+            throw SmallFile.Fault(errno: errno)
+        }
+        try SmallFile.write(Array(contents.text.utf8), to: descriptor)
+        return decision
+    }
+
+    /// Locks the file until it is closed.
+    private func lock(_ descriptor: Int32) throws(SmallFile.Fault) {
+        let end = MonotonicTime.current + Bounds.queueLockDeadline
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            guard errno == EWOULDBLOCK || errno == EINTR else { throw SmallFile.Fault(errno: errno) }
+            guard MonotonicTime.current < end else { throw SmallFile.Fault("another process holds its lock") }
+            usleep(5_000)
+        }
+    }
+}
+
+/// The rules of ``HookMemory``, a pure function of what was told before.
+///
+/// Time never decides whether two events are the same. It bounds only how often ends and errors ring; permissions always
+/// do.
+struct HookMemoryContents: Sendable {
+    private var known: [String] = []
+    private var rings: [(at: EpochMilliseconds, hash: String)] = []
+
+    /// Reads lines; others are skipped.
+    init(_ text: String = "") {
+        for line in text.split(separator: "\n") {
+            let words = line.split(separator: " ")
+            if words.count == 2, words[0] == "known" {
+                known.append(String(words[1]))
+            } else if words.count == 3, words[0] == "rang", let at = EpochMilliseconds(words[1]), at >= 0 {
+                rings.append((at, String(words[2])))
+            }
+        }
+    }
+
+    /// The lines, the latest of each kind.
+    var text: String {
+        known.suffix(Bounds.hookMemoriesMax).map { "known \($0)\n" }.joined()
+            + rings.suffix(Bounds.hookMemoriesMax).map { "rang \($0.at) \($0.hash)\n" }.joined()
+    }
+
+    /// Decides whether an event rings, and notes it.
+    mutating func take(_ event: HookEvent, of agent: HookAgent, now: EpochMilliseconds)
+        -> HookMemory.Decision
+    {
+        func hash(_ text: String) -> String {
+            Fingerprint.hex("\(agent.rawValue)\n\(event.session)\n\(text)", count: 40)
+        }
+        let isKnown = event.echoes.map { known.contains(hash($0)) } ?? false
+        if let announced = event.announces.map(hash) {
+            known.removeAll { $0 == announced }
+            known.append(announced)
+        }
+        guard !isKnown else { return .isKnown }
+        guard event.type != .permission else { return .rings }
+        let session = hash("")
+        // A clock that was set back must not silence anything for long.
+        rings.removeAll { abs(now - $0.at) >= Bounds.hookFloodWindow.milliseconds }
+        guard rings.count(where: { $0.hash == session }) < Bounds.hookRingsMax else { return .floods }
+        rings.append((now, session))
+        return .rings
+    }
+}
