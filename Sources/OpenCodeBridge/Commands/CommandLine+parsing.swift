@@ -8,7 +8,8 @@ enum Command: String, CaseIterable, Sendable {
         case .pair: "show the QR code that phones scan"
         case .check: "say what is wrong when nothing rings"
         case .test: "ring the phones once and explain the result"
-        case .hook: "ring for another agent, from its hook; AGENT is claude-code, codex, gemini or generic"
+        case .hook:
+            "ring for another agent, from its hook; AGENT is claude-code (or claude), codex, gemini or generic"
         case .completion: "print a completion script for the shell bash, zsh or fish"
         case .man: "print the manual page"
         case .help: "show this text"
@@ -33,6 +34,10 @@ struct Invocation: Sendable, Equatable {
     /// What follows `hook` (the agent, and its input if it passes it as an argument) or `completion` (the shell).
     var operands: [String] = []
     var pairing = PairOptions()
+    /// Whether `hook AGENT install` only shows what it would change.
+    var onlyPrints = false
+    /// The command that help is wanted for.
+    var helpTopic: Command?
 
     /// Why a command line can't be used.
     struct Problem: Error, Sendable, Equatable { let sentence: String }
@@ -49,6 +54,7 @@ struct Invocation: Sendable, Equatable {
         }
         while let argument = rest.popFirst() {
             if argument == "--help" || argument == "-h" {
+                helpTopic = command
                 command = .help
                 continue
             }
@@ -58,6 +64,10 @@ struct Invocation: Sendable, Equatable {
             }
             if !argument.hasPrefix("-"), operands.count < command.operandsMax {
                 operands.append(argument)
+                continue
+            }
+            if command == .hook, argument == "--print" {
+                onlyPrints = true
                 continue
             }
             if command == .pair, try pairing.take(argument, &rest) { continue }
@@ -101,7 +111,8 @@ enum HelpText {
     static var text: String {
         var lines = [
             "usage: opencode-bridge [COMMAND] [OPTION ...]",
-            "       opencode-bridge hook AGENT [OPTION ...] [JSON]", "",
+            "       opencode-bridge hook AGENT [OPTION ...] [JSON]",
+            "       opencode-bridge hook AGENT install|uninstall [--print]", "",
             "Reads the events of an OpenCode server and rings the phones that are registered at a relay.", "",
             "commands:",
         ]
@@ -120,6 +131,30 @@ enum HelpText {
                 + "OPENCODE_SERVER_PASSWORD.",
         ]
         return lines.joined(separator: "\n")
+    }
+
+    /// The text of `opencode-bridge hook --help`.
+    static var hook: String {
+        """
+        usage: opencode-bridge hook AGENT install|uninstall [--print]
+               opencode-bridge hook AGENT [OPTION ...] [JSON]
+
+        install writes hooks into the settings of an agent, so that it rings the phones when it ends, fails or
+        needs a decision. It shows the change first. uninstall takes them out again. --print only shows the change.
+
+          claude  \(HookSettings.claudeCode.place)
+          codex   \(HookSettings.codex.place)
+          gemini  \(HookSettings.gemini.place)
+
+        The agent then runs `opencode-bridge hook AGENT` with JSON on standard input or as the last argument. It
+        always exits with 0 within \(Bounds.hookProcessSecondsMax) seconds. AGENT generic is for any other program:
+
+          opencode-bridge hook generic '{"eventType": "error", "title": "Build 512", "body": "failed"}'
+
+        First pair a phone: `opencode-bridge pair`, then `opencode-bridge test` and `opencode-bridge check`.
+        Settings are read from the configuration file, then from the environment: see `opencode-bridge help`.
+        To see why something rings or doesn't, add --debug.
+        """
     }
 
     private static func row(_ name: String, _ text: String) -> String {

@@ -13,6 +13,8 @@ enum CompletionScript: String, CaseIterable, Sendable {
 
     private static var commands: String { Command.allCases.map(\.rawValue).joined(separator: " ") }
     private static var agents: String { HookAgent.allCases.map(\.rawValue).joined(separator: " ") }
+    /// What can follow `hook AGENT`.
+    private static var hookWords: String { "install uninstall --print" }
     private static var shells: String { allCases.map(\.rawValue).joined(separator: " ") }
 
     /// A flag, what its value is called, and what it is for.
@@ -74,6 +76,7 @@ enum CompletionScript: String, CaseIterable, Sendable {
                 hook) words='\(Self.agents)' ;;
                 completion) words='\(Self.shells)' ;;
                 esac
+                if [[ ${COMP_WORDS[1]} == hook ]] && ((COMP_CWORD > 2)); then words+=' \(Self.hookWords)'; fi
                 if [[ ${COMP_WORDS[1]} == pair ]]; then words+=' \(Self.names(Self.pairing))'; fi
                 if ((COMP_CWORD == 1)) && [[ $current != -* ]]; then words='\(Self.commands)'; fi
                 mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
@@ -117,6 +120,7 @@ enum CompletionScript: String, CaseIterable, Sendable {
                     completion) compadd \(Self.shells); return ;;
                     esac
                 fi
+                if ((CURRENT > 3)) && [[ $words[2] == hook ]]; then compadd -- \(Self.hookWords); fi
                 local -a pairing
                 [[ $words[2] != pair ]] || pairing=(
                     \(specifications(Self.pairing).replacing(" \\\n", with: "\n"))
@@ -144,6 +148,7 @@ enum CompletionScript: String, CaseIterable, Sendable {
         }
         script += [
             "\(start) -n '__fish_seen_subcommand_from hook' -a '\(Self.agents)'",
+            "\(start) -n '__fish_seen_subcommand_from \(Self.agents)' -a '\(Self.hookWords)'",
             "\(start) -n '__fish_seen_subcommand_from completion' -a '\(Self.shells)'",
         ]
         func lines(_ flags: [Flag], _ condition: String) -> [String] {

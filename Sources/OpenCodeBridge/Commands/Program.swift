@@ -10,14 +10,16 @@ enum Program {
             invocation = try Invocation(arguments)
         } catch {
             // An agent must not be disturbed by its bell.
-            if arguments.first == Command.hook.rawValue { return .success }
+            if arguments.first == Command.hook.rawValue, !HookInstallCommand.isMeant(arguments.dropFirst(2)) {
+                return .success
+            }
             console.note("\(error.sentence). Try `opencode-bridge help`.")
             return .usage
         }
         do throws(SettingProblems) {
             switch invocation.command {
             case .help:
-                console.print(HelpText.text)
+                console.print(invocation.helpTopic == .hook ? HelpText.hook : HelpText.text)
                 return .success
             case .version:
                 console.print("opencode-bridge \(Version.current)")
@@ -33,6 +35,9 @@ enum Program {
                 console.print(ManualPage.text)
                 return .success
             case .hook:
+                if let installation = try HookInstallCommand(invocation, environment) {
+                    return try installation.run(console)
+                }
                 HookCommand.run(invocation, environment) { () throws(SettingProblems) in
                     try settings(invocation, environment)
                 }

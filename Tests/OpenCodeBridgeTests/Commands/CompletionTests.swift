@@ -12,6 +12,7 @@ struct CompletionTests {
 
     @Test("every command, agent and flag is in each script", arguments: CompletionScript.allCases)
     func complete(shell: CompletionScript) {
+        #expect(shell.text.contains("install uninstall --print"))
         // fish has long options without their dashes.
         let words = Set(shell.text.split { !($0.isLetter || $0.isNumber || $0 == "-") }.map(String.init))
         for name in Self.names {
@@ -36,6 +37,8 @@ struct CompletionTests {
             (["opencode-bridge", "--relay-u"], ["--relay-url"]),
             (["opencode-bridge", "serve", "--request-wait", ""], []),
             (["opencode-bridge", "serve", "--config", "/etc/hostn"], ["/etc/hostname"]),
+            (["opencode-bridge", "hook", "codex", "in"], ["install"]),
+            (["opencode-bridge", "hook", "codex", "install", "--pri"], ["--private-sessions", "--print"]),
             (["opencode-bridge", "completion", "z"], ["zsh"]),
             (["opencode-bridge", "pair", "--sch"], ["--scheme"]),
             (["opencode-bridge", "serve", "--sch"], []),

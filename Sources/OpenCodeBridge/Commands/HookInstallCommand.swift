@@ -1,0 +1,169 @@
+import Glibc
+import JSON
+
+/// `opencode-bridge hook AGENT install` and `uninstall`: changes an agent's settings, after showing the change.
+struct HookInstallCommand {
+    private enum Word: String {
+        case install, uninstall
+    }
+
+    private let word: Word
+    private let settings: HookSettings
+    private let environment: [String: String]
+    private let onlyPrints: Bool
+
+    /// Whether what follows the agent's name asks for it.
+    static func isMeant(_ operands: ArraySlice<String>) -> Bool {
+        operands.first.flatMap(Word.init) != nil
+    }
+
+    /// Reads the command line; `nil` if an agent calls its hook.
+    init?(_ invocation: Invocation, _ environment: [String: String]) throws(SettingProblems) {
+        guard let word = invocation.operands.dropFirst().first.flatMap(Word.init) else { return nil }
+        guard let agent = invocation.operands.first.flatMap(HookAgent.init(name:)),
+            let settings = HookSettings.of(agent)
+        else {
+            throw SettingProblems(["expected claude, codex or gemini before \(word.rawValue)"])
+        }
+        self.word = word
+        self.settings = settings
+        self.environment = environment
+        onlyPrints = invocation.onlyPrints
+    }
+
+    /// Shows the change and makes it.
+    func run(_ console: Console) throws(SettingProblems) -> ExitStatus {
+        guard let given = settings.path(environment) else { throw SettingProblems(["HOME isn't set"]) }
+        // A link stays one.
+        let path = SmallFile.target(of: given)
+        let old = try text(path)
+        let new = try changed(old, path)
+        let difference = SettingsText.difference(from: old ?? "", to: new)
+        guard !difference.isEmpty else {
+            console.print("\(path) is as it should be")
+            return .success
+        }
+        console.print(([path] + difference.map { "  " + Console.safe($0) }).joined(separator: "\n"))
+        guard !onlyPrints else { return .success }
+        guard isConfirmed() else {
+            console.note("nothing was changed")
+            return .failed
+        }
+        do throws(SmallFile.Fault) {
+            try SmallFile.createDirectory(SmallFile.parent(of: path))
+            try SmallFile.replace(path, with: Array(new.utf8), mode: Self.mode(of: path))
+        } catch {
+            console.note("\(path) can't be written: \(error)")
+            return .output
+        }
+        console.print("written")
+        if word == .install { for advice in advice() { console.print(advice) } }
+        return .success
+    }
+
+    /// The file's contents; `nil` if there is none.
+    private func text(_ path: String) throws(SettingProblems) -> String? {
+        do throws(SmallFile.Fault) {
+            let bytes = try SmallFile.read(path, bytesMax: Bounds.agentSettingsBytesMax)
+            return String(decoding: bytes, as: UTF8.self)
+        } catch {
+            if error.isMissing { return nil }
+            throw SettingProblems(["\(path) can't be read: \(error)"])
+        }
+    }
+
+    private func changed(_ old: String?, _ path: String) throws(SettingProblems) -> String {
+        let isEmpty = old?.allSatisfy(\.isWhitespace) ?? true
+        var value: JSON.Value = [:]
+        if let old, !isEmpty {
+            do throws(JSON.ParseError) {
+                value = try JSON.parse(Array(old.utf8), maxBytes: Bounds.agentSettingsBytesMax)
+            } catch {
+                throw refusal(path, "it isn't plain JSON: \(error)")
+            }
+        }
+        do throws(HookSettings.Problem) {
+            let new =
+                word == .install
+                ? try settings.installed(in: value, program: program) : try settings.uninstalled(from: value)
+            // Without a change, the text stays as it is formatted.
+            return new == value
+                ? old ?? "" : SettingsText.text(new, indent: SettingsText.indent(of: old ?? ""))
+        } catch {
+            throw refusal(path, error.sentence)
+        }
+    }
+
+    private func refusal(_ path: String, _ reason: String) -> SettingProblems {
+        var sentences = ["\(path) can't be changed: \(reason)"]
+        if word == .install, let whole = try? settings.installed(in: [:], program: program) {
+            sentences.append("add this by hand: \(String(decoding: whole.encoded(), as: UTF8.self))")
+        }
+        return SettingProblems(sentences)
+    }
+
+    /// Asks at a terminal.
+    ///
+    /// Elsewhere nobody can answer, and the command itself says what is wanted.
+    private func isConfirmed() -> Bool {
+        guard isatty(STDIN_FILENO) == 1 else { return true }
+        try? SmallFile.write(Array("Write this? [y/N] ".utf8), to: STDERR_FILENO)
+        return ["y", "yes"].contains(readLine()?.lowercased())
+    }
+
+    // MARK: What it says
+
+    /// What is left to do.
+    private func advice() -> [String] {
+        var sentences: [String] = []
+        switch settings.agent {
+        case .codex:
+            sentences.append(
+                "Codex asks about new hooks: start `codex`, and trust them. Until then it skips them.")
+            let configuration = SmallFile.parent(of: settings.path(environment) ?? "") + "/config.toml"
+            let lines = (try? text(configuration))?.split(separator: "\n") ?? []
+            if lines.contains(where: { $0.hasPrefix("notify") && $0.contains("opencode-bridge") }) {
+                sentences.append("With the hook Stop, `notify` in \(configuration) isn't needed any more.")
+            }
+        case .claudeCode, .gemini, .generic: sentences.append("Start \(settings.agent.name) again.")
+        }
+        let file = SettingValues.standardFile(environment) ?? "the configuration file"
+        let written = try? SettingValues(flags: [:], environment: environment, prefersFile: true) {
+            (path, _) throws(SettingProblems) in
+            (try? SmallFile.read(path, bytesMax: Bounds.settingFileBytesMax))
+        }
+        if written?[.relayURL] == nil {
+            sentences.append("Write BRIDGE_RELAY_URL=https://… into \(file), and run `opencode-bridge pair`.")
+        } else if written?.name(.relayURL) == Setting.relayURL.variable {
+            sentences.append(
+                "BRIDGE_RELAY_URL is only set in this shell; write it into \(file), which all agents' hooks read."
+            )
+        }
+        return sentences
+    }
+
+    // MARK: This machine
+
+    /// The bridge as a word of a shell: its name if that finds this program, else its path.
+    private var program: String {
+        let name = "opencode-bridge"
+        let own = SmallFile.target(of: "/proc/self/exe")
+        for directory in (environment["PATH"] ?? "").split(separator: ":") {
+            let candidate = "\(directory)/\(name)"
+            if access(candidate, X_OK) == 0 {
+                return SmallFile.target(of: candidate) == own ? name : quoted(own)
+            }
+        }
+        return quoted(own)
+    }
+
+    private func quoted(_ path: String) -> String {
+        let isPlain = path.allSatisfy { ($0.isASCII && ($0.isLetter || $0.isNumber)) || "/._-+".contains($0) }
+        return isPlain ? path : "'" + path.replacing("'", with: "'\\''") + "'"
+    }
+
+    private static func mode(of path: String) -> mode_t {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_mode & 0o777 : 0o600
+    }
+}

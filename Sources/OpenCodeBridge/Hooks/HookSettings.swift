@@ -1,0 +1,133 @@
+import JSON
+
+/// Where an agent's hooks are set, and which of them ring: as Claude Code 2.1.197, Codex 0.169.0 and Gemini CLI 0.61.0 have it.
+///
+/// All three have the same shape: `{"hooks": {EVENT: [{"matcher": …, "hooks": [{"type": "command", "command": …}]}]}}`.
+struct HookSettings: Sendable {
+    /// A hook that rings.
+    struct Hook: Sendable {
+        let event: String
+        /// The tools or types for which it is called; `nil` for all.
+        var matcher: String?
+    }
+
+    let agent: HookAgent
+    /// The name that commands call it by.
+    let name: String
+    /// The variable that names the agent's directory.
+    private let variable: String?
+    /// The agent's directory in the user's.
+    private let directory: String
+    private let file: String
+    let hooks: [Hook]
+
+    static let claudeCode = HookSettings(
+        agent: .claudeCode, name: "claude-code", variable: "CLAUDE_CONFIG_DIR", directory: ".claude",
+        file: "settings.json",
+        hooks: [
+            Hook(event: "PermissionRequest"), Hook(event: "Notification"), Hook(event: "Stop"),
+            Hook(event: "StopFailure"),
+        ])
+    static let codex = HookSettings(
+        agent: .codex, name: "codex", variable: "CODEX_HOME", directory: ".codex", file: "hooks.json",
+        hooks: [
+            Hook(event: "PermissionRequest"), Hook(event: "PreToolUse", matcher: "request_user_input"),
+            Hook(event: "Stop"),
+        ])
+    static let gemini = HookSettings(
+        agent: .gemini, name: "gemini", variable: nil, directory: ".gemini", file: "settings.json",
+        hooks: [
+            Hook(event: "Notification"),
+            Hook(event: "BeforeTool", matcher: "ask_user"), Hook(event: "AfterAgent"),
+        ])
+
+    /// Those of an agent; `nil` for other programs.
+    static func of(_ agent: HookAgent) -> HookSettings? {
+        [claudeCode, codex, gemini].first { $0.agent == agent }
+    }
+
+    /// The file, for people.
+    var place: String { "~/\(directory)/\(file)" }
+
+    /// The file; `nil` without a home.
+    func path(_ environment: [String: String]) -> String? {
+        if let given = variable.flatMap({ environment[$0] }), given.hasPrefix("/") {
+            return given + "/" + file
+        }
+        guard let home = environment["HOME"], home.hasPrefix("/") else { return nil }
+        return "\(home)/\(directory)/\(file)"
+    }
+
+    // MARK: Changes
+
+    /// Why settings can't be changed.
+    struct Problem: Error, Sendable, Equatable { let sentence: String }
+
+    /// The settings with a hook for each event that has none of the bridge's; all else stays.
+    ///
+    /// - Parameter program: The bridge, as a word of a shell.
+    func installed(in settings: JSON.Value, program: String) throws(Problem) -> JSON.Value {
+        try changed(settings) { (events) throws(Problem) in
+            for hook in hooks {
+                var groups = try Self.groups(events[hook.event] ?? [], of: hook.event)
+                guard !groups.contains(where: { Self.commands($0).contains(where: Self.isOurs) }) else {
+                    continue
+                }
+                var group = JSON.Object()
+                if let matcher = hook.matcher { group["matcher"] = .string(matcher) }
+                group["hooks"] = [["type": "command", "command": .string("\(program) hook \(name)")]]
+                groups.append(.object(group))
+                events[hook.event] = .array(groups)
+            }
+        }
+    }
+
+    /// The settings without the bridge's hooks, and without what they leave empty.
+    func uninstalled(from settings: JSON.Value) throws(Problem) -> JSON.Value {
+        guard settings["hooks"] != nil else { return settings }
+        return try changed(settings) { (events) throws(Problem) in
+            for member in events.members {
+                let groups = try Self.groups(member.value, of: member.name)
+                let kept = groups.compactMap(Self.withoutOurs)
+                if kept != groups { events[member.name] = kept.isEmpty ? nil : .array(kept) }
+            }
+        }
+    }
+
+    private func changed(_ settings: JSON.Value, _ change: (inout JSON.Object) throws(Problem) -> Void)
+        throws(Problem) -> JSON.Value
+    {
+        guard var root = settings.object else { throw Problem(sentence: "it isn't a JSON object") }
+        guard var events = (root["hooks"] ?? [:]).object else {
+            throw Problem(sentence: "its `hooks` isn't a JSON object")
+        }
+        let before = events
+        try change(&events)
+        if events != before { root["hooks"] = events.members.isEmpty ? nil : .object(events) }
+        return .object(root)
+    }
+
+    private static func groups(_ value: JSON.Value, of event: String) throws(Problem) -> [JSON.Value] {
+        if let groups = value.array { return groups }
+        throw Problem(sentence: "its hooks of \(Console.safe(event)) aren't a list")
+    }
+
+    private static func commands(_ group: JSON.Value) -> [JSON.Value] { group["hooks"]?.array ?? [] }
+
+    /// A group without the bridge's hooks; `nil` if it has no others.
+    private static func withoutOurs(_ group: JSON.Value) -> JSON.Value? {
+        let commands = commands(group)
+        let kept = commands.filter { !isOurs($0) }
+        guard kept != commands, var object = group.object else { return group }
+        object["hooks"] = .array(kept)
+        return kept.isEmpty ? nil : .object(object)
+    }
+
+    /// Whether a hook calls the bridge, from whatever directory and with whatever options.
+    private static func isOurs(_ hook: JSON.Value) -> Bool {
+        let words = (hook["command"]?.string ?? "").split { $0.isWhitespace }.map { word in
+            String(word.filter { $0 != "\"" && $0 != "'" }.split(separator: "/").last ?? "")
+        }
+        return zip(words, words.dropFirst()).contains { $0 == "opencode-bridge" && $1 == "hook" }
+    }
+}

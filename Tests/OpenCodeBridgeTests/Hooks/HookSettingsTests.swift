@@ -1,0 +1,120 @@
+import Foundation
+import JSON
+import Network
+import Testing
+
+@testable import OpenCodeBridge
+
+@Suite("Agents' settings", .timeLimit(.minutes(2)))
+struct HookSettingsTests {
+    private static let all = [HookSettings.claudeCode, .codex, .gemini]
+
+    private func value(_ text: String) throws -> JSON.Value {
+        try JSON.parse(Array(text.utf8), maxBytes: 1 << 20)
+    }
+
+    @Test("hooks are added once for each event, in the agents' format", arguments: [0, 1, 2])
+    func installs(index: Int) throws {
+        let settings = Self.all[index]
+        let new = try settings.installed(in: [:], program: "opencode-bridge")
+        let events = try #require(new["hooks"]?.object)
+        #expect(events.members.map(\.name) == settings.hooks.map(\.event))
+        for (hook, member) in zip(settings.hooks, events.members) {
+            let group = try #require(member.value.array?.first)
+            #expect(group["matcher"]?.string == hook.matcher)
+            #expect(
+                group["hooks"] == [
+                    ["type": "command", "command": .string("opencode-bridge hook \(settings.name)")]
+                ])
+            #expect(HookAgent(name: settings.name) == settings.agent)
+        }
+        #expect(try settings.installed(in: new, program: "/other/opencode-bridge") == new)
+        #expect(try settings.uninstalled(from: new) == [:])
+    }
+
+    @Test("what is there stays, in its order, also after the hooks are removed")
+    func keeps() throws {
+        let old = try value(
+            """
+            {"model": "opus", "big": 1e400, "hooks": {
+              "Stop": [{"hooks": [{"type": "command", "command": "say done", "timeout": 5}]}],
+              "SessionStart": []}, "permissions": {"allow": ["Bash(ls)"]}}
+            """)
+        let new = try HookSettings.claudeCode.installed(in: old, program: "opencode-bridge")
+        #expect(new.object?.members.map(\.name) == ["model", "big", "hooks", "permissions"])
+        #expect(new["hooks"]?["Stop"]?.array?.first == old["hooks"]?["Stop"]?.array?.first)
+        #expect(new["hooks"]?["Stop"]?.array?.count == 2)
+        #expect(try HookSettings.claudeCode.uninstalled(from: new) == old)
+        #expect(try HookSettings.claudeCode.uninstalled(from: old) == old)
+    }
+
+    @Test("a hook of the bridge with a path, options and other hooks beside it is known")
+    func knows() throws {
+        let old = try value(
+            """
+            {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"},
+              {"type": "command", "command": "BRIDGE_DEBUG=on '/opt/my tools/opencode-bridge' hook claude --debug"}]}]}}
+            """)
+        let new = try HookSettings.claudeCode.installed(in: old, program: "opencode-bridge")
+        #expect(new["hooks"]?["Stop"] == old["hooks"]?["Stop"])
+        let without = try HookSettings.claudeCode.uninstalled(from: new)
+        #expect(
+            without
+                == (try value(#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"say done"}]}]}}"#)))
+    }
+
+    @Test(
+        "settings of another shape aren't touched",
+        arguments: ["[]", #"{"hooks": []}"#, #"{"hooks": {"Stop": {}}}"#])
+    func refuses(text: String) throws {
+        #expect(throws: HookSettings.Problem.self) {
+            try HookSettings.claudeCode.installed(in: value(text), program: "opencode-bridge")
+        }
+    }
+
+    @Test("the files are where the agents look for them")
+    func paths() {
+        let home = ["HOME": "/home/ada"]
+        #expect(HookSettings.claudeCode.path(home) == "/home/ada/.claude/settings.json")
+        #expect(HookSettings.codex.path(home) == "/home/ada/.codex/hooks.json")
+        #expect(HookSettings.gemini.path(home) == "/home/ada/.gemini/settings.json")
+        #expect(HookSettings.codex.path(["CODEX_HOME": "/c", "HOME": "/home/ada"]) == "/c/hooks.json")
+        #expect(HookSettings.claudeCode.path(["CLAUDE_CONFIG_DIR": "/c"]) == "/c/settings.json")
+        #expect(HookSettings.gemini.path([:]) == nil)
+    }
+
+    @Test("a text is indented as it was, and its difference shows what surrounds the change")
+    func texts() throws {
+        let old = SettingsText.text(
+            try value(#"{"a":1,"b":2,"c":[],"d":{},"e":"é\n","f":6,"g":7,"h":8,"i":9}"#), indent: "\t")
+        #expect(old.hasPrefix("{\n\t\"a\": 1,\n") && old.hasSuffix("\n\t\"i\": 9\n}\n"))
+        #expect(SettingsText.indent(of: old) == "\t" && SettingsText.indent(of: "{}") == "  ")
+        #expect(SettingsText.difference(from: old, to: old).isEmpty)
+        let new = old.replacing("\t\"i\": 9", with: "\t\"i\": [\n\t\t1\n\t]")
+        #expect(
+            SettingsText.difference(from: old, to: new) == [
+                " \t\"f\": 6,", " \t\"g\": 7,", " \t\"h\": 8,", "-\t\"i\": 9", "+\t\"i\": [", "+\t\t1",
+                "+\t]", " }",
+            ])
+    }
+
+    @Test("a fault of a hook is shown once, kept for check, and forgotten when it works")
+    func faults() throws {
+        let directory = try TestDirectory()
+        let faults = HookFaults(directory: directory.path)
+        #expect(faults.sentences.isEmpty)
+        let now = SystemTime.now
+        #expect(faults.note("no phone is paired", of: .codex, now: now))
+        #expect(!faults.note("no phone is paired", of: .codex, now: now + 1))
+        #expect(faults.note("the relay refuses it", of: .gemini, now: now))
+        #expect(
+            faults.sentences == [
+                "hook codex: no phone is paired (0 minutes ago)",
+                "hook gemini: the relay refuses it (0 minutes ago)",
+            ])
+        #expect(faults.note("no phone is paired", of: .codex, now: now + Bounds.hookFaultPause.milliseconds))
+        faults.note(nil, of: .codex, now: now)
+        #expect(faults.sentences.count == 1)
+        withExtendedLifetime(directory) {}
+    }
+}
