@@ -1,5 +1,6 @@
 import Glibc
 import JSON
+import Programs
 
 /// `opencode-bridge hook AGENT install` and `uninstall`: changes an agent's settings, after showing the change.
 struct HookInstallCommand {
@@ -43,7 +44,7 @@ struct HookInstallCommand {
             console.print("\(path) is as it should be")
             return .success
         }
-        console.print(([path] + difference.map { "  " + Console.safe($0) }).joined(separator: "\n"))
+        console.print(([path] + difference.map { "  " + Printable.line($0) }).joined(separator: "\n"))
         guard !onlyPrints else { return .success }
         guard isConfirmed() else {
             console.note("nothing was changed")
