@@ -130,7 +130,8 @@ let package = Package(
             [
                 "Relay", "APNs", "HTTP2Testing", "HTTPServer", "Instruments", "JSON", "Network",
                 "PrometheusText", "Programs", "Spelling", "Storage", "WebClient",
-            ]),
+            ],
+            exclude: ["MCP/initialize.json"]),
         tests(
             "OpenCodeBridgeTests",
             ["HTTPServer", "JSON", "Network", "OpenCodeBridge", "PushSealing", "QRCode", "WebClient"],

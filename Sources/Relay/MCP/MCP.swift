@@ -16,6 +16,8 @@ struct MCPReply: Sendable, Equatable {
     let body: JSON.Value?
     /// What the client calls itself, if the request says.
     var client: String?
+    /// Whether the client then counts as connected.
+    var connects = false
 }
 
 /// A call of a tool.
@@ -64,12 +66,13 @@ enum MCP {
     private static func modern(_ request: MCPRequest) throws(MCPError) -> MCPStep {
         switch request.method {
         case "server/discover":
-            return .reply(
-                request.reply(
-                    cacheable([
-                        "supportedVersions": .array(MCPVersion.all.map { .string($0) }),
-                        "capabilities": ["tools": [:]], "instructions": instructions,
-                    ])))
+            var reply = request.reply(
+                cacheable([
+                    "supportedVersions": .array(MCPVersion.all.map { .string($0) }),
+                    "capabilities": ["tools": [:]], "instructions": instructions,
+                ]))
+            reply.connects = true
+            return .reply(reply)
         case "tools/list": return .reply(request.reply(cacheable(try toolList(request))))
         case let method where emptyLists[method] != nil:
             return .reply(request.reply(cacheable(try emptyList(request))))
@@ -89,7 +92,9 @@ enum MCP {
             result["capabilities"] = ["tools": [:]]
             result["serverInfo"] = serverInfo
             result["instructions"] = instructions
-            return .reply(request.reply(result))
+            var reply = request.reply(result)
+            reply.connects = true
+            return .reply(reply)
         case "ping": return .reply(request.reply(JSON.Object()))
         case "tools/list": return .reply(request.reply(try toolList(request)))
         case let method where emptyLists[method] != nil: return .reply(request.reply(try emptyList(request)))

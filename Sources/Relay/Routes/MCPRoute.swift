@@ -26,6 +26,9 @@ struct MCPRoute: AnsweringRoute {
         }
         switch MCP.step(request.body, MCPHeaders(request)) {
         case .reply(let reply):
+            if reply.connects, let refused = await refusedConnection(secret, request, &trace) {
+                return refused
+            }
             trace.isRoutine = true
             let code = ErrorCode(mcpStatus: reply.status)
             if let code { trace.add(.code(code)) } else { noteUse(of: secret, by: reply.client) }
@@ -40,6 +43,27 @@ struct MCPRoute: AnsweringRoute {
     private func refusal(_ error: MCPError, _ code: ErrorCode, _ trace: inout RequestTrace) -> Reply {
         trace.add(.code(code))
         return Reply(MCPReply.refusal(error), code: code)
+    }
+
+    /// The answer to a client that connects with a secret without devices, which agents would else show as connected.
+    ///
+    /// While the database doesn't answer, clients connect.
+    private func refusedConnection(
+        _ secret: Secret, _ request: Request, _ trace: inout RequestTrace
+    ) async -> Reply? {
+        let shared = services.shared
+        let devices = try? await shared.storage.devices(of: shared.hasher.key(of: secret))
+        guard let devices, devices.isEmpty else { return nil }
+        do throws(APIError) {
+            try shared.rates.countUnknownSecret(request, at: services.loop.now)
+        } catch {
+            if let limit = error.limit { services.counts.hit(limit) }
+            return refusal(MCPError(error), error.code, &trace)
+        }
+        return refusal(
+            .invalidRequest(
+                "No devices are registered under this secret. Register the phone, or correct the secret.",
+                status: 401), .unauthorized, &trace)
     }
 
     private func noteUse(of secret: Secret, by client: String?) {

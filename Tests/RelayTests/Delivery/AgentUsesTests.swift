@@ -108,6 +108,7 @@ struct AgentUsesTests {
                             ("Authorization", "Bearer \(RelayFixture.secret)"),
                         ], body: body.encoded()))
             }
+            relay.storage.add("aa00112233445566", under: RelayFixture.key)
             let initialize = MCPTests.legacy(
                 "initialize",
                 ["protocolVersion": "2025-11-25", "clientInfo": ["name": "claude-code", "version": "1"]])

@@ -1,4 +1,5 @@
 import APNs
+import Foundation
 import HTTPServer
 import JSON
 import Network
@@ -259,6 +260,51 @@ struct MCPRouteTests {
             ] {
                 #expect(await relay.answer(Request(target: "/.well-known/oauth-\(path)")).status == 404)
             }
+        }
+    }
+
+    @Test("Recorded clients connect, and none with a secret that has no devices")
+    func connects() async throws {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("MCP/initialize.json")
+        let clients = try #require(
+            try JSON.parse([UInt8](try Data(contentsOf: file)), maxBytes: 1 << 16).object)
+        #expect(clients.members.count == 4)
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00112233445566", under: RelayFixture.key)
+            for client in clients.members {
+                let body = MCPTests.legacy("initialize", client.value)
+                let connected = await post(relay, body)
+                #expect(connected.status == 200)
+                #expect(
+                    connected.json["result"]?["protocolVersion"] == client.value["protocolVersion"],
+                    "\(client.name)")
+                let refused = await post(relay, body, secret: "another-secret-of-somebody")
+                #expect(refused.status == 401 && refused.headers["WWW-Authenticate"] == "Bearer")
+                #expect(refused.json["error"]?["message"]?.string?.contains("No devices") == true)
+            }
+            let (body, _) = MCPTests.modern("server/discover")
+            let headers = [
+                (name: "MCP-Protocol-Version", value: "2026-07-28"),
+                (name: "Mcp-Method", value: "server/discover"),
+            ]
+            #expect(await post(relay, body, headers).status == 200)
+            #expect(await post(relay, body, headers, secret: "another-secret-of-somebody").status == 401)
+        }
+    }
+
+    @Test("While the database doesn't answer, clients connect; made-up secrets are limited")
+    func connectionLimits() async throws {
+        var options = RelayFixture.Options()
+        options.rates = RateLimitConfiguration(unknownSecretsPerMinute: 1)
+        let initialize = MCPTests.legacy("initialize", ["protocolVersion": "2025-06-18"])
+        try await RelayFixture.with(options) { relay in
+            relay.storage.state.withLock { $0.failure = .unavailable(logDetail: "gone") }
+            #expect(await post(relay, initialize).status == 200)
+            relay.storage.state.withLock { $0.failure = nil }
+            #expect(await post(relay, initialize).status == 401)
+            let limited = await post(relay, initialize)
+            #expect(limited.status == 429 && limited.json["error"]?["data"]?["code"] == "rate_limited")
         }
     }
 
