@@ -141,7 +141,11 @@ struct HookTests {
         #expect(said.output.contains("add this by hand") && said.output.contains("AfterAgent"))
         #expect(try read(".gemini/settings.json") == "{ // mine\n}\n")
         #expect(try await run(["generic", "install"]).status == 78)
-        #expect(try await run(["claude", "install", "--what"]).status == 64)
+        for words in [["claude", "install", "--what"], ["install", "--what"]] {
+            #expect(try await run(words).status == 64)
+        }
+        let nameless = try await run(["install"])
+        #expect(nameless.status == 78 && nameless.output.contains("claude, codex or gemini"))
     }
 
     @Test("at a terminal, install asks before it writes")

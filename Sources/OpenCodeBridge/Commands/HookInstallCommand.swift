@@ -13,14 +13,15 @@ struct HookInstallCommand {
     private let environment: [String: String]
     private let onlyPrints: Bool
 
-    /// Whether what follows the agent's name asks for it.
-    static func isMeant(_ operands: ArraySlice<String>) -> Bool {
-        operands.first.flatMap(Word.init) != nil
-    }
+    /// Whether the words after `hook` ask for it.
+    static func isMeant(_ words: ArraySlice<String>) -> Bool { words.contains { Word(rawValue: $0) != nil } }
 
     /// Reads the command line; `nil` if an agent calls its hook.
     init?(_ invocation: Invocation, _ environment: [String: String]) throws(SettingProblems) {
-        guard let word = invocation.operands.dropFirst().first.flatMap(Word.init) else { return nil }
+        // The agent's name may be missing.
+        guard let word = invocation.operands.prefix(2).reversed().compactMap(Word.init).first else {
+            return nil
+        }
         guard let agent = invocation.operands.first.flatMap(HookAgent.init(name:)),
             let settings = HookSettings.of(agent)
         else {

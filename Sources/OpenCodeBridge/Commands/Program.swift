@@ -10,7 +10,9 @@ enum Program {
             invocation = try Invocation(arguments)
         } catch {
             // An agent must not be disturbed by its bell.
-            if arguments.first == Command.hook.rawValue, !HookInstallCommand.isMeant(arguments.dropFirst(2)) {
+            if arguments.first == Command.hook.rawValue,
+                !HookInstallCommand.isMeant(arguments.dropFirst().prefix(2))
+            {
                 return .success
             }
             console.note("\(error.sentence). Try `opencode-bridge help`.")

@@ -21,13 +21,14 @@ enum ClaudeCodeHook {
             // Questions and plans ask in every mode. Should another prompt open, its notification rings.
             guard asks != nil || !input.bypassesPermissions else { return .silent("nobody is asked") }
             var event = event(.permission, asks ?? input.tool(showsCommands))
+            event.identity = input.call
             event.echoes = call(input)
             event.announces = request(input, "permission")
             return .ring(event)
         case "PreToolUse":
             guard let asks = question(input, showsCommands) else { return .silent("this tool asks nobody") }
             var event = event(.permission, asks)
-            event.identity = input.words("tool_use_id").map { .mark($0) } ?? .call
+            event.identity = input.call
             event.announces = call(input)
             return .ring(event)
         case "Elicitation":

@@ -25,14 +25,12 @@ enum CodexHook {
             return event(.complete, end(input), input.words("last_assistant_message"))
         case "PermissionRequest":
             guard !input.bypassesPermissions else { return .silent("nobody is asked") }
-            return event(.permission, .call, input.tool(showsCommands))
+            return event(.permission, input.call, input.tool(showsCommands))
         case "PreToolUse":
             guard input["tool_name"]?.string == "request_user_input" else {
                 return .silent("this tool asks nobody")
             }
-            return event(
-                .permission, input.words("tool_use_id").map { .mark($0) } ?? .call,
-                input.question(input.firstQuestion, showsCommands))
+            return event(.permission, input.call, input.question(input.firstQuestion, showsCommands))
         case let name?: return .silent("\(Console.safe(name)) doesn't ring")
         case nil: return .silent("neither type nor hook_event_name")
         }

@@ -24,6 +24,9 @@ extension JSON.Value {
         return detail.map { "\(name): \($0)" } ?? "Wants to use \(name)."
     }
 
+    /// The use of a tool, if the agent names it; `PermissionRequest` has no name for it in the recorded versions.
+    var call: HookEvent.Identity { words("tool_use_id").map { .mark($0) } ?? .call }
+
     /// The first question of a tool that asks a person.
     var firstQuestion: String? { self["tool_input"]?["questions"]?.array?.first?.words("question") }
 

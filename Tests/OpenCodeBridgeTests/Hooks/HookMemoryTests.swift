@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import Network
 import Testing
 
@@ -70,9 +71,19 @@ struct HookMemoryTests {
         #expect(event.ring(.claudeCode, call: "1")?.key != event.ring(.claudeCode, call: "2")?.key)
     }
 
-    private func permission() throws -> HookEvent {
-        let capture = try Capture("claude_PermissionRequest_Bash")
-        let verdict = HookVerdict.read(capture.json, of: .claudeCode, showsCommands: false)
+    @Test("a request that names the use of a tool rings once, however often it is told")
+    func named() throws {
+        let event = try permission(["tool_use_id": "toolu_1"])
+        #expect(event.identity == .mark("toolu_1"))
+        #expect(event.ring(.claudeCode, call: "1")?.key == event.ring(.claudeCode, call: "2")?.key)
+        let other = try permission(["tool_use_id": "toolu_2"])
+        #expect(event.ring(.claudeCode, call: "1")?.key != other.ring(.claudeCode, call: "1")?.key)
+    }
+
+    private func permission(_ members: JSON.Value = [:]) throws -> HookEvent {
+        var input = try #require(try Capture("claude_PermissionRequest_Bash").json.object)
+        for member in members.object?.members ?? [] { input[member.name] = member.value }
+        let verdict = HookVerdict.read(.object(input), of: .claudeCode, showsCommands: false)
         guard case .ring(let event) = verdict else { throw SmallFile.Fault("it doesn't ring") }
         return event
     }

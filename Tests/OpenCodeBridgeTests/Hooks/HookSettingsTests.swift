@@ -83,6 +83,20 @@ struct HookSettingsTests {
         #expect(HookSettings.gemini.path([:]) == nil)
     }
 
+    @Test("docs/HOOKS.md names every file and hook in its table")
+    func page() throws {
+        var root = URL(fileURLWithPath: #filePath)
+        for _ in 1...4 { root.deleteLastPathComponent() }
+        let page = try String(contentsOf: root.appendingPathComponent("docs/HOOKS.md"), encoding: .utf8)
+        for settings in Self.all {
+            let row = try #require(page.split(separator: "\n").first { $0.contains("`\(settings.place)`") })
+            for hook in settings.hooks {
+                let matcher = hook.matcher.map { " of `\($0)`" } ?? ""
+                #expect(row.contains("`\(hook.event)`\(matcher)"), "\(hook.event)")
+            }
+        }
+    }
+
     @Test("a text is indented as it was, and its difference shows what surrounds the change")
     func texts() throws {
         let old = SettingsText.text(
