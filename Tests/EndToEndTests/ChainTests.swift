@@ -160,7 +160,7 @@ struct ChainTests {
             _ = try await eventually {
                 try chain.queueFile()
             } until: {
-                $0.contains(#"{"began":"ses_2"}"#)
+                $0.contains(#"{"began":"ses_2""#)
             }
             chain.bridge.signal(SIGKILL)
             _ = try await chain.bridge.ended()
@@ -186,7 +186,7 @@ struct ChainTests {
             let check = try await chain.command(["check"])
             #expect(check.status == 0, "\(check.output)")
             for step in [
-                "OpenCode 2.1.0", "event stream: alive", "relay: ready", "ok     device", "serving",
+                "OpenCode 2.0.26", "event stream: alive", "relay: ready", "ok     device", "serving",
             ] {
                 #expect(check.output.contains(step), "\(step)\n\(check.output)")
             }

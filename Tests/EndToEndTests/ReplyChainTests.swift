@@ -7,9 +7,10 @@ struct ReplyChainTests {
     private static let settings = ["BRIDGE_ALLOW_REPLIES": "on"]
 
     @Test(
-        "a reply answers the permission once, and the phone's other buttons are told so", arguments: [1, 2])
-    func readable(generation: Int) async throws {
-        try await Chain.run(generation: generation, Self.settings) { chain in
+        "a reply answers the permission once, and the phone's other buttons are told so",
+        arguments: [(1, false), (2, false), (2, true)])
+    func readable(generation: Int, isPreview: Bool) async throws {
+        try await Chain.run(generation: generation, isPreview: isPreview, Self.settings) { chain in
             try await chain.does("session", ["id": "ses_1", "title": "Fix auth bug"])
             try await chain.does("begin", ["id": "ses_1"])
             let eventID = try await chain.asks("per_1", number: 1)

@@ -25,9 +25,12 @@ extension OpenCodeClient {
         switch generation {
         case .first:
             answer = try await post(
-                "/permission/\(id)/reply", Self.directoryQuery(request.directory), reply.body)
+                "/permission/\(id)/reply", Self.directoryQuery(request.directory), reply.body())
         case .second:
-            answer = try await post("\(second(request.session))/permission/\(id)/reply", [], reply.body)
+            // Releases of 2.x want the one, its previews the other.
+            answer = try await post(
+                "\(second(request.session))/permission/\(id)/reply", [],
+                reply.body(withDecision: generation == .second))
         }
         switch answer.status {
         case 200..<300: return .taken
@@ -39,11 +42,14 @@ extension OpenCodeClient {
 }
 
 extension PermissionReply {
-    /// The request's body, the same for both generations.
-    fileprivate var body: [UInt8] {
+    /// The request's body.
+    ///
+    /// - Parameter withDecision: Whether the choice is given under its later name, too.
+    fileprivate func body(withDecision: Bool = false) -> [UInt8] {
         var writer = JSON.Writer()
         writer.beginObject()
         writer.member("reply", choice.rawValue)
+        if withDecision { writer.member("decision", choice.rawValue) }
         if let message { writer.member("message", message) }
         writer.endObject()
         return writer.finish()

@@ -53,7 +53,11 @@ actor ReplyDesk {
             for await job in jobs {
                 group.addTask {
                     switch job {
-                    case .watch(let id, let eventID): await self.watch(id, as: eventID)
+                    case .watch(let id, let eventID):
+                        // A reply that OpenCode doesn't take yet holds up no other.
+                        if let (given, known) = await self.watch(id, as: eventID) {
+                            await self.use(given, known)
+                        }
                     case .acknowledge(let eventID): await self.acknowledge(eventID)
                     }
                 }
@@ -104,7 +108,7 @@ actor ReplyDesk {
         watched[id].flatMap { $0.eventID == eventID ? $0 : nil }
     }
 
-    private func watch(_ id: RequestID, as eventID: String) async {
+    private func watch(_ id: RequestID, as eventID: String) async -> (GivenReply, Watched)? {
         defer {
             active -= 1
             startNext()
@@ -115,19 +119,20 @@ actor ReplyDesk {
             case .nothing:
                 backOff.reset()
                 // A relay with too many waits ends the oldest early; asking again at once would use up the event limit.
-                guard (try? await parts.sleep(backOff.next(.random(in: 0...1)))) != nil else { return }
+                guard (try? await parts.sleep(backOff.next(.random(in: 0...1)))) != nil else { return nil }
                 backOff.reset()
             case .later(let reason, let pause):
-                guard watched(id, as: eventID) != nil, !Task.isCancelled else { return }
+                guard watched(id, as: eventID) != nil, !Task.isCancelled else { return nil }
                 console.explain("cannot wait for a reply (\(reason)); trying again")
                 let delay = max(pause, backOff.next(.random(in: 0...1)))
-                guard (try? await parts.sleep(delay)) != nil else { return }
+                guard (try? await parts.sleep(delay)) != nil else { return nil }
             case .replied(let given):
-                guard watched(id, as: eventID) != nil else { return }
+                guard watched(id, as: eventID) != nil else { return nil }
                 watched[id]?.isReplied = true
-                return await use(given, known)
+                return (given, known)
             }
         }
+        return nil
     }
 
     private func use(_ given: GivenReply, _ known: Watched) async {
@@ -140,6 +145,7 @@ actor ReplyDesk {
             return console.note("\(name) isn't used: \(error)")
         }
         var backOff = BackOff(from: Bounds.replyPauseMin, to: Bounds.replyPauseMax)
+        var lastFault: ServerFault?
         for _ in 0..<Bounds.replyAttemptsMax where !Task.isCancelled {
             guard watched(known.request.id, as: known.eventID) != nil else {
                 return console.note("\(name) came too late")
@@ -154,8 +160,12 @@ actor ReplyDesk {
                     }
                     return
                 } catch {
-                    console.note("cannot give \(name) to OpenCode: \(error)")
-                    guard error.isPassing else { return }
+                    // The permission is still open, so the reply hasn't been carried out.
+                    if error != lastFault {
+                        console.note(
+                            "cannot give \(name) to OpenCode: \(error); trying again while it is open")
+                    }
+                    lastFault = error
                 }
             }
             guard (try? await parts.sleep(backOff.next(.random(in: 0...1)))) != nil else { return }
@@ -164,7 +174,7 @@ actor ReplyDesk {
 
     private func acknowledge(_ eventID: String) async {
         var backOff = BackOff(from: Bounds.replyPauseMin, to: Bounds.replyPauseMax)
-        for _ in 0..<Bounds.replyAttemptsMax where !Task.isCancelled {
+        for _ in 0..<Bounds.acknowledgementsMax where !Task.isCancelled {
             if await parts.acknowledge(eventID) { return }
             guard (try? await parts.sleep(backOff.next(.random(in: 0...1)))) != nil else { return }
         }

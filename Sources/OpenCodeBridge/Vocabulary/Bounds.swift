@@ -145,8 +145,10 @@ enum Bounds {
     static let replyPauseMin: Duration = .seconds(1)
     /// The maximum of these pauses, unless the relay asks for up to ``postPauseMax``.
     static let replyPauseMax: Duration = .seconds(30)
-    /// How often a reply is given to OpenCode, or an event acknowledged, at most: longer than an event can be queued.
-    static let replyAttemptsMax = 60
+    /// How often an event is acknowledged, at most: longer than an event can be queued.
+    static let acknowledgementsMax = 60
+    /// How often a reply is given to OpenCode, at most: about a day.
+    static let replyAttemptsMax = 3_000
     /// The longest time for `--repeat`, in minutes.
     static let repeatMinutesMax: Int64 = 15
     /// For how long a permission rings again, in seconds.

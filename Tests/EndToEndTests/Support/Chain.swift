@@ -37,11 +37,13 @@ final class Chain: Sendable {
     /// Starts everything with one registered phone, gives it to `body`, and stops the bridge, which must end well.
     ///
     /// - Parameters:
+    ///   - isPreview: Whether the server of the second generation is a preview of it.
     ///   - settings: The bridge's.
     ///   - relaySettings: The relay's.
     ///   - key: The pairing's, if texts are to be sealed. The simulated APNs opens them with it.
     static func run(
-        generation: Int, _ settings: [String: String] = [:], relaySettings: [String: String] = [:],
+        generation: Int, isPreview: Bool = false, _ settings: [String: String] = [:],
+        relaySettings: [String: String] = [:],
         key: PairingSecret? = nil, _ body: (Chain) async throws -> Void
     ) async throws {
         let files = try TemporaryDirectory()
@@ -53,7 +55,7 @@ final class Chain: Sendable {
         }
         try await Stack.run(relaySettings, simulator: flags) { stack in
             try await stack.register(key?.relaySecret ?? secret, token(1))
-            let server = try Program(script: "opencode", [String(generation)])
+            let server = try Program(script: "opencode", [isPreview ? "preview" : String(generation)])
             let line = try await server.line("its port") { $0.hasPrefix("port ") }
             let port = try #require(UInt16(line.dropFirst(5)))
             let secretFile = stack.directory.file("bridge-secret")

@@ -1,7 +1,8 @@
-"""A stand-in for an OpenCode server, on the standard library's HTTP server: opencode.py 1|2 [PASSWORD].
+"""A stand-in for an OpenCode server, on the standard library's HTTP server: opencode.py 1|2|preview [PASSWORD].
 
-It serves the routes and the event stream that the bridge uses, of 1.x or 2.x. It prints its port. What happens is
-scripted: each POST /_do takes {"do": NAME, …} and calls the method of that name of `First` or `Second`.
+It serves the routes and the event stream that the bridge uses, as 1.18.33, 2.0.26 or the preview of July 2026 do. It
+prints its port. What happens is scripted: each POST /_do takes {"do": NAME, …} and calls the method of that name of
+`First`, `Second` or `Preview`.
 """
 import base64
 import http.server
@@ -13,6 +14,8 @@ import urllib.parse
 
 DIRECTORY = "/home/ada/shop"
 HEARTBEAT = 1.0
+# What 1.18 expects in a permission's metadata: without it, the list of the whole directory answers 400.
+NEEDED = {"webfetch": "timeout", "grep": "path", "glob": "path", "websearch": "numResults"}
 
 
 class Server:
@@ -20,8 +23,9 @@ class Server:
 
     def __init__(self):
         self.lock = threading.RLock()
-        self.sessions = {}          # id -> {"title", "parent", "messages", "busy"}
-        self.requests = {}          # id -> {"session", "question"}
+        self.sessions = {}          # id -> {"title", "parent", "directory", "messages", "busy"}
+        self.deleted = set()
+        self.requests = {}          # id -> {"session", "question", "permission", "metadata"}
         self.streams = []
         self.is_silent = False
         self.refuses = False
@@ -50,9 +54,13 @@ class Server:
 
     # Sessions
 
-    def session(self, id, title=None, parent=None):
-        self.sessions[id] = {"title": title, "parent": parent, "messages": [], "busy": False}
+    def session(self, id, title=None, parent=None, directory=DIRECTORY):
+        self.sessions[id] = {
+            "title": title, "parent": parent, "directory": directory, "messages": [], "busy": False}
         self.created(id)
+
+    def rename(self, id, title):
+        self.sessions[id]["title"] = title
 
     def message(self, id, role, text, **more):
         self.number += 1
@@ -75,12 +83,25 @@ class Server:
                 "aborted": {"error": "MessageAbortedError"}}[outcome]
         self.message(id, "assistant", text, **more)
         self.sessions[id]["busy"] = False
-        self.requests = {key: value for key, value in self.requests.items() if value["session"] != id}
+        self.withdraw(id)
         if told:
             self.ended(id, outcome)
 
-    def ask(self, id, request, question=False, told=True, command="git push"):
-        self.requests[request] = {"session": id, "question": question, "command": command}
+    def withdraw(self, id):
+        """What an ended run asked for vanishes without an event."""
+        self.requests = {key: value for key, value in self.requests.items() if value["session"] != id}
+
+    def restart(self):
+        """The server is another process: runs and requests are gone, sessions stay."""
+        self.requests = {}
+        for session in self.sessions.values():
+            session["busy"] = False
+        self.drop()
+
+    def ask(self, id, request, question=False, told=True, command="git push", permission="bash", metadata=None):
+        self.requests[request] = {
+            "session": id, "question": question, "permission": permission,
+            "metadata": {"command": command} if metadata is None else metadata}
         if told:
             self.asked_for(id, request, question)
 
@@ -94,7 +115,10 @@ class Server:
         given = self.requests.get(request)
         if given is None or given["question"] or session not in (None, given["session"]):
             return 404
-        self.replied.append({"request": request, **body})
+        if body.get(self.reply_member) not in ("once", "always", "reject"):
+            return 400
+        message = {"message": body["message"]} if "message" in body else {}
+        self.replied.append({"request": request, "reply": body[self.reply_member], **message})
         self.answer(request)
         return 200
 
@@ -110,79 +134,160 @@ class Server:
 
 
 class First(Server):
-    """1.x."""
+    """1.18.33."""
+    reply_member = "reply"
+
+    def withdraw(self, id):
+        """An aborted run's permissions and questions stay in the lists."""
+
+    def delete(self, id):
+        """A deleted session stays busy, and what it asked for stays listed."""
+        info = self.info(id)
+        self.deleted.add(id)
+        self.event("session.deleted", id, sessionID=id, info=info)
 
     @staticmethod
     def named(path):
         """The request and the session in the path of a reply."""
         parts = path.strip("/").split("/")
+        if parts[0] == "api":
+            return Second.named(path)
         return (parts[1], None) if len(parts) == 3 and parts[0::2] == ["permission", "reply"] else (None, None)
 
+    def prompt(self, id, request):
+        """A turn of the API that 1.18 shares with 2.x: it asks, and has no status."""
+        self.message(id, "user", "Fix it")
+        self.next.add(id)
+        self.event("session.next.prompted", id, sessionID=id, messageID="msg_1", prompt={"text": "Fix it"})
+        self.requests[request] = {
+            "session": id, "question": False, "permission": "bash", "metadata": {"command": "ls"}, "next": True}
+        self.event("permission.v2.asked", id, id=request, sessionID=id, action="bash", resources=["ls"])
+
+    def finish(self, id, text):
+        """The end of such a turn."""
+        self.message(id, "assistant", text, finish="stop")
+        self.next.discard(id)
+        self.event("session.next.step.ended", id, sessionID=id, assistantMessageID="msg_2", finish="tool-calls")
+        self.event("session.next.step.ended", id, sessionID=id, assistantMessageID="msg_3", finish="stop")
+
+    next = set()
     stream_paths = ("/global/event", "/event")
     connected = {"payload": {"id": "evt_0", "type": "server.connected", "properties": {}}}
     heartbeat = "data: " + json.dumps({"payload": {"type": "server.heartbeat", "properties": {}}}) + "\n\n"
 
-    def event(self, type, **properties):
+    def event(self, type, session, **properties):
         self.number += 1
-        self.emit({"directory": DIRECTORY, "payload": {
+        self.emit({"directory": self.sessions[session]["directory"], "payload": {
             "id": f"evt_{self.number}", "type": type, "properties": properties}})
 
     def info(self, id):
         session = self.sessions[id]
-        info = {"id": id, "title": session["title"], "directory": DIRECTORY, "time": {"created": 0, "updated": 0}}
+        info = {"id": id, "title": session["title"], "directory": session["directory"],
+                "time": {"created": 0, "updated": 0}}
         return info | ({"parentID": session["parent"]} if session["parent"] else {})
 
     def created(self, id):
-        self.event("session.created", sessionID=id, info=self.info(id))
+        self.event("session.created", id, sessionID=id, info=self.info(id))
+
+    def rename(self, id, title):
+        super().rename(id, title)
+        self.event("session.updated", id, sessionID=id, info=self.info(id))
 
     def began(self, id):
-        self.event("session.status", sessionID=id, status={"type": "busy"})
+        self.event("session.status", id, sessionID=id, status={"type": "busy"})
 
     def listed(self, id, todos):
-        self.event("todo.updated", sessionID=id, todos=todos)
+        self.event("todo.updated", id, sessionID=id, todos=todos)
 
     def ended(self, id, outcome):
         error = {"failed": "APIError", "aborted": "MessageAbortedError"}.get(outcome)
         if error:
-            self.event("session.error", sessionID=id, error={"name": error, "data": {"message": "x"}})
+            self.event("session.error", id, sessionID=id, error=self.error(error))
         for _ in range(2 if error else 1):
-            self.event("session.status", sessionID=id, status={"type": "idle"})
-            self.event("session.idle", sessionID=id)
+            self.event("session.status", id, sessionID=id, status={"type": "idle"})
+            self.event("session.idle", id, sessionID=id)
+
+    @staticmethod
+    def error(name):
+        return {"name": name, "data": {"message": "Aborted" if "Abort" in name else "boom"}}
 
     def asked_for(self, id, request, question):
-        self.event("question.asked" if question else "permission.asked", **self.described(request))
+        self.event("question.asked" if question else "permission.asked", id, **self.described(request))
 
     def answered(self, id, request, question):
-        self.event("question.replied" if question else "permission.replied", sessionID=id, requestID=request)
+        self.event(
+            "question.replied" if question else "permission.replied", id, sessionID=id, requestID=request)
+
+    def answer(self, request):
+        given = self.requests[request]
+        if "next" not in given:
+            return super().answer(request)
+        del self.requests[request]
+        self.event("permission.v2.replied", given["session"], sessionID=given["session"], requestID=request)
 
     def described(self, request):
         given = self.requests[request]
-        more = {"questions": [{"question": "Which?"}]} if given["question"] else {
-            "permission": "bash", "patterns": ["git *"], "metadata": {"command": given["command"]}, "always": []}
-        return {"id": request, "sessionID": given["session"], **more}
+        options = [{"label": label, "description": label} for label in ("Postgres", "SQLite")]
+        more = {"questions": [{"question": "Which?", "header": "Choice", "options": options}]}
+        if not given["question"]:
+            # The patterns are split and cut: only the metadata says what is asked.
+            more = {"permission": given["permission"], "patterns": ["make *"], "metadata": given["metadata"],
+                    "always": ["make *"]}
+        call = {"messageID": "msg_" + request, "callID": "call_" + request}
+        return {"id": request, "sessionID": given["session"], **more, "tool": call}
 
-    def get(self, path):
+    def get(self, path, directory):
         parts = path.strip("/").split("/")
+        directory = directory or DIRECTORY
+        here = {id: session for id, session in self.sessions.items() if session["directory"] == directory}
         if path == "/global/health":
-            return {"healthy": True, "version": "1.18.3"}
+            return {"healthy": True, "version": "1.18.33"}
         if path == "/project":
-            return [{"id": "p", "worktree": DIRECTORY, "time": {"created": 1}}]
+            return [{"id": "p", "worktree": DIRECTORY, "time": {"created": 1}},
+                    {"id": "global", "worktree": "/", "time": {"created": 1}}]
+        if path == "/experimental/session":
+            return [self.info(id) for id in self.sessions if id not in self.deleted]
         if path == "/session/status":
-            return {id: {"type": "busy"} for id, session in self.sessions.items() if session["busy"]}
+            return {id: {"type": "busy"} for id, session in here.items() if session["busy"]}
         if path in ("/permission", "/question"):
-            return [self.described(request) for request, given in self.requests.items()
-                    if given["question"] == (path == "/question")]
-        if parts[0] == "session" and len(parts) > 1 and parts[1] in self.sessions:
+            asked = [request for request, given in self.requests.items()
+                     if given["session"] in here and "next" not in given and given["question"] == (path == "/question")]
+            for request in asked:
+                given = self.requests[request]
+                needed = NEEDED.get(given["permission"])
+                if needed and not given["question"] and needed not in given["metadata"]:
+                    return 400, {"name": "BadRequest", "data": {"message": f"Expected JSON value at {needed}"}}
+            return [self.described(request) for request in asked]
+        if path == "/api/session/active":
+            return {"data": {id: {"type": "running"} for id in self.next}}
+        if parts[:2] == ["api", "session"] and parts[3:] == ["message"]:
+            return {"data": [Second.written(message) for message in reversed(self.sessions[parts[2]]["messages"])]}
+        if parts[0] == "api":
+            return 200, "<!doctype html><title>OpenCode</title>", "text/html"
+        if parts[0] == "session" and len(parts) > 1 and parts[1] in self.sessions and parts[1] not in self.deleted:
             if len(parts) == 2:
                 return self.info(parts[1])
-            return [self.written(message) for message in self.sessions[parts[1]]["messages"]]
+            if len(parts) == 3:
+                return [self.written(message) for message in self.sessions[parts[1]]["messages"]]
+            return self.calling(parts[3])
         return None
 
-    @staticmethod
-    def written(message):
+    def calling(self, message):
+        """The message of a tool's call, which waits for its permission, unless its run was aborted."""
+        request = message.removeprefix("msg_")
+        given = self.requests.get(request)
+        if given is None:
+            return None
+        waits = self.sessions[given["session"]]["busy"]
+        state = {"status": "running", "input": {}} if waits else {"status": "error", "error": "Tool execution aborted"}
+        return {"info": {"id": message, "role": "assistant", "time": {"created": 1}}, "parts": [
+            {"type": "tool", "callID": "call_" + request, "tool": given["permission"], "state": state}]}
+
+    @classmethod
+    def written(cls, message):
         info = {"id": message["id"], "role": message["role"], "time": {"created": 1}}
         if "error" in message:
-            info["error"] = {"name": message["error"], "data": {}}
+            info["error"] = cls.error(message["error"])
         if "finish" in message:
             info["finish"] = message["finish"]
         parts = [{"type": "step-start"}, {"type": "text", "text": message["text"]}]
@@ -192,7 +297,10 @@ class First(Server):
 
 
 class Second(Server):
-    """2.x."""
+    """2.0.26."""
+    reply_member = "decision"
+    version_path = "/api/info"
+    permission_event = "permission"
     stream_paths = ("/api/event",)
     connected = {"id": "evt_0", "type": "server.connected", "data": {}}
     heartbeat = ": heartbeat\n\n"
@@ -201,7 +309,7 @@ class Second(Server):
     def named(path):
         """The request and the session in the path of a reply."""
         parts = path.strip("/").split("/")
-        is_reply = len(parts) == 6 and [parts[0], parts[1], parts[3], parts[5]] == ["api", "session", "permission", "reply"]
+        is_reply = len(parts) == 6 and parts[:2] + parts[3::2] == ["api", "session", "permission", "reply"]
         return (parts[4], parts[2]) if is_reply else (None, None)
 
     def event(self, type, session=None, **data):
@@ -226,7 +334,7 @@ class Second(Server):
         if outcome == "completed":
             self.event("session.execution.succeeded", id)
         elif outcome == "failed":
-            self.event("session.execution.failed", id, error={"type": "unknown", "message": "x"})
+            self.event("session.execution.failed", id, error={"type": "unknown", "message": "boom"})
         else:
             self.event("session.execution.interrupted", id, reason="user")
 
@@ -234,31 +342,35 @@ class Second(Server):
         if question:
             self.event("form.created", form=self.described(request))
         else:
-            self.event("permission.asked", id, **self.described(request))
+            self.event(self.permission_event + ".asked", id, **self.described(request))
 
     def answered(self, id, request, question):
         if question:
             self.event("form.replied", id, id=request, answer={})
         else:
-            self.event("permission.replied", id, requestID=request, reply="once")
+            self.event(self.permission_event + ".replied", id, requestID=request, reply="once")
 
     def described(self, request):
         given = self.requests[request]
-        more = {"title": "Which?", "fields": []} if given["question"] else {
-            "action": "bash", "resources": [given["command"]]}
+        options = [{"value": label, "label": label} for label in ("Postgres", "SQLite")]
+        more = {"mode": "form", "title": "Questions", "metadata": {"kind": "question"},
+                "fields": [{"key": "0", "title": "Which?", "type": "string", "options": options}]}
+        if not given["question"]:
+            more = {"action": given["permission"], "resources": [given["metadata"].get("command", "x")]}
         return {"id": request, "sessionID": given["session"], **more}
 
-    def get(self, path):
+    def get(self, path, directory):
         parts = path.strip("/").split("/")
-        if path == "/api/info":
-            return {"version": "2.1.0"}
+        if path == self.version_path:
+            return self.version
         if path == "/api/session/active":
             return {"data": {id: {"type": "running"} for id, session in self.sessions.items() if session["busy"]}}
         if parts[:2] == ["api", "session"] and len(parts) > 2 and parts[2] in self.sessions:
             session = self.sessions[parts[2]]
             if len(parts) == 3:
-                parent = {"parentID": session["parent"]} if session["parent"] else {}
-                return {"data": {"id": parts[2], "title": session["title"], **parent}}
+                more = {key: session[value] for key, value in (("parentID", "parent"), ("title", "title"))
+                        if session[value]}
+                return {"data": {"id": parts[2], "location": {"directory": session["directory"]}, **more}}
             if parts[3] == "message":
                 return {"data": [self.written(message) for message in reversed(session["messages"])]}
             return {"data": [self.described(request) for request, given in self.requests.items()
@@ -277,6 +389,16 @@ class Second(Server):
         if "finish" in message:
             answer["finish"] = message["finish"]
         return answer
+
+    version = {"version": "2.0.26", "pid": 1, "urls": []}
+
+
+class Preview(Second):
+    """The preview of 2026-07-17."""
+    reply_member = "reply"
+    version_path = "/api/health"
+    version = {"healthy": True, "version": "2.0.0-preview", "pid": 1}
+    permission_event = "permission.v2"
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -297,22 +419,26 @@ class Handler(http.server.BaseHTTPRequestHandler):
         call = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if self.path != "/_do":
             with STATE.lock:
-                return self.reply(STATE.reply_to(urllib.parse.urlparse(self.path).path, call), {})
+                status = STATE.reply_to(urllib.parse.urlparse(self.path).path, call)
+                return self.reply(status, {} if status == 200 else {"_tag": "InvalidRequestError"})
         with STATE.lock:
             result = getattr(STATE, call.pop("do"))(**call)
         self.reply(200, result if result is not None else {})
 
     def do_GET(self):
-        path = urllib.parse.urlparse(self.path).path
+        address = urllib.parse.urlparse(self.path)
+        path, query = address.path, urllib.parse.parse_qs(address.query)
         with STATE.lock:
             if STATE.refuses:
                 return self.reply(503, {})
             if PASSWORD and self.headers["Authorization"] != PASSWORD:
                 return self.reply(401, {})
             if path not in STATE.stream_paths:
-                value = STATE.get(path)
+                value = STATE.get(path, query.get("directory", [None])[0])
         if path in STATE.stream_paths:
             return self.stream()
+        if isinstance(value, tuple):
+            return self.reply(*value)
         if value is not None:
             return self.reply(200, value)
         # 2.x shows its web page.
@@ -347,7 +473,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 STATE.streams.remove(frames)
 
 
-STATE = First() if sys.argv[1] == "1" else Second()
+STATE = {"1": First, "2": Second, "preview": Preview}[sys.argv[1]]()
 PASSWORD = "Basic " + base64.b64encode(f"opencode:{sys.argv[2]}".encode()).decode() if len(sys.argv) > 2 else None
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 server.daemon_threads = True

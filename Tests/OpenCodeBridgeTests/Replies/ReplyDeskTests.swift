@@ -1,6 +1,5 @@
 import JSON
 import Network
-import PushSealing
 import Testing
 
 @testable import OpenCodeBridge
@@ -200,21 +199,68 @@ struct ReplyDeskTests {
         #expect(body == ["secret": "s", "eventID": "evt_1", "clear": true])
     }
 
-    @Test("a refusal by OpenCode is final")
+    @Test("a reply that OpenCode refuses is given again until the permission is over, with growing pauses")
     func refused() async throws {
+        let script = Script([.replied(GivenReply(action: "once"))])
+        script.state.withLock {
+            $0.answers =
+                Array(repeating: .failure(.status(400)), count: 100)
+                + [.failure(.answer("x")), .failure(.unauthorized), .success(.taken)]
+        }
+        try await Self.with(script) { desk in
+            await desk.rang(try Self.request("per_1"), as: "evt_1")
+            #expect(await script.until { $0.given.count == 103 })
+            let state = script.state.withLock { $0 }
+            #expect(state.given.allSatisfy { $0 == PermissionReply(choice: .once) })
+            #expect(state.slept.allSatisfy { $0 <= Bounds.replyPauseMax })
+            #expect(state.slept.suffix(50).allSatisfy { $0 >= Bounds.replyPauseMax / 2 })
+        }
+        let over = Script([.replied(GivenReply(action: "once"))])
+        over.state.withLock { $0.answers = Array(repeating: .failure(.status(400)), count: 1_000_000) }
+        try await Self.with(over) { desk in
+            await desk.rang(try Self.request("per_1"), as: "evt_1")
+            #expect(await over.until { $0.given.count > 3 })
+            _ = await desk.closed("per_1")
+            // Its place is free, and nothing is given any more.
+            await desk.rang(try Self.request("per_2"), as: "evt_2")
+            #expect(await over.until { $0.waited.last == "evt_2" })
+            let count = over.state.withLock(\.given.count)
+            #expect(await over.until { $0.waited.count > 20 })
+            #expect(over.state.withLock(\.given.count) <= count + 1)
+        }
+    }
+
+    @Test("a reply that OpenCode refuses holds up no other permission")
+    func others() async throws {
+        let script = Script()
+        script.state.withLock { $0.answers = Array(repeating: .failure(.status(400)), count: 1_000_000) }
+        try await Self.with(script) { desk in
+            for number in 0..<Bounds.replyWaitsMax * 2 {
+                script.state.withLock { $0.waits = [.replied(GivenReply(action: "once"))] }
+                await desk.rang(try Self.request("per_\(number)"), as: "\(number)")
+                #expect(await script.until { $0.waits.isEmpty })
+            }
+            #expect(await script.until { $0.waiting == 0 })
+            await desk.rang(try Self.request("per_last"), as: "last")
+            #expect(await script.until { $0.waited.last == "last" })
+        }
+    }
+
+    @Test("a reply to something else isn't given again")
+    func changed() async throws {
         let script = Script([
-            .replied(GivenReply(action: "once")), .replied(GivenReply(action: "reject", text: "no")),
+            .replied(GivenReply(action: "reject", text: "no")),
             .replied(GivenReply(action: "reject", text: "no")),
         ])
-        script.state.withLock { $0.answers = [.failure(.status(400)), .success(.changed)] }
+        script.state.withLock { $0.answers = [.success(.changed), .success(.notListed)] }
         try await Self.with(script) { desk in
-            for number in 1...3 {
+            for number in 1...2 {
                 await desk.rang(try Self.request("per_\(number)"), as: "evt_\(number)")
                 #expect(await script.until { $0.given.count == number })
             }
             #expect(
                 script.state.withLock { $0.given.last } == PermissionReply(choice: .reject, message: "no"))
-            #expect(script.state.withLock { $0.given.count } == 3)
+            #expect(script.state.withLock { $0.given.count } == 2)
         }
     }
 
@@ -231,32 +277,5 @@ struct ReplyDeskTests {
             #expect(await script.until { $0.acknowledged.count == 20 && $0.waiting == 0 })
             #expect(script.state.withLock(\.waitingMost) <= Bounds.replyWaitsMax)
         }
-    }
-
-    @Test("readable replies count only where texts are readable, and sealed ones only for their event")
-    func opening() throws {
-        let pairing = PairingSecret()
-        let key = SealedReply.Key(pairing)
-        let strict = ReplyOpener(keys: [key], requiresSealed: true)
-        let lenient = ReplyOpener(keys: [key], requiresSealed: false)
-        let sealed = GivenReply(
-            action: "always", sealed: try SealedReply(action: "once", sentAt: 1).sealed(for: "e", with: key))
-        let readable = GivenReply(action: "reject", text: "no")
-        let rejection = PermissionReply(choice: .reject, message: "no")
-        for opener in [strict, lenient] {
-            #expect(try opener.open(sealed, to: "e") == PermissionReply(choice: .once))
-            #expect(throws: ReplyOpener.Problem.refused(.notAuthentic)) { try opener.open(sealed, to: "f") }
-        }
-        #expect(try lenient.open(readable, to: "e") == rejection)
-        #expect(try Self.readable.open(readable, to: "e") == rejection)
-        #expect(throws: ReplyOpener.Problem.readable) { try strict.open(readable, to: "e") }
-        #expect(throws: ReplyOpener.Problem.noKey) { try Self.readable.open(sealed, to: "e") }
-        for action in ["approve", "Once", nil] {
-            #expect(throws: ReplyOpener.Problem.unknownAction) {
-                try Self.readable.open(GivenReply(action: action, text: "once"), to: "e")
-            }
-        }
-        let other = GivenReply(sealed: try SealedReply(action: "yes", sentAt: 1).sealed(for: "e", with: key))
-        #expect(throws: ReplyOpener.Problem.unknownAction) { try strict.open(other, to: "e") }
     }
 }

@@ -1,0 +1,36 @@
+import PushSealing
+import Testing
+
+@testable import OpenCodeBridge
+
+@Suite("Which replies count", .timeLimit(.minutes(2)))
+struct ReplyOpenerTests {
+    private let keyless = ReplyOpener(keys: [], requiresSealed: false)
+
+    @Test("readable replies count only where texts are readable, and sealed ones only for their event")
+    func opening() throws {
+        let pairing = PairingSecret()
+        let key = SealedReply.Key(pairing)
+        let strict = ReplyOpener(keys: [key], requiresSealed: true)
+        let lenient = ReplyOpener(keys: [key], requiresSealed: false)
+        let sealed = GivenReply(
+            action: "always", sealed: try SealedReply(action: "once", sentAt: 1).sealed(for: "e", with: key))
+        let readable = GivenReply(action: "reject", text: "no")
+        let rejection = PermissionReply(choice: .reject, message: "no")
+        for opener in [strict, lenient] {
+            #expect(try opener.open(sealed, to: "e") == PermissionReply(choice: .once))
+            #expect(throws: ReplyOpener.Problem.refused(.notAuthentic)) { try opener.open(sealed, to: "f") }
+        }
+        #expect(try lenient.open(readable, to: "e") == rejection)
+        #expect(try keyless.open(readable, to: "e") == rejection)
+        #expect(throws: ReplyOpener.Problem.readable) { try strict.open(readable, to: "e") }
+        #expect(throws: ReplyOpener.Problem.noKey) { try keyless.open(sealed, to: "e") }
+        for action in ["approve", "Once", nil] {
+            #expect(throws: ReplyOpener.Problem.unknownAction) {
+                try keyless.open(GivenReply(action: action, text: "once"), to: "e")
+            }
+        }
+        let other = GivenReply(sealed: try SealedReply(action: "yes", sentAt: 1).sealed(for: "e", with: key))
+        #expect(throws: ReplyOpener.Problem.unknownAction) { try strict.open(other, to: "e") }
+    }
+}
