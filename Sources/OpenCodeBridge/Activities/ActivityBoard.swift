@@ -103,7 +103,8 @@ struct ActivityBoard: Sendable {
     mutating func read(_ session: SessionID, _ reading: Reading?) {
         guard let reading else { return }
         cards[session]?.title = NotificationText.name(reading.title)
-        cards[session]?.text = NotificationText.excerpt(reading.text, bytes: Bounds.stateTextBytesMax)
+        cards[session]?.text = NotificationText.excerpt(
+            reading.text.map(NotificationText.plain), bytes: Bounds.stateTextBytesMax)
         cards[session]?.tool = reading.tool.map {
             NotificationText.excerpt($0, bytes: Bounds.stateToolBytesMax)
         }

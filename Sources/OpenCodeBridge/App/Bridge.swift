@@ -27,7 +27,7 @@ struct Bridge: Sendable {
     /// Runs until the task is cancelled.
     func run() async {
         let engine = Engine(parts, mailbox)
-        await engine.resume(await parts.outbox.resumed)
+        await engine.resume(await parts.outbox.resumed, await parts.outbox.rung)
         await withTaskGroup { group in
             group.addTask { await engine.run() }
             group.addTask { await parts.outbox.run(parts.post) }

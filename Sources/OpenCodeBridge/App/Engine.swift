@@ -23,8 +23,14 @@ actor Engine {
         self.mailbox = mailbox
     }
 
-    /// Takes over the runs of an earlier process.
-    func resume(_ sessions: [SessionID]) async { await apply(.resumed(sessions)) }
+    /// Takes over the runs of an earlier process, and the requests that rang.
+    func resume(_ runs: [ResumedRun], _ rung: [RungRequest]) async {
+        for directory in runs.map(\.directory) + rung.map(\.request.directory) {
+            if let directory { mailbox.memory.note(directory: directory) }
+        }
+        for known in rung { await replies.rang(known.request, as: known.eventID) }
+        await apply(.resumed(runs, rung.map(\.request)))
+    }
 
     /// Handles messages until the task is cancelled.
     func run() async {
@@ -44,7 +50,7 @@ actor Engine {
 
     private func apply(_ event: BridgeEvent) async {
         switch event {
-        case .busy(_, let directory?): mailbox.memory.note(directory: directory)
+        case .busy(_, let directory?, _): mailbox.memory.note(directory: directory)
         case .opened(let request):
             if let directory = request.directory { mailbox.memory.note(directory: directory) }
         case .session(_, _, let directory?): mailbox.memory.note(directory: directory)
@@ -78,9 +84,11 @@ actor Engine {
                 if let client { asked.key += " of \(client.place.address)" }
                 let eventID = await outbox.put(asked, showing: state, actions: await replies.actions(request))
                 await replies.rang(request, as: eventID)
+                await outbox.note(.rang(RungRequest(request: request, eventID: eventID), at: SystemTime.now))
             case .over(let request):
                 if let eventID = await replies.closed(request) { await outbox.over(eventID) }
-            case .began(let session): await outbox.note(.began(session))
+            case .began(let session, let directory):
+                await outbox.note(.began(ResumedRun(session: session, directory: directory)))
             case .ended(let session): await outbox.note(.ended(session))
             case .lookUp, .read, .check:
                 if let client {

@@ -72,6 +72,7 @@ struct Worker: Sendable {
                     console.note("cannot compare with the server's state: \(error)")
                 }
             }
+            for report in mailbox.memory.takeReports() { console.note(report) }
         }
     }
 }

@@ -16,11 +16,12 @@ enum CheckCommand {
         }
         return CommandTask.run {
             var findings: [Finding] = []
-            if let place { findings += await server(place) }
+            var isHere = true
+            if let place { (findings, isHere) = await server(place) }
             findings += await relay(access)
             findings.append(texts(access))
             if let warning = access.warning { findings.append(.good("warning: \(warning)")) }
-            findings.append(bridge(configuration))
+            findings.append(bridge(configuration, isNeeded: isHere))
             findings += HookFaults(directory: configuration.stateDirectory).sentences.map(Finding.fault)
             for finding in findings { console.print(finding.line) }
             return findings.contains { !$0.isGood } ? .failed : .success
@@ -40,7 +41,8 @@ enum CheckCommand {
 
     // MARK: The server
 
-    private static func server(_ place: ServerPlace) async -> [Finding] {
+    /// What there is to say of the server, and whether there is one.
+    private static func server(_ place: ServerPlace) async -> ([Finding], Bool) {
         let source =
             switch place.origin {
             case .setting: "as set"
@@ -50,10 +52,30 @@ enum CheckCommand {
         do throws(ServerFault) {
             let client = try await OpenCodeClient.connect(place, ServerMemory())
             let found = Finding.good("server: OpenCode \(client.version) at \(place.address) (\(source))")
-            return [found, await stream(client)]
+            return ([found, await stream(client)] + (await lists(client)), true)
         } catch {
-            return [.fault("server at \(place.address) (\(source)): \(error)")]
+            if let absence = absence(of: place, error) { return ([absence], false) }
+            return ([.fault("server at \(place.address) (\(source)): \(error)")], true)
         }
+    }
+
+    /// The finding if there is no server and nothing says that there should be: hooks of other agents need none.
+    static func absence(of place: ServerPlace, _ fault: ServerFault) -> Finding? {
+        guard case .unreachable(_, false) = fault, place.origin == .standard else { return nil }
+        return .good(
+            "server: none at \(place.address), so only hooks ring. For OpenCode, start `opencode --port 4096` "
+                + "(a plain `opencode` listens nowhere), or `opencode serve` and `opencode attach`, or set "
+                + "--opencode-url")
+    }
+
+    /// Whether the server can say what it asks.
+    private static func lists(_ client: OpenCodeClient) async -> [Finding] {
+        do throws(ServerFault) {
+            _ = try await client.snapshot(isFirst: true)
+        } catch {
+            return [.fault("open requests: \(error)")]
+        }
+        return client.memory.unlisted.map { .fault("open requests: " + ServerMemory.unlistedReport($0)) }
     }
 
     private static func stream(_ client: OpenCodeClient) async -> Finding {
@@ -166,11 +188,13 @@ enum CheckCommand {
         return .good("texts: readable for the relay and Apple (\(reason))")
     }
 
-    private static func bridge(_ configuration: Configuration) -> Finding {
+    private static func bridge(_ configuration: Configuration, isNeeded: Bool) -> Finding {
         do throws(SmallFile.Fault) {
             let free = try QueueOwnership(directory: configuration.stateDirectory)
-            return free == nil
-                ? .good("bridge: serving") : .fault("bridge: not running; start `opencode-bridge serve`")
+            guard free != nil else { return .good("bridge: serving") }
+            return isNeeded
+                ? .fault("bridge: not running; start `opencode-bridge serve`")
+                : .good("bridge: not running; hooks ring without it")
         } catch {
             return .fault("bridge: \(configuration.stateDirectory) can't be used: \(error)")
         }

@@ -8,10 +8,12 @@ enum BridgeEvent: Sendable, Equatable {
     case lookUpFailed(SessionID)
     /// A session was deleted.
     case deleted(SessionID)
-    /// A run began or continues.
-    case busy(SessionID, directory: String?)
+    /// A run began or continues; `api` is the one it uses, unless that is the server's own.
+    case busy(SessionID, directory: String?, api: Generation? = nil)
     /// A run reported an error, before its end (1.x).
-    case failed(SessionID, name: String?)
+    ///
+    /// `mark` identifies the error, if the server numbers it.
+    case failed(SessionID, RunError, mark: String?)
     /// A run ended; without an outcome only the session's last message tells how (1.x).
     ///
     /// `mark` identifies the end, if the server numbers it.
@@ -26,26 +28,54 @@ enum BridgeEvent: Sendable, Equatable {
     case closed(RequestID)
     /// The server's state after a connection.
     case snapshot(Snapshot)
-    /// Runs that a previous process saw and didn't see end.
-    case resumed([SessionID])
-    /// The answer to ``BridgeAction/read(_:_:directory:needsOutcome:)``; `nil` if the session can't be read.
+    /// What a previous process left: runs that it didn't see end, and requests that rang.
+    case resumed([ResumedRun], [Request])
+    /// The answer to ``BridgeAction/read(_:_:directory:needsOutcome:api:)``; `nil` if the session can't be read.
     case read(RingID, Reading?)
-    /// The answer to ``BridgeAction/check(_:directory:)``; `nil` if the list can't be read.
-    case checked(RequestID, isListed: Bool?)
+    /// The answer to ``BridgeAction/check(_:directory:)``.
+    case checked(RequestID, Listing)
     /// Time has passed.
     case tick
 }
 
+/// A run that a previous process saw begin.
+struct ResumedRun: Hashable, Sendable {
+    let session: SessionID
+    var directory: String?
+}
+
+/// What the server's list says of a request.
+enum Listing: Sendable, Equatable {
+    case listed, notListed
+    /// The server can't make the list, so that only events tell what is asked.
+    case unlistable
+    /// No answer.
+    case unknown
+}
+
 /// A permission, a question or a form that waits for a person.
 struct Request: Sendable, Equatable {
-    enum Kind: Sendable, Equatable { case permission, question, form }
+    enum Kind: String, Sendable, Equatable { case permission, question, form }
+
+    /// The call of a tool that waits for a permission (1.x).
+    struct Call: Sendable, Equatable {
+        let message: String
+        let id: String
+    }
 
     let id: RequestID
     let session: SessionID
     let kind: Kind
     var directory: String?
+    /// What a permission is for, such as `bash`.
+    var action: String?
     /// What it asks for: a permission's command, or a question.
     var detail: String?
+    /// The MCP server that asks, if a session doesn't.
+    var asker: String?
+    var call: Call?
+    /// The API that it belongs to, unless that is the server's own: 1.18 has that of 2.x, too.
+    var api: Generation?
     /// A hash of all that is asked: an identifier can come again with something else behind it.
     var digest = ""
 
@@ -72,9 +102,25 @@ struct Snapshot: Sendable, Equatable {
     var directories: Set<String>?
     /// Whether the open requests of all covered sessions are listed.
     var hasRequests = true
+    /// The directories whose open requests the server can't list (1.x).
+    var unlisted: Set<String> = []
+    /// The sessions whose open requests it can't list (2.x).
+    var unlistedSessions: Set<SessionID> = []
 
     /// Whether it speaks of a session in this directory.
     func covers(_ directory: String?) -> Bool { directories?.contains(directory ?? "") ?? true }
+
+    /// Whether a request can be open: a session that is idle asks nothing, although 1.x goes on listing what it asked.
+    func canAsk(_ session: SessionID) -> Bool { busy[session] != nil || session == .global }
+
+    /// Whether it says that a request isn't open any more.
+    func closes(_ request: Request, in directory: String?) -> Bool {
+        guard request.session != .global, covers(directory) else { return false }
+        guard canAsk(request.session) else { return true }
+        // The lists of 1.18 lack what belongs to its other API.
+        guard request.api == nil, !unlistedSessions.contains(request.session) else { return false }
+        return !unlisted.contains(directory ?? "") && !requests.contains { $0.id == request.id }
+    }
 }
 
 /// The number of a ring that is being prepared.
@@ -82,8 +128,11 @@ typealias RingID = Int
 
 /// What a session's title and last messages say.
 struct Reading: Sendable, Equatable {
+    /// The session's title; `nil` until it has its own.
     var title: String?
-    /// The latest text of the agent, or else of the user.
+    /// The directory in which it works.
+    var directory: String?
+    /// The agent's latest text in the session's last turn.
     var text: String?
     /// The tool that the last message waits for.
     var tool: String?
@@ -98,13 +147,13 @@ enum BridgeAction: Sendable, Equatable {
     /// Find a session's parent; answered by `session` or `lookUpFailed`.
     case lookUp(SessionID, directory: String?)
     /// Read a session's title and last messages; answered by `read`.
-    case read(RingID, SessionID, directory: String?, needsOutcome: Bool)
+    case read(RingID, SessionID, directory: String?, needsOutcome: Bool, api: Generation? = nil)
     /// Ask whether a request is still open; answered by `checked`.
     case check(Request, directory: String?)
     /// Send a notification.
     case ring(Ring)
     /// A run began: remember it across restarts.
-    case began(SessionID)
+    case began(SessionID, directory: String?)
     /// All that follows from a run has been done: forget it.
     case ended(SessionID)
     /// A request that rang was answered or withdrawn.

@@ -3,13 +3,13 @@
 /// A text is cut between grapheme clusters, never inside an emoji.
 enum NotificationText {
     /// The title: the session's, with what is wanted in front of it.
-    static func title(_ type: EventType, session title: String?) -> String {
+    static func title(_ type: EventType, session title: String?, isQuestion: Bool = false) -> String {
         let words = clean(title ?? "")
-        guard !words.isEmpty else { return "Session \(type.rawValue)" }
+        guard !words.isEmpty else { return isQuestion ? "Session question" : "Session \(type.rawValue)" }
         let prefix =
             switch type {
             case .complete: ""
-            case .permission: "Action Needed: "
+            case .permission: isQuestion ? "Question: " : "Action Needed: "
             case .error: "Error: "
             }
         let whole = words.hasPrefix(prefix) ? words : prefix + words
@@ -27,6 +27,20 @@ enum NotificationText {
         }
     }
 
+    /// The body for a request: what it asks, or only its kind.
+    static func body(_ request: Request, showsDetails: Bool) -> String {
+        if showsDetails, let detail = request.detail {
+            let words = clean(detail, keepsLines: true)
+            if !words.isEmpty {
+                return cut(words, characters: Bounds.detailCharactersMax, bytes: Bounds.bodyBytesMax)
+            }
+        }
+        return switch request.kind {
+        case .permission: body(.permission, text: request.action.map { "Wants to use \($0)." })
+        case .question, .form: "OpenCode has a question."
+        }
+    }
+
     /// The beginning of a text; empty if there is none.
     static func excerpt(_ text: String?, bytes: Int) -> String {
         let words = clean(text ?? "").split(separator: " ")
@@ -40,24 +54,40 @@ enum NotificationText {
         cut(clean(title ?? ""), characters: Bounds.stateTitleCharactersMax, bytes: Bounds.stateTitleBytesMax)
     }
 
-    /// Collapses white space and drops control characters.
-    private static func clean(_ text: String) -> String {
+    /// Collapses white space and drops control characters, those that change the direction of text, and those that
+    /// can't be seen.
+    ///
+    /// - Parameter keepsLines: Whether line breaks stay.
+    private static func clean(_ text: String, keepsLines: Bool = false) -> String {
         var result = String.UnicodeScalarView()
         var isGap = false
+        var isBreak = false
         // A title and a body need far less, and an agent's text can be long.
         var room = Bounds.titleBytesMax * 4
         for scalar in text.unicodeScalars {
             if scalar.properties.isWhitespace {
                 isGap = true
-            } else if scalar.properties.generalCategory != .control {
-                if isGap, !result.isEmpty { result.append(" ") }
+                if keepsLines, scalar == "\n" { isBreak = true }
+            } else if isVisible(scalar) {
+                if isGap, !result.isEmpty { result.append(isBreak ? "\n" : " ") }
                 isGap = false
+                isBreak = false
                 result.append(scalar)
                 room -= 1
                 guard room > 0 else { break }
             }
         }
         return String(result)
+    }
+
+    /// Whether a character shows something, or joins others, as in emoji and in Persian.
+    private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .unassigned, .surrogate: false
+        case .format:
+            scalar == "\u{200C}" || scalar == "\u{200D}" || (0xE0020...0xE007F).contains(scalar.value)
+        default: true
+        }
     }
 
     /// The beginning of a text, with an ellipsis if that isn't all; it may exceed `bytes` by the ellipsis.

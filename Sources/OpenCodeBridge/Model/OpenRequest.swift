@@ -62,16 +62,16 @@ extension RunModel {
         }
     }
 
-    /// Handles the answer to a check.
-    mutating func checked(_ id: RequestID, _ isListed: Bool?, _ now: MonotonicTime) {
+    /// Handles the answer to a check: the event was enough to ring, unless the list says otherwise.
+    mutating func checked(_ id: RequestID, _ listing: Listing, _ now: MonotonicTime) {
         guard var open = requests[id], open.stage == .checking else { return }
-        switch isListed {
-        case true?:
+        switch listing {
+        case .listed, .unlistable:
             requests[id]?.stage = .ringing
             add(PendingRing(session: open.request.session, cause: .request(id), since: now, mark: nil), now)
-        case false?:
+        case .notListed:
             close(id, now)
-        case nil:
+        case .unknown:
             open.checks += 1
             guard open.checks < Bounds.requestChecksMax else { return close(id, now) }
             open.stage = .waiting(until: now + Bounds.requestRecheckPause)
@@ -80,6 +80,14 @@ extension RunModel {
     }
 
     // MARK: After a connection
+
+    /// Takes over what an earlier process left: the phones may still ring for what isn't asked any more.
+    mutating func resume(_ runs: [ResumedRun], _ rung: [Request], _ now: MonotonicTime) {
+        for run in runs { begin(run.session, run.directory, now, isNew: false) }
+        for request in rung.prefix(Bounds.requestsMax) where see(request.session, request.directory, now) {
+            requests[request.id] = OpenRequest(request: request, openedAt: now, stage: .rung)
+        }
+    }
 
     /// Applies the server's state: ends, runs, requests and answers that no event told.
     mutating func reconcile(_ snapshot: Snapshot, _ now: MonotonicTime) {
@@ -93,17 +101,17 @@ extension RunModel {
             guard let known = tree[session], let run = known.run, run.startedAt < snapshot.askedAt,
                 snapshot.busy[session] == nil, snapshot.covers(known.directory)
             else { continue }
-            settle(session, nil, mark: nil, now)
+            settle(session, nil, mark: nil, now, isFound: true)
         }
         guard snapshot.hasRequests else { return }
-        let listed = Set(snapshot.requests.map(\.id))
         for (id, open) in requests
-        where open.openedAt < snapshot.askedAt && !listed.contains(id)
-            && snapshot.covers(open.request.directory ?? tree[open.request.session]?.directory)
+        where open.openedAt < snapshot.askedAt
+            && snapshot.closes(
+                open.request, in: open.request.directory ?? tree[open.request.session]?.directory)
         {
             close(id, now)
         }
-        for request in snapshot.requests {
+        for request in snapshot.requests where snapshot.canAsk(request.session) {
             if let known = requests[request.id] {
                 guard known.openedAt < snapshot.askedAt, !known.request.asksSame(as: request) else {
                     continue

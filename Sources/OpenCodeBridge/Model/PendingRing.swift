@@ -5,8 +5,10 @@ struct PendingRing: Sendable, Equatable {
     enum Cause: Sendable, Equatable {
         /// A run ended; without an outcome the session's last message has to tell it.
         case ended(Outcome?)
-        /// A run failed with an error of this name.
-        case failed(String?)
+        /// A run failed.
+        case failed(RunError)
+        /// An error came without a run.
+        case error(RunError)
         /// A request wasn't answered in time.
         case request(RequestID)
     }
@@ -18,21 +20,44 @@ struct PendingRing: Sendable, Equatable {
         case holding(quietSince: MonotonicTime?)
         /// The session is being read.
         case reading(root: SessionID)
+        /// The session has no title yet: it is read again at this time.
+        case untitled(until: MonotonicTime)
     }
 
     /// The session in which it happened.
     let session: SessionID
-    let cause: Cause
+    var cause: Cause
     let since: MonotonicTime
     /// Identifies what happened, if the server does.
     let mark: String?
+    /// The API that the run used, unless that is the server's own.
+    var api: Generation?
+    /// Whether no event told the end.
+    var isFound = false
     var stage = Stage.resolving
+    /// How often the session was read.
+    var reads = 0
 
     /// Whether it announces the end of a run that wasn't known to fail.
     var isEnd: Bool { if case .ended = cause { true } else { false } }
 
+    /// Whether it announces an error without a run.
+    var isRunless: Bool { if case .error = cause { true } else { false } }
+
     /// The request that it is about.
     var requestID: RequestID? { if case .request(let id) = cause { id } else { nil } }
+
+    /// How the run ended, from what events said and what was read; `nil` if neither tells.
+    func outcome(_ reading: Reading?) -> Outcome? {
+        switch cause {
+        case .request: return nil
+        case .failed(let error), .error(let error): return .failed(error)
+        case .ended(let known):
+            if reading?.outcome == .summarized { return .summarized }
+            // A run that is over without an end was lost with its server.
+            return known ?? reading?.outcome ?? (isFound && reading != nil ? .stopped : nil)
+        }
+    }
 }
 
 extension RunModel {
@@ -55,11 +80,15 @@ extension RunModel {
     /// Moves a ring on as far as what is known allows.
     mutating func advance(_ id: RingID, _ now: MonotonicTime) {
         guard var ring = pending[id] else { return }
-        if case .reading = ring.stage { return }
+        switch ring.stage {
+        case .reading: return
+        case .untitled(let time) where now < time: return
+        default: break
+        }
         let root: SessionID
         switch tree.root(of: ring.session) {
         case .unknown(let ancestor):
-            _ = see(ancestor, nil, now)
+            if !see(ancestor, nil, now) { drop(id) }
             return
         case .root(let session): root = session
         }
@@ -69,10 +98,14 @@ extension RunModel {
             return
         }
         ring.stage = .reading(root: root)
+        ring.reads += 1
         pending[id] = ring
         unread.remove(id)
-        let needsOutcome = ring.cause == .ended(nil)
-        actions.append(.read(id, root, directory: tree[root]?.directory, needsOutcome: needsOutcome))
+        guard root != .global else { return finish(id, nil, now) }
+        actions.append(
+            .read(
+                id, root, directory: tree[root]?.directory, needsOutcome: ring.cause == .ended(nil),
+                api: ring.api))
     }
 
     /// Whether no descendant works or waits; a tree that wasn't quiet has to stay quiet for a while.
@@ -99,58 +132,81 @@ extension RunModel {
             unread.insert(id)
             return
         }
+        let outcome = ring.outcome(reading)
+        if outcome?.rings == true, let reading, reading.title == nil, ring.reads < Bounds.titleReadsMax {
+            ring.stage = .untitled(until: now + Bounds.titlePause)
+            pending[id] = ring
+            unread.insert(id)
+            return
+        }
         pending[id] = nil
-        defer { if ring.requestID == nil, tree[root]?.run == nil { actions.append(.ended(root)) } }
-        switch ring.cause {
-        case .request(let request): ringRequest(request, root, reading, now)
-        case .failed: ringError(ring, root, reading, now)
-        case .ended(let known):
-            let mark = reading?.mark ?? ring.mark
+        if case .request(let request) = ring.cause { return ringRequest(request, root, reading, now) }
+        defer { if tree[root]?.run == nil { actions.append(.ended(root)) } }
+        // Errors without a run are told apart by themselves, runs by their last message.
+        var mark = reading?.mark ?? ring.mark
+        if ring.isRunless {
+            mark = ring.mark ?? mark
+        } else {
             // The server's list of running sessions can lag behind: the same end may be found twice.
-            if known == nil, let mark, tree[root]?.lastEnd == mark { return }
-            tree.update(root) { $0.lastEnd = mark }
-            switch known ?? reading?.outcome {
-            case .completed: post(.complete, root, mark, reading?.title, reading?.text, now)
-            case .failed(let name) where !SilentError.isAbort(name) && !SilentError.isOverflow(name):
-                ringError(ring, root, reading, now)
-            default: break
-            }
+            if ring.cause == .ended(nil), let mark, tree[root]?.lastEnd == mark { return }
+            tree.update(root) { $0.lastEnd = mark ?? $0.lastEnd }
+        }
+        guard let outcome, outcome.rings else { return }
+        if !ring.isRunless, tree[root]?.run == nil { tree.update(root) { $0.hasRung = true } }
+        let name = title(root, reading)
+        switch outcome {
+        case .failed(let error): post(.error, root, mark, name, error.message, now)
+        case .stopped: post(.error, root, mark, name, RunError.stopped.message, now)
+        default: post(.complete, root, mark, name, reading?.text.map(NotificationText.plain), now)
         }
     }
 
     private mutating func ringRequest(
         _ id: RequestID, _ root: SessionID, _ reading: Reading?, _ now: MonotonicTime
     ) {
-        guard let request = requests[id]?.request else { return }
+        guard var asked = requests[id]?.request else { return }
         requests[id]?.stage = .rung
-        let text = options.showsCommands ? request.detail ?? reading?.text : reading?.text
-        var asked = request
         asked.directory = asked.directory ?? tree[asked.session]?.directory
-        post(
-            .permission, root, asked.mark, reading?.title, text, now, asked)
-    }
-
-    private mutating func ringError(
-        _ ring: PendingRing, _ root: SessionID, _ reading: Reading?, _ now: MonotonicTime
-    ) {
-        let mark = reading?.mark ?? ring.mark
-        tree.update(root) { $0.lastEnd = mark ?? $0.lastEnd }
-        post(.error, root, mark, reading?.title, reading?.text, now)
+        let name = asked.asker ?? title(root, reading)
+        let ring = Ring(
+            type: .permission, session: root, key: key(.permission, root, asked.mark, now),
+            title: NotificationText.title(.permission, session: name, isQuestion: asked.kind == .question),
+            body: NotificationText.body(asked, showsDetails: options.showsCommands), request: asked,
+            name: name)
+        actions.append(.ring(ring))
     }
 
     private mutating func post(
         _ type: EventType, _ root: SessionID, _ mark: String?, _ title: String?, _ text: String?,
-        _ now: MonotonicTime, _ request: Request? = nil
+        _ now: MonotonicTime
     ) {
-        // Two requests are two questions; two ends within moments are one.
-        guard type == .permission || !hasRung(root, type, within: now) else { return }
-        tree.update(root) { $0.rungAt[type] = now }
-        let key = "\(type.rawValue) \(root) \(mark ?? "at \(now.nanoseconds)")"
-        actions.append(
-            .ring(
-                Ring(
-                    type: type, session: root, key: key,
-                    title: NotificationText.title(type, session: title),
-                    body: NotificationText.body(type, text: text), request: request, name: title)))
+        let ring = Ring(
+            type: type, session: root, key: key(type, root, mark, now),
+            title: NotificationText.title(type, session: title),
+            body: NotificationText.body(type, text: text), name: title)
+        actions.append(.ring(ring))
+    }
+
+    /// What happened, and not when, tells rings apart.
+    private func key(_ type: EventType, _ root: SessionID, _ mark: String?, _ now: MonotonicTime) -> String {
+        "\(type.rawValue) \(root) \(mark ?? "at \(now.nanoseconds)")"
+    }
+
+    /// The session's title, or else its directory's name.
+    private func title(_ root: SessionID, _ reading: Reading?) -> String? {
+        if let title = reading?.title { return title }
+        let directory = reading?.directory ?? tree[root]?.directory
+        return directory?.split(separator: "/").last.map(String.init)
+    }
+}
+
+extension Outcome {
+    /// Whether the end of a run rings.
+    fileprivate var rings: Bool {
+        switch self {
+        case .completed, .stopped: true
+        case .failed(let error): !SilentError.isAbort(error.name)
+        case .interrupted, .summarized: false
+        }
     }
 }

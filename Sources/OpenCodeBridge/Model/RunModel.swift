@@ -55,20 +55,22 @@ struct RunModel: Sendable {
             }
             advanceAll(now)
         case .deleted(let session): delete(session, now)
-        case .busy(let session, let directory):
+        case .busy(let session, let directory, let api):
             begin(session, directory, now)
-            tree.update(session) { $0.run?.retry = nil }
+            tree.update(session) {
+                $0.run?.retry = nil
+                $0.run?.api = api
+            }
         case .retries(let session, let retry): tree.update(session) { $0.run?.retry = retry }
         case .todos(let session, let count): tree.update(session) { $0.todos = count }
-        case .failed(let session, let name): noteError(session, name, now)
+        case .failed(let session, let error, let mark): noteError(session, error, mark: mark, now)
         case .settled(let session, let outcome, let mark): settle(session, outcome, mark: mark, now)
         case .opened(let request): open(request, now)
         case .closed(let id): close(id, now)
         case .snapshot(let snapshot): reconcile(snapshot, now)
-        case .resumed(let sessions):
-            for session in sessions { begin(session, nil, now, isNew: false) }
+        case .resumed(let runs, let requests): resume(runs, requests, now)
         case .read(let id, let reading): finish(id, reading, now)
-        case .checked(let id, let isListed): checked(id, isListed, now)
+        case .checked(let id, let listing): checked(id, listing, now)
         case .tick:
             checkDue(now)
             advanceAll(now)
@@ -96,56 +98,69 @@ struct RunModel: Sendable {
         // A run that has begun rings at its own end: an earlier one's ring would be out of date.
         dropPending { $0.session == session && $0.isEnd }
         guard tree[session]?.run == nil else { return }
-        tree.update(session) { $0.run = Run(startedAt: now) }
-        if isNew { actions.append(.began(session)) }
+        tree.update(session) {
+            $0.run = Run(startedAt: now)
+            $0.hasRung = false
+        }
+        if isNew { actions.append(.began(session, directory: tree[session]?.directory)) }
     }
 
-    private mutating func noteError(_ session: SessionID, _ name: String?, _ now: MonotonicTime) {
+    private mutating func noteError(
+        _ session: SessionID, _ error: RunError, mark: String?, _ now: MonotonicTime
+    ) {
+        let name = error.name
+        // OpenCode summarizes the conversation and goes on; if it can't, the run's last message says so at its end.
         guard !SilentError.isOverflow(name), see(session, nil, now) else { return }
         dropPending { $0.session == session && $0.isEnd }
         if let run = tree[session]?.run {
             let isFirst = !run.isSettled
             tree.update(session) { $0.run?.isSettled = true }
             guard isFirst, !SilentError.isAbort(name) else { return }
-        } else {
-            // The end of the run has rung: this error belongs to it.
-            guard !SilentError.isAbort(name), !hasRung(session, .complete, within: now) else { return }
+            return add(PendingRing(session: session, cause: .failed(error), since: now, mark: nil), now)
         }
-        add(PendingRing(session: session, cause: .failed(name), since: now, mark: nil), now)
+        guard !SilentError.isAbort(name), tree[session]?.hasRung != true else { return }
+        add(PendingRing(session: session, cause: .error(error), since: now, mark: mark), now)
     }
 
     /// Handles the end of a run; without one there is nothing that could ring.
     mutating func settle(
-        _ session: SessionID, _ outcome: Outcome?, mark: String?, _ now: MonotonicTime
+        _ session: SessionID, _ outcome: Outcome?, mark: String?, _ now: MonotonicTime, isFound: Bool = false
     ) {
-        guard see(session, nil, now) else { return }
+        // A stopped server may continue the run; the comparison after its start tells.
+        guard outcome != .stopped, see(session, nil, now) else { return }
         // An interrupted run withdraws its requests without a word.
         for (id, open) in requests where open.request.session == session { forget(id, now) }
         guard let run = tree[session]?.run else { return advanceAll(now) }
         tree.update(session) {
             $0.run = nil
             $0.settledAt = now
+            $0.hasRung = run.isSettled
         }
+        var ring = PendingRing(session: session, cause: .ended(outcome), since: now, mark: mark, api: run.api)
+        ring.isFound = isFound
         switch outcome {
-        case _ where run.isSettled, .interrupted:
+        case _ where run.isSettled, .interrupted, .summarized, .stopped:
             actions.append(.ended(session))
-        case .failed(let name):
-            if SilentError.isAbort(name) || SilentError.isOverflow(name) {
+        case .failed(let error):
+            if SilentError.isAbort(error.name) {
                 actions.append(.ended(session))
             } else {
-                add(PendingRing(session: session, cause: .failed(name), since: now, mark: mark), now)
+                ring.cause = .failed(error)
+                add(ring, now)
             }
         case .completed, nil:
-            add(PendingRing(session: session, cause: .ended(outcome), since: now, mark: mark), now)
+            add(ring, now)
         }
         advanceAll(now)
     }
 
     private mutating func delete(_ session: SessionID, _ now: MonotonicTime) {
-        for (id, open) in requests where open.request.session == session { forget(id, now) }
-        dropPending { $0.session == session }
-        if tree[session]?.run != nil { actions.append(.ended(session)) }
-        tree.remove(session)
+        let running = Set(tree.running)
+        for gone in tree.delete(session) {
+            for (id, open) in requests where open.request.session == gone { forget(id, now) }
+            dropPending { $0.session == gone }
+            if running.contains(gone) { actions.append(.ended(gone)) }
+        }
         advanceAll(now)
     }
 
@@ -157,12 +172,6 @@ struct RunModel: Sendable {
         pending[lastRing] = ring
         unread.insert(lastRing)
         advance(lastRing, now)
-    }
-
-    /// Whether a session's root rang for this type a moment ago.
-    func hasRung(_ root: SessionID, _ type: EventType, within now: MonotonicTime) -> Bool {
-        guard let last = tree[root]?.rungAt[type] else { return false }
-        return now.since(last) < Bounds.repeatWindow
     }
 
     private mutating func prune(_ now: MonotonicTime) {

@@ -19,6 +19,8 @@ struct Run: Sendable, Equatable {
     var isSettled = false
     /// Why it waits; `nil` if it works.
     var retry: Retry?
+    /// The API that it uses, unless that is the server's own.
+    var api: Generation?
 }
 
 /// What is remembered of a session.
@@ -33,8 +35,8 @@ struct Session: Sendable {
     var settledAt: MonotonicTime?
     /// Identifies the last end that was judged.
     var lastEnd: String?
-    /// When it rang last.
-    var rungAt: [EventType: MonotonicTime] = [:]
+    /// Whether the end of its last run has rung: an error that follows is that of the run.
+    var hasRung = false
     var seenAt: MonotonicTime
 }
 
@@ -42,6 +44,8 @@ struct Session: Sendable {
 struct SessionTree: Sendable {
     private var sessions: [SessionID: Session] = [:]
     private var children: [SessionID: Set<SessionID>] = [:]
+    /// Deleted sessions, the latest last: events about them can follow.
+    private var deleted: [SessionID] = []
     /// How many sessions have a run.
     private var runs = 0
 
@@ -55,8 +59,9 @@ struct SessionTree: Sendable {
     /// Makes a session known; false if there are too many.
     mutating func see(_ session: SessionID, _ directory: String?, _ now: MonotonicTime) -> Bool {
         if sessions[session] == nil {
-            guard sessions.count < Bounds.sessionsMax else { return false }
+            guard sessions.count < Bounds.sessionsMax, !isDeleted(session) else { return false }
             sessions[session] = Session(seenAt: now)
+            if session == .global { sessions[session]?.lineage = .root }
         }
         sessions[session]?.seenAt = now
         if let directory { sessions[session]?.directory = directory }
@@ -87,6 +92,22 @@ struct SessionTree: Sendable {
         unlink(session)
         update(session) { $0.run = nil }
         sessions[session] = nil
+    }
+
+    /// Whether a session was deleted.
+    func isDeleted(_ session: SessionID) -> Bool { deleted.contains(session) }
+
+    /// Forgets a session and its descendants, with whatever follows about them; returns those.
+    mutating func delete(_ session: SessionID) -> [SessionID] {
+        var found: [SessionID] = []
+        var waiting = [session]
+        while let next = waiting.popLast() {
+            waiting += (children[next] ?? []).filter { !found.contains($0) }
+            found.append(next)
+            remove(next)
+        }
+        deleted = (deleted + found).suffix(Bounds.deletedSessionsMax)
+        return found
     }
 
     private mutating func unlink(_ session: SessionID) {

@@ -26,7 +26,9 @@ actor Outbox {
         var contents = QueueContents()
         try Self.setAsideIfOversized(file, keeping: contents, console)
         let records = try file.readNew()
-        for record in records { contents.apply(record.sealed(by: sealer, at: wallClock())) }
+        // Sealing changes events' IDs, so it comes after the records of what has been delivered.
+        for record in records { contents.apply(record) }
+        if let sealer { contents.replaceEvents { sealer.sealed($0, at: wallClock()) } }
         // Texts that were queued before sealing was on must not stay on disk.
         if sealer != nil, records.contains(where: \.isReadable) {
             try file.rewrite { new in
@@ -38,7 +40,10 @@ actor Outbox {
     }
 
     /// Runs that an earlier process saw begin and whose end it didn't see.
-    var resumed: [SessionID] { contents.runs.sorted { $0.text < $1.text } }
+    var resumed: [ResumedRun] { contents.runs.values.sorted { $0.session.text < $1.session.text } }
+
+    /// Requests that rang before, and that may still be open.
+    var rung: [RungRequest] { contents.rung.values.sorted { $0.at < $1.at }.map(\.request) }
 
     /// How many events wait.
     var count: Int { contents.queue.count }
@@ -59,6 +64,11 @@ actor Outbox {
             event = self.event(ring, turn + 1, state, actions)
         }
         guard contents.done[event.id] == nil, !contents.queue.contains(event.id) else { return event.id }
+        // Before sealing was on, the same had another ID.
+        if sealer != nil {
+            let readable = QueuedEvent(ring, at: event.at).id
+            guard contents.done[readable] == nil || contents.over[readable] != nil else { return readable }
+        }
         write([.put(event)], isDurable: true)
         return event.id
     }

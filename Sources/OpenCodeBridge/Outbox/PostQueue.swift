@@ -115,7 +115,10 @@ struct PostQueue: Sendable {
         order.removeAll { $0 == event.session }
     }
 
+    /// The oldest event that isn't being posted; a permission only if there is nothing else.
     private func oldestWaiting() -> QueuedEvent? {
-        lanes.values.flatMap { $0.events.dropFirst($0.isPosting ? 1 : 0) }.min { $0.at < $1.at }
+        let waiting = lanes.values.flatMap { $0.events.dropFirst($0.isPosting ? 1 : 0) }
+        let others = waiting.filter { $0.type != .permission }
+        return (others.isEmpty ? waiting : others).min { $0.at < $1.at }
     }
 }

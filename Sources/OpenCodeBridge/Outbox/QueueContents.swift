@@ -5,8 +5,10 @@ struct QueueContents: Sendable {
     private(set) var done: [String: EpochMilliseconds] = [:]
     /// Events whose request was answered or withdrawn, and when.
     private(set) var over: [String: EpochMilliseconds] = [:]
+    /// Requests that rang and that nobody has answered, by the IDs of their events, and when they rang.
+    private(set) var rung: [String: (request: RungRequest, at: EpochMilliseconds)] = [:]
     /// Runs whose end wasn't seen.
-    private(set) var runs: Set<SessionID> = []
+    private(set) var runs: [SessionID: ResumedRun] = [:]
 
     /// Applies the next record.
     mutating func apply(_ record: QueueRecord) {
@@ -18,17 +20,29 @@ struct QueueContents: Sendable {
         case .done(let id, let at):
             done[id] = at
             queue.remove(id: id)
-        case .over(let id, let at): over[id] = at
-        case .began(let session):
-            if runs.count < Bounds.sessionsMax { runs.insert(session) }
-        case .ended(let session): runs.remove(session)
+        case .over(let id, let at):
+            over[id] = at
+            rung[id] = nil
+        case .rang(let request, let at):
+            if rung.count < Bounds.requestsMax { rung[request.eventID] = (request, at) }
+        case .began(let run):
+            if runs.count < Bounds.sessionsMax { runs[run.session] = run }
+        case .ended(let session): runs[session] = nil
         }
+    }
+
+    /// Replaces the events that wait, before any is posted.
+    mutating func replaceEvents(_ change: (QueuedEvent) -> QueuedEvent) {
+        var changed = PostQueue()
+        for event in queue.events { _ = changed.add(change(event)) }
+        queue = changed
     }
 
     /// Forgets deliveries before a time, and the oldest of too many.
     mutating func forget(deliveredBefore time: EpochMilliseconds) {
         done = Self.latest(done, since: time)
         over = Self.latest(over, since: time)
+        rung = rung.filter { $0.value.at >= time }
     }
 
     private static func latest(_ times: [String: EpochMilliseconds], since time: EpochMilliseconds)
@@ -44,6 +58,7 @@ struct QueueContents: Sendable {
     var records: [QueueRecord] {
         done.sorted { $0.value < $1.value }.map { .done(id: $0.key, at: $0.value) }
             + over.sorted { $0.value < $1.value }.map { .over(id: $0.key, at: $0.value) }
-            + runs.map { .began($0) } + queue.events.map { .put($0) }
+            + rung.values.sorted { $0.at < $1.at }.map { .rang($0.request, at: $0.at) }
+            + runs.values.map { .began($0) } + queue.events.map { .put($0) }
     }
 }

@@ -98,8 +98,10 @@ enum QueueRecord: Sendable, Equatable {
     case done(id: String, at: EpochMilliseconds)
     /// The request of an event was answered or withdrawn.
     case over(id: String, at: EpochMilliseconds)
+    /// The event of a request rings until the request is over.
+    case rang(RungRequest, at: EpochMilliseconds)
     /// A run began.
-    case began(SessionID)
+    case began(ResumedRun)
     /// All that follows from a run has been done.
     case ended(SessionID)
 
@@ -129,7 +131,13 @@ enum QueueRecord: Sendable, Equatable {
         case .over(let id, let at):
             writer.member("over", id)
             writer.member("at", at)
-        case .began(let session): writer.member("began", session.text)
+        case .rang(let rung, let at):
+            writer.name("rang")
+            rung.write(to: &writer)
+            writer.member("at", at)
+        case .began(let run):
+            writer.member("began", run.session.text)
+            if let directory = run.directory { writer.member("directory", directory) }
         case .ended(let session): writer.member("ended", session.text)
         }
         writer.endObject()
@@ -156,8 +164,10 @@ enum QueueRecord: Sendable, Equatable {
             self = .done(id: id, at: EpochMilliseconds(at))
         } else if let id = value.identifier("over"), let at = value["at"]?.int {
             self = .over(id: id, at: EpochMilliseconds(at))
+        } else if let rung = value["rang"].flatMap(RungRequest.init), let at = value["at"]?.int {
+            self = .rang(rung, at: EpochMilliseconds(at))
         } else if let session = value.sessionID("began") {
-            self = .began(session)
+            self = .began(ResumedRun(session: session, directory: value.identifier("directory")))
         } else if let session = value.sessionID("ended") {
             self = .ended(session)
         } else {

@@ -14,20 +14,25 @@ extension OpenCodeClient {
 
     /// Answers a permission if the server still lists it, and with what was asked.
     ///
-    /// Repeating the call is safe: a permission that has been answered isn't listed any more.
+    /// Where the server can't make the list, its last event about the permission counts. Repeating the call is safe: a
+    /// permission that has been answered isn't listed any more, and unknown to the server.
     func answer(_ request: Request, _ reply: PermissionReply) async throws(ServerFault) -> Answered {
-        guard let listed = try await openRequests(like: request, request.directory)[request.id] else {
-            return .notListed
+        do throws(ServerFault) {
+            guard let listed = try await openRequests(like: request, request.directory)[request.id] else {
+                return .notListed
+            }
+            guard listed.asksSame(as: request) else { return .changed }
+        } catch {
+            guard error.isRefusal else { throw error }
         }
-        guard listed.asksSame(as: request) else { return .changed }
         let id = WebAddress.encoded(request.id)
         let answer: WebAnswer
-        switch generation {
+        switch request.api ?? generation {
         case .first:
             answer = try await post(
                 "/permission/\(id)/reply", Self.directoryQuery(request.directory), reply.body())
         case .second:
-            // Releases of 2.x want the one, its previews the other.
+            // Releases of 2.x want the one, its previews and 1.18 the other.
             answer = try await post(
                 "\(second(request.session))/permission/\(id)/reply", [],
                 reply.body(withDecision: generation == .second))

@@ -16,7 +16,7 @@ extension OpenCodeClient {
     // MARK: 1.x
 
     private func firstSnapshot(isFirst: Bool) async throws(ServerFault) -> Snapshot {
-        if isFirst { await rememberProjects() }
+        if isFirst { await rememberDirectories() }
         var snapshot = Snapshot(askedAt: .current, busy: [:], requests: [], directories: [])
         // The server's own directory, without which there is no answer at all.
         try await add("", to: &snapshot)
@@ -27,15 +27,30 @@ extension OpenCodeClient {
                 guard !error.isPassing, error != .unauthorized else { throw error }
             }
         }
+        for session in try await activeSessions() where snapshot.busy[session] == nil {
+            snapshot.busy[session] = .some(nil)
+        }
         return snapshot
+    }
+
+    /// The runs of the API that 1.18 shares with 2.x; earlier servers don't have it.
+    private func activeSessions() async throws(ServerFault) -> [SessionID] {
+        do throws(ServerFault) {
+            let active = try await get("/api/session/active")
+            return (active["data"]?.object?.members ?? []).compactMap { SessionID($0.name) }
+        } catch {
+            guard error.isRefusal else { throw error }
+            return []
+        }
     }
 
     private func add(_ directory: String, to snapshot: inout Snapshot) async throws(ServerFault) {
         let query = Self.directoryQuery(directory)
         let given = directory.isEmpty ? nil : directory
         let status = try await get("/session/status", query)
-        let permissions = try await get("/permission", query)
-        let questions = try await questionsIfKnown(query)
+        let permissions = try await list("/permission", query, &snapshot)
+        let questions = try await list("/question", query, &snapshot)
+        memory.note(list: directory, isReadable: !snapshot.unlisted.contains(directory))
         for member in status.object?.members ?? [] {
             guard let session = SessionID(member.name) else { continue }
             let type = member.value["type"]?.string
@@ -50,26 +65,39 @@ extension OpenCodeClient {
         snapshot.directories?.insert(directory)
     }
 
-    /// Earlier servers have no questions.
-    private func questionsIfKnown(_ query: [(String, String)]) async throws(ServerFault) -> JSON.Value {
+    /// A list of a directory's open requests; empty if the server can't make it.
+    private func list(_ path: String, _ query: [(String, String)], _ snapshot: inout Snapshot)
+        async throws(ServerFault) -> JSON.Value
+    {
         do throws(ServerFault) {
-            return try await get("/question", query)
+            return try await get(path, query)
         } catch {
-            guard case .status(404) = error else { throw error }
+            guard error.isRefusal else { throw error }
+            // Earlier servers have no questions; 1.18 fails for a whole directory if one permission is odd.
+            if error != .status(404) { snapshot.unlisted.insert(query.first?.1 ?? "") }
             return []
         }
     }
 
-    private func rememberProjects() async {
-        guard let projects = try? await get("/project") else { return }
-        let recent = Self.elements(projects).compactMap { project -> (directory: String, at: Double)? in
-            guard let directory = project.identifier("worktree"), directory != "/" else { return nil }
-            let time = project["time"]?["updated"]?.double ?? project["time"]?["created"]?.double
-            return (directory, time ?? 0)
+    /// Remembers where something may run or wait: directories without a repository are known by their sessions only.
+    private func rememberDirectories() async {
+        var recent: [(directory: String, at: Double)] = []
+        func add(_ directory: String?, _ time: JSON.Value?) {
+            guard let directory, directory != "/" else { return }
+            recent.append((directory, time?["updated"]?.double ?? time?["created"]?.double ?? 0))
         }
-        for project in recent.sorted(by: { $0.at > $1.at }).prefix(Bounds.projectsMax).reversed() {
-            memory.note(directory: project.directory)
+        if let projects = try? await get("/project") {
+            for project in Self.elements(projects) { add(project.identifier("worktree"), project["time"]) }
         }
+        if let sessions = try? await get("/experimental/session", [("limit", String(Bounds.sessionsRead))]) {
+            for session in Self.elements(sessions) { add(session.identifier("directory"), session["time"]) }
+        }
+        var chosen: [String] = []
+        for entry in recent.sorted(by: { $0.at > $1.at })
+        where chosen.count < Bounds.directoriesMax && !chosen.contains(entry.directory) {
+            chosen.append(entry.directory)
+        }
+        for directory in chosen.reversed() { memory.note(directory: directory) }
     }
 
     // MARK: 2.x
@@ -89,10 +117,12 @@ extension OpenCodeClient {
                 snapshot.requests += Self.elements(permissions).compactMap(SecondGeneration.permission)
                 snapshot.requests += Self.elements(forms).compactMap(SecondGeneration.form)
             } catch {
-                guard !error.isPassing else { throw error }
-                snapshot.hasRequests = false
+                guard error.isRefusal else { throw error }
+                // Of a session that has just been deleted nothing is open.
+                if error != .status(404) { snapshot.unlistedSessions.insert(session) }
             }
         }
+        memory.note(list: ServerMemory.sessions, isReadable: snapshot.unlistedSessions.isEmpty)
         return snapshot
     }
 
@@ -114,7 +144,7 @@ extension OpenCodeClient {
             parser.feed(bytes) { data in
                 for case .event(let event) in StreamFrame.decode(data, .second) {
                     switch event {
-                    case .busy(session, _): outcome = nil
+                    case .busy(session, _, _): outcome = nil
                     case .settled(session, let end, _): outcome = end
                     default: break
                     }

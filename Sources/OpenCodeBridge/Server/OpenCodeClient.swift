@@ -80,101 +80,10 @@ struct OpenCodeClient: Sendable {
         return value
     }
 
-    // MARK: The model's questions
-
-    /// Does what an action asks and returns the event that answers it.
-    func answer(_ action: BridgeAction) async -> BridgeEvent? {
-        switch action {
-        case .lookUp(let session, let directory):
-            guard
-                let info = try? await retrying({ () async throws(ServerFault) in
-                    try await sessionInfo(session, directory)
-                })
-            else { return .lookUpFailed(session) }
-            return .session(
-                session, parent: info.sessionID("parentID"), directory: info.identifier("directory"))
-        case .read(let id, let session, let directory, let needsOutcome):
-            let reading = try? await retrying { () async throws(ServerFault) in
-                try await read(session, directory, needsOutcome: needsOutcome)
-            }
-            return .read(id, reading)
-        case .check(let request, let directory):
-            let list = try? await retrying { () async throws(ServerFault) in
-                try await openRequests(like: request, directory)
-            }
-            if let listed = list?[request.id], !listed.asksSame(as: request) { return .opened(listed) }
-            return .checked(request.id, isListed: list.map { $0[request.id] != nil })
-        case .ring, .began, .ended, .over:
-            return nil
-        }
-    }
-
-    private func retrying<Value: Sendable>(
-        _ ask: () async throws(ServerFault) -> Value
-    ) async throws(ServerFault) -> Value {
-        for pause in Bounds.serverRetryPauses {
-            do throws(ServerFault) {
-                return try await ask()
-            } catch {
-                guard error.isPassing, (try? await Task.sleep(for: pause)) != nil else { throw error }
-            }
-        }
-        return try await ask()
-    }
-
-    private func sessionInfo(_ session: SessionID, _ directory: String?) async throws(ServerFault)
-        -> JSON.Value
-    {
-        switch generation {
-        case .first: return try await get(first(session), Self.directoryQuery(directory))
-        case .second:
-            let answer = try await get(second(session))
-            return answer["data"] ?? answer
-        }
-    }
-
-    /// Reads a session's title and last messages.
-    func read(_ session: SessionID, _ directory: String?, needsOutcome: Bool)
-        async throws(ServerFault) -> Reading
-    {
-        let limit = String(Bounds.messagesRead)
-        var reading: Reading
-        switch generation {
-        case .first:
-            let query = Self.directoryQuery(directory) + [("limit", limit)]
-            reading = SessionReading.first(try await get(first(session) + "/message", query))
-        case .second:
-            let query = [("order", "desc"), ("limit", limit)]
-            reading = SessionReading.second(try await get(second(session) + "/message", query))
-            if needsOutcome, let outcome = await loggedOutcome(session) { reading.outcome = outcome }
-        }
-        // A notification without a title is better than none.
-        reading.title = (try? await sessionInfo(session, directory))?["title"]?.text
-        return reading
-    }
-
-    /// The open requests where a request was made, by their IDs.
-    func openRequests(like request: Request, _ directory: String?) async throws(ServerFault)
-        -> [RequestID: Request]
-    {
-        let open: [Request]
-        switch generation {
-        case .first:
-            let path = request.kind == .permission ? "/permission" : "/question"
-            open = Self.elements(try await get(path, Self.directoryQuery(directory)))
-                .compactMap { FirstGeneration.request($0, request.kind, directory) }
-        case .second:
-            let isPermission = request.kind == .permission
-            let list = try await get(second(request.session) + (isPermission ? "/permission" : "/form"))
-            open = Self.elements(list)
-                .compactMap { isPermission ? SecondGeneration.permission($0) : SecondGeneration.form($0) }
-        }
-        return Dictionary(open.map { ($0.id, $0) }) { first, _ in first }
-    }
-
     // MARK: Paths
 
-    private func first(_ session: SessionID) -> String { "/session/\(WebAddress.encoded(session.text))" }
+    /// The path of a session of 1.x.
+    func first(_ session: SessionID) -> String { "/session/\(WebAddress.encoded(session.text))" }
 
     /// The path of a session of 2.x.
     func second(_ session: SessionID) -> String { "/api/session/\(WebAddress.encoded(session.text))" }

@@ -14,7 +14,8 @@ enum ServerFault: Error, Sendable, Equatable, CustomStringConvertible {
     var description: String {
         switch self {
         case .unreachable(let reason, _):
-            "no OpenCode server answers (\(reason)); start `opencode serve` or set --opencode-url"
+            "no OpenCode server answers (\(reason)). A plain `opencode` listens nowhere: start "
+                + "`opencode --port 4096`, or `opencode serve` and `opencode attach`, or set --opencode-url"
         case .unauthorized:
             "the OpenCode server refuses the password; set OPENCODE_PASSWORD (2.x), or "
                 + "OPENCODE_SERVER_USERNAME and OPENCODE_SERVER_PASSWORD (1.x), as for the server"
@@ -22,6 +23,15 @@ enum ServerFault: Error, Sendable, Equatable, CustomStringConvertible {
             "this is no OpenCode server of 1.x or 2.x: \(what); set --opencode-url to the server's address"
         case .status(let status): "the OpenCode server returned status \(status)"
         case .answer(let what): "the OpenCode server's answer is unusable: \(what)"
+        }
+    }
+
+    /// Whether the server answers, but not with what was asked, so that trying again soon doesn't help.
+    var isRefusal: Bool {
+        switch self {
+        case .answer: true
+        case .status: !isPassing
+        case .unreachable, .unauthorized, .unknownServer: false
         }
     }
 

@@ -6,6 +6,10 @@ final class ServerMemory: Sendable {
         /// The most recent last.
         var directories: [String] = []
         var positions: [SessionID: Int] = [:]
+        /// The directories whose open requests can't be listed.
+        var unlisted: Set<String> = []
+        /// Those whose lists became unreadable, or readable again, since they were reported.
+        var changed: Set<String> = []
     }
 
     private let state = Lock(State())
@@ -22,6 +26,45 @@ final class ServerMemory: Sendable {
             state.directories.append(directory)
             if state.directories.count > Bounds.directoriesMax { state.directories.removeFirst() }
         }
+    }
+
+    /// Stands for the sessions of 2.x, whose lists aren't made by directory.
+    static let sessions = "some sessions"
+
+    /// Remembers whether a directory's open requests could be listed; the empty string is the server's own directory.
+    func note(list directory: String, isReadable: Bool) {
+        state.withLock { state in
+            guard state.unlisted.contains(directory) == isReadable,
+                state.unlisted.count < Bounds.directoriesMax || isReadable
+            else { return }
+            if isReadable { state.unlisted.remove(directory) } else { state.unlisted.insert(directory) }
+            state.changed.insert(directory)
+        }
+    }
+
+    /// The directories whose open requests can't be listed.
+    var unlisted: [String] { state.withLock { $0.unlisted.sorted() } }
+
+    /// What has changed about them since the last call, for people.
+    func takeReports() -> [String] {
+        state.withLock { state in
+            defer { state.changed = [] }
+            return state.changed.sorted().map {
+                state.unlisted.contains($0)
+                    ? Self.unlistedReport($0)
+                    : "OpenCode can list the open requests of \(Self.name($0)) again"
+            }
+        }
+    }
+
+    /// What it means that a directory's open requests can't be listed.
+    static func unlistedReport(_ directory: String) -> String {
+        "OpenCode can't list the open requests of \(name(directory)): new ones ring, but not those from before the "
+            + "bridge's start. Answer the pending ones, or restart OpenCode"
+    }
+
+    private static func name(_ directory: String) -> String {
+        directory.isEmpty ? "its own directory" : Console.safe(directory)
     }
 
     /// The number of a session's last durable event that was seen (2.x).

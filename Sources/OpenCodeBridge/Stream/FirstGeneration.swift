@@ -10,14 +10,16 @@ enum FirstGeneration {
         switch type {
         case "server.instance.disposed", "global.disposed": return [.stateLost]
         default:
-            return [decode(type, properties, directory), ActivityFrame.decode(type, properties)]
-                .compactMap { $0.map { .event($0) } }
+            let event =
+                decode(type, properties, directory, mark: event.identifier("id"))
+                ?? NextGeneration.decode(type, properties, directory)
+            return [event, ActivityFrame.decode(type, properties)].compactMap { $0.map { .event($0) } }
         }
     }
 
-    private static func decode(_ type: String, _ properties: JSON.Value, _ directory: String?)
-        -> BridgeEvent?
-    {
+    private static func decode(
+        _ type: String, _ properties: JSON.Value, _ directory: String?, mark: String?
+    ) -> BridgeEvent? {
         switch type {
         case "session.status":
             guard let session = properties.sessionID() else { return nil }
@@ -30,7 +32,7 @@ enum FirstGeneration {
             return properties.sessionID().map { .settled($0, nil, mark: nil) }
         case "session.error":
             return properties.sessionID().map {
-                .failed($0, name: properties["error"]?["name"]?.string)
+                .failed($0, RunError(properties["error"]), mark: mark)
             }
         case "session.created", "session.updated":
             guard let info = properties["info"] else { return nil }
@@ -61,19 +63,48 @@ enum FirstGeneration {
     /// A permission or a question, in events and in lists.
     static func request(_ value: JSON.Value, _ kind: Request.Kind, _ directory: String?) -> Request? {
         guard let id = value.identifier("id"), let session = value.sessionID() else { return nil }
-        let detail: String? =
-            switch kind {
-            case .permission: permissionDetail(value)
-            case .question, .form: value["questions"]?.array?.first?["question"]?.text
+        var request = Request(id: id, session: session, kind: kind, directory: directory)
+        request.digest = value.asked
+        switch kind {
+        case .permission:
+            request.action = value["permission"]?.text ?? value["type"]?.text
+            request.detail = value.permissionDetail
+            if let tool = value["tool"], let message = tool.identifier("messageID"),
+                let call = tool.identifier("callID")
+            {
+                request.call = Request.Call(message: message, id: call)
             }
-        return Request(
-            id: id, session: session, kind: kind, directory: directory, detail: detail, digest: value.asked)
+        case .question, .form: request.detail = value.questionDetail
+        }
+        return request
     }
+}
 
-    /// `bash: git push origin main`.
-    private static func permissionDetail(_ value: JSON.Value) -> String? {
-        guard let permission = value["permission"]?.text ?? value["type"]?.text else { return nil }
-        let patterns = value.joined("patterns") ?? value.joined("pattern") ?? value["pattern"]?.text
-        return patterns.map { "\(permission): \($0)" } ?? permission
+/// Decodes what 1.18 sends for runs and permissions of the API that it shares with 2.x: no status, and names of their own.
+enum NextGeneration {
+    static func decode(_ type: String, _ properties: JSON.Value, _ directory: String?) -> BridgeEvent? {
+        switch type {
+        case "session.next.prompted", "session.next.step.started":
+            return properties.sessionID().map { .busy($0, directory: directory, api: .second) }
+        case "session.next.step.ended":
+            // After `tool-calls` another step follows.
+            guard let finish = properties["finish"]?.string, finish != "tool-calls" else { return nil }
+            let mark = properties.identifier("assistantMessageID")
+            return properties.sessionID().map { .settled($0, .completed, mark: mark) }
+        case "session.next.step.failed":
+            let mark = properties.identifier("assistantMessageID")
+            return properties.sessionID().map {
+                .settled($0, .failed(RunError(properties["error"])), mark: mark)
+            }
+        case "permission.v2.asked":
+            guard var request = SecondGeneration.permission(properties) else { return nil }
+            request.directory = directory
+            request.api = .second
+            return .opened(request)
+        case "permission.v2.replied":
+            return properties.identifier("requestID").map { .closed($0) }
+        default:
+            return nil
+        }
     }
 }

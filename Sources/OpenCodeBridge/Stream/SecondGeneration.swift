@@ -8,7 +8,11 @@ enum SecondGeneration {
         guard let type = frame["type"]?.string else { return [] }
         let data = frame["data"] ?? frame["properties"] ?? [:]
         let meaning = event(type, data, mark: frame.identifier("id")) ?? ActivityFrame.decode(type, data)
-        guard let event = meaning else { return [] }
+        guard var event = meaning else { return [] }
+        if case .opened(var request) = event, let location = frame["location"]?.identifier("directory") {
+            request.directory = location
+            event = .opened(request)
+        }
         guard let durable = frame["durable"], let number = durable["seq"]?.int,
             let session = durable.sessionID("aggregateID")
         else { return [.event(event)] }
@@ -23,10 +27,10 @@ enum SecondGeneration {
         case "session.execution.succeeded":
             return data.sessionID().map { .settled($0, .completed, mark: mark) }
         case "session.execution.failed":
-            let name = data["error"]?["type"]?.string ?? data["error"]?["name"]?.string
-            return data.sessionID().map { .settled($0, .failed(name), mark: mark) }
+            return data.sessionID().map { .settled($0, .failed(RunError(data["error"])), mark: mark) }
         case "session.execution.interrupted":
-            return data.sessionID().map { .settled($0, .interrupted, mark: mark) }
+            let outcome: Outcome = data["reason"]?.string == "shutdown" ? .stopped : .interrupted
+            return data.sessionID().map { .settled($0, outcome, mark: mark) }
         case "session.created":
             let session = data.sessionID() ?? data["info"]?.sessionID("id")
             let parent = data.sessionID("parentID") ?? data["info"]?.sessionID("parentID")
@@ -55,29 +59,30 @@ enum SecondGeneration {
 
     /// A permission, in events and in lists.
     static func permission(_ value: JSON.Value) -> Request? {
-        guard let id = value.identifier("id"), let session = session(value) else { return nil }
-        let action = value["action"]?.text ?? value["permission"]?.text
-        let resources = value.joined("resources") ?? value.joined("patterns")
-        let detail = action.map { action in resources.map { "\(action): \($0)" } ?? action }
-        return Request(id: id, session: session, kind: .permission, detail: detail, digest: value.asked)
+        guard let id = value.identifier("id"), let session = value.sessionID() else { return nil }
+        var request = Request(id: id, session: session, kind: .permission)
+        request.digest = value.asked
+        request.action = value["action"]?.text ?? value["permission"]?.text
+        request.detail = value.permissionDetail
+        return request
     }
 
     /// A form, in events and in lists.
     static func form(_ value: JSON.Value) -> Request? {
-        guard let id = value.identifier("id"), let session = session(value) else { return nil }
-        return Request(
-            id: id, session: session, kind: .form, detail: value["title"]?.text, digest: value.asked)
+        guard let id = value.identifier("id"), let session = value.sessionID() else { return nil }
+        let isQuestion = value["metadata"]?["kind"]?.string == "question"
+        var request = Request(id: id, session: session, kind: isQuestion ? .question : .form)
+        request.digest = value.asked
+        request.detail = value.formDetail
+        if session == .global { request.asker = value["metadata"]?["server"]?.text ?? "OpenCode" }
+        return request
     }
 
     private static func question(_ value: JSON.Value) -> Request? {
-        guard let id = value.identifier("id"), let session = session(value) else { return nil }
-        let detail = value["questions"]?.array?.first?["question"]?.text
-        return Request(id: id, session: session, kind: .question, detail: detail, digest: value.asked)
-    }
-
-    /// The session that asks; MCP servers also ask in the name of a session called `global`.
-    private static func session(_ value: JSON.Value) -> SessionID? {
-        let session = value.sessionID()
-        return session?.text == "global" ? nil : session
+        guard let id = value.identifier("id"), let session = value.sessionID() else { return nil }
+        var request = Request(id: id, session: session, kind: .question)
+        request.digest = value.asked
+        request.detail = value.questionDetail
+        return request
     }
 }

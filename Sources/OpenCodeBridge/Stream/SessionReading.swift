@@ -11,11 +11,8 @@ enum SessionReading {
             reading.outcome = firstOutcome(info)
             reading.tool = tool(messages.last?["parts"]?.array)
         }
-        let byRole = { (role: String) in
-            messages.reversed().lazy.filter { $0["info"]?["role"]?.string == role }
-                .compactMap { text($0["parts"]?.array) }.first
-        }
-        reading.text = byRole("assistant") ?? byRole("user")
+        let turn = messages.reversed().prefix { $0["info"]?["role"]?.string == "assistant" }
+        reading.text = turn.lazy.compactMap { text($0["parts"]?.array) }.first
         return reading
     }
 
@@ -24,11 +21,9 @@ enum SessionReading {
     /// After `tool-calls` the agent would have gone on: somebody stopped it.
     private static func firstOutcome(_ info: JSON.Value) -> Outcome? {
         guard info["role"]?.string == "assistant" else { return nil }
-        if let error = info["error"], !error.isNull {
-            let name = error["name"]?.string
-            return SilentError.isAbort(name) ? .interrupted : .failed(name)
-        }
+        if let error = info["error"], !error.isNull { return outcome(RunError(error)) }
         guard let finish = info["finish"]?.string, !finish.isEmpty else { return nil }
+        if info["summary"]?.bool == true { return .summarized }
         return finish == "tool-calls" ? .interrupted : .completed
     }
 
@@ -40,33 +35,55 @@ enum SessionReading {
         reading.mark = judged?.identifier("id")
         reading.outcome = judged.flatMap(secondOutcome)
         reading.tool = tool(messages.first?["content"]?.array)
-        let byType = { (type: String) in
-            messages.lazy.filter { $0["type"]?.string == type }
-                .compactMap { $0["text"]?.text ?? text($0["content"]?.array) }.first
+        if judged?["type"]?.string == "idle", judged?["outcome"]?.string == "succeeded" {
+            // The mark of the end doesn't say of what.
+            let last = messages.first { judgedTypes.subtracting(["idle"]).contains($0["type"]?.string ?? "") }
+            if last?["type"]?.string == "compaction" { reading.outcome = .summarized }
         }
-        reading.text = byType("assistant") ?? byType("user")
+        let turn = messages.drop { $0["type"]?.string == "idle" }
+            .prefix { !["user", "synthetic", "idle"].contains($0["type"]?.string ?? "") }
+        reading.text =
+            turn.lazy.filter { $0["type"]?.string == "assistant" }.compactMap { text($0["content"]?.array) }
+            .first
         return reading
     }
 
+    /// What a session's description says, of either generation; a title that is only a time isn't one.
+    static func describe(_ info: JSON.Value, in reading: inout Reading) {
+        let title = info["title"]?.text
+        reading.title = isProvisional(title) ? nil : title
+        reading.directory = info.identifier("directory") ?? info["location"]?.identifier("directory")
+    }
+
+    private static func isProvisional(_ title: String?) -> Bool {
+        guard let title, title.contains(where: { !$0.isWhitespace }) else { return true }
+        return title.hasPrefix("New session - ") || title.hasPrefix("Child session - ")
+    }
+
+    private static func outcome(_ error: RunError) -> Outcome {
+        SilentError.isAbort(error.name) ? .interrupted : .failed(error)
+    }
+
     /// Messages that say how a run ended, or that it didn't.
-    private static let judgedTypes: Set<String> = ["assistant", "idle", "user", "synthetic", "shell"]
+    private static let judgedTypes: Set<String> = [
+        "assistant", "idle", "user", "synthetic", "shell", "compaction",
+    ]
 
     private static func secondOutcome(_ message: JSON.Value) -> Outcome? {
         switch message["type"]?.string {
         case "idle":
             switch message["outcome"]?.string {
             case "succeeded": return .completed
-            case "failed": return .failed(nil)
+            case "failed": return .failed(RunError(message["error"]))
             case "interrupted": return .interrupted
             default: return nil
             }
         case "assistant":
-            if let error = message["error"], !error.isNull {
-                let name = error["type"]?.string ?? error["name"]?.string
-                return SilentError.isAbort(name) ? .interrupted : .failed(name)
-            }
+            if let error = message["error"], !error.isNull { return outcome(RunError(error)) }
             guard let finish = message["finish"]?.string, !finish.isEmpty else { return nil }
             return finish == "tool-calls" ? .interrupted : .completed
+        case "compaction":
+            return message["status"]?.string == "failed" ? outcome(RunError(message["error"])) : .summarized
         default:
             return nil
         }

@@ -1,13 +1,5 @@
 import JSON
 
-/// The generations of OpenCode servers.
-enum Generation: Sendable, Equatable {
-    /// 1.x: one instance for each directory, a bus of events named `session.status` and the like.
-    case first
-    /// 2.x: one server for all locations, durable events with `data`.
-    case second
-}
-
 /// What a frame of a stream means.
 enum StreamSignal: Sendable, Equatable {
     /// For the model.
@@ -66,6 +58,8 @@ extension [UInt8] {
 
 extension JSON.Value {
     /// A hash of what a request asks, the same in events and in lists: what for, where, since when, and for which call.
+    ///
+    /// It covers whatever is shown.
     var asked: String {
         Fingerprint.hex(
             self,

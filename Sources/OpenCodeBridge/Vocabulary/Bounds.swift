@@ -12,8 +12,10 @@ enum Bounds {
     static let requestRecheckPause: Duration = .seconds(5)
     /// How often a request's state is read before it is given up.
     static let requestChecksMax = 12
-    /// Rings of the same session and type within this time are one.
-    static let repeatWindow: Duration = .seconds(5)
+    /// The pause before a session is read again that hasn't got its title yet: it comes within a second of the end.
+    static let titlePause: Duration = .seconds(1)
+    /// How often a session is read for its title, at most.
+    static let titleReadsMax = 3
     /// How long a tree of sessions must be quiet before a held `complete` rings.
     ///
     /// A background agent's end starts its parent again, a moment later.
@@ -33,6 +35,8 @@ enum Bounds {
     static let prunePause: Duration = .seconds(10)
     /// Maximum sessions; events of further ones are ignored.
     static let sessionsMax = 20_000
+    /// Deleted sessions that are remembered, since events about them can follow.
+    static let deletedSessionsMax = 256
     /// Maximum open requests; further ones are ignored.
     static let requestsMax = 4_096
     /// How long a closed request is remembered, so that an older list can't reopen it.
@@ -48,6 +52,12 @@ enum Bounds {
     static let bodyCharactersMax = 140
     /// Maximum size of a body; a grapheme cluster has no limit of its own.
     static let bodyBytesMax = 1_024
+    /// Maximum characters of what a permission or a question asks: its end matters as much as its beginning.
+    static let detailCharactersMax = 600
+    /// How much of an agent's text is searched for markup.
+    static let markdownCharactersMax = 4_096
+    /// Maximum choices of a question that are shown.
+    static let choicesMax = 10
     /// Maximum characters of a title.
     static let titleCharactersMax = 200
     /// Maximum size of a title.
@@ -87,10 +97,10 @@ enum Bounds {
     static let messagesRead = 6
     /// How often the state is compared with the server's while something runs.
     static let reconcileInterval: Duration = .seconds(60)
-    /// Maximum directories whose state is asked for (1.x).
+    /// Maximum directories whose state is asked for (1.x), the latest used ones; each one starts an instance.
     static let directoriesMax = 32
-    /// Projects whose state is asked for at the first connection (1.x); each one starts an instance.
-    static let projectsMax = 8
+    /// Sessions whose directories are read at the first connection (1.x).
+    static let sessionsRead = 200
     /// Running sessions whose open requests are asked for after a connection (2.x).
     static let sessionsListedMax = 200
     /// Sessions whose last durable event is remembered (2.x).

@@ -12,10 +12,25 @@ enum NotificationCategory {
 enum Outcome: Sendable, Equatable {
     /// The last answer is complete.
     case completed
-    /// It ended with an error of this name.
-    case failed(String?)
-    /// The user, a shutdown or a newer run ended it.
+    /// It ended with an error.
+    case failed(RunError)
+    /// The user or a newer run ended it.
     case interrupted
+    /// It only summarized the conversation.
+    case summarized
+    /// The server stopped during the run, and may continue it at its next start.
+    case stopped
+}
+
+/// An error of a run.
+struct RunError: Sendable, Equatable {
+    /// OpenCode's name of it.
+    var name: String?
+    /// What happened, for people.
+    var message: String?
+
+    /// The error of a run that ended with its server.
+    static let stopped = RunError(message: "The OpenCode server stopped during this run.")
 }
 
 /// OpenCode's names of errors that never ring.

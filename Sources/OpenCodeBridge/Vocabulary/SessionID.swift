@@ -11,6 +11,13 @@ struct SessionID: Hashable, Sendable {
     }
 }
 
+extension SessionID {
+    /// What requests of no session have: 2.x uses it for questions of MCP servers.
+    static let global = SessionID(verbatim: "global")
+
+    private init(verbatim text: String) { self.text = text }
+}
+
 extension SessionID: CustomStringConvertible {
     var description: String { text }
 }

@@ -32,6 +32,40 @@ struct NotificationTextTests {
         #expect(NotificationText.body(.complete, text: long + "é") == long + "…")
     }
 
+    @Test("characters that turn text around or can't be seen are dropped, those of emoji and scripts aren't")
+    func invisible() {
+        let hidden = "\u{202E}a\u{2066}b\u{200F}c\u{200B}d\u{FEFF}e\u{7}f\u{AD}g\u{E000}"
+        #expect(NotificationText.body(.complete, text: hidden) == "abcdefg\u{E000}")
+        #expect(NotificationText.title(.error, session: hidden) == "Error: abcdefg\u{E000}")
+        for kept in ["می\u{200C}خواهم", "👩\u{200D}💻", "🏴\u{E0067}\u{E0062}\u{E007F}", "❤\u{FE0F}"] {
+            #expect(NotificationText.body(.complete, text: kept) == kept)
+        }
+    }
+
+    @Test(
+        "an agent's text loses its markup, and nothing else",
+        arguments: [
+            ("# Done\n\nThe **token** check", "Done\nThe token check"),
+            ("- [x] one\n* two\n+ three\n> four", "one\ntwo\nthree\nfour"),
+            ("1. first", "1. first"), ("a `b` c ``d``", "a b c d"), ("```swift\nlet x = 1\n```", "let x = 1"),
+            ("***all*** and _some_ and ~~none~~", "all and some and none"),
+            ("[docs](https://x.example/a) and ![logo](b.png)", "docs and logo"),
+            ("snake_case_name, __init__.py, 2 * 3 * 4, a*b", "snake_case_name, init.py, 2 * 3 * 4, a*b"),
+            ("| a | b |\n|---|---|\n| 1 | 2 |", "| a | b |\n| 1 | 2 |"), ("#1 is fixed", "#1 is fixed"),
+            ("**open, [open](, _open `", "**open, [open](, _open "), ("---", ""), ("", ""),
+        ])
+    func markup(markdown: String, plain: String) {
+        #expect(NotificationText.plain(markdown) == plain)
+    }
+
+    @Test("much markup costs little")
+    func muchMarkup() {
+        for piece in ["*a ", "[", "_a_", "**a*", "`", "![a](", "~~"] {
+            let text = NotificationText.plain(String(repeating: piece, count: 100_000))
+            #expect(text.count <= Bounds.markdownCharactersMax)
+        }
+    }
+
     @Test("a text is cut between characters, never within an emoji")
     func emoji() {
         let family = "👩‍👩‍👧‍👦"

@@ -21,6 +21,14 @@ private func ring(_ key: String, _ session: String = "ses_1") throws -> Ring {
     Ring(type: .complete, session: try #require(SessionID(session)), key: key, title: "T", body: "é\n\"")
 }
 
+private func rung(_ eventID: String) throws -> RungRequest {
+    var request = Request(id: "per_1", session: try #require(SessionID("ses_1")), kind: .permission)
+    request.directory = "/home/ada/shop"
+    request.digest = "0123"
+    request.api = .second
+    return RungRequest(request: request, eventID: eventID)
+}
+
 @Suite("The queue's file", .timeLimit(.minutes(2)))
 struct OutboxTests {
     @Test("what was queued, delivered or begun is known after a restart")
@@ -32,14 +40,19 @@ struct OutboxTests {
             await outbox.put(try ring("complete ses_1 msg_1"))
             await outbox.put(try ring("complete ses_1 msg_1"))
             await outbox.put(try ring("complete ses_1 msg_2"))
-            await outbox.note(.began(session))
-            await outbox.note(.began(try #require(SessionID("ses_3"))))
+            await outbox.note(.began(ResumedRun(session: session)))
+            let run = ResumedRun(session: try #require(SessionID("ses_3")), directory: "/home/ada/shop")
+            await outbox.note(.began(run))
+            for id in ["evt_1", "evt_2"] { await outbox.note(.rang(try rung(id), at: SystemTime.now)) }
+            await outbox.over("evt_1")
             await outbox.note(.ended(session))
             #expect(await outbox.count == 2)
         }
         let outbox = try Outbox(directory: directory.path, Console())
         #expect(await outbox.count == 2)
-        #expect(await outbox.resumed.map(\.text) == ["ses_3"])
+        #expect(await outbox.resumed.map(\.session.text) == ["ses_3"])
+        #expect(await outbox.resumed.map(\.directory) == ["/home/ada/shop"])
+        #expect(await outbox.rung == [try rung("evt_2")])
         let posted = Lock<[QueuedEvent]>([])
         let task = Task {
             await outbox.run { event in
@@ -142,8 +155,9 @@ struct OutboxTests {
         let session = try #require(SessionID("ses_é"))
         for record in [
             QueueRecord.put(try event("a")), .put(try event("a", text: .sealed("AQ"))),
-            .put(try event("a", text: .general)), .done(id: "a", at: 7), .began(session), .ended(session),
-            .over(id: "a", at: 7),
+            .put(try event("a", text: .general)), .done(id: "a", at: 7), .ended(session),
+            .began(ResumedRun(session: session)), .began(ResumedRun(session: session, directory: "/é")),
+            .over(id: "a", at: 7), .rang(try rung("evt_1"), at: 7),
         ] {
             #expect(QueueRecord(line: record.line.dropLast()) == record)
             #expect(record.line.count { $0 == UInt8(ascii: "\n") } == 1)
@@ -186,6 +200,24 @@ struct OutboxTests {
         await task.value
         let all = posted.withLock { $0 }
         #expect(all.count == 3 && all.allSatisfy { !$0.isReadable })
+    }
+
+    @Test("what was delivered before sealing was on isn't sent again, nor after it is found once more")
+    func turnedOn() async throws {
+        let directory = try TestDirectory()
+        do {
+            let outbox = try Outbox(directory: directory.path, Console())
+            let id = await outbox.put(try ring("delivered"))
+            await outbox.note(.done(id: id, at: SystemTime.now))
+            await outbox.put(try ring("waiting"))
+        }
+        let sealer = Sealer(PairingSecret(), serverID: "srv", hidesSessions: false)
+        for _ in 1...2 {
+            let outbox = try Outbox(directory: directory.path, sealer: sealer, Console())
+            #expect(await outbox.count == 1)
+            for key in ["delivered", "waiting"] { await outbox.put(try ring(key)) }
+            #expect(await outbox.count == 1)
+        }
     }
 
     @Test("only one process owns the queue, until it ends")

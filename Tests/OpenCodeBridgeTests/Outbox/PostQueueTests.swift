@@ -99,6 +99,20 @@ struct PostQueueTests {
         #expect(queue.count == Bounds.queueEventsMax)
     }
 
+    @Test("a full queue drops a permission only if there is nothing else")
+    func keepsPermissions() throws {
+        var queue = PostQueue()
+        let session = try #require(SessionID("ses_1"))
+        func permission(_ id: String, at: EpochMilliseconds) -> QueuedEvent {
+            QueuedEvent(id: id, at: at, type: .permission, session: session, text: .general)
+        }
+        _ = queue.add(permission("p0", at: 0))
+        _ = queue.add(try event("e1", at: 1))
+        for number in 2..<Bounds.queueEventsMax { _ = queue.add(permission("p\(number)", at: Int64(number))) }
+        #expect(queue.add(permission("p", at: 1_000_000)).map(\.id) == ["e1"])
+        #expect(queue.add(permission("q", at: 1_000_001)).map(\.id) == ["p0"])
+    }
+
     @Test("events that another process delivered are removed")
     func removal() throws {
         var queue = PostQueue()

@@ -58,6 +58,36 @@ struct ServerPlaceTests {
         #expect(WebAddress.encoded("/home/ä b&c") == "%2Fhome%2F%C3%A4%20b%26c")
     }
 
+    @Test("where nothing says that there is a server, none is no fault, but its start is explained")
+    func absence() throws {
+        func finding(_ fault: ServerFault, given: WebAddress? = nil) throws -> CheckCommand.Finding? {
+            CheckCommand.absence(
+                of: try #require(ServerPlace.find(given: given, environment: [:]) { [] }), fault)
+        }
+        let refused = ServerFault.unreachable("x", isTimeout: false)
+        let found = try #require(try finding(refused))
+        #expect(found.isGood)
+        for text in [found.text, refused.description] {
+            #expect(text.contains("opencode --port 4096") && text.contains("opencode attach"))
+        }
+        #expect(try finding(refused, given: try WebAddress("http://127.0.0.1:4096")) == nil)
+        #expect(try finding(.unauthorized) == nil)
+    }
+
+    @Test("lists that can't be read are reported once, and again when they can be")
+    func unlisted() {
+        let memory = ServerMemory()
+        memory.note(list: "/a", isReadable: true)
+        #expect(memory.takeReports() == [])
+        for _ in 1...2 { memory.note(list: "/a", isReadable: false) }
+        memory.note(list: "", isReadable: false)
+        let reports = memory.takeReports()
+        #expect(reports.count == 2 && reports[0].contains("its own directory") && reports[1].contains("/a"))
+        #expect(memory.unlisted == ["", "/a"] && memory.takeReports() == [])
+        memory.note(list: "/a", isReadable: true)
+        #expect(memory.takeReports() == ["OpenCode can list the open requests of /a again"])
+    }
+
     @Test("the last message tells how a run ended")
     func readings() throws {
         func first(_ info: JSON.Value) -> Outcome? { SessionReading.first([["info": info]]).outcome }
@@ -66,7 +96,9 @@ struct ServerPlaceTests {
         #expect(first(["role": "assistant"]) == nil)
         #expect(first(["role": "user", "finish": "stop"]) == nil)
         #expect(first(["role": "assistant", "error": ["name": "MessageAbortedError"]]) == .interrupted)
-        #expect(first(["role": "assistant", "error": ["name": "APIError"]]) == .failed("APIError"))
+        #expect(
+            first(["role": "assistant", "error": ["name": "APIError"]]) == .failed(RunError(name: "APIError"))
+        )
         #expect(first(["role": "assistant", "error": nil, "finish": "length"]) == .completed)
         func second(_ message: JSON.Value) -> Outcome? { SessionReading.second(["data": [message]]).outcome }
         #expect(second(["type": "idle", "outcome": "succeeded"]) == .completed)
@@ -74,10 +106,11 @@ struct ServerPlaceTests {
         #expect(second(["type": "assistant", "finish": "stop"]) == .completed)
         #expect(second(["type": "assistant", "error": ["type": "aborted"]]) == .interrupted)
         #expect(second(["type": "user", "text": "x"]) == nil)
+        #expect(second(["type": "compaction", "status": "completed"]) == .summarized)
         #expect(SessionReading.first(nil) == Reading() && SessionReading.second(7) == Reading())
     }
 
-    @Test("texts are the agent's last visible ones, or else the user's")
+    @Test("texts are the agent's last visible ones in the last turn, never the user's")
     func texts() {
         let messages: JSON.Value = [
             ["info": ["id": "m1", "role": "user"], "parts": [["type": "text", "text": "question"]]],
@@ -93,6 +126,16 @@ struct ServerPlaceTests {
         ]
         let reading = SessionReading.first(messages)
         #expect(reading.text == "one two" && reading.mark == "m4")
-        #expect(SessionReading.first(.array(Array(messages.array?.prefix(1) ?? []))).text == "question")
+        #expect(SessionReading.first(.array(Array(messages.array?.prefix(1) ?? []))).text == nil)
+        let asked = (messages.array ?? []) + [["info": ["id": "m5", "role": "user"], "parts": []]]
+        #expect(SessionReading.first(.array(asked)).text == nil)
+        let next: JSON.Value = [
+            "data": [
+                ["type": "idle"], ["type": "assistant", "content": [["type": "tool"]]],
+                ["type": "user", "text": "question"],
+                ["type": "assistant", "content": [["type": "text", "text": "old answer"]]],
+            ]
+        ]
+        #expect(SessionReading.second(next).text == nil)
     }
 }

@@ -8,12 +8,14 @@ import Network
 ///
 /// | line | meaning |
 /// |---|---|
-/// | `{"generation":1}` | the server's generation |
+/// | `{"generation":1,"commands":true}` | the server's generation; whether commands are shown |
 /// | `{"at":1.5,"frame":{…}}` | a frame arrives |
-/// | `{"at":1.5,"snapshot":{"busy":{…},"requests":[…],"asked":1}}` | a reconnection |
-/// | `{"sessions":{"ses_1":{"parent":null,"title":"…"}}}` | what look-ups answer from now on |
+/// | `{"at":1.5,"snapshot":{"busy":{…},"requests":[…],"unlisted":[…],"asked":1}}` | a reconnection |
+/// | `{"sessions":{"ses_1":{"parent":null,"title":"…"}}}` | what look-ups answer from now on; null: deleted |
 /// | `{"messages":{"ses_1":…}}` | what the session's messages are from now on; null: unreadable |
-/// | `{"open":["per_1"]}` | the requests that the server lists from now on |
+/// | `{"next":{"ses_1":…}}` | the same in the API that 1.18 shares with 2.x |
+/// | `{"open":["per_1"]}` | the requests that the server lists from now on; null: it can't list them |
+/// | `{"over":["call_1"]}` | the calls that have ended |
 /// | `{"at":9,"rings":["complete ses_1 …"]}` | all rings since the last such line, by this time |
 /// | `{"at":9,"states":["start ses_1 working …"]}` | all states for Live Activities since the last such line |
 struct Scenario {
@@ -77,7 +79,10 @@ struct Player {
     private var board = ActivityBoard(ActivityBoard.Options(interval: .seconds(15), hasTexts: true))
     private var sessions: JSON.Value = [:]
     private var messages: [String: JSON.Value] = [:]
-    private var open: Set<String> = []
+    private var next: [String: JSON.Value] = [:]
+    /// `nil` if the server can't list what is open.
+    private var open: Set<String>? = []
+    private var over: Set<String> = []
 
     private var now: MonotonicTime {
         MonotonicTime(nanoseconds: 1_000_000_000_000) + .milliseconds(Int64(time * 1000))
@@ -108,14 +113,19 @@ struct Player {
     }
 
     mutating func apply(_ line: JSON.Value) {
-        if let number = line["generation"]?.int { generation = number == 1 ? .first : .second }
+        if let number = line["generation"]?.int {
+            generation = number == 1 ? .first : .second
+            model = RunModel(RunModel.Options(showsCommands: line["commands"]?.bool == true))
+        }
         for member in line["sessions"]?.object?.members ?? [] {
             var object = sessions.object ?? JSON.Object()
             object[member.name] = member.value
             sessions = .object(object)
         }
         for member in line["messages"]?.object?.members ?? [] { messages[member.name] = member.value }
-        if let list = line["open"]?.array { open = Set(list.compactMap(\.string)) }
+        for member in line["next"]?.object?.members ?? [] { next[member.name] = member.value }
+        if let list = line["open"] { open = list.array.map { Set($0.compactMap(\.string)) } }
+        if let list = line["over"]?.array { over = Set(list.compactMap(\.string)) }
         if let at = line["at"]?.double { advance(to: at) }
         if let frame = line["frame"] {
             for signal in StreamFrame.decode(frame.encoded(), generation) {
@@ -137,13 +147,17 @@ struct Player {
             generation == .first
                 ? FirstGeneration.request($0, .permission, nil) : SecondGeneration.permission($0)
         }
+        snapshot.unlistedSessions = Set(
+            (value["unlistedSessions"]?.array ?? []).compactMap { SessionID($0.string) })
+        snapshot.unlisted = Set((value["unlisted"]?.array ?? []).compactMap(\.string))
         return snapshot
     }
 
-    private func reading(_ session: SessionID) -> Reading? {
-        guard let answer = messages[session.text], !answer.isNull else { return nil }
-        var reading = generation == .first ? SessionReading.first(answer) : SessionReading.second(answer)
-        reading.title = sessions[session.text]?["title"]?.text
+    private func reading(_ session: SessionID, _ api: Generation? = nil) -> Reading? {
+        guard let answer = (api == nil ? messages : next)[session.text], !answer.isNull else { return nil }
+        var reading =
+            (api ?? generation) == .first ? SessionReading.first(answer) : SessionReading.second(answer)
+        if let info = sessions[session.text] { SessionReading.describe(info, in: &reading) }
         return reading
     }
 
@@ -151,15 +165,17 @@ struct Player {
         for action in model.handle(event, at: now) {
             switch action {
             case .lookUp(let session, _):
-                guard let info = sessions[session.text] else {
-                    handle(.lookUpFailed(session))
+                guard let info = sessions[session.text], !info.isNull else {
+                    handle(sessions[session.text] == nil ? .lookUpFailed(session) : .deleted(session))
                     continue
                 }
                 handle(.session(session, parent: info.sessionID("parent"), directory: nil))
-            case .read(let id, let session, _, _):
-                handle(.read(id, reading(session)))
+            case .read(let id, let session, _, _, let api):
+                handle(.read(id, reading(session, api)))
             case .check(let request, _):
-                handle(.checked(request.id, isListed: open.contains(request.id)))
+                let isOver = request.call.map { over.contains($0.id) } ?? false
+                let listing = open.map { $0.contains(request.id) && !isOver ? Listing.listed : .notListed }
+                handle(.checked(request.id, listing ?? .unlistable))
             case .ring(let ring):
                 rings.append("\(ring.type.rawValue) \(ring.session) \(ring.title) | \(ring.body)")
                 _ = board.rang(ring, now)

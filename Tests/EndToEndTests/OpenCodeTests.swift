@@ -1,0 +1,141 @@
+import JSON
+import Testing
+
+@Suite("OpenCode as it is", .timeLimit(.minutes(5)))
+struct OpenCodeTests {
+    private static let replies = ["BRIDGE_ALLOW_REPLIES": "on", "BRIDGE_SHOW_COMMANDS": "on"]
+
+    @Test("a permission that breaks its directory's list rings like the others there, and can be answered")
+    func unlistable() async throws {
+        try await Chain.run(generation: 1, Self.replies) { chain in
+            for id in ["ses_1", "ses_2"] {
+                try await chain.does("session", ["id": .string(id), "title": .string("Fix \(id)")])
+                try await chain.does("begin", ["id": .string(id)])
+            }
+            try await chain.does(
+                "ask",
+                [
+                    "id": "ses_1", "request": "per_odd", "permission": "webfetch",
+                    "metadata": ["url": "http://127.0.0.1/", "format": "text"],
+                ])
+            #expect(try await chain.titles(atLeast: 1) == ["Action Needed: Fix ses_1"])
+            _ = try await chain.bridge.line("it names the list") {
+                $0.contains("can't list the open requests")
+            }
+            let check = try await chain.command(["check"])
+            #expect(check.status == 1 && check.output.contains("FAULT  open requests"), "\(check.output)")
+            try await chain.does(
+                "ask", ["id": "ses_2", "request": "per_1", "command": "cd sub && make clean"])
+            #expect(try await chain.titles(atLeast: 2).count == 2)
+            let push = try #require(try await chain.stack.control.pushes(token: token(1)).last?["payload"])
+            #expect(push["aps"]?["alert"]?["body"] == "bash: cd sub && make clean")
+            let given = try await chain.answers(try #require(push["body"]?["eventID"]))
+            #expect(given == [["request": "per_1", "reply": "once"]])
+        }
+    }
+
+    @Test("what an aborted or deleted session asked doesn't ring, also after a restart")
+    func ghosts() async throws {
+        try await Chain.run(generation: 1) { chain in
+            for id in ["ses_aborted", "ses_deleted", "ses_again"] {
+                try await chain.does("session", ["id": .string(id), "title": .string(id)])
+                try await chain.does("begin", ["id": .string(id)])
+            }
+            try await chain.doesAtOnce([
+                ["do": "ask", "id": "ses_aborted", "request": "per_1"],
+                ["do": "end", "id": "ses_aborted", "outcome": "aborted"],
+                ["do": "ask", "id": "ses_deleted", "request": "per_2"],
+                ["do": "delete", "id": "ses_deleted"],
+                ["do": "ask", "id": "ses_again", "request": "per_3"],
+                ["do": "end", "id": "ses_again", "outcome": "aborted"],
+            ])
+            try await chain.lastTurn()
+            #expect(try await chain.titles(atLeast: 1) == ["Last ses_last"])
+            #expect(try await chain.bridge.stop() == 0)
+            try await chain.restartBridge()
+            try await chain.does("session", ["id": "ses_1", "title": "Other"])
+            try await chain.does("begin", ["id": "ses_1"])
+            try await chain.does("ask", ["id": "ses_1", "request": "per_4"])
+            #expect(try await chain.titles(atLeast: 2) == ["Last ses_last", "Action Needed: Other"])
+        }
+    }
+
+    @Test("a permission doesn't ring again after bridge and server were restarted", arguments: [1, 2])
+    func restarted(generation: Int) async throws {
+        try await Chain.run(generation: generation, ["BRIDGE_REPEAT": "15"]) { chain in
+            try await chain.does("session", ["id": "ses_1", "title": "Fix auth bug"])
+            try await chain.does("begin", ["id": "ses_1"])
+            try await chain.does("ask", ["id": "ses_1", "request": "per_1"])
+            #expect(try await chain.titles(atLeast: 1).count == 1)
+            let database = chain.stack.directory.file("relay.db")
+            #expect(try deliveryRows(database, table: "schedule") == 1)
+            #expect(try await chain.bridge.stop() == 0)
+            try await chain.does("restart")
+            try await chain.restartBridge()
+            let left = try await eventually {
+                try deliveryRows(database, table: "schedule")
+            } until: {
+                $0 == 0
+            }
+            #expect(left == 0)
+        }
+    }
+
+    @Test("a bridge that starts late finds what waits in a directory without a repository")
+    func late() async throws {
+        try await Chain.run(generation: 1) { chain in
+            #expect(try await chain.bridge.stop() == 0)
+            try await chain.does(
+                "session", ["id": "ses_1", "title": "Notes", "directory": "/home/ada/notes"])
+            try await chain.does("begin", ["id": "ses_1"])
+            try await chain.does("ask", ["id": "ses_1", "request": "per_1"])
+            try await chain.restartBridge()
+            #expect(try await chain.titles(atLeast: 1) == ["Action Needed: Notes"])
+        }
+    }
+
+    @Test("a turn of the other API of 1.18 rings for what it asks, which can be answered, and for its end")
+    func otherAPI() async throws {
+        try await Chain.run(generation: 1, Self.replies) { chain in
+            try await chain.does("session", ["id": "ses_1", "title": "Fix auth bug"])
+            try await chain.does("prompt", ["id": "ses_1", "request": "per_1"])
+            #expect(try await chain.titles(atLeast: 1) == ["Action Needed: Fix auth bug"])
+            let push = try #require(try await chain.stack.control.pushes(token: token(1)).last?["payload"])
+            let given = try await chain.answers(try #require(push["body"]?["eventID"]))
+            #expect(given == [["request": "per_1", "reply": "once"]])
+            try await chain.does("finish", ["id": "ses_1", "text": "Listed."])
+            #expect(try await chain.titles(atLeast: 2).last == "Fix auth bug")
+            let end = try await chain.stack.control.pushes(token: token(1)).last?["payload"]
+            #expect(end?["aps"]?["alert"]?["body"] == "Listed.")
+        }
+    }
+
+    @Test("a turn that was lost with the server rings an error", arguments: [1, 2])
+    func lost(generation: Int) async throws {
+        try await Chain.run(generation: generation) { chain in
+            try await chain.does("session", ["id": "ses_1", "title": "Fix auth bug"])
+            try await chain.does("begin", ["id": "ses_1"])
+            try await chain.does("message", ["id": "ses_1", "role": "assistant", "text": "I start."])
+            try await chain.lastTurn()
+            #expect(try await chain.titles(atLeast: 1) == ["Last ses_last"])
+            try await chain.does("restart")
+            #expect(try await chain.titles(atLeast: 2).last == "Error: Fix auth bug")
+        }
+    }
+}
+
+extension Chain {
+    /// Allows what an event is about, once; returns the replies that the server got.
+    fileprivate func answers(_ eventID: JSON.Value) async throws -> [JSON.Value] {
+        var reply = JSON.Object()
+        reply["secret"] = .string(phoneSecret)
+        reply["eventID"] = eventID
+        reply["action"] = "once"
+        #expect(try await stack.http.post("/v1/reply", reply).json()["ok"] == true)
+        return try await eventually {
+            try await does("replies")["replies"]?.array ?? []
+        } until: {
+            !$0.isEmpty
+        }
+    }
+}
