@@ -26,10 +26,28 @@ struct BridgePairingTests {
         return try Pairing(parsing: String(json))
     }
 
+    /// A server of OpenCode's, and the setting for it.
+    private func server() async throws -> (program: Program, port: String, settings: [String: String]) {
+        let program = try Program(script: "opencode", ["1"])
+        let port = try await program.line("its port") { $0.hasPrefix("port ") }.dropFirst(5)
+        return (program, String(port), ["BRIDGE_OPENCODE_URL": "http://127.0.0.1:\(port)"])
+    }
+
+    @Test("the code has the port of the server that answers, and there is none without a server")
+    func answering() async throws {
+        let (status, output) = try await run(["--advertise-host", "box"])
+        #expect(status == 69 && output.contains("opencode --port 4096"), "\(output)")
+        #expect(!output.contains("mobilevoice"))
+        #expect(!FileManager.default.fileExists(atPath: directory.file("home/.local/state")))
+        let (program, port, settings) = try await server()
+        #expect(try await pairing(["--advertise-host", "box"], settings).hosts == ["http://box:\(port)"])
+        program.signal(SIGKILL)
+    }
+
     @Test("the code, the link and the JSON are one pairing, the same each time until it is rotated")
     func same() async throws {
         let image = directory.file("code.png")
-        let (status, output) = try await run(["--png", image, "--advertise-host", "10.0.0.7:4096,box"])
+        let (status, output) = try await run(["--png", image, "--advertise-host", "10.0.0.7:4096,box:1"])
         #expect(status == 0, "\(output)")
         let lines = output.split(separator: "\n").map(String.init)
         let link = try #require(lines.first { $0.hasPrefix("mobilevoice:///?pair=") })
@@ -42,7 +60,7 @@ struct BridgePairingTests {
             tool: "/usr/bin/zbarimg", ["--quiet", "--raw", "-Sdisable", "-Sqrcode.enable", image])
         #expect(try await reader.ended() == 0 && reader.output.contains(link))
 
-        #expect(try await pairing(["--advertise-host", "10.0.0.7:4096,box"]) == shown)
+        #expect(try await pairing(["--advertise-host", "10.0.0.7:4096,box:1"]) == shown)
         let file = directory.file("home/.local/state/opencode-bridge/secret")
         #expect(
             try String(contentsOfFile: file, encoding: .utf8) == "key:\(shown.key?.base64URL ?? "")\n")
@@ -92,7 +110,7 @@ struct BridgePairingTests {
         }
         let state = directory.file("home/.local/state/opencode-bridge")
         #expect(!FileManager.default.fileExists(atPath: state))
-        let local = ["BRIDGE_RELAY_URL": "http://127.0.0.1:8787", "BRIDGE_ADVERTISE_HOST": "127.0.0.1"]
+        let local = ["BRIDGE_RELAY_URL": "http://127.0.0.1:8787", "BRIDGE_ADVERTISE_HOST": "127.0.0.1:1"]
         #expect(try await pairing(["--local"], local).hosts == ["http://127.0.0.1:1"])
     }
 

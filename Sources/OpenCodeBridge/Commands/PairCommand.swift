@@ -59,8 +59,13 @@ enum PairCommand {
     ) throws(SettingProblems) -> ExitStatus {
         let relay = try configuration.requireRelay()
         let server = try server(configuration, environment)
+        if let fault = fault(of: server), !ServerHosts.havePorts(configuration.advertisedHosts) {
+            console.note(
+                "\(fault). Without a server, name an address with its port: --advertise-host HOST:PORT")
+            return .unavailable
+        }
         let hosts = ServerHosts.urls(
-            of: server, advertised: configuration.advertisedHosts, interfaces: InterfaceAddress.all())
+            of: server.address, advertised: configuration.advertisedHosts, interfaces: InterfaceAddress.all())
         if !options.isLocal { try requireReachable(relay, hosts) }
         let secret =
             options.rotates
@@ -92,13 +97,27 @@ enum PairCommand {
     }
 
     private static func server(_ configuration: Configuration, _ environment: [String: String])
-        throws(SettingProblems) -> WebAddress
+        throws(SettingProblems) -> ServerPlace
     {
         let place = ServerPlace.find(given: configuration.openCode, environment: environment) {
             ServiceFiles.read(environment)
         }
         guard let place else { throw SettingProblems(["set --opencode-url to the server's address"]) }
-        return place.address
+        return place
+    }
+
+    /// Why the server can't be the one that phones shall open; `nil` if it answers, also if it wants a password.
+    private static func fault(of place: ServerPlace) -> ServerFault? {
+        let found = Lock<ServerFault?>(nil)
+        _ = CommandTask.run {
+            do throws(ServerFault) {
+                _ = try await OpenCodeClient.connect(place, ServerMemory())
+            } catch {
+                if error != .unauthorized { found.withLock { $0 = error } }
+            }
+            return .success
+        }
+        return found.withLock { $0 }
     }
 
     /// Refuses addresses that no phone reaches: the app would fail later, without a word.

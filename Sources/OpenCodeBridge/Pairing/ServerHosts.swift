@@ -21,6 +21,14 @@ enum ServerHosts {
         return found.isEmpty ? [server.text] : Array(found.prefix(Bounds.serverHostsMax))
     }
 
+    /// Whether all of the given addresses have ports of their own, so that the server's doesn't matter.
+    static func havePorts(_ advertised: [String]) -> Bool {
+        !advertised.isEmpty
+            && advertised.allSatisfy { host in
+                (try? WebAddress(host: host, port: 1))?.port == (try? WebAddress(host: host, port: 2))?.port
+            }
+    }
+
     /// The addresses that other machines may reach: Tailscale's first, because they work everywhere.
     static func reachable(_ interfaces: [InterfaceAddress]) -> [SocketAddress] {
         let candidates = interfaces.filter { candidate in
