@@ -57,7 +57,7 @@ enum Listing: Sendable, Equatable {
 struct Request: Sendable, Equatable {
     enum Kind: String, Sendable, Equatable { case permission, question, form }
 
-    /// The call of a tool that waits for a permission (1.x).
+    /// The call of a tool that waits for an answer (1.x).
     struct Call: Sendable, Equatable {
         let message: String
         let id: String
@@ -138,6 +138,8 @@ struct Reading: Sendable, Equatable {
     var tool: String?
     /// How the last run ended, as the last message tells.
     var outcome: Outcome?
+    /// Whether the last message is a prompt without an answer, or an answer without an end.
+    var isUnfinished = false
     /// The last message's identifier.
     var mark: String?
 }

@@ -99,7 +99,9 @@ extension RunModel {
         }
         for session in tree.running.sorted(by: { $0.text < $1.text }) {
             guard let known = tree[session], let run = known.run, run.startedAt < snapshot.askedAt,
-                snapshot.busy[session] == nil, snapshot.covers(known.directory)
+                snapshot.busy[session] == nil, snapshot.covers(known.directory),
+                // Until it has been looked up, the directory of a run isn't known.
+                snapshot.directories == nil || known.directory != nil || known.lineage.isKnown
             else { continue }
             settle(session, nil, mark: nil, now, isFound: true)
         }

@@ -55,7 +55,7 @@ struct PendingRing: Sendable, Equatable {
         case .ended(let known):
             if reading?.outcome == .summarized { return .summarized }
             // A run that is over without an end was lost with its server.
-            return known ?? reading?.outcome ?? (isFound && reading != nil ? .stopped : nil)
+            return known ?? reading?.outcome ?? (isFound && reading?.isUnfinished == true ? .stopped : nil)
         }
     }
 }

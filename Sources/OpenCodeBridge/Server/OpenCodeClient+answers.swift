@@ -95,6 +95,8 @@ extension OpenCodeClient {
             return .checked(request.id, await hasEnded(listed, directory) ? .notListed : .listed)
         } catch {
             guard error.isRefusal else { return .checked(request.id, .unknown) }
+            // 2.x lists by session, and a deleted session asks nothing.
+            if generation == .second, error == .status(404) { return .checked(request.id, .notListed) }
             note(listOf: request, directory, isReadable: false)
             return .checked(request.id, .unlistable)
         }

@@ -69,12 +69,12 @@ enum FirstGeneration {
         case .permission:
             request.action = value["permission"]?.text ?? value["type"]?.text
             request.detail = value.permissionDetail
-            if let tool = value["tool"], let message = tool.identifier("messageID"),
-                let call = tool.identifier("callID")
-            {
-                request.call = Request.Call(message: message, id: call)
-            }
         case .question, .form: request.detail = value.questionDetail
+        }
+        if let tool = value["tool"], let message = tool.identifier("messageID"),
+            let call = tool.identifier("callID")
+        {
+            request.call = Request.Call(message: message, id: call)
         }
         return request
     }

@@ -9,6 +9,7 @@ enum SessionReading {
         if let info = messages.last?["info"] {
             reading.mark = info.identifier("id")
             reading.outcome = firstOutcome(info)
+            reading.isUnfinished = isUnfinished(info, isPrompt: info["role"]?.string == "user")
             reading.tool = tool(messages.last?["parts"]?.array)
         }
         let turn = messages.reversed().prefix { $0["info"]?["role"]?.string == "assistant" }
@@ -34,6 +35,10 @@ enum SessionReading {
         let judged = messages.first { judgedTypes.contains($0["type"]?.string ?? "") }
         reading.mark = judged?.identifier("id")
         reading.outcome = judged.flatMap(secondOutcome)
+        if let judged, let type = judged["type"]?.string {
+            let isPrompt = type == "user" || type == "synthetic"
+            reading.isUnfinished = type != "idle" && isUnfinished(judged, isPrompt: isPrompt)
+        }
         reading.tool = tool(messages.first?["content"]?.array)
         if judged?["type"]?.string == "idle", judged?["outcome"]?.string == "succeeded" {
             // The mark of the end doesn't say of what.
@@ -46,6 +51,10 @@ enum SessionReading {
             turn.lazy.filter { $0["type"]?.string == "assistant" }.compactMap { text($0["content"]?.array) }
             .first
         return reading
+    }
+
+    private static func isUnfinished(_ message: JSON.Value, isPrompt: Bool) -> Bool {
+        isPrompt || message["time"]?["completed"] == nil
     }
 
     /// What a session's description says, of either generation; a title that is only a time isn't one.

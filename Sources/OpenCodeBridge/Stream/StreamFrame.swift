@@ -66,7 +66,7 @@ extension JSON.Value {
             members: [
                 "permission", "type", "action", "patterns", "pattern", "resources", "metadata", "always",
                 "save", "title",
-                "questions", "fields", "time", "tool", "source", "messageID", "callID",
+                "questions", "fields", "url", "time", "tool", "source", "messageID", "callID",
             ], count: 32)
     }
 

@@ -138,10 +138,14 @@ class First(Server):
     reply_member = "reply"
 
     def withdraw(self, id):
-        """An aborted run's permissions and questions stay in the lists."""
+        """An aborted run's permissions and questions stay in the lists; only their calls have ended."""
+        for given in self.requests.values():
+            if given["session"] == id:
+                given["aborted"] = True
 
     def delete(self, id):
         """A deleted session stays busy, and what it asked for stays listed."""
+        self.withdraw(id)
         info = self.info(id)
         self.deleted.add(id)
         self.event("session.deleted", id, sessionID=id, info=info)
@@ -273,13 +277,14 @@ class First(Server):
         return None
 
     def calling(self, message):
-        """The message of a tool's call, which waits for its permission, unless its run was aborted."""
+        """The message of a tool's call, which waits for an answer, unless its run was aborted."""
         request = message.removeprefix("msg_")
         given = self.requests.get(request)
         if given is None:
             return None
-        waits = self.sessions[given["session"]]["busy"]
-        state = {"status": "running", "input": {}} if waits else {"status": "error", "error": "Tool execution aborted"}
+        state = {"status": "running", "input": {}}
+        if "aborted" in given:
+            state = {"status": "error", "error": "Tool execution aborted"}
         return {"info": {"id": message, "role": "assistant", "time": {"created": 1}}, "parts": [
             {"type": "tool", "callID": "call_" + request, "tool": given["permission"], "state": state}]}
 
@@ -301,6 +306,12 @@ class Second(Server):
     reply_member = "decision"
     version_path = "/api/info"
     permission_event = "permission"
+
+    def delete(self, id):
+        self.event("session.deleted", id)
+        self.withdraw(id)
+        del self.sessions[id]
+
     stream_paths = ("/api/event",)
     connected = {"id": "evt_0", "type": "server.connected", "data": {}}
     heartbeat = ": heartbeat\n\n"
@@ -375,6 +386,8 @@ class Second(Server):
                 return {"data": [self.written(message) for message in reversed(session["messages"])]}
             return {"data": [self.described(request) for request, given in self.requests.items()
                              if given["session"] == parts[2] and given["question"] == (parts[3] == "form")]}
+        if parts[:2] == ["api", "session"]:
+            return 404, {"_tag": "SessionNotFoundError"}
         return None
 
     @staticmethod
