@@ -15,7 +15,7 @@ struct ActivityBoard: Sendable {
     /// What is to be done next.
     enum Job: Sendable, Equatable {
         /// Read the session's title and last messages; answered by ``ActivityBoard/read(_:_:)``.
-        case read(SessionID, directory: String?)
+        case read(SessionID, Work)
         /// Post a state; answered by ``ActivityBoard/finish(_:_:_:)``.
         case post(SessionID, isStart: Bool, ContentState)
     }
@@ -85,7 +85,7 @@ struct ActivityBoard: Sendable {
             defer { cards[session] = card }
             if options.hasTexts, !card.isRead {
                 card.isRead = true
-                return .read(session, directory: card.work.directory)
+                return .read(session, card.work)
             }
             card.isRead = false
             card.dueAt = now + options.interval

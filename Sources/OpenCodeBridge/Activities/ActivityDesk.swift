@@ -7,7 +7,7 @@ import Network
 actor ActivityDesk {
     /// What it works with.
     struct Parts: Sendable {
-        let read: @Sendable (OpenCodeClient, SessionID, _ directory: String?) async -> Reading?
+        let read: @Sendable (OpenCodeClient, SessionID, Work) async -> Reading?
         let post: @Sendable (SessionID, _ isStart: Bool, ContentState) async -> RelayClient.Answer
         /// Queues the end of a session's activity.
         let end: @Sendable (SessionID, ContentState) async -> Void
@@ -51,8 +51,8 @@ actor ActivityDesk {
 
     private func perform(_ job: ActivityBoard.Job, _ client: OpenCodeClient) async {
         switch job {
-        case .read(let session, let directory):
-            board.read(session, await parts.read(client, session, directory))
+        case .read(let session, let work):
+            board.read(session, await parts.read(client, session, work))
         case .post(let session, let isStart, let state):
             let answer = await parts.post(session, isStart, state)
             guard !Task.isCancelled else { return }
@@ -75,8 +75,8 @@ extension ActivityDesk.Parts {
     /// The parts for a relay and a queue.
     init(relay: RelayClient, sealer: Sealer?, outbox: Outbox) {
         self.init(
-            read: { client, session, directory in
-                try? await client.read(session, directory, needsOutcome: false)
+            read: { client, session, work in
+                try? await client.read(session, work.directory, needsOutcome: false, api: work.api)
             },
             post: { session, isStart, state in
                 await relay.post(state, of: sealer?.visible(session) ?? session, isStart: isStart)

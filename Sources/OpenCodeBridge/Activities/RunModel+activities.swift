@@ -5,6 +5,8 @@ struct Work: Sendable, Equatable {
     /// When its run began, or else the first of its agents'.
     var since: MonotonicTime
     var directory: String?
+    /// The API that the run uses, unless that is the server's own.
+    var api: Generation?
     var status = ContentState.Status.working
     var retry: Retry?
     var todos: TodoCount?
@@ -20,7 +22,8 @@ extension RunModel {
             var work =
                 found[root]
                 ?? Work(
-                    since: known.run?.startedAt ?? since, directory: known.directory, todos: known.todos)
+                    since: known.run?.startedAt ?? since, directory: known.directory, api: known.run?.api,
+                    todos: known.todos)
             if known.run == nil { work.since = min(work.since, since) }
             if let retry { (work.status, work.retry) = (.retry, retry) }
             found[root] = work

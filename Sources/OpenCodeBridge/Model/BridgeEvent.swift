@@ -17,7 +17,7 @@ enum BridgeEvent: Sendable, Equatable {
     /// A run ended; without an outcome only the session's last message tells how (1.x).
     ///
     /// `mark` identifies the end, if the server numbers it.
-    case settled(SessionID, Outcome?, mark: String?)
+    case settled(SessionID, Outcome?, mark: String?, api: Generation? = nil)
     /// A run waits before it asks the model again (1.x).
     case retries(SessionID, Retry)
     /// A session's list of todos changed.

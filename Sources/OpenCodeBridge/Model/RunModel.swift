@@ -56,15 +56,18 @@ struct RunModel: Sendable {
             advanceAll(now)
         case .deleted(let session): delete(session, now)
         case .busy(let session, let directory, let api):
-            begin(session, directory, now)
+            begin(session, directory, now, api: api)
             tree.update(session) {
                 $0.run?.retry = nil
-                $0.run?.api = api
+                // A run of the server's own API may have the other's events, too; only those of its own count.
+                if api == nil { $0.run?.api = nil }
             }
         case .retries(let session, let retry): tree.update(session) { $0.run?.retry = retry }
         case .todos(let session, let count): tree.update(session) { $0.todos = count }
         case .failed(let session, let error, let mark): noteError(session, error, mark: mark, now)
-        case .settled(let session, let outcome, let mark): settle(session, outcome, mark: mark, now)
+        case .settled(let session, let outcome, let mark, let api):
+            guard api == nil || tree[session]?.run?.api == api else { return }
+            settle(session, outcome, mark: mark, now)
         case .opened(let request): open(request, now)
         case .closed(let id): close(id, now)
         case .snapshot(let snapshot): reconcile(snapshot, now)
@@ -92,14 +95,15 @@ struct RunModel: Sendable {
 
     /// Handles a busy session: a run begins, or continues.
     mutating func begin(
-        _ session: SessionID, _ directory: String?, _ now: MonotonicTime, isNew: Bool = true
+        _ session: SessionID, _ directory: String?, _ now: MonotonicTime, api: Generation? = nil,
+        isNew: Bool = true
     ) {
         guard see(session, directory, now) else { return }
         // A run that has begun rings at its own end: an earlier one's ring would be out of date.
         dropPending { $0.session == session && $0.isEnd }
         guard tree[session]?.run == nil else { return }
         tree.update(session) {
-            $0.run = Run(startedAt: now)
+            $0.run = Run(startedAt: now, api: api)
             $0.hasRung = false
         }
         if isNew { actions.append(.began(session, directory: tree[session]?.directory)) }

@@ -170,6 +170,7 @@ actor ReplyDesk {
             }
             guard (try? await parts.sleep(backOff.next(.random(in: 0...1)))) != nil else { return }
         }
+        if !Task.isCancelled { console.note("gave up \(name): OpenCode never took it") }
     }
 
     private func acknowledge(_ eventID: String) async {

@@ -93,9 +93,10 @@ extension OpenCodeClient {
             for session in Self.elements(sessions) { add(session.identifier("directory"), session["time"]) }
         }
         var chosen: [String] = []
-        for entry in recent.sorted(by: { $0.at > $1.at })
-        where chosen.count < Bounds.directoriesMax && !chosen.contains(entry.directory) {
-            chosen.append(entry.directory)
+        let old = Double(SystemTime.now - Bounds.directoryAgeMax.milliseconds)
+        for entry in recent.sorted(by: { $0.at > $1.at }) where !chosen.contains(entry.directory) {
+            let limit = entry.at < old ? Bounds.oldDirectoriesMax : Bounds.directoriesMax
+            if chosen.count < limit { chosen.append(entry.directory) }
         }
         for directory in chosen.reversed() { memory.note(directory: directory) }
     }
@@ -145,7 +146,7 @@ extension OpenCodeClient {
                 for case .event(let event) in StreamFrame.decode(data, .second) {
                     switch event {
                     case .busy(session, _, _): outcome = nil
-                    case .settled(session, let end, _): outcome = end
+                    case .settled(session, let end, _, _): outcome = end
                     default: break
                     }
                 }

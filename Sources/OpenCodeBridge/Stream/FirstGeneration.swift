@@ -90,11 +90,11 @@ enum NextGeneration {
             // After `tool-calls` another step follows.
             guard let finish = properties["finish"]?.string, finish != "tool-calls" else { return nil }
             let mark = properties.identifier("assistantMessageID")
-            return properties.sessionID().map { .settled($0, .completed, mark: mark) }
+            return properties.sessionID().map { .settled($0, .completed, mark: mark, api: .second) }
         case "session.next.step.failed":
             let mark = properties.identifier("assistantMessageID")
             return properties.sessionID().map {
-                .settled($0, .failed(RunError(properties["error"])), mark: mark)
+                .settled($0, .failed(RunError(properties["error"])), mark: mark, api: .second)
             }
         case "permission.v2.asked":
             guard var request = SecondGeneration.permission(properties) else { return nil }

@@ -99,6 +99,10 @@ enum Bounds {
     static let reconcileInterval: Duration = .seconds(60)
     /// Maximum directories whose state is asked for (1.x), the latest used ones; each one starts an instance.
     static let directoriesMax = 32
+    /// After this time without use, a directory is asked for only if there are few others.
+    static let directoryAgeMax: Duration = .seconds(7 * 24 * 3600)
+    /// Directories from which on those aren't asked for.
+    static let oldDirectoriesMax = 8
     /// Sessions whose directories are read at the first connection (1.x).
     static let sessionsRead = 200
     /// Running sessions whose open requests are asked for after a connection (2.x).

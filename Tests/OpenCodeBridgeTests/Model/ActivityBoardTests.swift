@@ -103,7 +103,7 @@ struct ActivityBoardTests {
         work.retry = Retry(attempt: 2, message: "Overloaded", next: nil)
         var readable = board(hasTexts: true)
         _ = readable.update([one: work], at(0))
-        #expect(readable.next(at(5)) == .read(one, directory: "/p"))
+        #expect(readable.next(at(5)) == .read(one, work))
         var reading = Reading()
         reading.title = String(repeating: "\"", count: 5_000)
         reading.text = String(repeating: "\\ ", count: 5_000)

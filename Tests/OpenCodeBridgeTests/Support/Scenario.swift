@@ -104,7 +104,7 @@ struct Player {
         }
         while let job = board.next(now) {
             switch job {
-            case .read(let session, _): board.read(session, reading(session))
+            case .read(let session, let work): board.read(session, reading(session, work.api))
             case .post(let session, let isStart, let state):
                 states.append("\(isStart ? "start" : "progress") \(session) \(state.summary)")
                 _ = board.finish(session, .accepted(""), now)
