@@ -1,3 +1,4 @@
+import Glibc
 import JSON
 import Testing
 
@@ -123,6 +124,24 @@ struct OpenCodeTests {
             #expect(try await chain.titles(atLeast: 1) == ["Last ses_last"])
             try await chain.does("restart")
             #expect(try await chain.titles(atLeast: 2).last == "Error: Fix auth bug")
+        }
+    }
+
+    @Test("a turn rings an error if the server ends and doesn't come back")
+    func gone() async throws {
+        try await Chain.run(generation: 1) { chain in
+            try await chain.does("session", ["id": "ses_1", "title": "Fix auth bug"])
+            try await chain.does("begin", ["id": "ses_1"])
+            _ = try await eventually {
+                try chain.queueFile()
+            } until: {
+                $0.contains(#""began":"ses_1""#)
+            }
+            chain.server.signal(SIGKILL)
+            #expect(try await chain.titles(atLeast: 1) == ["Error: shop"])
+            let push = try await chain.stack.control.pushes(token: token(1)).last?["payload"]
+            let body = push?["aps"]?["alert"]?["body"]?.string ?? ""
+            #expect(body.contains("stopped during this run"))
         }
     }
 }

@@ -54,23 +54,36 @@ struct Bridge: Sendable {
         var backOff = BackOff(from: Bounds.reconnectPauseMin, to: Bounds.reconnectPauseMax)
         var isFirst = true
         var lastFault = ""
+        // When the last stream ended, until its runs are given up.
+        var lostAt: MonotonicTime?
         while !Task.isCancelled {
             let began = MonotonicTime.current
             do throws(ServerFault) {
                 let end = try await session(isFirst: &isFirst)
                 guard !Task.isCancelled else { return }
                 lastFault = ""
+                lostAt = .current
                 parts.console.note("the event stream ended (\(text(end))); connecting again")
             } catch {
                 guard !Task.isCancelled else { return }
                 // The same fault every half minute would fill the journal.
                 if error.description != lastFault { parts.console.note(error.description) }
                 lastFault = error.description
+                if let time = lostAt, began.since(time) >= Bounds.serverGoneAfter, isGone(error) {
+                    mailbox.post(.event(.serverGone))
+                    lostAt = nil
+                }
             }
             if MonotonicTime.current.since(began) >= Bounds.streamLastedMin { backOff.reset() }
             let pause = backOff.next(.random(in: 0...1))
             guard (try? await Task.sleep(for: pause)) != nil else { return }
         }
+    }
+
+    /// Whether a server of this machine has ended: elsewhere, only the way to it may be broken.
+    private func isGone(_ fault: ServerFault) -> Bool {
+        guard case .unreachable(_, false) = fault else { return false }
+        return parts.findServer()?.address.isLoopback == true
     }
 
     private func session(isFirst: inout Bool) async throws(ServerFault) -> ServerStream.End {

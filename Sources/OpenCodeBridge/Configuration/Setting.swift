@@ -66,7 +66,7 @@ enum Setting: String, CaseIterable, Sendable {
         case .quietWhileActive:
             "don't ring for completed runs if you typed in a terminal of this machine within this time; "
                 + "default: 0, always ring"
-        case .showCommands: "show a permission's command in the notification"
+        case .showCommands: "show what is asked, such as a permission's command"
         case .headless: "let hooks ring for the ends of runs that nobody watches, such as `claude -p`"
         case .allowReplies:
             "let replies from phones answer permissions, which then run commands on this machine"

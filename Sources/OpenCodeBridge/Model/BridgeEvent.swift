@@ -28,6 +28,8 @@ enum BridgeEvent: Sendable, Equatable {
     case closed(RequestID)
     /// The server's state after a connection.
     case snapshot(Snapshot)
+    /// The server's process has ended, and no other has taken its place.
+    case serverGone
     /// What a previous process left: runs that it didn't see end, and requests that rang.
     case resumed([ResumedRun], [Request])
     /// The answer to ``BridgeAction/read(_:_:directory:needsOutcome:api:)``; `nil` if the session can't be read.

@@ -132,6 +132,7 @@ extension RunModel {
             unread.insert(id)
             return
         }
+        if let title = reading?.title { tree.update(root) { $0.title = NotificationText.name(title) } }
         let outcome = ring.outcome(reading)
         if outcome?.rings == true, let reading, reading.title == nil, ring.reads < Bounds.titleReadsMax {
             ring.stage = .untitled(until: now + Bounds.titlePause)
@@ -194,7 +195,7 @@ extension RunModel {
 
     /// The session's title, or else its directory's name.
     private func title(_ root: SessionID, _ reading: Reading?) -> String? {
-        if let title = reading?.title { return title }
+        if let title = reading?.title ?? tree[root]?.title { return title }
         let directory = reading?.directory ?? tree[root]?.directory
         return directory?.split(separator: "/").last.map(String.init)
     }

@@ -71,6 +71,10 @@ struct RunModel: Sendable {
         case .opened(let request): open(request, now)
         case .closed(let id): close(id, now)
         case .snapshot(let snapshot): reconcile(snapshot, now)
+        case .serverGone:
+            for session in tree.running.sorted(by: { $0.text < $1.text }) {
+                settle(session, .failed(.stopped), mark: nil, now)
+            }
         case .resumed(let runs, let requests): resume(runs, requests, now)
         case .read(let id, let reading): finish(id, reading, now)
         case .checked(let id, let listing): checked(id, listing, now)

@@ -29,6 +29,8 @@ struct Session: Sendable {
     /// The directory whose instance of the server runs it (1.x).
     var directory: String?
     var run: Run?
+    /// The title that it had when it was read last.
+    var title: String?
     /// How much of its list is done; `nil` if it has none.
     var todos: TodoCount?
     /// When its last run ended.

@@ -38,8 +38,8 @@ extension OpenCodeClient {
             let info = try await retrying { () async throws(ServerFault) in
                 try await sessionInfo(session, directory)
             }
-            return .session(
-                session, parent: info.sessionID("parentID"), directory: info.identifier("directory"))
+            let place = info.identifier("directory") ?? info["location"]?.identifier("directory")
+            return .session(session, parent: info.sessionID("parentID"), directory: place)
         } catch {
             return error == .status(404) ? .deleted(session) : .lookUpFailed(session)
         }

@@ -9,9 +9,15 @@ enum SecondGeneration {
         let data = frame["data"] ?? frame["properties"] ?? [:]
         let meaning = event(type, data, mark: frame.identifier("id")) ?? ActivityFrame.decode(type, data)
         guard var event = meaning else { return [] }
-        if case .opened(var request) = event, let location = frame["location"]?.identifier("directory") {
-            request.directory = location
-            event = .opened(request)
+        if let location = frame["location"]?.identifier("directory") {
+            switch event {
+            case .opened(var request):
+                request.directory = location
+                event = .opened(request)
+            case .session(let session, let parent, nil):
+                event = .session(session, parent: parent, directory: location)
+            default: break
+            }
         }
         guard let durable = frame["durable"], let number = durable["seq"]?.int,
             let session = durable.sessionID("aggregateID")

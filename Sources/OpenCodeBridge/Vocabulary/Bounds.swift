@@ -80,6 +80,8 @@ enum Bounds {
     static let reconnectPauseMin: Duration = .seconds(1)
     /// The maximum of these pauses.
     static let reconnectPauseMax: Duration = .seconds(30)
+    /// How long nothing may listen at a server's port of this machine until its runs count as lost.
+    static let serverGoneAfter: Duration = .seconds(30)
     /// How long a stream has to last for the pauses to start at their minimum again.
     static let streamLastedMin: Duration = .seconds(10)
 
