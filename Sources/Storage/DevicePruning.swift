@@ -26,3 +26,20 @@ package struct DevicePruning: Hashable, Sendable {
         self.next = next
     }
 }
+
+/// The result of one step of a walk over all devices' preferences.
+package struct PreferencesPage: Hashable, Sendable {
+    /// How many devices were looked at.
+    package var looked = 0
+    /// The preferences of those that have any.
+    package var texts: [String] = []
+    /// Where the next step begins; nil at the end.
+    package var next: DeviceCursor?
+
+    /// Creates a page.
+    package init(looked: Int = 0, texts: [String] = [], next: DeviceCursor? = nil) {
+        self.looked = looked
+        self.texts = texts
+        self.next = next
+    }
+}

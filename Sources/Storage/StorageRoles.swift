@@ -55,6 +55,14 @@ package protocol RegistrationStorage: Sendable {
         _ device: Device, ifNotUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds
     ) async throws(StorageError) -> Bool
 
+    /// The preferences of all secrets' devices; one step of a walk over all devices, in the order of `pruneDevices`.
+    ///
+    /// Looks at `limit` devices after `cursor`; `looked` is how many there were, and `texts` has the preferences of those
+    /// that have any. Call again with the result's `next` until it is nil.
+    func preferences(
+        after cursor: DeviceCursor?, limit: Int
+    ) async throws(StorageError) -> PreferencesPage
+
     /// The number of devices of all secrets; counting stops at `limit`.
     func countDevices(limit: Int) async throws(StorageError) -> Int
 

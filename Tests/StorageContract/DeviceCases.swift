@@ -72,6 +72,27 @@ extension ContractCase {
             #expect(again == DevicePruning())
         },
 
+        ContractCase(open: "the preferences of all secrets' devices are read in steps") {
+            storage async throws in
+            #expect(try await storage.preferences(after: nil, limit: 9) == PreferencesPage())
+            for secret in ["one", "two"] {
+                for token in ["aa", "bb", "cc"] {
+                    let text = token == "bb" ? nil : "\(secret) \(token)"
+                    try await storage.register(
+                        Samples.registration(token, details: DeviceDetails(preferences: text)),
+                        Samples.key(secret))
+                }
+            }
+            var pages: [PreferencesPage] = []
+            repeat {
+                pages.append(try await storage.preferences(after: pages.last?.next, limit: 4))
+            } while pages.last?.next != nil && pages.count < 9
+            #expect(pages.map(\.looked) == [4, 2])
+            #expect(Set(pages.flatMap(\.texts)) == ["one aa", "one cc", "two aa", "two cc"])
+            let whole = try await storage.preferences(after: nil, limit: 99)
+            #expect(whole.looked == 6 && whole.texts.count == 4 && whole.next == nil)
+        },
+
         ContractCase(open: "a second registration follows the call and keeps id and creation") {
             storage async throws in
             let key = Samples.key("secret")

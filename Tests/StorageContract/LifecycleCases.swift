@@ -223,6 +223,7 @@ extension ContractCase {
     private static var everyCall: [(String, Call)] { everyChange + everyRead }
 
     private static let everyRead: [(String, Call)] = [
+        ("preferences", { _ = try await $0.preferences(after: nil, limit: 1) }),
         ("devices", { _ = try await $0.devices(of: Samples.key("secret")) }),
         ("deliveries", { _ = try await $0.deliveries(of: Samples.key("secret"), before: nil, limit: 1) }),
         ("lastDeliveries", { _ = try await $0.lastDeliveries(to: [device], under: Samples.key("secret")) }),

@@ -46,6 +46,7 @@ enum CheckFault: String, Sendable, CaseIterable {
     case schemaOlder = "schema_older"
     case schemaNewer = "schema_newer"
     case noDevices = "no_devices"
+    case timeZonesUnknown = "time_zones_unknown"
     // Disk, certificate, files
     case diskLow = "disk_low"
     case diskFull = "disk_full"
@@ -65,6 +66,7 @@ enum CheckFault: String, Sendable, CaseIterable {
     case deviceUnregistered = "device_unregistered"
     case deviceTokenBad = "device_token_bad"
     case deviceAppUnknown = "device_app_unknown"
+    case preferencesIgnored = "preferences_ignored"
     case lastPushFailed = "last_push_failed"
     // The check itself
     case tooSlow = "too_slow"
@@ -73,7 +75,8 @@ enum CheckFault: String, Sendable, CaseIterable {
     var status: CheckStatus {
         switch self {
         case .keyExposed, .keyNameDiffers, .tooManyRequests, .schemaOlder, .noDevices, .diskLow,
-            .certificateExpiring, .certificateChain, .fileLimit, .relayUnknown:
+            .certificateExpiring, .certificateChain, .fileLimit, .relayUnknown, .timeZonesUnknown,
+            .preferencesIgnored:
             .warning
         default: .failed
         }
@@ -186,6 +189,9 @@ extension CheckFault {
         case .noDevices:
             "No device can receive pushes yet. Open the app to register one; it needs the relay's address "
                 + "and the secret."
+        case .timeZonesUnknown:
+            "Their quiet hours may not apply. Install newer tzdata (on Debian 13 and Ubuntu 24.04 also tzdata-legacy) and "
+                + "send the relay SIGHUP, or update the app, so that it registers an IANA name."
         default: machineAdvice
         }
     }
@@ -228,6 +234,9 @@ extension CheckFault {
         case .deviceAppUnknown:
             "The device is registered for an app that the relay doesn't push to: add it to the apps file, "
                 + "or have the app register again."
+        case .preferencesIgnored:
+            "These preferences have no effect; the others apply. Update the relay, and tzdata for a time zone, or have the "
+                + "app register a value that docs/API.md lists."
         case .lastPushFailed:
             "The reason comes from APNs or the relay (docs/API.md); --send tries a push now."
         default: "Run it again; if it is slow again, investigate the part that it names."

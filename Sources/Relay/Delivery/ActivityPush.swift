@@ -67,7 +67,7 @@ extension ActivityContent {
         guard plan.alerts || isReplacing else { return .none }
         let wish = device?.details.preferences.map { stored in
             DevicePreferences(stored: stored).wish(
-                for: type.rawValue, at: services.shared.clock.now, zone: services.rules.timeZones.zone)
+                for: type.rawValue, at: services.shared.clock.now, zone: services.zone)
         }
         switch wish {
         case .muted? where plan.event != .start: return .none

@@ -115,11 +115,10 @@ struct PushMaker {
     private func way(for index: Int, _ usual: PushStyle) -> Delivery {
         guard let preferences = devices[index].details.preferences else { return .now(usual) }
         guard !full.contains(devices[index].id) else { return .muted }
-        let zones = services.rules.timeZones
         let wanted = DevicePreferences(stored: preferences)
         var style = usual
         if wanted.badge == .unread { style.unreadBadge = unread }
-        switch wanted.wish(for: content.kind, at: now, zone: zones.zone) {
+        switch wanted.wish(for: content.kind, at: now, zone: services.zone) {
         case .normal: break
         case .muted: return .muted
         case .quiet(let until):

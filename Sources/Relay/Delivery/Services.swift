@@ -45,6 +45,8 @@ struct Services: Sendable {
     let replies: ReplyWaits
     /// Counts pushes to devices that want only some.
     let frequency = FrequencyCounts()
+    /// The names of devices' time zones that this system doesn't know.
+    let unknownZones = UnknownZones()
     /// The states of Live Activities that wait for their turn.
     let activityHolds = ActivityHolds<HeldActivity>()
     /// The web pages that may use the relay.
@@ -106,6 +108,17 @@ final class LoopServices {
         self.apps = apps
         rules = RequestRules(apps, secretBytesMin: shared.secretBytesMin)
         counts.use(apps)
+    }
+
+    /// A device's time zone; a name that isn't known is logged, since quiet hours in it may not apply.
+    func zone(_ name: String) -> TimeZoneRules? {
+        if let rules = rules.timeZones.zone(name) { return rules }
+        if shared.unknownZones.isWorthLogging(name, at: shared.monotonic()) {
+            shared.log(
+                .warning, "time_zone.unknown",
+                [.note("time_zone", TimeZones.isName(name) ? name : "not a name")])
+        }
+        return nil
     }
 
     /// Has time zones read again from the system's files, which may be new.

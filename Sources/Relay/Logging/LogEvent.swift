@@ -75,6 +75,11 @@ extension LogField {
     /// The name of the invalid field, without its value.
     static func field(_ field: RequestField) -> LogField { LogField("field", .text(field.rawValue)) }
 
+    /// The names of fields that have no effect, without their values.
+    static func ignored(_ fields: [RequestField]) -> LogField {
+        LogField("ignored", .text(fields.map(\.rawValue).joined(separator: " ")))
+    }
+
     /// How long something took.
     static func duration(_ duration: Duration) -> LogField {
         let parts = duration.components

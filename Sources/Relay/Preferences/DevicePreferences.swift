@@ -17,6 +17,8 @@ struct DevicePreferences: Hashable, Sendable {
     var perDay: Int?
     /// Whether the update of a Live Activity takes the place of the alert of the same event.
     var activityReplacesAlert = false
+    /// What the registration asked for and the relay didn't know, besides time zones, which are kept.
+    var unknown: Set<RequestField> = []
 
     /// What a badge counts.
     enum Badge: String, Sendable {
@@ -54,16 +56,30 @@ struct DevicePreferences: Hashable, Sendable {
     /// - Parameters:
     ///   - kind: The event type or the notification's kind; `nil` for a notification without one, which no list
     ///     excludes.
-    ///   - zone: Finds a time zone; if it no longer exists, there are no quiet hours.
+    ///   - zone: Finds a time zone. Quiet hours whose zone isn't known are in the device's own one; if that isn't
+    ///     known either, there are none.
     func wish(
         for kind: String?, at now: EpochMilliseconds, zone: (String) -> TimeZoneRules?
     ) -> Wish {
         if let kind, let kinds, !kinds.contains(kind) { return .muted }
         let isPermission = kind == EventType.permission.rawValue
         guard let quietHours, !isPermission || !quietHours.allowPermission,
-            let zone = zone(quietHours.timeZone), quietHours.contains(now, in: zone)
+            let zone = zone(quietHours.timeZone) ?? timeZone.flatMap(zone),
+            quietHours.contains(now, in: zone)
         else { return .normal }
         return .quiet(until: quietHours.mode == .later ? quietHours.end(after: now, in: zone) : nil)
+    }
+
+    /// The names of its time zones, the one that counts for schedules first.
+    var timeZones: [(field: RequestField, name: String)] {
+        [(.preferencesTimeZone, timeZone), (.quietHoursTimeZone, quietHours?.timeZone)]
+            .compactMap { field, name in name.map { (field, $0) } }
+    }
+
+    /// What the registration asked for and has no effect, in the order of docs/API.md.
+    func ignored(_ zones: TimeZones) -> [RequestField] {
+        let lost = timeZones.filter { zones.zone($0.name) == nil }.map(\.field)
+        return RequestField.allCases.filter { unknown.contains($0) || lost.contains($0) }
     }
 }
 
@@ -136,16 +152,24 @@ struct QuietHours: Hashable, Sendable {
 // MARK: As JSON
 
 extension DevicePreferences {
-    /// The stored and displayed text.
+    /// The stored text.
     var json: [UInt8] {
         var writer = JSON.Writer()
-        write(to: &writer)
+        writer.beginObject()
+        writeMembers(to: &writer)
+        if !unknown.isEmpty { writer.member("unknown", RequestField.allCases.filter(unknown.contains)) }
+        writer.endObject()
         return writer.finish()
     }
 
-    /// Writes the object.
+    /// Writes the object as registrations have it.
     func write(to writer: inout JSON.Writer) {
         writer.beginObject()
+        writeMembers(to: &writer)
+        writer.endObject()
+    }
+
+    private func writeMembers(to writer: inout JSON.Writer) {
         if let kinds {
             let types = EventType.allCases.map(\.rawValue)
             writer.name("eventTypes")
@@ -169,7 +193,6 @@ extension DevicePreferences {
         if let perHour { writer.member("perHour", perHour) }
         if let perDay { writer.member("perDay", perDay) }
         if activityReplacesAlert { writer.member("activityReplacesAlert", true) }
-        writer.endObject()
     }
 
     /// Reads stored preferences; a text that this program doesn't understand means none.
@@ -182,18 +205,28 @@ extension DevicePreferences {
             return
         }
         self = preferences
+        let names = object["unknown"]?.array ?? []
+        unknown.formUnion(names.compactMap { $0.string.flatMap(RequestField.init(rawValue:)) })
     }
 
     /// Validates the preferences in a registration; see docs/API.md.
+    ///
+    /// A word that this relay doesn't know, perhaps of a newer one, costs what it stands for and nothing else.
     init(_ fields: RequestFields) throws(APIError) {
         if let kinds = try fields.texts(.preferencesEventTypes) {
-            guard kinds.count <= Bounds.kindsMax, kinds.allSatisfy({ EventType.isKind($0.utf8) }),
-                case let different = Set(kinds), different.count == kinds.count
+            guard kinds.count <= Bounds.kindsMax, case let different = Set(kinds),
+                different.count == kinds.count
             else { throw APIError(.invalidField, field: .preferencesEventTypes) }
-            self.kinds = different
+            let known = different.filter { EventType.isKind($0.utf8) }
+            if known != different { unknown.insert(.preferencesEventTypes) }
+            // A list of which nothing is known would mute everything.
+            if !known.isEmpty || different.isEmpty { self.kinds = known }
         }
-        if let hours = try fields.object(.quietHours) { quietHours = try QuietHours(hours) }
-        badge = try fields.optional(.preferencesBadge) { $0.string.flatMap(Badge.init(rawValue:)) }
+        if let hours = try fields.object(.quietHours) {
+            let mode: QuietHours.Mode? = try hours.word(.quietHoursMode, &unknown)
+            quietHours = try QuietHours(hours, mode ?? .quiet)
+        }
+        badge = try fields.word(.preferencesBadge, &unknown)
         timeZone = try fields.optional(.preferencesTimeZone) { $0.count <= TimeZones.nameBytesMax }
         perHour = try fields.integer(.preferencesPerHour, in: 1...Bounds.frequencyMax)
         perDay = try fields.integer(.preferencesPerDay, in: 1...Bounds.frequencyMax)
@@ -202,7 +235,7 @@ extension DevicePreferences {
 }
 
 extension QuietHours {
-    fileprivate init(_ fields: RequestFields) throws(APIError) {
+    fileprivate init(_ fields: RequestFields, _ mode: Mode) throws(APIError) {
         func minute(_ field: RequestField) throws(APIError) -> Int {
             guard let minute = Self.minute(try fields.required(field)) else {
                 throw APIError(.invalidField, field: field)
@@ -214,6 +247,18 @@ extension QuietHours {
         guard from != to else { throw APIError(.invalidField, field: .quietHoursTo) }
         timeZone = try fields.required(.quietHoursTimeZone) { $0.count <= TimeZones.nameBytesMax }
         allowPermission = try fields.flag(.quietHoursAllowPermission) ?? true
-        mode = try fields.optional(.quietHoursMode) { $0.string.flatMap(Mode.init(rawValue:)) } ?? .quiet
+        self.mode = mode
+    }
+}
+
+extension RequestFields {
+    /// An optional word; one that isn't known is noted, and counts as absent.
+    fileprivate func word<Word: RawRepresentable<String>>(
+        _ field: RequestField, _ unknown: inout Set<RequestField>
+    ) throws(APIError) -> Word? {
+        guard let text = try optional(field) else { return nil }
+        let word = Word(rawValue: text)
+        if word == nil { unknown.insert(field) }
+        return word
     }
 }

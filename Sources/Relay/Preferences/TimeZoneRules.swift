@@ -11,6 +11,14 @@ struct TimeZoneRules: Hashable, Sendable {
     /// The rule after the last transition; `nil` if its offset stays.
     private let rule: PosixTimeZone?
 
+    /// A zone whose offset never changes, in seconds east of UTC.
+    init(offset: Int) {
+        transitions = []
+        offsets = []
+        firstOffset = offset
+        rule = nil
+    }
+
     /// Parses a file; `nil` if it is invalid or incomplete.
     init?(tzif bytes: [UInt8]) {
         var reader = Reader(bytes: bytes[...])

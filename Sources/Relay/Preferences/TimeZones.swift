@@ -17,13 +17,16 @@ final class TimeZones: Sendable {
         self.directory = directory
     }
 
-    /// The zone of an IANA name such as `Europe/Berlin`; `nil` if it doesn't exist.
+    /// The zone of an IANA name such as `Europe/Berlin`, or of an offset such as `+05:30`; `nil` if it isn't known.
     ///
-    /// The first call for a name reads a file of a few kilobytes.
+    /// The system's own zone of that name counts. An old name that it lacks, such as `Asia/Calcutta`, means the zone of
+    /// the current name. The first call for a name reads a file of a few kilobytes.
     func zone(_ name: String) -> TimeZoneRules? {
         if let rules = kept.withLock({ $0[name] }) { return rules }
-        guard Self.isName(name), case .success(let bytes) = SettingFile.read("\(directory)/\(name)"),
-            let rules = TimeZoneRules(tzif: bytes)
+        let current = TimeZoneLinks.current[name]
+        guard
+            let rules = file(name) ?? current.flatMap(file)
+                ?? FixedOffset.seconds(current ?? name).map(TimeZoneRules.init(offset:))
         else { return nil }
         kept.withLock { kept in
             if kept.count >= Self.keptMax { kept = [:] }
@@ -32,10 +35,17 @@ final class TimeZones: Sendable {
         return rules
     }
 
+    private func file(_ name: String) -> TimeZoneRules? {
+        guard Self.isName(name), case .success(let bytes) = SettingFile.read("\(directory)/\(name)") else {
+            return nil
+        }
+        return TimeZoneRules(tzif: bytes)
+    }
+
     /// Whether a text can be a zone's name: words of letters, digits and `_ + -`, joined by `/`.
     ///
     /// Excludes paths outside the directory and the copies that count leap seconds.
-    private static func isName(_ name: String) -> Bool {
+    static func isName(_ name: String) -> Bool {
         guard (1...nameBytesMax).contains(name.utf8.count) else { return false }
         let words = name.split(separator: "/", omittingEmptySubsequences: false)
         return words.first != "right" && words.first != "posix"

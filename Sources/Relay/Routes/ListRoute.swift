@@ -32,7 +32,8 @@ struct ListRoute: AnsweringRoute {
         trace.add(.count("devices", devices.count))
         if devices.isEmpty { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
         return DeviceList(
-            devices: devices, last: last.deliveries, agent: last.agent, now: shared.clock.now)
+            devices: devices, last: last.deliveries, agent: last.agent, now: shared.clock.now,
+            timeZones: services.rules.timeZones)
     }
 }
 
@@ -45,6 +46,8 @@ struct DeviceList: Sendable {
     var agent: AgentUse?
     /// The time to which ``agent`` is compared.
     var now: EpochMilliseconds = 0
+    /// Those that this system knows.
+    var timeZones = TimeZones()
 
     /// The last push, by device `id`.
     var lastByDevice: [String: Delivery] {
@@ -90,7 +93,10 @@ struct DeviceList: Sendable {
         }
         if let preferences = details.preferences {
             writer.name("preferences")
-            DevicePreferences(stored: preferences).write(to: &writer)
+            let wanted = DevicePreferences(stored: preferences)
+            wanted.write(to: &writer)
+            let ignored = wanted.ignored(timeZones)
+            if !ignored.isEmpty { writer.member("ignored", ignored) }
         }
         if let versions = details.sealedVersions {
             writer.name("sealed")

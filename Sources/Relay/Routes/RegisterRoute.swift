@@ -44,12 +44,13 @@ struct RegisterRoute: AnsweringRoute {
             throw APIError(error)
         }
         switch result {
-        case .created:
-            shared.deviceTotal?.added()
-            return .ok
-        case .updated: return .ok
+        case .created: shared.deviceTotal?.added()
+        case .updated: break
         case .limitReached: throw APIError(.deviceLimit, limit: .devices)
         }
+        guard !wanted.ignored.isEmpty else { return .ok }
+        trace.add(.ignored(wanted.ignored))
+        return Reply(ignored: wanted.ignored)
     }
 
     /// Refuses a request without the operator's key if one is required; wrong keys count against the address.

@@ -18,6 +18,16 @@ struct Reply: Sendable, Equatable {
         self.body = body
     }
 
+    /// `{"ok": true}` with the names of fields that have no effect.
+    init(ignored: [RequestField]) {
+        var writer = JSON.Writer()
+        writer.beginObject()
+        writer.member("ok", true)
+        writer.member("ignored", ignored)
+        writer.endObject()
+        self.init(body: writer.finish())
+    }
+
     /// The response to an error.
     init(_ error: APIError) {
         code = error.code

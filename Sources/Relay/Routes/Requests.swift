@@ -13,6 +13,8 @@ struct RegisterRequest: Sendable {
     let bundleID: Topic
     let environment: DeviceEnvironment
     let details: DeviceDetails
+    /// The preferences that have no effect, because the relay doesn't know their value.
+    let ignored: [RequestField]
     /// The code that the relay pushed to the device.
     let challengeCode: String?
     /// Its tokens for Live Activities, widgets and controls.
@@ -56,13 +58,7 @@ struct RegisterRequest: Sendable {
         let preferences = try fields.object(.preferences).map { fields throws(APIError) in
             try DevicePreferences(fields)
         }
-        func isUnknown(_ zone: String?) -> Bool { zone.map { rules.timeZones.zone($0) == nil } ?? false }
-        guard !isUnknown(preferences?.quietHours?.timeZone) else {
-            throw APIError(.invalidField, field: .quietHoursTimeZone)
-        }
-        guard !isUnknown(preferences?.timeZone) else {
-            throw APIError(.invalidField, field: .preferencesTimeZone)
-        }
+        ignored = preferences?.ignored(rules.timeZones) ?? []
         let installationID = try fields.optional(.installationID) { bytes in
             (1...Bounds.installationCountMax).contains(bytes.count)
                 && bytes.allSatisfy { (0x20...0x7E).contains($0) }

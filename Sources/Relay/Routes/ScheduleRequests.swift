@@ -102,7 +102,7 @@ struct ScheduleRequest: Sendable {
             case .unknownZone where recurrence.usesDeviceZones:
                 throw APIError(
                     .invalidField, field: .everyTimeZone,
-                    hint: "No device of the secret has registered a time zone.")
+                    hint: "No device of the secret has registered a time zone that the relay knows.")
             case .unknownZone: throw APIError(.invalidField, field: .everyTimeZone)
             }
         }

@@ -39,7 +39,8 @@ struct ScheduleCreateRoute: AnsweringRoute {
         try shared.rates.countEvent(key, at: services.loop.now)
         let devices = try await Pushing(services: services).devices(of: key)
         guard !devices.isEmpty else { throw try noDevices(request) }
-        let first = try wanted.first(zones: DeviceZones.names(of: devices), services.rules.timeZones)
+        let zones = DeviceZones(zone: services.zone).names(of: devices)
+        let first = try wanted.first(zones: zones, services.rules.timeZones)
         let schedule = wanted.schedule(id, under: key, nextAt: first, at: now)
         let creation: ScheduleCreation
         do throws(StorageError) {

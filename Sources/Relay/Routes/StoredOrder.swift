@@ -116,8 +116,10 @@ struct ScheduledPushing: OccurrenceSender {
         order.isCounted = schedule.kind != .async && schedule.kind != .held
         order.isNew = schedule.kind != .held && schedule.kind != .repeat
         if let zones = occurrence.zones {
+            let known = services.rules.timeZones
             order.choose = { devices in
-                devices.filter { DeviceZones.name(of: $0, among: devices).map(zones.contains) == true }
+                let own = DeviceZones(zone: known.zone)
+                return devices.filter { own.name(of: $0, among: devices).map(zones.contains) == true }
             }
         }
         if let name = stored.original ?? stored.heldEvent {

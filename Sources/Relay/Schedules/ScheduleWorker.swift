@@ -229,8 +229,8 @@ final class ScheduleWorker {
             queue.count(.storage)
             return .again(dueAt: now + EpochMilliseconds(Bounds.scheduleRetrySeconds) * 1_000)
         }
-        let due = DuePlan(
-            of: schedule, rule, zones: DeviceZones.names(of: devices), services.rules.timeZones, at: now)
+        let names = DeviceZones(zone: services.zone).names(of: devices)
+        let due = DuePlan(of: schedule, rule, zones: names, services.rules.timeZones, at: now)
         guard case .plan(let plan, let zones) = due else {
             queue.count(.unknownTimeZone)
             log(schedule, .unknownTimeZone, 0)

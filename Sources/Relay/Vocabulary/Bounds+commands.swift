@@ -17,6 +17,12 @@ extension Bounds {
     static let checkTopicsMax = 20
     /// Maximum devices of a secret that are listed and sent a push.
     static let checkDevicesMax = 50
+    /// Maximum devices whose preferences are read.
+    static let checkPreferencesMax = 100_000
+    /// How many of them are read at once.
+    static let checkPreferencesPerStep = 1_000
+    /// Maximum names of time zones that a finding lists.
+    static let checkZonesMax = 5
     /// Clock skew that causes a warning.
     static let checkClockSkewNoticed: Duration = .seconds(30)
     /// Clock skew that counts as a failure.

@@ -34,6 +34,10 @@ enum Bounds {
     static let kindCountMax = 32
     /// Maximum event types and kinds in a device's preferences.
     static let kindsMax = 64
+    /// How often the log has the same name of a time zone that isn't known.
+    static let unknownZoneInterval: Duration = .seconds(3_600)
+    /// Maximum such names in the log within that time.
+    static let unknownZonesMax = 20
     /// Maximum length of an accepted `X-Request-ID`.
     static let requestIDCountMax = 128
 

@@ -121,11 +121,12 @@ enum RequestField: String, CaseIterable, Sendable {
             "the code of a challenge push: \(ChallengeCodes.count) characters of 0-9 a-f"
         case .preferences, .quietHours, .notification, .every, .repeat: "an object"
         case .preferencesEventTypes:
-            "a list of at most \(Bounds.kindsMax) event types and kinds of notifications, each once"
+            "a list of at most \(Bounds.kindsMax) strings, event types and kinds of notifications, each once"
         case .quietHoursFrom: "a time of day such as \"22:00\""
         case .quietHoursTo: "a time of day such as \"07:00\", not the same as from"
         case .quietHoursTimeZone, .preferencesTimeZone:
-            "a time zone's name such as \"Europe/Berlin\" known to the relay's system"
+            "a string of at most \(TimeZones.nameBytesMax) bytes: a time zone's name such as \"Europe/Berlin\", or an "
+                + "offset such as \"+05:30\""
         case .installationID: "1 to \(Bounds.installationCountMax) printable ASCII characters"
         case .sealed:
             "2 to \(Bounds.sealedCountMax) characters of base64url without padding, the first byte being "
@@ -144,9 +145,9 @@ enum RequestField: String, CaseIterable, Sendable {
         case .contentState: "an object of at most \(Bounds.contentStateBytesMax) bytes"
         case .attributes: "an object"
         case .notificationPushType: Self.choice(["alert", "background", "widgets", "controls"])
-        case .preferencesBadge: "\"unread\""
+        case .preferencesBadge: "a string: \"unread\""
         case .preferencesPerHour, .preferencesPerDay: "a whole number from 1 to \(Bounds.frequencyMax)"
-        case .quietHoursMode: "\"quiet\" or \"later\""
+        case .quietHoursMode: "a string: \"quiet\" or \"later\""
         case .notificationBadge: "a whole number from 0 to \(Bounds.badgeMax), or \"unread\""
         case .notificationSound:
             "a string of 1 to \(Bounds.identifierBytesMax) bytes without NUL, or an object with such a name, "
@@ -189,7 +190,8 @@ enum RequestField: String, CaseIterable, Sendable {
             "a list, each once, of the days \"mon\" to \"sun\" of a week, or of the days 1 to 31 of a month, "
                 + "-1 for its last"
         case .everyTimeZone:
-            "a time zone's name such as \"Europe/Berlin\" known to the relay's system, or \"device\""
+            "a time zone's name such as \"Europe/Berlin\" known to the relay's system, an offset such as "
+                + "\"+05:30\", or \"device\""
         case .everyUntil: "a time such as \"2027-12-31T23:59:59+01:00\", not before the first occurrence"
         case .scheduleName: "a string of 1 to \(Bounds.scheduleNameBytesMax) bytes without NUL"
         case .scheduleLateBy: "whole seconds from 0 to \(Bounds.scheduleLateByMax)"

@@ -165,3 +165,13 @@ extension JSON.Value {
     /// The number if it is whole, in any notation: JSON Schema counts `1.0` as an integer.
     var wholeNumber: Int? { int ?? double.flatMap { Int(exactly: $0) } }
 }
+
+extension JSON.Writer {
+    /// A member with the names of fields.
+    mutating func member(_ name: StaticString, _ fields: [RequestField]) {
+        self.name(name)
+        beginArray()
+        for field in fields { string(field.rawValue) }
+        endArray()
+    }
+}

@@ -38,6 +38,26 @@ extension SQLSession {
         return (devices, next)
     }
 
+    /// The preferences of the next `limit` devices; see ``RegistrationStorage/preferences(after:limit:)``.
+    func preferences(after cursor: DeviceCursor?, limit: Int) throws(SQLFailure) -> PreferencesPage {
+        let start = cursor ?? DeviceCursor(secretHash: "", token: "")
+        var page = PreferencesPage()
+        try query(
+            """
+            SELECT secret_hash, device_token, preferences FROM device_registration
+            WHERE secret_hash >= ? AND (secret_hash > ? OR device_token > ?)
+            ORDER BY secret_hash, device_token LIMIT ?
+            """,
+            [.text(start.secretHash), .text(start.secretHash), .text(start.token), .limit(limit)]
+        ) { row throws(SQLFailure) in
+            page.looked += 1
+            page.next = DeviceCursor(secretHash: try row.repairedText(0), token: try row.repairedText(1))
+            if let text = try row.optionalText(2) { page.texts.append(text) }
+        }
+        if page.looked < limit { page.next = nil }
+        return page
+    }
+
     /// Removes the locks of secrets without devices; see ``RegistrationStorage/pruneLocks(after:limit:)``.
     ///
     /// Each removal is a statement by itself, since one that locks several rows may end in a deadlock. So that they take

@@ -130,6 +130,13 @@ extension SQLStorage {
     }
 
     /// Implements `Storage`.
+    package func preferences(
+        after cursor: DeviceCursor?, limit: Int
+    ) async throws(StorageError) -> PreferencesPage {
+        try await read { session throws(SQLFailure) in try session.preferences(after: cursor, limit: limit) }
+    }
+
+    /// Implements `Storage`.
     package func pruneLocks(
         after start: String, limit: Int
     ) async throws(StorageError) -> (removed: Int, next: String?) {

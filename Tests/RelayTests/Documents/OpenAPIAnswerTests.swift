@@ -38,6 +38,10 @@ struct OpenAPIAnswerTests {
             for token: JSON.Value in ["aa00", "bb00"] {
                 await check(.post, "/v1/device/register", ["secret": secret, "deviceToken": token], 200)
             }
+            let unknown: JSON.Value = ["timeZone": "Mars/Olympus", "badge": "all"]
+            await check(
+                .post, "/v1/device/register",
+                ["secret": secret, "deviceToken": "aa00", "preferences": unknown], 200)
             await check(.post, "/v1/device/register", ["secret": secret, "deviceToken": "cc00"], 409)
             await relay.loop.run { _ in
                 relay.production.value.script = { push in

@@ -170,8 +170,17 @@ struct ScheduleRouteTests {
             #expect(await Self.create(relay, members).json["nextAt"] == "2027-01-15T14:00:00.000Z")
             #expect(await register("cc00", ["timeZone": "Atlantic/Azores"]).status == .ok)
             #expect(await Self.create(relay, members).json["nextAt"] == "2027-01-15T10:00:00.000Z")
-            let refused = await register("cc00", ["timeZone": "Nowhere"])
-            #expect(refused.json["field"] == "preferences.timeZone")
+            // An unknown zone counts as none: the device follows the secret's others.
+            #expect(await register("cc00", ["timeZone": "Nowhere"]).status == .ok)
+            #expect(await Self.create(relay, members).json["nextAt"] == "2027-01-15T14:00:00.000Z")
+            // Its quiet hours may have one that is known.
+            #expect(await register("cc00", ["timeZone": "Nowhere", "quietHours": hours]).status == .ok)
+            #expect(await register("bb00", ["timeZone": "Nowhere"]).status == .ok)
+            #expect(await Self.create(relay, members).json["nextAt"] == "2027-01-15T14:00:00.000Z")
+            #expect(await register("cc00", ["timeZone": "Nowhere"]).status == .ok)
+            let unknown = await Self.create(relay, members)
+            #expect(unknown.json["field"] == "every.timeZone")
+            #expect(unknown.json["error"]?.string?.contains("that the relay knows") == true)
         }
     }
 

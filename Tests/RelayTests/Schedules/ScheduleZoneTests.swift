@@ -52,6 +52,28 @@ struct ScheduleZoneTests {
         }
     }
 
+    @Test("A device whose zone isn't known follows the last that has one, and the log says so once")
+    func unknownDeviceZone() async throws {
+        try await RelayFixture.with { relay in
+            await register(relay, "aa00", ["timeZone": "Europe/Berlin"])
+            await register(relay, "bb00", ["timeZone": "Europe/Atlantis"])
+            let created = await relay.post(
+                "/v1/schedule/create",
+                [
+                    "secret": .string(RelayFixture.secret), "notification": ["title": "Morning"], "window": 0,
+                    "every": ["unit": "day", "at": ["09:15"], "timeZone": "device"],
+                ])
+            #expect(created.json["nextAt"] == "2027-01-15T08:15:00.000Z")
+            relay.pass(.seconds(900))
+            try await relay.withScheduleWorker { _ in
+                #expect(await eventually { relay.schedules.first?.lastOutcome == "sent" })
+                #expect(await relay.onLoop { $0.production.pushes.count } == 2)
+            }
+            await relay.lines.log.close()
+            #expect(relay.lines.count(of: "time_zone.unknown") == 1)
+        }
+    }
+
     @Test("Renewed time zones are read from the system again")
     func renewed() async throws {
         try await RelayFixture.with { relay in

@@ -108,6 +108,15 @@ extension FakeStorage {
         }
     }
 
+    func preferences(
+        after cursor: DeviceCursor?, limit: Int
+    ) async throws(StorageError) -> PreferencesPage {
+        try checked { state in
+            let texts = state.devices.compactMap(\.details.preferences)
+            return PreferencesPage(looked: state.devices.count, texts: texts)
+        }
+    }
+
     func pruneDevices(
         before time: EpochMilliseconds, after cursor: DeviceCursor?, limit: Int, at now: EpochMilliseconds
     ) async throws(StorageError) -> DevicePruning {

@@ -82,7 +82,10 @@ struct CheckRun: Sendable {
         await putMachine(subject)
         board.put(.relay, relay.map { [$0] } ?? [])
         let database = await look?.found()
-        board.put(.database, await databaseFindings(subject, isThere: look != nil))
+        board.put(
+            .database,
+            await databaseFindings(subject, isThere: look != nil)
+                + zoneFindings(isReadable: database?.isReadable ?? false))
         async let devices: Void = putDevices(isReadable: database?.isReadable ?? false, on: loop)
         var found = await apns
         let clocks = found.clocks + [database?.clock].compactMap(\.self)
@@ -115,6 +118,11 @@ struct CheckRun: Sendable {
     private func databaseFindings(_ subject: PreconditionSubject, isThere: Bool) async -> [CheckFinding] {
         guard isThere else { return [.skipped(.database, "", "fix DATABASE_URL first")] }
         return await findings(.database, .databaseWrites, subject: subject)
+    }
+
+    private func zoneFindings(isReadable: Bool) async -> [CheckFinding] {
+        guard isReadable, let database = configuration.database else { return [] }
+        return await TimeZoneCheck.findings(database, options: serverOptions)
     }
 
     private func apnsFound(on loop: EventLoop) async -> APNsCheck.Found {

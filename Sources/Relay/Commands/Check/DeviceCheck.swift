@@ -54,16 +54,39 @@ enum DeviceCheck {
             return [.fault(.secretWithoutDevices, .device, "", text)]
         }
         let lastByID = Dictionary(last.map { ($0.deviceID ?? "", $0) }) { first, _ in first }
-        var findings = devices.prefix(Bounds.checkDevicesMax).map { device in
-            finding(device, last: lastByID[device.id], apps: apps)
+        let listed = devices.prefix(Bounds.checkDevicesMax)
+        let zones = TimeZones()
+        var findings = listed.flatMap { device in
+            [finding(device, last: lastByID[device.id], apps: apps)] + ignored(device, zones)
         }
-        let left = devices.count - findings.count
+        let left = devices.count - listed.count
         if left > 0 { findings.append(.skipped(.device, "", "\(left) more devices are not shown")) }
         return findings
     }
 
+    private static func subject(_ device: Device) -> String {
+        "\(device.maskedToken) \(device.bundleID) \(device.environment.rawValue)"
+    }
+
+    /// What of the device's preferences has no effect.
+    private static func ignored(_ device: Device, _ zones: TimeZones) -> [CheckFinding] {
+        guard let stored = device.details.preferences else { return [] }
+        let preferences = DevicePreferences(stored: stored)
+        let fields = preferences.ignored(zones)
+        guard !fields.isEmpty else { return [] }
+        let names = fields.map { field in
+            let zone = preferences.timeZones.first { $0.field == field }?.name
+            return field.rawValue + (zone.map { " \(Quoted.value($0))" } ?? "")
+        }
+        return [
+            .fault(
+                .preferencesIgnored, .device, subject(device),
+                "the relay doesn't know what it registered as \(names.joined(separator: ", "))")
+        ]
+    }
+
     private static func finding(_ device: Device, last: Delivery?, apps: Apps?) -> CheckFinding {
-        let subject = "\(device.maskedToken) \(device.bundleID) \(device.environment.rawValue)"
+        let subject = subject(device)
         if let apps, let fault = misfit(device, apps) {
             return .fault(.deviceAppUnknown, .device, subject, fault)
         }
