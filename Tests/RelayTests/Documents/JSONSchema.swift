@@ -4,11 +4,12 @@ import JSON
 struct JSONSchema {
     /// The whole document, for `$ref`.
     let document: JSON.Value
+    /// Whether members that a schema doesn't describe are faults, as in this relay's own answers.
+    var isClosed = false
 
     private static let known: Set<String> = [
         "$ref", "type", "description", "default", "const", "enum", "required", "properties",
-        "additionalProperties",
-        "items", "minItems", "maxItems", "uniqueItems", "maximum", "not", "oneOf", "anyOf",
+        "items", "minItems", "maxItems", "uniqueItems", "maximum", "not", "oneOf", "anyOf", "allOf",
         "minLength", "maxLength", "minimum", "pattern",
     ]
 
@@ -38,6 +39,7 @@ struct JSONSchema {
         {
             faults.append("\(place): none of the choices holds")
         }
+        for part in schema["allOf"]?.array ?? [] { faults += self.faults(in: value, part, at: place) }
         faults += objectFaults(value, schema, place)
         faults += textFaults(value, schema, place)
         if let elements = value.array {
@@ -79,7 +81,7 @@ struct JSONSchema {
         for member in object.members {
             if let property = properties[member.name] {
                 faults += self.faults(in: member.value, property, at: "\(place).\(member.name)")
-            } else if schema["additionalProperties"] == false {
+            } else if isClosed, schema["properties"] != nil {
                 faults.append("\(place): \(member.name) is not described")
             }
         }

@@ -1,0 +1,64 @@
+"""Uses every route with the models that datamodel-code-generator makes: each request and answer is checked by them."""
+
+import httpx
+import relay_models as models
+
+from common import TOKENS, URL, LaterRelay, check_all_used
+
+TOKEN = TOKENS["models"]
+SECRET = "a secret of the generated models"
+headers = {"Authorization": f"Bearer {SECRET}", "Content-Type": "application/json"}
+relay = httpx.Client(base_url=URL, transport=LaterRelay(), headers=headers)
+
+
+def post(path, request, kind, status=200, **members):
+    """The answer of a route as a model."""
+    body = request.model_validate(members).model_dump_json(by_alias=True, exclude_unset=True)
+    answer = relay.post(path, content=body)
+    assert answer.status_code == status, f"{path}: {answer.status_code} {answer.text}"
+    return kind.model_validate_json(answer.content)
+
+
+assert models.Ok.model_validate_json(relay.get("/health").content).ok
+assert models.Ready.model_validate_json(relay.get("/ready").content).checks.apns
+preferences = {"timeZone": "Mars/Olympus", "badge": "unread", "eventTypes": ["permission", "complete", "build"]}
+registered = post(
+    "/v1/device/register", models.RegisterRequest, models.Registered, deviceToken=TOKEN, preferences=preferences)
+assert registered.ignored.root == ["preferences.timeZone"], registered
+assert post("/v1/device/list", models.ListRequest, models.DeviceList).devices[0].preferences.badge == "unread"
+assert post(
+    "/v1/device/list", models.ListRequest, models.Refusal, 400, secret="another").field.value == "secret"
+
+shown = {"sessionID": "ses_2", "activityToken": "dd" * 32}
+post("/v1/activity/register", models.ActivityRegisterRequest, models.Ok, **shown, deviceToken=TOKEN)
+progress = {"eventType": "progress", "sessionID": "ses_2", "contentState": {"step": 1}}
+assert post("/v1/event", models.EventRequest, models.EventAnswer, **progress).activities.sent == 1
+post("/v1/activity/unregister", models.ActivityUnregisterRequest, models.Ok, **shown)
+
+asked = {"eventType": "permission", "sessionID": "ses_2", "eventID": "e2", "title": "May I?"}
+sent = post("/v1/event", models.EventRequest, models.EventAnswer, **asked)
+assert sent.sent == 1 and sent.deliveries[0].status.value == "sent", sent
+post("/v1/ack", models.AcknowledgeRequest, models.AcknowledgeAnswer, eventID="e2")
+post("/v1/reply", models.ReplyRequest, models.ReplyAnswer, eventID="e2", action="once")
+waited = post("/v1/reply/wait", models.ReplyWaitRequest, models.ReplyWaitAnswer, eventID="e2", timeout=0)
+assert waited.reply.action.root == "once", waited
+notification = {"title": "t", "sound": {"name": "default", "volume": 0.5}, "kind": "build", "data": {"a": 1}}
+assert post("/v1/notify", models.NotifyRequest, models.EventAnswer, notification=notification).sent == 1
+
+assert post("/v1/history/list", models.HistoryListRequest, models.HistoryAnswer).items
+assert post("/v1/history/read", models.HistoryReadRequest, models.HistoryReadAnswer, all=True).unread.root == 0
+
+every = {"unit": "day", "at": ["08:00"], "timeZone": "+05:30"}
+created = post(
+    "/v1/schedule/create", models.ScheduleRequest, models.ScheduleCreated, every=every, notification={"title": "t"})
+listed = post("/v1/schedule/list", models.ListRequest, models.ScheduleList).schedules
+assert [schedule.id for schedule in listed] == [created.id], listed
+cancelled = post(
+    "/v1/schedule/cancel", models.ScheduleCancelRequest, models.ScheduleCancelled, id=created.id.root)
+assert cancelled.cancelled == 1
+
+ping = {"jsonrpc": "2.0", "id": "a", "method": "ping"}
+assert post("/mcp", models.McpRequest, models.McpAnswer, **ping).id.root == "a"
+post("/v1/device/unregister", models.UnregisterRequest, models.Ok, deviceToken=TOKEN)
+check_all_used()
+print("datamodel-code-generator: every route works")
