@@ -161,6 +161,27 @@ struct CheckDatabaseTests {
         }
     }
 
+    @Test("devices whose time zone the system doesn't know, with their secret and without")
+    func timeZones() async throws {
+        try await Stack.run { stack in
+            for (number, zone) in ["Asia/Calcutta", "Mars/Olympus"].enumerated() {
+                let wish: JSON.Value = [
+                    "secret": .string(Self.secret), "deviceToken": .string(token(number)),
+                    "preferences": ["timeZone": .string(zone)],
+                ]
+                let answer = try await stack.http.post("/v1/device/register", wish.object ?? JSON.Object())
+                #expect(answer.status == 200, "\(answer.text)")
+            }
+            let port = ["PORT": String(stack.http.endpoint.port)]
+            let all = try await check(stack, port)
+            #expect(all.status == 0 && all.warned == ["time_zones_unknown"], "\(all)")
+            #expect(all.text("time_zones_unknown").contains("1 of 2 devices"), "\(all)")
+            let own = try await check(stack, port.merging(["RELAY_SECRET": Self.secret]) { $1 })
+            #expect(own.warned == ["time_zones_unknown", "preferences_ignored"], "\(own)")
+            #expect(own.text("preferences_ignored").contains("…" + token(1).suffix(8)), "\(own)")
+        }
+    }
+
     @Test("a relay whose key APNs refuses isn't ready, and says so")
     func notReady() async throws {
         try await Stack.run { stack in

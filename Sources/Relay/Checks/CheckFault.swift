@@ -190,8 +190,8 @@ extension CheckFault {
             "No device can receive pushes yet. Open the app to register one; it needs the relay's address "
                 + "and the secret."
         case .timeZonesUnknown:
-            "Their quiet hours may not apply. Install newer tzdata (on Debian 13 and Ubuntu 24.04 also tzdata-legacy) and "
-                + "send the relay SIGHUP, or update the app, so that it registers an IANA name."
+            "Their quiet hours may not apply. If these are IANA names, install or update tzdata and send the relay SIGHUP; "
+                + "otherwise update the app."
         default: machineAdvice
         }
     }
