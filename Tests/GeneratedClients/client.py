@@ -46,6 +46,9 @@ def devices():
     assert listed[0].preferences.quiet_hours.time_zone == "Mars/Olympus" and len(listed[0].ignored) == 1
     refused = call(register, Refusal, RegisterRequest(device_token="x"))
     assert (refused.code, refused.field) == ("invalid_field", "deviceToken"), refused
+    later = AuthenticatedClient(URL, token=SECRET, headers={"X-Later-Code": "1"}, **options)
+    refused = call(register, Refusal, RegisterRequest(device_token="x"), by=later)
+    assert refused.code == "code_of_a_later_version", refused
 
 
 def activities():

@@ -21,7 +21,7 @@ def with_later_members(value):
 
 
 class LaterRelay(httpx.HTTPTransport):
-    """Passes requests to the relay, and adds members to its answers."""
+    """Passes requests to the relay, and adds members to its answers; replaces an error's code if the request says so."""
 
     def handle_request(self, request):
         answer = super().handle_request(request)
@@ -30,7 +30,10 @@ class LaterRelay(httpx.HTTPTransport):
             used.add(f"{request.method} {request.url.path}")
         headers = {"Content-Type": "application/json"}
         if body:
-            body = json.dumps(with_later_members(json.loads(body))).encode()
+            members = with_later_members(json.loads(body))
+            if "X-Later-Code" in request.headers:
+                members["code"] = "code_of_a_later_version"
+            body = json.dumps(members).encode()
         return httpx.Response(answer.status_code, headers=headers, content=body, request=request)
 
 

@@ -26,8 +26,12 @@ registered = post(
     "/v1/device/register", models.RegisterRequest, models.Registered, deviceToken=TOKEN, preferences=preferences)
 assert registered.ignored.root == ["preferences.timeZone"], registered
 assert post("/v1/device/list", models.ListRequest, models.DeviceList).devices[0].preferences.badge == "unread"
-assert post(
-    "/v1/device/list", models.ListRequest, models.Refusal, 400, secret="another").field.value == "secret"
+refused = post("/v1/device/list", models.ListRequest, models.Refusal, 400, secret="another")
+assert (refused.code, refused.field.value) == ("invalid_field", "secret"), refused
+relay.headers["X-Later-Code"] = "1"
+refused = post("/v1/device/list", models.ListRequest, models.Refusal, 400, secret="another")
+assert refused.code == "code_of_a_later_version", refused
+del relay.headers["X-Later-Code"]
 
 shown = {"sessionID": "ses_2", "activityToken": "dd" * 32}
 post("/v1/activity/register", models.ActivityRegisterRequest, models.Ok, **shown, deviceToken=TOKEN)

@@ -235,6 +235,8 @@ export interface RegisteredDevice
     createdAt: string;
     updatedAt: string;
     lastPush?: { at: string; eventType: string; status: string; reason?: string };
+    /** The preferences without effect, because the relay doesn't know their values. */
+    ignored?: string[];
 }
 
 export interface PushResult {
