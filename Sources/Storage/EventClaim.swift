@@ -11,6 +11,8 @@ package struct EventClaim: Hashable, Sendable {
     package let eventID: String
     /// A digest of the event's content; a different one under the same `eventID` is a conflict.
     package let content: Digest256
+    /// The actions that replies may have, without spaces; any if it is empty.
+    package let actions: [String]
     /// The time of the call.
     package let at: EpochMilliseconds
     /// When others may take over the event, unless it has been completed or released before.
@@ -20,13 +22,14 @@ package struct EventClaim: Hashable, Sendable {
 
     /// Creates a claim from its parts.
     package init(
-        id: UUIDv7, key: SecretKey, eventID: String, content: Digest256, at: EpochMilliseconds,
-        leaseUntil: EpochMilliseconds
+        id: UUIDv7, key: SecretKey, eventID: String, content: Digest256, actions: [String] = [],
+        at: EpochMilliseconds, leaseUntil: EpochMilliseconds
     ) {
         self.id = id
         self.key = key
         self.eventID = eventID
         self.content = content
+        self.actions = actions
         self.at = at
         self.leaseUntil = leaseUntil
     }
@@ -34,7 +37,12 @@ package struct EventClaim: Hashable, Sendable {
     /// Throws if a value can't be stored unchanged; every driver calls this first.
     package func validate() throws(StorageError) {
         try StorageText.check(eventID, field: "eventID", bytes: StorageLimits.eventIDBytes)
+        try StorageText.check(
+            storedActions ?? "", field: "actions", bytes: StorageLimits.replyActionsBytes)
     }
+
+    /// The actions as they are stored: with a space between two; nil without any.
+    package var storedActions: String? { actions.isEmpty ? nil : actions.joined(separator: " ") }
 
     /// Throws if an answer is over its limit; every driver calls this before storing one.
     package func validate(answer: [UInt8]) throws(StorageError) {

@@ -77,6 +77,18 @@ package enum AcknowledgementResult: Hashable, Sendable {
     case existing(Acknowledgement)
     /// The secret sent no event with this ID within the last 24 h.
     case unknownEvent
+    /// The event offers other actions than the reply's: these. Nothing was changed.
+    case notOffered([String])
+}
+
+/// What the receipt of an event says of it.
+package enum EventState: Hashable, Sendable {
+    /// It has no valid receipt.
+    case unknown
+    /// It is being sent.
+    case inProgress
+    /// It was sent, with this answer.
+    case answered([UInt8])
 }
 
 /// Acknowledgements of events and replies to them, for their senders.
@@ -86,7 +98,7 @@ package enum AcknowledgementResult: Hashable, Sendable {
 package protocol ReplyStorage: Sendable {
     /// Acknowledges an event and stores the reply, if there is one; the event's history item is acknowledged, too.
     ///
-    /// The event needs a valid receipt. Of any number of concurrent replies the first one is stored. Repeating the call
+    /// The event needs a valid receipt; if that names actions, a reply that isn't sealed must have one of them. Of any number of concurrent replies the first one is stored. Repeating the call
     /// is allowed. A secret keeps its newest ``StorageLimits/acknowledgementsMax``.
     func acknowledge(
         _ event: EventName, reply: EventReply?, at now: EpochMilliseconds
@@ -96,4 +108,7 @@ package protocol ReplyStorage: Sendable {
     func acknowledgements(
         of events: Set<EventName>, at now: EpochMilliseconds
     ) async throws(StorageError) -> [EventName: Acknowledgement]
+
+    /// What the event's receipt says at `now`; of several, one with an answer counts.
+    func state(of event: EventName, at now: EpochMilliseconds) async throws(StorageError) -> EventState
 }

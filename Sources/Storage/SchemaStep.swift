@@ -30,6 +30,8 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
     ///
     /// Rows that were stored before the step, or by a relay before it, are in part 0 whatever their hash.
     case pushBuckets = 12
+    /// `event_receipt.actions`: what replies to the event may choose.
+    case eventActions = 13
 
     /// What the step does, for `relay migrate`.
     package var summary: String {
@@ -47,6 +49,7 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
         case .replies: "event_reply: acknowledgements of events and replies; a column of history_item"
         case .pushTokens: "push_token: tokens of Live Activities, widgets and controls"
         case .pushBuckets: "pending_push: a column and an index by which relays share the queue"
+        case .eventActions: "event_receipt: a column for the actions that replies may have"
         }
     }
 

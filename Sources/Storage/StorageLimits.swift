@@ -62,6 +62,10 @@ package enum StorageLimits {
     package static let scheduleLeaseMax: EpochMilliseconds = 15 * 60 * 1_000
     /// Bytes of what a person chose in reply to an event.
     package static let replyActionBytes = 64
+    /// Actions that an event offers for replies.
+    package static let replyActionsMax = 8
+    /// Bytes of an event's actions, with a space between two.
+    package static let replyActionsBytes = replyActionsMax * (replyActionBytes + 1) - 1
     /// Bytes of the text that a person typed in reply to an event.
     package static let replyTextBytes = 4_096
     /// Acknowledgements of events, and replies, that are kept for a secret; the oldest are removed.

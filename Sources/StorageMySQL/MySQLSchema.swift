@@ -24,6 +24,7 @@ enum MySQLSchema {
         case .replies: replies
         case .pushTokens: [pushTokens]
         case .pushBuckets: pushBuckets
+        case .eventActions: ["ALTER TABLE event_receipt ADD COLUMN actions \(ascii("varchar(519)")) NULL"]
         }
     }
 

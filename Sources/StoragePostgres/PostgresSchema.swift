@@ -35,6 +35,7 @@ enum PostgresSchema {
         case .replies: replies
         case .pushTokens: pushTokens
         case .pushBuckets: pushBuckets
+        case .eventActions: ["ALTER TABLE event_receipt ADD COLUMN IF NOT EXISTS actions varchar(519)"]
         }
     }
 }

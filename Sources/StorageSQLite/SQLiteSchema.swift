@@ -94,6 +94,7 @@ enum SQLiteSchema {
         case .replies: replies
         case .pushTokens: pushTokens
         case .pushBuckets: pushBuckets
+        case .eventActions: ["ALTER TABLE event_receipt ADD COLUMN actions TEXT"]
         }
     }
 

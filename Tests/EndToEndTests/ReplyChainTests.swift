@@ -30,6 +30,14 @@ struct ReplyChainTests {
                 $0["acknowledgedAt"] != nil
             }
             #expect(known["reply"] == nil)
+            // Their apps remove the notification.
+            let cleared = try await eventually {
+                try await chain.stack.control.pushes(token: token(1))
+                    .compactMap { $0["payload"]?["clear"]?["eventID"]?.string }
+            } until: {
+                $0.contains(second)
+            }
+            #expect(Set(cleared).count == cleared.count)
             // A reply that comes after that answers nothing.
             #expect(try await chain.replies(["action": "always"], to: second)["ok"] == true)
             let third = try await chain.asks("per_3", number: 3)
@@ -188,7 +196,8 @@ extension Chain {
 
     /// The ID of the event that rang last.
     fileprivate func event(key: PairingSecret?) async throws -> String {
-        let push = try #require(try await stack.control.pushes(token: token(1)).last?["payload"])
+        let payloads = try await stack.control.pushes(token: token(1)).compactMap { $0["payload"] }
+        let push = try #require(payloads.last { $0["clear"] == nil })
         guard let key else { return try #require(push["body"]?["eventID"]?.string) }
         #expect(push["eventID"] == nil)
         let sealed = try #require(push["sealed"]?.string)

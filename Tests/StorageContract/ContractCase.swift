@@ -88,7 +88,7 @@ package protocol ContractDatabase: Sendable {
     /// Runs statements that every driver's database understands.
     func run(_ statements: [String]) async throws
 
-    /// The statements that take the parts of the queue (`SchemaStep.pushBuckets`) back.
+    /// The statements that take the steps from `SchemaStep.pushBuckets` on back.
     var dropBuckets: [String] { get }
 
     /// How many rows a table has.
@@ -104,6 +104,9 @@ package protocol ContractDatabase: Sendable {
 extension ContractDatabase {
     /// As Postgres and SQLite have them.
     package var dropBuckets: [String] {
-        ["DROP INDEX pending_push_bucket_idx", "ALTER TABLE pending_push DROP COLUMN bucket"]
+        [
+            "DROP INDEX pending_push_bucket_idx", "ALTER TABLE pending_push DROP COLUMN bucket",
+            "ALTER TABLE event_receipt DROP COLUMN actions",
+        ]
     }
 }

@@ -236,6 +236,7 @@ extension ContractCase {
         ("waitingPushes", { _ = try await $0.waitingPushes(of: nil, after: nil, limit: 1) }),
         ("history", { _ = try await $0.history(of: Samples.key("secret"), before: nil, limit: 1) }),
         ("acknowledgements", { _ = try await $0.acknowledgements(of: [event], at: 0) }),
+        ("state", { _ = try await $0.state(of: event, at: 0) }),
         ("ping", { try await $0.ping() }),
         ("schemaVersion", { _ = try await $0.schemaVersion() }),
     ]

@@ -32,6 +32,66 @@ extension ContractCase {
             #expect(try await storage.acknowledgements(of: [event], at: later) == [event: replied])
         },
 
+        ContractCase(open: "a reply that isn't sealed has one of the event's actions, if it names any") {
+            storage async throws in
+            let key = Samples.key("secret")
+            let most = (0..<StorageLimits.replyActionsMax).map { index in
+                String(repeating: "\(index)", count: StorageLimits.replyActionBytes)
+            }
+            for (id, actions) in [("two", ["once", "reject"]), ("most", most)] {
+                let claim = Samples.claim(id, under: key, actions: actions)
+                #expect(try await storage.claim(claim) == .claimed)
+                let event = EventName(id, of: key)
+                for action in ["Once", "on", "reject once", ""] {
+                    let reply = EventReply(action: action)
+                    #expect(
+                        try await storage.acknowledge(event, reply: reply, at: later) == .notOffered(actions))
+                }
+                #expect(try await storage.acknowledgements(of: [event], at: later) == [:])
+                let last = EventReply(action: actions.last)
+                let stored = Acknowledgement(at: later, reply: last, repliedAt: later)
+                #expect(try await storage.acknowledge(event, reply: last, at: later) == .stored(stored))
+            }
+            #expect(try await storage.claim(Samples.claim("sealed", under: key, actions: ["a"])) == .claimed)
+            let sealed = EventReply(action: "b", sealed: "AQ")
+            let answer = try await storage.acknowledge(EventName("sealed", of: key), reply: sealed, at: later)
+            #expect(answer == .stored(Acknowledgement(at: later, reply: sealed, repliedAt: later)))
+        },
+
+        ContractCase(open: "the next event of an ID offers its own actions") { storage async throws in
+            let key = Samples.key("secret")
+            let event = EventName("event", of: key)
+            for (index, actions) in [["a"], [], ["b", "c"]].enumerated() {
+                let time = Samples.time + Int64(index) * day
+                let claim = Samples.claim("event", under: key, actions: actions, at: time)
+                #expect(try await storage.claim(claim) == .claimed)
+                let result = try await storage.acknowledge(
+                    event, reply: EventReply(action: "x"), at: time + 1)
+                if actions.isEmpty {
+                    #expect(result != .unknownEvent && result != .notOffered([]))
+                } else {
+                    #expect(result == .notOffered(actions))
+                }
+            }
+        },
+
+        ContractCase(open: "an event is unknown, in progress or answered as its receipt says") {
+            storage async throws in
+            let old = Samples.key("secret")
+            let key = SecretKey(primary: SecretHash(Digest256(of: [2])), legacy: [old.primary])
+            let event = EventName("event", of: old)
+            #expect(try await storage.state(of: event, at: later) == .unknown)
+            let claim = Samples.claim("event", under: old)
+            #expect(try await storage.claim(claim) == .claimed)
+            #expect(try await storage.state(of: event, at: later) == .inProgress)
+            #expect(try await storage.complete(claim, answer: [1, 2, 0]))
+            for name in [event, EventName("event", of: key)] {
+                #expect(try await storage.state(of: name, at: later) == .answered([1, 2, 0]))
+                #expect(try await storage.state(of: name, at: Samples.time + day) == .unknown)
+            }
+            #expect(try await storage.state(of: EventName("Event", of: old), at: later) == .unknown)
+        },
+
         ContractCase(open: "only events with a valid receipt are acknowledged") { storage async throws in
             let key = Samples.key("secret")
             let known = try await event("event", of: key, in: storage)

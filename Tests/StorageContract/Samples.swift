@@ -115,13 +115,13 @@ package enum Samples {
     }
 
     static func claim(
-        _ eventID: String, under key: SecretKey, content: String = "content",
+        _ eventID: String, under key: SecretKey, content: String = "content", actions: [String] = [],
         at time: EpochMilliseconds = time,
         lease: EpochMilliseconds = 60_000
     ) -> EventClaim {
         EventClaim(
             id: id(at: time), key: key, eventID: eventID, content: Digest256(of: Array(content.utf8)),
-            at: time,
+            actions: actions, at: time,
             leaseUntil: time + lease)
     }
 

@@ -28,6 +28,7 @@ struct MySQLContractTests {
 struct MySQLDatabase: ServerDatabase {
     let dropBuckets = [
         "DROP INDEX pending_push_bucket_idx ON pending_push", "ALTER TABLE pending_push DROP COLUMN bucket",
+        "ALTER TABLE event_receipt DROP COLUMN actions",
     ]
 
     typealias Connection = MySQLConnection

@@ -42,7 +42,8 @@ enum Filling {
         for index in 0..<receipts {
             let claim = EventClaim(
                 id: Samples.id(), key: key(index), eventID: "event \(index)" + texts[index % texts.count],
-                content: Digest256(of: [UInt8(index & 255)]), at: Samples.time,
+                content: Digest256(of: [UInt8(index & 255)]),
+                actions: index.isMultiple(of: 3) ? ["once", "\(index)"] : [], at: Samples.time,
                 leaseUntil: Samples.time + 1)
             _ = try await storage.claim(claim)
             guard index.isMultiple(of: 2) else { continue }

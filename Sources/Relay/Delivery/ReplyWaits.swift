@@ -125,6 +125,7 @@ final class ReplyWaits: Sendable {
             case .unknownEvent:
                 state.figures.unknown += 1
                 return []
+            case .notOffered: return []
             }
         }
         for wait in ended { wait.end() }

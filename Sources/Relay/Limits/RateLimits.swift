@@ -18,6 +18,8 @@ struct RateLimitConfiguration: Sendable, Equatable {
     var challengesPerDevicePerHour = 0
     /// Registration challenges sent for one client address.
     var challengesPerAddressPerMinute = 0
+    /// Background pushes to one device of an app that remove notifications.
+    var clearsPerDevicePerHour = Bounds.clearsPerDevicePerHour
     /// The proxies trusted to name the client's address.
     var trustedProxies = TrustedProxies()
 }
@@ -33,6 +35,7 @@ final class RateLimits: Sendable {
     private let pairs: RateLimiter?
     private let challengesToDevices: RateLimiter?
     private let challengesForAddresses: RateLimiter?
+    private let clears: RateLimiter?
     private let trustedProxies: TrustedProxies
 
     private static let day: Duration = .seconds(86_400)
@@ -48,6 +51,7 @@ final class RateLimits: Sendable {
         challengesToDevices = RateLimiter(
             configuration.challengesPerDevicePerHour, per: .seconds(3600))
         challengesForAddresses = RateLimiter(perMinute: configuration.challengesPerAddressPerMinute)
+        clears = RateLimiter(configuration.clearsPerDevicePerHour, per: .seconds(3600))
         trustedProxies = configuration.trustedProxies
     }
 
@@ -98,6 +102,11 @@ final class RateLimits: Sendable {
     /// Counts a push to a device; false if it exceeds the limit and must not be sent.
     func takePush(to device: DeviceKey, at now: MonotonicTime) -> Bool {
         devicePushes?.take(device, at: now) == nil
+    }
+
+    /// Counts a push that removes a notification; false if the device has had as many as Apple recommends.
+    func takeClear(to device: DeviceKey, at now: MonotonicTime) -> Bool {
+        clears?.take(device, at: now) == nil
     }
 
     /// Counts a secret that a device isn't registered under yet.

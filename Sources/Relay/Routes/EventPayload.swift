@@ -54,6 +54,7 @@ struct EventPayload: Sendable {
         let strings =
             title.utf8.count + body.utf8.count + 3 * facts + sessionID.utf8.count
             + (style.sound?.utf8.count ?? 0) + (extras?.category?.utf8.count ?? 0)
+            + (extras?.actions.reduce(0) { $0 + $1.utf8.count + 3 } ?? 0)
         let fits = Self.frameBytesMax + 6 * strings <= Notification.payloadBytesMax
         return fits ? written(.all, style) : fitted(style)
     }
@@ -92,7 +93,12 @@ struct EventPayload: Sendable {
         var writer = JSON.Writer(capacity: 768)
         writer.beginObject()
         aps.write(to: &writer)
-        if let sealed = extras?.sealed { writer.member("sealed", sealed.text) }
+        if let sealed = extras?.sealed {
+            // It has the actions inside.
+            writer.member("sealed", sealed.text)
+        } else if let actions = extras?.actions {
+            writer.actions(actions)
+        }
         if copies.contains(.flat) { writeFacts(&writer) }
         if copies.contains(.data) { writeFacts(&writer, under: "data") }
         writeFacts(&writer, under: "body")
@@ -126,6 +132,17 @@ extension EventPayload {
 
         static let all: Copies = [.data, .threadID, .flat]
         static let inOrder: [Copies] = [.all, [.threadID, .flat], .flat, []]
+    }
+}
+
+extension JSON.Writer {
+    /// Writes the actions that replies may have, where the apps look for them: next to `aps`.
+    mutating func actions(_ actions: [String]) {
+        guard !actions.isEmpty else { return }
+        name("actions")
+        beginArray()
+        for action in actions { string(action) }
+        endArray()
     }
 }
 

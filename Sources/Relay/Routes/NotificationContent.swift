@@ -10,6 +10,8 @@ struct NotificationContent: Sendable {
     private(set) var collapseID: CollapseID?
     private(set) var timeToLive: Duration?
     let kind: String?
+    /// The actions that replies may have; any if it is empty.
+    let actions: [String]
     private let sealed: SealedText?
     /// Whether the badge is the number of unread items.
     private(set) var hasUnreadBadge = false
@@ -62,6 +64,7 @@ struct NotificationContent: Sendable {
                 value.object.flatMap { $0["aps"] == nil ? $0 : nil }
             } ?? JSON.Object()
         kind = try fields.optional(.notificationKind, where: EventType.isKind)
+        actions = try fields.actions(.notificationActions)
         self.priority = priority ?? (pushType == .alert ? .immediate : .conserveDevicePower)
         switch pushType {
         case .background: try checkBackground(fields)
@@ -146,11 +149,13 @@ struct NotificationContent: Sendable {
                     "It requires an alert with a title, subtitle or body, which is shown if it can't be opened."
             )
         }
-        let taken = sealed != nil ? ["sealed", "kind", "eventType"] : kind != nil ? ["kind"] : []
+        var taken = sealed != nil ? ["sealed", "kind", "eventType"] : kind != nil ? ["kind"] : []
+        if !actions.isEmpty { taken.append("actions") }
         for name in taken where data[name] != nil {
+            let other = name == "actions" || sealed == nil ? name : "sealed"
             throw APIError(
                 .invalidField, field: .notificationData,
-                hint: "Next to \(sealed == nil ? "kind" : "sealed"), it must not have a member \(name).")
+                hint: "Next to \(other), it must not have a member \(name).")
         }
     }
 
@@ -230,7 +235,7 @@ extension NotificationContent: PushContent {
             return writer.finish()
         }
         aps.write(to: &writer)
-        if let sealed { writer.member("sealed", sealed.text) }
+        if let sealed { writer.member("sealed", sealed.text) } else { writer.actions(actions) }
         if let kind { writer.member("kind", kind) }
         for member in data.members {
             writer.name(member.name)

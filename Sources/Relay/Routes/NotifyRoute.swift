@@ -73,7 +73,8 @@ extension NotificationContent {
                 timeToLive.map { String($0.components.seconds) },
                 unshortened,
             ] + (hasUnreadBadge ? [DevicePreferences.Badge.unread.rawValue] : [])
-                + (repetition.map { [$0.text] } ?? []))
+                + (repetition.map { [$0.text] } ?? [])
+                + (actions.isEmpty ? [] : ["actions " + actions.joined(separator: " ")]))
     }
 }
 
@@ -96,6 +97,7 @@ struct NotifyRoute: AnsweringRoute {
             onlyDevice: wanted.deviceToken)
         order.source = .request(.notify, request.body)
         order.repetition = wanted.repetition
+        order.actions = wanted.content.actions
         guard !wanted.isAsync else {
             return try await Pushing(services: services).answerAtOnce(order, request, started, &trace)
         }

@@ -7,6 +7,7 @@ extension Pushing.Order {
     /// The order of an event that arrived at a time.
     init(_ event: EventRequest, of key: SecretKey, eventID: String?, at time: EpochMilliseconds) {
         self.init(key: key, content: event, eventID: eventID, digest: event.content)
+        actions = event.extras?.actions ?? []
         activity = event.activity(at: time)
         rings = event.type.rings
     }

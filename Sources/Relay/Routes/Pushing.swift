@@ -13,6 +13,8 @@ struct Pushing {
         let key: SecretKey
         let content: any PushContent
         let eventID: String?
+        /// The actions that replies may have; any if it is empty.
+        var actions: [String] = []
         /// Two orders with one `eventID` must have the same digest.
         let digest: Digest256
         /// The only recipient; `nil` for all devices.
@@ -98,8 +100,8 @@ struct Pushing {
             let now = shared.clock.now
             let lease = shared.limits.eventDeadline + shared.limits.claimLeaseMargin
             let claim = EventClaim(
-                id: services.makeID(), key: order.key, eventID: eventID, content: order.digest, at: now,
-                leaseUntil: now + lease.inMilliseconds)
+                id: services.makeID(), key: order.key, eventID: eventID, content: order.digest,
+                actions: order.actions, at: now, leaseUntil: now + lease.inMilliseconds)
             switch try await self.claim(claim) {
             case .claimed:
                 return try await deliverClaimed(claim, order, to: devices, started, &trace)

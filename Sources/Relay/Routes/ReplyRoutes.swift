@@ -7,12 +7,15 @@ import Storage
 struct AcknowledgeRequest: Sendable {
     let secret: Secret
     let eventID: String
+    /// Whether the apps are to remove the event's notification.
+    let clears: Bool
 
     /// Validates a body; fields are checked in the order of docs/API.md.
     init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
         let fields = try RequestFields(body: body)
         secret = try fields.secret(orOf: headerSecret)
         eventID = try fields.eventName()
+        clears = try fields.flag(.clear) ?? false
     }
 }
 
@@ -27,10 +30,7 @@ struct ReplyRequest: Sendable {
         let fields = try RequestFields(body: body)
         secret = try fields.secret(orOf: headerSecret)
         eventID = try fields.eventName()
-        let action = try fields.optional(.replyAction) { bytes in
-            (1...Bounds.replyActionCountMax).contains(bytes.count)
-                && bytes.allSatisfy { (0x21...0x7E).contains($0) }
-        }
+        let action = try fields.optional(.replyAction, where: RequestFields.isAction)
         let text = try fields.word(.replyText, most: Bounds.replyTextBytesMax)
         let sealed = try fields.sealed()
         guard action != nil || sealed != nil else { throw APIError(.missingField, field: .replyAction) }
@@ -61,6 +61,20 @@ struct ReplyWaitRequest: Sendable {
 }
 
 extension RequestFields {
+    /// The actions that replies may have; empty if the sender doesn't say.
+    func actions(_ field: RequestField) throws(APIError) -> [String] {
+        guard let actions = try texts(field) else { return [] }
+        guard (1...Bounds.replyActionsMax).contains(actions.count), Set(actions).count == actions.count,
+            actions.allSatisfy({ Self.isAction($0.utf8) })
+        else { throw APIError(.invalidField, field: field) }
+        return actions
+    }
+
+    fileprivate static func isAction(_ bytes: String.UTF8View) -> Bool {
+        (1...Bounds.replyActionCountMax).contains(bytes.count)
+            && bytes.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
     /// The required ID of an event that was sent before.
     fileprivate func eventName() throws(APIError) -> String {
         try required(.eventID) { (1...Bounds.eventIDBytesMax).contains($0.count) && !$0.contains(0) }
@@ -71,16 +85,20 @@ extension RequestFields {
 struct AcknowledgeRoute: AnsweringRoute {
     let services: LoopServices
 
-    /// Stores the acknowledgement; repeating it changes nothing.
+    /// Stores the acknowledgement, then has the notification removed; repeating it changes nothing.
     func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
+        let started = services.loop.now
         let wanted = try AcknowledgeRequest(
             body: request.body, headerSecret: services.headerSecret(of: request))
         let key = services.shared.hasher.key(of: wanted.secret)
         let event = EventName(wanted.eventID, of: key)
         switch try await services.acknowledge(event, reply: nil, request, &trace) {
         case .stored(let known), .existing(let known):
+            if wanted.clears {
+                try await Pushing(services: services).clear(event, started, &trace)
+            }
             return Reply(time: known.at, as: "acknowledgedAt")
-        case .unknownEvent:
+        case .unknownEvent, .notOffered:
             throw try services.unknownEvent(request)
         }
     }
@@ -100,6 +118,10 @@ struct ReplyRoute: AnsweringRoute {
         case .stored(let known), .existing(let known):
             guard known.reply == wanted.reply else { throw APIError(.alreadyReplied, field: .eventID) }
             return Reply(time: known.repliedAt ?? known.at, as: "repliedAt")
+        case .notOffered(let actions):
+            throw APIError(
+                .invalidField, field: .replyAction,
+                hint: "The event's actions are: \(actions.joined(separator: ", ")).")
         case .unknownEvent:
             throw try services.unknownEvent(request)
         }
@@ -177,7 +199,10 @@ extension LoopServices {
         } catch {
             throw APIError(error)
         }
-        if result != .unknownEvent { await stopRepeating(event) }
+        switch result {
+        case .stored, .existing: await stopRepeating(event)
+        case .unknownEvent, .notOffered: break
+        }
         return result
     }
 

@@ -170,12 +170,15 @@ struct EventRequest: Sendable {
                 hint:
                     "A Live Activity's push has \(size) bytes; the limit is \(Notification.payloadBytesMax).")
         }
-        guard let extras, extras.sealed != nil || extras.category != nil else { return }
+        guard let extras, extras.sealed != nil || extras.category != nil || !extras.actions.isEmpty else {
+            return
+        }
         let styles = sounds().map { PushStyle(sound: $0) } + [PushStyle(isQuiet: true)]
         let size = styles.map { payload($0).count }.max() ?? 0
         guard size > Notification.payloadBytesMax else { return }
         throw APIError(
-            .payloadTooLarge, field: extras.sealed == nil ? .category : .sealed,
+            .payloadTooLarge,
+            field: extras.sealed != nil ? .sealed : extras.category != nil ? .category : .actions,
             hint: "It has \(size) bytes; the limit is \(Notification.payloadBytesMax).")
     }
 }
@@ -186,6 +189,8 @@ struct EventRequest: Sendable {
 final class EventExtras: Sendable {
     let category: String?
     let isMutable: Bool
+    /// The actions that replies may have; any if it is empty.
+    let actions: [String]
     let sealed: SealedText?
     /// Whether to answer before it is sent.
     let isAsync: Bool
@@ -200,6 +205,7 @@ final class EventExtras: Sendable {
     init?(_ fields: RequestFields, eventID: String?) throws(APIError) {
         category = try fields.word(.category, most: Bounds.identifierBytesMax)
         let isMutable = try fields.flag(.mutableContent)
+        actions = try fields.actions(.actions)
         sealed = try fields.sealed()
         self.isMutable = isMutable == true || sealed != nil
         isAsync = try fields.flag(.async) ?? false
@@ -209,7 +215,8 @@ final class EventExtras: Sendable {
         }
         attributes = try fields.optional(.attributes, \.object)
         guard
-            category != nil || isMutable != nil || sealed != nil || isAsync || repetition != nil
+            category != nil || isMutable != nil || !actions.isEmpty || sealed != nil || isAsync
+                || repetition != nil
                 || contentState != nil
         else { return nil }
     }
@@ -219,6 +226,7 @@ final class EventExtras: Sendable {
         // Only what is there, so that other events have the digest that older relays stored.
         var parts = [category, isMutable ? "mutable" : nil, sealed?.text]
         if let repetition { parts.append(repetition.text) }
+        if !actions.isEmpty { parts.append("actions " + actions.joined(separator: " ")) }
         guard let contentState else { return parts }
         return parts
             + [contentState, attributes].map { object in

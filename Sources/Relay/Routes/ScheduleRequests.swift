@@ -37,6 +37,7 @@ struct ScheduleRequest: Sendable {
     private static func order(_ fields: RequestFields) throws(APIError) -> StoredOrder {
         let eventFields: [RequestField] = [
             .eventType, .sessionID, .serverID, .title, .body, .category, .mutableContent,
+            .actions,
         ]
         let isEvent = fields.value(.notification) == nil
         if !isEvent {

@@ -82,9 +82,11 @@ struct StoredOrder: Sendable, Equatable {
             guard !wanted.content.hasUnreadBadge || services.shared.history != nil else {
                 throw APIError(.historyOff, field: .notificationBadge)
             }
-            return Pushing.Order(
+            var order = Pushing.Order(
                 key: key, content: wanted.content, eventID: eventID ?? receiptID,
                 digest: wanted.content.digest(to: wanted.deviceToken), onlyDevice: wanted.deviceToken)
+            order.actions = wanted.content.actions
+            return order
         }
     }
 

@@ -98,6 +98,8 @@ extension Bounds {
 
     /// Maximum length of what a person chose in reply to an event.
     static let replyActionCountMax = StorageLimits.replyActionBytes
+    /// Maximum actions that an event offers; iOS shows up to four.
+    static let replyActionsMax = StorageLimits.replyActionsMax
     /// Maximum size of what a person typed.
     static let replyTextBytesMax = StorageLimits.replyTextBytes
     /// For how many seconds a sender waits for a reply unless it says how long.
@@ -112,6 +114,11 @@ extension Bounds {
     static let replyWaitRetryAfterSeconds = 5
     /// How often to look for replies that arrived at other relays, while somebody waits.
     static let replyPollInterval: Duration = .seconds(1)
+
+    /// Maximum pushes per hour to one device of an app that remove notifications.
+    ///
+    /// Apple, "Pushing background updates to your app": not more than two or three background notifications an hour.
+    static let clearsPerDevicePerHour = 3
 
     /// How often a push is repeated until it is acknowledged, in seconds.
     static let repeatSeconds = 60...900

@@ -44,6 +44,7 @@ enum RequestField: String, CaseIterable, Sendable {
     case eventID
     case category
     case mutableContent
+    case actions
     case async
     case `repeat`
     case repeatEvery = "repeat.every"
@@ -68,10 +69,12 @@ enum RequestField: String, CaseIterable, Sendable {
     case notificationContentAvailable = "notification.contentAvailable"
     case notificationData = "notification.data"
     case notificationKind = "notification.kind"
+    case notificationActions = "notification.actions"
     case historyBefore = "before"
     case historyLimit = "limit"
     case historyIDs = "ids"
     case historyAll = "all"
+    case clear
     case replyAction = "action"
     case replyText = "text"
     case waitTimeout = "timeout"
@@ -169,7 +172,10 @@ enum RequestField: String, CaseIterable, Sendable {
         case .historyLimit: "a whole number from 1 to \(Bounds.historyPageItemsMax)"
         case .historyIDs: "a list of 1 to \(Bounds.historyReadIDsMax) ids of items"
         case .historyAll: "true"
+        case .clear: "true or false"
         case .replyAction: "1 to \(Bounds.replyActionCountMax) printable ASCII characters without spaces"
+        case .actions, .notificationActions:
+            "a list of 1 to \(Bounds.replyActionsMax) actions, each once"
         case .replyText: "a string of 1 to \(Bounds.replyTextBytesMax) bytes without NUL"
         case .repeatEvery:
             "whole seconds from \(Bounds.repeatSeconds.lowerBound) to \(Bounds.repeatSeconds.upperBound)"

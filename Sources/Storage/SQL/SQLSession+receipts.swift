@@ -107,7 +107,7 @@ extension SQLSession {
         [
             .hash(event.key.primary), .text(event.eventID), .text(event.content.hex),
             .text(event.id.text), .integer(event.leaseUntil),
-            .integer(event.at + StorageLimits.receiptLifetime),
+            .integer(event.at + StorageLimits.receiptLifetime), .text(event.storedActions),
         ]
     }
 
@@ -165,13 +165,14 @@ extension SQLSession {
         return try execute(
             """
             UPDATE event_receipt
-            SET content_digest = ?, claim_id = ?, lease_until = ?, answer = NULL, expires_at = ?
+            SET content_digest = ?, claim_id = ?, lease_until = ?, answer = NULL, expires_at = ?,
+                actions = ?
             WHERE secret_hash = ? AND event_id = ? AND claim_id = ? AND (answer IS NULL OR expires_at <= ?)
             """,
             [
                 .text(event.content.hex), .text(event.id.text), .integer(event.leaseUntil),
-                .integer(event.at + StorageLimits.receiptLifetime), .hash(primary.hash),
-                .text(event.eventID), .text(primary.claimID), .integer(event.at),
+                .integer(event.at + StorageLimits.receiptLifetime), .text(event.storedActions),
+                .hash(primary.hash), .text(event.eventID), .text(primary.claimID), .integer(event.at),
             ]) > 0
     }
 

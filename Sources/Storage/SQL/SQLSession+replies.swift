@@ -7,14 +7,19 @@ extension SQLSession {
         _ event: EventName, reply: EventReply?, at now: EpochMilliseconds
     ) throws(SQLFailure) -> AcknowledgementResult {
         try transaction { () throws(SQLFailure) in
-            guard let end = try receiptEnd(of: event, at: now) else { return .unknownEvent }
+            guard let receipt = try receipt(of: event, at: now) else { return .unknownEvent }
+            if let reply, reply.sealed == nil, let offered = receipt.actions,
+                !offered.contains(reply.action ?? "")
+            {
+                return .notOffered(offered)
+            }
             let new = Acknowledgement(at: now, reply: reply, repliedAt: reply.map { _ in now })
             for _ in 0..<Self.acknowledgeAttemptsMax {
                 let found = try rows(of: event)
                 // Of an earlier event with the same ID.
                 for row in found where row.expiresAt <= now { try remove(row, of: event) }
                 guard let row = found.filter({ $0.expiresAt > now }).min(by: Self.comesFirst) else {
-                    guard try insert(new, of: event, until: end) else { continue }
+                    guard try insert(new, of: event, until: receipt.end) else { continue }
                     try removeAcknowledgements(
                         of: event.key.primary, beyond: StorageLimits.acknowledgementsMax)
                     try acknowledgeItem(of: event, at: now)
@@ -57,6 +62,23 @@ extension SQLSession {
         }
         return found.mapValues(\.acknowledgement)
     }
+
+    func state(of event: EventName, at now: EpochMilliseconds) throws(SQLFailure) -> EventState {
+        var state = EventState.unknown
+        try query(
+            """
+            SELECT answer FROM event_receipt
+            WHERE secret_hash IN (\(SQLStatements.anyHash)) AND event_id = ? AND expires_at > ?
+            """, .anyHash(of: event.key) + [.text(event.eventID), .integer(now)]
+        ) { row throws(SQLFailure) in
+            if !row.isNull(0) {
+                state = .answered(try row.blob(0))
+            } else if state == .unknown {
+                state = .inProgress
+            }
+        }
+        return state
+    }
 }
 
 // MARK: - Parts
@@ -83,16 +105,22 @@ extension SQLSession {
         return (left.repliedAt ?? .max, left.at) < (right.repliedAt ?? .max, right.at)
     }
 
-    /// Until when the event's receipt is valid; nil if it has none.
-    private func receiptEnd(
+    /// Until when the event's receipt is valid, and the actions that it offers; nil if it has none.
+    private func receipt(
         of event: EventName, at now: EpochMilliseconds
-    ) throws(SQLFailure) -> EpochMilliseconds? {
-        try integer(
+    ) throws(SQLFailure) -> (end: EpochMilliseconds, actions: [String]?)? {
+        var receipt: (end: EpochMilliseconds, actions: [String]?)?
+        try query(
             """
-            SELECT expires_at FROM event_receipt
+            SELECT expires_at, actions FROM event_receipt
             WHERE secret_hash IN (\(SQLStatements.anyHash)) AND event_id = ? AND expires_at > ?
             ORDER BY expires_at DESC LIMIT 1
-            """, .anyHash(of: event.key) + [.text(event.eventID), .integer(now)])
+            """, .anyHash(of: event.key) + [.text(event.eventID), .integer(now)]
+        ) { row throws(SQLFailure) in
+            let actions = try row.optionalText(1)?.split(separator: " ").map(String.init)
+            receipt = (try row.integer(0), actions)
+        }
+        return receipt
     }
 
     private func rows(of event: EventName) throws(SQLFailure) -> [ReplyRow] {
@@ -197,5 +225,13 @@ extension SQLStorage {
         return try await read { session throws(SQLFailure) in
             try session.acknowledgements(of: events, at: now)
         }
+    }
+
+    /// Implements `Storage`.
+    package func state(
+        of event: EventName, at now: EpochMilliseconds
+    ) async throws(StorageError) -> EventState {
+        try event.validate()
+        return try await read { session throws(SQLFailure) in try session.state(of: event, at: now) }
     }
 }

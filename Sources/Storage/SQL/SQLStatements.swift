@@ -118,6 +118,7 @@ final class SQLStatements: Sendable {
 
     private static let receiptColumns = [
         "secret_hash", "event_id", "content_digest", "claim_id", "lease_until", "expires_at",
+        "actions",
     ]
 
     /// The columns of `delivery_log`, in the order in which ```SQLSession``` reads and writes them.

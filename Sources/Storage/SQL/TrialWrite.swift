@@ -18,7 +18,7 @@ package enum TrialWrite {
             case .devicesAndDeliveries: row.device + row.delivery
             case .eventReceipts: row.receipt
             case .pendingPushes: row.push
-            case .deviceDetails, .installations, .pushBuckets: []
+            case .deviceDetails, .installations, .pushBuckets, .eventActions: []
             case .blockedSecrets: row.block
             case .history: row.item
             case .agentUse: row.use

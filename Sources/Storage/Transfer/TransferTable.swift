@@ -56,7 +56,7 @@ package struct TransferTable: Hashable, Sendable {
             [
                 "secret_hash", "event_id", "content_digest", "claim_id", "lease_until", "answer",
                 "expires_at",
-            ], rowsPerPage: 128),
+            ], (.eventActions, ["actions"]), rowsPerPage: 128),
         TransferTable(
             "pending_push", .pendingPushes, key: ["secret_hash", "id"],
             [

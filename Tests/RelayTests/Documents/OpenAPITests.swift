@@ -60,7 +60,7 @@ struct OpenAPITests {
                 ])
         #expect(properties("HistoryListRequest") == ["secret", "before", "limit"])
         #expect(properties("HistoryReadRequest") == ["secret", "ids", "all"])
-        #expect(properties("AcknowledgeRequest") == ["secret", "eventID"])
+        #expect(properties("AcknowledgeRequest") == ["secret", "eventID", "clear"])
         #expect(properties("ReplyRequest") == ["secret", "eventID", "action", "text", "sealed"])
         #expect(properties("ReplyWaitRequest") == ["secret", "eventID", "timeout"])
         #expect(
@@ -68,7 +68,7 @@ struct OpenAPITests {
                 == [
                     "secret", "at", "in", "every", "name", "lateBy", "window", "deviceToken", "notification",
                     "eventType", "sessionID", "serverID", "title", "body", "category", "mutableContent",
-                    "sealed", "shorten",
+                    "actions", "sealed", "shorten",
                 ])
         #expect(properties("ScheduleCancelRequest") == ["secret", "id", "name"])
         #expect(properties("UnregisterRequest") == ["secret", "deviceToken"])
@@ -76,7 +76,8 @@ struct OpenAPITests {
             properties("EventRequest")
                 == [
                     "secret", "eventType", "sessionID", "serverID", "title", "body", "eventID", "category",
-                    "mutableContent", "sealed", "async", "repeat", "contentState", "attributes",
+                    "mutableContent", "actions", "sealed", "async", "repeat", "contentState",
+                    "attributes",
                 ])
         let requests = [
             ("RegisterRequest", ""), ("UnregisterRequest", ""), ("EventRequest", ""), ("NotifyRequest", ""),
@@ -96,6 +97,7 @@ struct OpenAPITests {
         let schemas = try #require(document["components"]?["schemas"])
         #expect(
             schemas["ReplyAction"]?["pattern"] == .string("^[!-~]{1,\(Bounds.replyActionCountMax)}$"))
+        #expect(schemas["Actions"]?["maxItems"]?.int == Bounds.replyActionsMax)
         #expect(schemas["ReplyText"]?["maxLength"]?.int == Bounds.replyTextBytesMax)
         let every = schemas["Repeat"]?["properties"]?["every"]
         #expect(every?["minimum"]?.int == Bounds.repeatSeconds.lowerBound)

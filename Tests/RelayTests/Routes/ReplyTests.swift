@@ -10,7 +10,7 @@ import Testing
 @Suite("Acknowledgements and replies", .timeLimit(.minutes(2)))
 struct ReplyTests {
     /// Runs `body` with a device and an event `evt_1` that was sent to it.
-    private static func with(
+    static func with(
         _ options: RelayFixture.Options = .init(), _ body: (RelayFixture) async throws -> Void
     ) async throws {
         try await RelayFixture.with(options) { relay in
@@ -23,7 +23,7 @@ struct ReplyTests {
         }
     }
 
-    private static func post(
+    static func post(
         _ relay: RelayFixture, _ path: String, _ members: JSON.Value = [:]
     ) async -> JSON.Value {
         var body = JSON.Object()

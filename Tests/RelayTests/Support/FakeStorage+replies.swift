@@ -6,10 +6,13 @@ extension FakeStorage {
         _ event: EventName, reply: EventReply?, at now: EpochMilliseconds
     ) async throws(StorageError) -> AcknowledgementResult {
         try checked { state in
-            let isKnown = state.receipts.contains {
+            let receipt = state.receipts.first {
                 $0.claim.key == event.key && $0.claim.eventID.utf8.elementsEqual(event.eventID.utf8)
             }
-            guard isKnown else { return .unknownEvent }
+            guard let offered = receipt?.claim.actions else { return .unknownEvent }
+            if let reply, reply.sealed == nil, !offered.isEmpty, !offered.contains(reply.action ?? "") {
+                return .notOffered(offered)
+            }
             let known = state.acknowledgements[event]
             if let known, reply == nil || known.reply != nil { return .existing(known) }
             let new = Acknowledgement(at: known?.at ?? now, reply: reply, repliedAt: reply.map { _ in now })
@@ -23,5 +26,15 @@ extension FakeStorage {
     ) async throws(StorageError) -> [EventName: Acknowledgement] {
         state.withLock { $0.acknowledgementReads.append(events.count) }
         return try checked { state in state.acknowledgements.filter { events.contains($0.key) } }
+    }
+
+    func state(of event: EventName, at now: EpochMilliseconds) async throws(StorageError) -> EventState {
+        try checked { state in
+            let receipt = state.receipts.first {
+                $0.claim.key == event.key && $0.claim.eventID.utf8.elementsEqual(event.eventID.utf8)
+            }
+            guard let receipt else { return .unknown }
+            return receipt.answer.map { .answered($0) } ?? .inProgress
+        }
     }
 }
