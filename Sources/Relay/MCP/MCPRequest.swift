@@ -14,10 +14,12 @@ struct MCPRequest: Sendable, Equatable {
         let value: JSON.Value
         do throws(JSON.ParseError) {
             value = try JSON.parse(
-                body, maxBytes: Bounds.requestBodyBytesMax, maxDepth: Bounds.requestJSONDepthMax,
+                BodyMistake.afterByteOrderMark(body) ?? body, maxBytes: Bounds.requestBodyBytesMax,
+                maxDepth: Bounds.requestJSONDepthMax,
                 loneSurrogates: .replaced)
         } catch {
-            throw MCPRefusal(error: .parse(error.description))
+            let hint = BodyMistake.hint(body).map { ". \($0.dropLast())" } ?? ""
+            throw MCPRefusal(error: .parse(error.description + hint))
         }
         guard let message = value.object else {
             let isBatch = value.array != nil

@@ -1,5 +1,6 @@
 import HTTPServer
 import Network
+import Programs
 
 /// The relay's HTTP API on one loop: routes, error responses and request logging.
 struct API: Sendable {
@@ -77,6 +78,10 @@ struct API: Sendable {
             do throws(APIError) {
                 reply = try await route.init(services: services).answer(request, &trace)
             } catch {
+                var error = error
+                if error.code == .invalidBody, let coding = request.contentCoding {
+                    error = APIError(contentCoding: coding)
+                }
                 reply = Reply(error)
                 trace.add(error)
                 if let limit = error.limit { services.counts.hit(limit) }
@@ -102,7 +107,9 @@ struct API: Sendable {
         let services = services.value
         let id = request?.id ?? ""
         let requestID = id.isEmpty ? RequestID.make(using: &services.generator) : id
-        let error = APIError(ErrorCode(refusal))
+        var error = APIError(ErrorCode(refusal))
+        // Tells a client of a newer relay that this one is older.
+        if error.code == .notFound { error.hint = "This relay has version \(Version.current)." }
         let reply = Reply(error)
         services.counts.request(.none, status: reply.status, took: nil)
         services.shared.log.refused(

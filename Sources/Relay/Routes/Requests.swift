@@ -318,7 +318,9 @@ extension RequestFields {
     /// OpenCode's relay stored tokens as sent, so its rows may have the unfolded one.
     func deviceToken() throws(APIError) -> (DeviceToken, unfolded: String?) {
         let text = try required(.deviceToken)
-        guard let token = DeviceToken(text) else { throw APIError(.invalidField, field: .deviceToken) }
+        guard let token = DeviceToken(text) else {
+            throw APIError(.invalidField, field: .deviceToken, hint: TokenMistake.hint(text))
+        }
         return (token, token.text == text ? nil : text)
     }
 

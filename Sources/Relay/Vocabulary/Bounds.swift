@@ -46,6 +46,11 @@ enum Bounds {
     /// Maximum requests per minute that change data through the admin listener.
     static let adminChangesPerMinute = 60
 
+    /// Maximum length of a content coding that an error repeats.
+    static let contentCodingCountMax = 32
+    /// The shortest text that is taken for a device token in base64: 16 bytes.
+    static let base64TokenCountMin = 22
+
     // MARK: Registrations
 
     /// How long a registration challenge's code is valid.
@@ -60,6 +65,11 @@ enum Bounds {
     static let deviceCountAgeMax: Duration = .seconds(5)
     /// The minimum pause after counting devices, as a multiple of the time that the count took.
     static let deviceCountRest = 20
+
+    /// Maximum installations whose last change of token is remembered.
+    static let installationChangesMax = 4_096
+    /// How often an installation that two devices share is logged and counted at most.
+    static let contestedInstallationInterval: Duration = .seconds(3_600)
 
     // MARK: Agents
 

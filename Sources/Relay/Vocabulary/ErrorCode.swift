@@ -26,6 +26,7 @@ enum ErrorCode: String, CaseIterable, Sendable {
     case bodyTooLarge = "body_too_large"
     case payloadTooLarge = "payload_too_large"
     case uriTooLong = "uri_too_long"
+    case unsupportedEncoding = "unsupported_encoding"
     case expectationFailed = "expectation_failed"
     case rateLimited = "rate_limited"
     case headersTooLarge = "headers_too_large"
@@ -96,6 +97,7 @@ enum ErrorCode: String, CaseIterable, Sendable {
         case .bodyTooLarge: Entry(413, "The body is too large.")
         case .payloadTooLarge: Entry(413, "The notification is too large for APNs.")
         case .uriTooLong: Entry(414, "The request line is too long.")
+        case .unsupportedEncoding: Entry(415, "The body is compressed.")
         case .expectationFailed: Entry(417, "The only supported expectation is 100-continue.")
         case .rateLimited: Entry(429, "Too many requests.")
         case .headersTooLarge: Entry(431, "The headers are too large.")

@@ -103,6 +103,14 @@ enum RequestField: String, CaseIterable, Sendable {
         }
     }
 
+    /// Whether it is a token of APNs.
+    var isToken: Bool {
+        switch self {
+        case .deviceToken, .pushToStartToken, .widgetPushToken, .controlPushToken, .activityToken: true
+        default: false
+        }
+    }
+
     /// Whether it is a text of a notification.
     var isShownText: Bool {
         switch self {

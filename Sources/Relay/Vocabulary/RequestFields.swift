@@ -10,18 +10,22 @@ struct RequestFields: Sendable {
     ///
     /// - Throws: `invalid_body` if it isn't a JSON object.
     init(body: [UInt8]) throws(APIError) {
-        let value: JSON.Value
+        guard let object = try Self.value(of: body).object else { throw APIError(.invalidBody) }
+        self.object = object
+        prefixCount = 0
+    }
+
+    private static func value(of body: [UInt8], isMarked: Bool = false) throws(APIError) -> JSON.Value {
         do throws(JSON.ParseError) {
-            value = try JSON.parse(
+            return try JSON.parse(
                 body, maxBytes: Bounds.requestBodyBytesMax, maxDepth: Bounds.requestJSONDepthMax,
                 loneSurrogates: .replaced)
         } catch {
-            throw APIError(
-                .invalidBody, hint: body.isEmpty ? "It is empty." : nil, logDetail: error.description)
+            if !isMarked, let rest = BodyMistake.afterByteOrderMark(body) {
+                return try value(of: rest, isMarked: true)
+            }
+            throw APIError(.invalidBody, hint: BodyMistake.hint(body), logDetail: error.description)
         }
-        guard let object = value.object else { throw APIError(.invalidBody) }
-        self.object = object
-        prefixCount = 0
     }
 
     /// The fields of a body that is parsed already.
@@ -128,7 +132,10 @@ struct RequestFields: Sendable {
     }
 
     private static func invalid(_ field: RequestField, _ value: JSON.Value) -> APIError {
-        guard case .repairedString = value else { return APIError(.invalidField, field: field) }
+        guard case .repairedString = value else {
+            let hint = field.isToken ? value.string.flatMap(TokenMistake.hint) : nil
+            return APIError(.invalidField, field: field, hint: hint)
+        }
         return APIError(
             .invalidField, field: field, hint: "\(field.rawValue) contains half of a surrogate pair.")
     }

@@ -45,7 +45,7 @@ struct RequestTests {
 
     @Test(
         "A body that is no JSON object is invalid",
-        arguments: ["", "[]", "\"x\"", "null", "{", "{}{}", "{\"a\":1,\"a\":2}", "\u{FEFF}{}"])
+        arguments: ["", "[]", "\"x\"", "null", "{", "{}{}", "{\"a\":1,\"a\":2}", "{\u{FEFF}}"])
     func noObject(text: String) {
         let error = code { () throws(APIError) in try RequestFields(body: Array(text.utf8)) }
         #expect(error?.code == .invalidBody)
