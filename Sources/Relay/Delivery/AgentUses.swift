@@ -3,11 +3,12 @@ import Storage
 
 /// Stores when agents last used secrets, a moment after they did.
 ///
-/// A secret's use is stored at most every 30 seconds, and by ``run()`` alone, so no answer waits for it. Uses of secrets
-/// without devices are forgotten: strangers can't add rows, and cost at most one look-up at a time.
+/// A secret's use is stored at most every 30 seconds, and by ``run()`` alone, so no answer waits for it. Only uses of
+/// secrets with devices are noted, so strangers take up no room.
 final class AgentUses: Sendable {
     private struct Known {
         let at: MonotonicTime
+        /// Cut as it is stored.
         let client: String?
     }
 
@@ -19,6 +20,14 @@ final class AgentUses: Sendable {
         var sweptAt: MonotonicTime?
         var isFinished = false
 
+        /// Whether a use by the same client was noted moments ago.
+        func isFresh(_ use: AgentUse, _ key: SecretKey, at now: MonotonicTime) -> Bool {
+            guard let known = known[key.primary], now.since(known.at) < Bounds.agentUseInterval else {
+                return false
+            }
+            return use.client == nil || use.client == known.client
+        }
+
         /// Forgets old uses where there is no room, at most once per interval: the search takes long.
         mutating func makeRoom(at now: MonotonicTime) {
             guard known.count >= Bounds.agentUsesMax,
@@ -29,20 +38,26 @@ final class AgentUses: Sendable {
         }
     }
 
-    private let storage: any AgentStorage & RegistrationStorage
+    private let storage: any AgentStorage
     private let log: Log
     private let state = Lock(State())
     private let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
     /// No uses yet; none is stored before ``run()``.
-    init(storage: any AgentStorage & RegistrationStorage, log: Log) {
+    init(storage: any AgentStorage, log: Log) {
         self.storage = storage
         self.log = log
         (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Notes a use, unless one was noted moments ago.
+    /// Whether a use is worth noting: none was noted moments ago.
+    func isDue(_ key: SecretKey, client: String?, at now: MonotonicTime) -> Bool {
+        let use = AgentUse(usedAt: 0, client: client)
+        return state.withLock { !$0.isFresh(use, key, at: now) }
+    }
+
+    /// Notes a use of a secret that has devices, unless one was noted moments ago.
     ///
     /// - Parameters:
     ///   - client: What the client calls itself; nil if this request doesn't say.
@@ -50,19 +65,17 @@ final class AgentUses: Sendable {
     func note(
         _ key: SecretKey, client: String?, at now: (wall: EpochMilliseconds, monotonic: MonotonicTime)
     ) {
+        let given = AgentUse(usedAt: now.wall, client: client)
         let isNew = state.withLock { state in
             let known = state.known[key.primary]
-            let isFresh = known.map { now.monotonic.since($0.at) < Bounds.agentUseInterval } ?? false
-            guard !state.isFinished, !isFresh || client != nil && client != known?.client else {
-                return false
-            }
+            guard !state.isFinished, !state.isFresh(given, key, at: now.monotonic) else { return false }
             if known == nil { state.makeRoom(at: now.monotonic) }
             guard known != nil || state.known.count < Bounds.agentUsesMax,
                 state.waiting.count < Bounds.agentUsesMax
             else { return false }
-            let client = client ?? known?.client
-            state.known[key.primary] = Known(at: now.monotonic, client: client)
-            state.waiting[key.primary] = (AgentUse(usedAt: now.wall, client: client), key)
+            let use = AgentUse(usedAt: now.wall, client: given.client ?? known?.client)
+            state.known[key.primary] = Known(at: now.monotonic, client: use.client)
+            state.waiting[key.primary] = (use, key)
             return true
         }
         if isNew { wake.yield() }
@@ -89,19 +102,12 @@ final class AgentUses: Sendable {
             }
             guard !batch.isEmpty else { return }
             do throws(StorageError) {
-                try await store(batch)
+                try await storage.note(batch)
             } catch {
                 // The next use is stored again.
                 log(.warning, "agent_use.dropped", [.count("uses", batch.count), .storageError(error)])
             }
         }
-    }
-
-    /// Looks for devices first: most secrets of strangers then cost a look-up, and no place among the changes.
-    private func store(_ batch: [(use: AgentUse, key: SecretKey)]) async throws(StorageError) {
-        var uses: [(use: AgentUse, key: SecretKey)] = []
-        for entry in batch where try await !storage.devices(of: entry.key).isEmpty { uses.append(entry) }
-        if !uses.isEmpty { try await storage.note(uses) }
     }
 }
 

@@ -7,6 +7,14 @@ enum MCPStep: Sendable, Equatable {
     case reply(MCPReply)
     /// Carry out a call, then send its reply.
     case call(MCPCall)
+
+    /// What the client calls itself, if the request says.
+    var client: String? {
+        switch self {
+        case .reply(let reply): reply.client
+        case .call(let call): call.client
+        }
+    }
 }
 
 /// An answer to an MCP client.

@@ -24,17 +24,36 @@ struct MCPRoute: AnsweringRoute {
                 .invalidRequest("Send the secret as Authorization: Bearer.", status: 401),
                 .unauthorized, &trace)
         }
-        switch MCP.step(request.body, MCPHeaders(request)) {
-        case .reply(let reply):
-            if reply.connects, let refused = await refusedConnection(secret, request, &trace) {
-                return refused
+        let step = MCP.step(request.body, MCPHeaders(request))
+        if case .reply(let reply) = step, let code = ErrorCode(mcpStatus: reply.status) {
+            if let coding = request.contentCoding, code == .invalidBody {
+                let error = APIError(contentCoding: coding)
+                return refusal(
+                    .invalidRequest(error.sentence, status: error.code.status), error.code, &trace)
             }
             trace.isRoutine = true
-            let code = ErrorCode(mcpStatus: reply.status)
-            if let code { trace.add(.code(code)) } else { noteUse(of: secret, by: reply.client) }
+            trace.add(.code(code))
             return Reply(reply, code: code)
+        }
+        if case .reply(let reply) = step, reply.connects,
+            let refused = await refusedConnection(secret, request, &trace)
+        {
+            return refused
+        }
+        do throws(APIError) {
+            try await noteUse(of: secret, by: step.client, request)
+        } catch {
+            trace.add(error)
+            if let limit = error.limit { services.counts.hit(limit) }
+            var reply = Reply(MCPReply.refusal(MCPError(error)), code: error.code)
+            reply.retryAfterSeconds = error.retryAfterSeconds
+            return reply
+        }
+        switch step {
+        case .reply(let reply):
+            trace.isRoutine = true
+            return Reply(reply)
         case .call(let call):
-            noteUse(of: secret, by: call.client)
             trace.add(.note("tool", call.tool.rawValue))
             return await run(call, secret, request, &trace)
         }
@@ -66,10 +85,21 @@ struct MCPRoute: AnsweringRoute {
                 status: 401), .unauthorized, &trace)
     }
 
-    private func noteUse(of secret: Secret, by client: String?) {
+    /// Notes the use of a secret with devices; any other counts as a guess of its address.
+    ///
+    /// Answers don't depend on the database: while it is away, nothing is noted.
+    private func noteUse(
+        of secret: Secret, by client: String?, _ request: Request
+    ) async throws(APIError) {
         let shared = services.shared
-        shared.agents?.note(
-            shared.hasher.key(of: secret), client: client, at: (shared.clock.now, services.loop.now))
+        let key = shared.hasher.key(of: secret)
+        guard let agents = shared.agents, agents.isDue(key, client: client, at: services.loop.now),
+            let devices = try? await shared.storage.devices(of: key)
+        else { return }
+        guard !devices.isEmpty else {
+            return try shared.rates.countUnknownSecret(request, at: services.loop.now)
+        }
+        agents.note(key, client: client, at: (shared.clock.now, services.loop.now))
     }
 
     // MARK: Calls

@@ -51,15 +51,16 @@ struct AgentUsesTests {
         #expect(use.client == client ?? "agent")
     }
 
-    @Test("Uses of strangers are looked up and not stored")
-    func strangers() async {
+    @Test("A client's name is remembered as it is stored: cut")
+    func longName() async throws {
         let uses = Uses()
-        uses.storage.add("aa", under: Self.key)
-        for number in 0..<10 { uses.note(SecretHasher().key(of: Secret("stranger \(number)")), "agent") }
-        uses.note(Self.key, "agent")
-        #expect(Array(await uses.stored().keys) == [Self.key.primary])
-        #expect(uses.storage.state.withLock { $0.lookups } == 11)
-        #expect(uses.storage.state.withLock(\.agentBatches) == [1])
+        let name = String(repeating: "agent ", count: 3_000)
+        uses.note(Self.key, name)
+        #expect(!uses.uses.isDue(Self.key, client: name, at: MonotonicTime(nanoseconds: 1_000_000_000_001)))
+        uses.note(Self.key, name, after: .seconds(1))
+        let use = try #require(await uses.stored()[Self.key.primary])
+        #expect(use == AgentUse(usedAt: Self.time, client: name))
+        #expect(use.client?.utf8.count == StorageLimits.agentClientBytes)
     }
 
     @Test("What is remembered is bounded, and there is room again after a while")
@@ -72,7 +73,7 @@ struct AgentUsesTests {
         }
         uses.note(Self.key, "agent", after: .seconds(29))
         #expect(await uses.stored()[Self.key.primary] == nil)
-        #expect(uses.storage.state.withLock { $0.lookups } == Bounds.agentUsesMax)
+        #expect(uses.storage.state.withLock { $0.agentUses.count } == Bounds.agentUsesMax)
     }
 
     @Test("A use that can't be stored is dropped and logged, and the next is stored")

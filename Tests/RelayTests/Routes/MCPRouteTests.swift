@@ -136,6 +136,31 @@ struct MCPRouteTests {
         }
     }
 
+    @Test("A made-up secret counts as a guess of its address, and its use is never recorded")
+    func madeUp() async throws {
+        var options = RelayFixture.Options()
+        options.rates = RateLimitConfiguration(unknownSecretsPerMinute: 5)
+        try await RelayFixture.with(options) { relay in
+            let hello = MCPTests.legacy(
+                "initialize",
+                ["protocolVersion": "2025-11-25", "clientInfo": ["name": "guesser", "version": "1"]])
+            for (number, body) in [
+                hello, MCPTests.legacy("ping"), MCPTests.legacy("tools/list"), hello, hello,
+            ]
+            .enumerated() {
+                #expect(await post(relay, body, secret: "made up \(number)").status == 200)
+            }
+            let refused = await post(relay, hello, secret: "made up 5")
+            #expect(refused.status == 429 && refused.headers["Retry-After"] != nil)
+            #expect(refused.json["error"]?["data"]?["code"] == "rate_limited")
+            relay.storage.add("aa00", under: RelayFixture.key)
+            #expect(await post(relay, hello).status == 200)
+            #expect(await eventually { relay.storage.state.withLock { !$0.agentUses.isEmpty } })
+            #expect(Array(relay.storage.state.withLock(\.agentUses).keys) == [RelayFixture.key.primary])
+            #expect(relay.storage.state.withLock(\.agentBatches) == [1])
+        }
+    }
+
     @Test("Faulty arguments, an ID that is too long and too many calls are results that say what to do")
     func advice() async throws {
         var options = RelayFixture.Options()
