@@ -119,6 +119,28 @@ struct FairnessTests {
         }
     }
 
+    @Test("An address that may have all connections can't keep itself out with unfinished requests")
+    func unfinishedRequests() async throws {
+        try await serving(
+            testService(),
+            {
+                $0.limits.connectionsMax = 3
+                $0.limits.connectionsPerAddressMax = 3
+            }
+        ) { loop, serving in
+            for round in 0..<5 {
+                for _ in 0..<4 {
+                    let half = try await serving.client(on: loop)
+                    half.send("GET /sync HTTP/1.1\r\nHost:")
+                }
+                let scraper = try await serving.client(on: loop)
+                scraper.send("GET /sync HTTP/1.1\r\nHost: h\r\n\r\n")
+                #expect(try await scraper.answer(on: loop).status == 200, "round \(round)")
+            }
+            #expect(serving.ledger.refusedCount == 0)
+        }
+    }
+
     @Test("A client that only trickles bytes counts as idle")
     func drippingIsIdle() async throws {
         try await serving(testService(), { $0.limits.connectionsMax = 2 }) { loop, serving in

@@ -136,7 +136,10 @@ struct AddressShare {
     }
 
     /// Whether an address and its site, with these counts, may have another connection.
+    ///
+    /// Without shares they always may: when all are in use, one is closed for another.
     func allows(ofClient: Int, ofSite: Int, open: Int) -> Bool {
+        guard least < connectionsMax else { return true }
         let share = perAddress(open: open)
         return ofClient < share && ofSite < share * addressesPerSite
     }
