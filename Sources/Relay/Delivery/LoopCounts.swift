@@ -29,6 +29,8 @@ struct LoopCounts: Sendable {
     var retries: UInt64 = 0
     /// Registrations removed because APNs reported their token as invalid.
     var devicesRemoved: UInt64 = 0
+    /// Installations found to be shared by two devices.
+    var contested: UInt64 = 0
     /// Registrations moved to the other environment.
     var environmentsHealed: UInt64 = 0
 
@@ -155,6 +157,7 @@ extension LoopCounts {
         retries &+= other.retries
         devicesRemoved &+= other.devicesRemoved
         environmentsHealed &+= other.environmentsHealed
+        contested &+= other.contested
         for (theirs, name) in other.apps.names.enumerated() {
             let mine = apps.add(name)
             makeRoom()

@@ -27,6 +27,8 @@ struct Services: Sendable {
     var registration: RegistrationPolicy = .open
     /// Enforces `RELAY_DEVICES_MAX`; `nil` without a limit.
     var deviceTotal: DeviceTotal?
+    /// Notices devices with the same name for their installation.
+    let contested = ContestedInstallations()
     /// Removes devices that haven't registered for long.
     var deviceRetention: DeviceRetention?
     /// Counts the expired rows that are removed.

@@ -123,6 +123,10 @@ enum Metrics {
             "Registrations removed because APNs reported their token as no longer valid."
         ) { Int(clamping: $0.loops.counts.devicesRemoved + $0.queue.devicesRemoved) },
         Metric(
+            "relay_installations_contested_total", .counter,
+            "Installations (deviceID) that two devices took from each other in turns, each at most once an hour."
+        ) { Int(clamping: $0.loops.counts.contested) },
+        Metric(
             "relay_activity_pushes_total", .counter, labels: ["event", "result"],
             "Results of events' pushes to Live Activities, which relay_pushes_total doesn't include."
         ) { $0.loops.counts.activitySamples },

@@ -73,6 +73,7 @@ struct RegisterRoute: AnsweringRoute {
         let codes = shared.registration.challengeCodes
         guard
             shared.rates.countsNewDevices || shared.deviceTotal != nil || codes != nil || wanted.isSecretWeak
+                || wanted.details.installationID != nil
         else { return .granted(wanted.environment) }
         let devices: [Device]
         do throws(StorageError) {
@@ -89,7 +90,8 @@ struct RegisterRoute: AnsweringRoute {
                 hint: "It must have at least \(services.rules.secretBytesMin) bytes.")
         }
         // The new token of an installation takes the place of the old one.
-        if !devices.contains(where: wanted.replaces) { try await shared.deviceTotal?.checkRoom() }
+        let replaced = devices.first(where: wanted.replaces)
+        if replaced == nil { try await shared.deviceTotal?.checkRoom() }
         let device = DeviceKey(wanted.deviceToken, bundleID: wanted.bundleID.text)
         var environment = wanted.environment
         if let codes {
@@ -104,7 +106,25 @@ struct RegisterRoute: AnsweringRoute {
             environment = proven
         }
         try shared.rates.countNewSecret(key, of: device, at: services.loop.now)
+        if let replaced { noteChange(of: replaced, to: wanted, key) }
         return .granted(environment)
+    }
+
+    /// Reports an installation whose token changes back and forth.
+    private func noteChange(of device: Device, to wanted: RegisterRequest, _ key: SecretKey) {
+        let shared = services.shared
+        guard let installation = wanted.details.installationID,
+            shared.contested.replaced(
+                device.token, by: wanted.deviceToken.text, of: installation, under: key,
+                at: shared.monotonic())
+        else { return }
+        services.counts.contested += 1
+        shared.log(
+            .warning, "device.contested",
+            [
+                .secretHash(key.primary), .device(wanted.deviceToken), .note("other", device.maskedToken),
+                .note("detail", "two devices, or two builds of the app, have the same deviceID"),
+            ])
     }
 
     /// Registers the device, and removes its row with the unfolded token, which would get a second push.

@@ -54,6 +54,32 @@ struct InstallationTests {
         }
     }
 
+    @Test("Two phones with one name are logged and counted once an hour; a token that changes is not")
+    func contested() async throws {
+        try await RelayFixture.with { relay in
+            func contested(_ count: Int) async -> Bool {
+                await eventually { relay.lines.count(of: "device.contested") == count }
+            }
+            for token in ["aa00", "aa11", "aa22", "aa22", "aa33"] {
+                #expect(await register(relay, token, "rotating").status == 200)
+            }
+            #expect(await contested(0))
+            for round in 0..<4 {
+                #expect(await register(relay, "bb00", "restored").status == 200)
+                #expect(await register(relay, "cc00", "restored").status == 200)
+                #expect(await contested(min(round, 1)))
+            }
+            #expect(await register(relay, "dd00", "other").status == 200)
+            relay.pass(.seconds(3_600))
+            #expect(await register(relay, "bb00", "restored").status == 200)
+            #expect(await register(relay, "cc00", "restored").status == 200)
+            #expect(await contested(2))
+            await relay.lines.log.close()
+            #expect(relay.lines.count(of: "device.contested") == 2)
+            #expect(!relay.lines.text.contains("restored"))
+        }
+    }
+
     @Test("A name has 1 to 64 printable ASCII characters")
     func names() async throws {
         try await RelayFixture.with { relay in

@@ -1,0 +1,42 @@
+import Network
+import Storage
+
+/// Notices devices that take the registration of one installation from each other in turns.
+///
+/// A backup restored on a second phone gives both the same `deviceID`, and then each gets pushes only until the other
+/// registers. A new token replaces an old one for good, so a token that comes back tells the two apart.
+final class ContestedInstallations: Sendable {
+    private struct Name: Hashable {
+        let secret: SecretHash
+        let installation: String
+    }
+
+    private struct Change {
+        /// Hashes of the tokens, which are longer.
+        let from: Int
+        let to: Int
+        /// When it was last found to be contested.
+        var notedAt: MonotonicTime?
+    }
+
+    private let changes = Lock<[Name: Change]>([:])
+
+    /// Notes that a token replaces an installation's; true if the installation is contested and that is to be reported.
+    func replaced(
+        _ old: String, by new: String, of installation: String, under key: SecretKey, at now: MonotonicTime
+    ) -> Bool {
+        let name = Name(secret: key.primary, installation: installation)
+        let (from, to) = (old.hashValue, new.hashValue)
+        return changes.withLock { changes in
+            let last = changes[name]
+            // Forgetting all only delays a report.
+            if last == nil, changes.count >= Bounds.installationChangesMax { changes = [:] }
+            let isContested = last.map { $0.from == to && $0.to == from } ?? false
+            let isQuiet =
+                last?.notedAt.map { now.since($0) < Bounds.contestedInstallationInterval } ?? false
+            let isReported = isContested && !isQuiet
+            changes[name] = Change(from: from, to: to, notedAt: isReported ? now : last?.notedAt)
+            return isReported
+        }
+    }
+}
