@@ -69,7 +69,9 @@ struct MetricsTests {
             #expect(attempts("production", "rejected", "ServiceUnavailable") == 2)
             #expect(read.sum("relay_push_attempts_total") == 8)
             #expect(read.sum("relay_push_attempt_duration_seconds_count") == 8)
-            #expect(read.value("relay_devices_removed_total") == 1)
+            let app = ["environment": "production", "app": Stack.bundleID]
+            #expect(read.value("relay_devices_removed_total", app) == 1)
+            #expect(read.sum("relay_devices_removed_total") == 1)
             #expect(read.value("relay_device_environments_healed_total") == 1)
             #expect(read.value("relay_queue_retries_total") == 2)
             #expect(read.sum("relay_queue_settled_total", ["result": "again"]) == 1)

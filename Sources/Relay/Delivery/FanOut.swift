@@ -234,7 +234,10 @@ final class FanOut {
         case _ where !isDone: break
         case .environment: services.counts.environmentsHealed += 1
         case .removal:
-            if devices[index].details.tokenKind == nil { services.counts.devicesRemoved += 1 }
+            if devices[index].details.tokenKind == nil {
+                services.counts.deviceRemoved(
+                    devices[index].bundleID, Environment(devices[index].environment))
+            }
             items[index].removed = true
         }
         closeIfDone()

@@ -27,8 +27,8 @@ struct LoopCounts: Sendable {
     private(set) var limits = [UInt64](repeating: 0, count: LimitKind.allCases.count)
     /// Retries of stored pushes.
     var retries: UInt64 = 0
-    /// Registrations removed because APNs reported their token as invalid.
-    var devicesRemoved: UInt64 = 0
+    /// Registrations removed because APNs reported their token as invalid, by app and environment.
+    private(set) var removed: [UInt64] = []
     /// Installations found to be shared by two devices.
     var contested: UInt64 = 0
     /// Registrations moved to the other environment.
@@ -64,6 +64,7 @@ struct LoopCounts: Sendable {
     private mutating func makeRoom() {
         let places = apps.names.count * Self.environments.count
         attempts += Array(repeating: 0, count: places * Self.outcomeCount - attempts.count)
+        removed += Array(repeating: 0, count: places - removed.count)
         results += Array(repeating: 0, count: places * Self.resultCount - results.count)
     }
 }
@@ -115,6 +116,11 @@ extension LoopCounts {
         }
     }
 
+    /// Counts a registration that was removed.
+    mutating func deviceRemoved(_ bundleID: String, _ environment: Environment, times: UInt64 = 1) {
+        removed[Self.place(apps.number(of: bundleID), environment)] &+= times
+    }
+
     /// Counts the result of a push to a Live Activity.
     mutating func activity(_ event: ActivityEvent, _ status: DeviceResult.Status) {
         let number =
@@ -155,7 +161,6 @@ extension LoopCounts {
         for index in activities.indices { activities[index] &+= other.activities[index] }
         for index in limits.indices { limits[index] &+= other.limits[index] }
         retries &+= other.retries
-        devicesRemoved &+= other.devicesRemoved
         environmentsHealed &+= other.environmentsHealed
         contested &+= other.contested
         for (theirs, name) in other.apps.names.enumerated() {
@@ -163,6 +168,7 @@ extension LoopCounts {
             makeRoom()
             for environment in Self.environments {
                 let (from, to) = (Self.place(theirs, environment), Self.place(mine, environment))
+                removed[to] &+= other.removed[from]
                 for number in 0..<Self.outcomeCount {
                     attempts[to * Self.outcomeCount + number] &+=
                         other.attempts[from * Self.outcomeCount + number]

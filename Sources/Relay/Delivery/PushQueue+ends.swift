@@ -89,7 +89,7 @@ extension PushQueue {
                 let bound = removal.device.removalBound(removal.ifNotUpdatedAfter)
                 if try await storage.remove(removal.device, ifNotUpdatedAfter: bound, at: removal.at) {
                     guard removal.device.details.tokenKind == nil else { continue }
-                    state.withLock { $0.figures.devicesRemoved += 1 }
+                    state.withLock { $0.figures.countRemoved(removal.device) }
                 }
             } catch {
                 log(.warning, "registration.unchanged", [.storageError(error)])

@@ -2,6 +2,12 @@ import Network
 import Storage
 
 extension PushQueue {
+    /// The app of a removed registration.
+    struct RemovedApp: Hashable, Sendable {
+        let bundleID: String
+        let environment: DeviceEnvironment
+    }
+
     /// The queue's state as seen by this process.
     struct Figures: Sendable, Equatable {
         /// Approximate number of queued pushes.
@@ -13,11 +19,20 @@ extension PushQueue {
         /// Outcomes not written to the database yet.
         var unwritten = 0
         /// Registrations removed together with the end of a push.
-        var devicesRemoved: UInt64 = 0
+        private(set) var removed: [RemovedApp: UInt64] = [:]
         private(set) var sent: UInt64 = 0
         private(set) var again: UInt64 = 0
         /// Failures, by ``KnownReasons``.
         private(set) var failed = [UInt64](repeating: 0, count: KnownReasons.words.count)
+
+        /// Counts a removed registration; strangers choose bundle IDs, so only so many are told apart.
+        mutating func countRemoved(_ device: Device) {
+            var app = RemovedApp(bundleID: device.bundleID, environment: device.environment)
+            if removed[app] == nil, removed.count >= 2 * Bounds.metricsAppsMax {
+                app = RemovedApp(bundleID: KnownReasons.other, environment: device.environment)
+            }
+            removed[app, default: 0] += 1
+        }
 
         /// Counts the end of a lease.
         mutating func count(_ end: Settlement.End) {

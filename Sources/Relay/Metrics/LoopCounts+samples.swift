@@ -44,6 +44,15 @@ extension LoopCounts {
         }
     }
 
+    /// Removed registrations by environment and app, also those of which there are none.
+    var removedSamples: [Metric.Sample] {
+        apps.names.enumerated().flatMap { app, name in
+            Self.environments.map { environment in
+                Metric.Sample([environment.rawValue, name], removed[Self.place(app, environment)])
+            }
+        }
+    }
+
     /// Every limit.
     var limitSamples: [Metric.Sample] {
         zip(LimitKind.allCases, limits).map { Metric.Sample([$0.rawValue], $1) }

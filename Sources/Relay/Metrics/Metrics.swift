@@ -119,9 +119,15 @@ enum Metrics {
             $0.pushesInFlightMax
         },
         Metric(
-            "relay_devices_removed_total", .counter,
+            "relay_devices_removed_total", .counter, labels: ["environment", "app"],
             "Registrations removed because APNs reported their token as no longer valid."
-        ) { Int(clamping: $0.loops.counts.devicesRemoved + $0.queue.devicesRemoved) },
+        ) { snapshot in
+            var counts = snapshot.loops.counts
+            for (app, times) in snapshot.queue.removed {
+                counts.deviceRemoved(app.bundleID, Environment(app.environment), times: times)
+            }
+            return counts.removedSamples
+        },
         Metric(
             "relay_installations_contested_total", .counter,
             "Installations (deviceID) that two devices took from each other in turns, each at most once an hour."

@@ -183,7 +183,7 @@ struct RefusedEndTests {
             end.removal = PushQueue.End.Removal(device: device, ifNotUpdatedAfter: .max, at: 1)
             async let run: Void = queue.run()
             queue.end(end)
-            #expect(await eventually { queue.figures.devicesRemoved == 1 })
+            #expect(await eventually { Array(queue.figures.removed.values) == [1] })
             queue.finish()
             await run
             #expect(relay.storage.state.withLock(\.pendingAtRemoval) == [0])

@@ -124,10 +124,17 @@ struct LoopCountsTests {
             statistics.connectionsReplaced = ["no_streams": 2]
             report.groups = [group: statistics]
             report.pushesInFlight = number
-            report.counts.devicesRemoved = 1
+            report.counts.deviceRemoved("org.example.unknown", .production)
             snapshot.loops.add(report)
         }
-        snapshot.queue.devicesRemoved = 4
+        for index in 0..<3 * Bounds.metricsAppsMax + 4 {
+            let device = Device(
+                id: "d", secretHash: RelayFixture.key.primary, token: "aa00",
+                bundleID: index < 4 ? "org.example.unknown" : "org.example.a\(index)",
+                environment: .production, createdAt: 0, updatedAt: 0)
+            snapshot.queue.countRemoved(device)
+        }
+        #expect(snapshot.queue.removed.count == 2 * Bounds.metricsAppsMax + 1)
         let read = try PrometheusText(
             String(decoding: Exposition.text(Metrics.table, of: snapshot), as: UTF8.self))
         #expect(read.sum("relay_apns_connections", ["state": "open"]) == 6)
@@ -135,7 +142,27 @@ struct LoopCountsTests {
         #expect(read.sum("relay_apns_goaways_total", ["reason": "Shutdown"]) == 3)
         #expect(read.sum("relay_apns_connections_replaced_total", ["reason": "no_streams"]) == 6)
         #expect(read.value("relay_pushes_in_flight") == 6)
-        #expect(read.value("relay_devices_removed_total") == 7)
+        #expect(
+            read.value("relay_devices_removed_total", ["environment": "production", "app": "other"])
+                == Double(7 + 3 * Bounds.metricsAppsMax))
+        #expect(read.value("relay_devices_removed_total", ["environment": "sandbox", "app": "other"]) == 0)
+    }
+
+    @Test("Removed devices count under their app and environment, and every app has a number from the start")
+    func removed() throws {
+        var counts = LoopCounts(try Self.apps(["org.example.a"], default: "org.example.default"))
+        counts.deviceRemoved("org.example.a", .production)
+        counts.deviceRemoved("org.example.a", .production)
+        counts.deviceRemoved("org.example.stranger", .sandbox)
+        var sum = LoopCounts()
+        sum.add(counts)
+        sum.add(counts)
+        let read = try Self.read(sum)
+        func removed(_ environment: String, _ app: String) -> Double? {
+            read.value("relay_devices_removed_total", ["environment": environment, "app": app])
+        }
+        #expect(removed("production", "org.example.a") == 4 && removed("sandbox", "org.example.a") == 0)
+        #expect(removed("sandbox", "other") == 2 && removed("production", "org.example.default") == 0)
     }
 
     @Test("Only so many apps have a name")

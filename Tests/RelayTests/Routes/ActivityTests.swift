@@ -95,7 +95,7 @@ struct ActivityTests {
             let tokens = relay.storage.state.withLock(\.tokens)
             #expect(tokens.map(\.token) == ["aad2"])
             #expect(relay.storage.state.withLock { $0.devices.count } == 2)
-            #expect(await relay.onLoop { $0.services.counts.devicesRemoved } == 0)
+            #expect(await relay.onLoop { $0.services.counts.removed.reduce(0, +) } == 0)
             #expect(
                 await relay.onLoop { $0.sandbox.pushes.map(\.deviceToken.text) } == ["aad2"])
         }
