@@ -295,8 +295,11 @@ package protocol TenantStorage: Sendable {
 
 /// The state of the database itself.
 package protocol DatabaseStatus: Sendable {
-    /// Runs a trivial query on the connection that the next request would use.
-    func ping() async throws(StorageError)
+    /// Runs trivial queries on the connection that the next request would use, and reads the server's clock.
+    ///
+    /// - Parameter now: This machine's time.
+    /// - Returns: Both clocks; nil for a file.
+    func ping(now: @escaping @Sendable () -> EpochMilliseconds) async throws(StorageError) -> ClockReading?
 
     /// Inserts, updates and deletes a row in each table, in one transaction that is committed: nothing of it remains.
     ///
@@ -310,6 +313,13 @@ package protocol DatabaseStatus: Sendable {
 
     /// How busy the database is; read from memory, without a query.
     var load: StorageLoad { get }
+}
+
+extension DatabaseStatus {
+    /// Runs trivial queries on the connection that the next request would use.
+    package func ping() async throws(StorageError) {
+        _ = try await ping { 0 }
+    }
 }
 
 extension DeliveryLogStorage {

@@ -68,6 +68,13 @@ extension ServerCase {
             await storage.close()
         },
 
+        ServerCase("a ping reads the server's clock") { database, proxy async throws in
+            let storage = try await database.open(options(), through: proxy.port)
+            let reading = try #require(try await storage.ping { 42 })
+            #expect(reading.local == 42 && reading.server > 1_700_000_000_000)
+            await storage.close()
+        },
+
         ServerCase("a server that is down is told of at once, and found again without a restart") {
             database, proxy async throws in
             let storage = try await database.open(options(), through: proxy.port)

@@ -100,6 +100,8 @@ struct Application {
             await writes.run()
         }
         let blockReading = Task { await blocked.run() }
+        let databaseClock = services.databaseClock
+        let clockReading = Task { await databaseClock.run() }
         let replies = services.replies
         let replyReading = Task { await replies.run() }
         await withTaskGroup { group in
@@ -122,6 +124,7 @@ struct Application {
             upkeeping.cancel()
             watching.cancel()
             blockReading.cancel()
+            clockReading.cancel()
             replyReading.cancel()
             // Not cancelled: they write what is left, with some retries.
             queue.finish()
@@ -131,6 +134,7 @@ struct Application {
         await upkeeping.value
         await watching.value
         await blockReading.value
+        await clockReading.value
         await replyReading.value
         await storage.close()
         log(.info, "stopped")
@@ -279,6 +283,7 @@ struct Application {
             queueAgeMax: delivery.readyQueueAge,
             checkCredentials: apns.checkCredentials,
             writes: writes,
+            databaseClock: DatabaseClock(storage: storage, clock: .system, log: log),
             replies: ReplyWaits(storage: storage, clock: .system), origins: configuration.server.webOrigins)
     }
 

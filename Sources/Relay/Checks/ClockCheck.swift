@@ -10,6 +10,8 @@ enum ClockCheck {
         let server: EpochMilliseconds
         /// This machine's time at the same moment.
         let local: EpochMilliseconds
+        /// The difference above which the relay doesn't work as it should.
+        var skewMax = Bounds.checkClockSkewMax
     }
 
     /// A finding per clock, or a single one if no server reported its time.
@@ -27,7 +29,7 @@ enum ClockCheck {
         // Dates have whole seconds, and responses take time.
         guard seconds >= 2 else { return .ok(.clock, "", "as \(reading.name)'s") }
         let text = "\(text(seconds)) \(skew > 0 ? "ahead of" : "behind") \(reading.name)'s"
-        if size > Bounds.checkClockSkewMax { return .fault(.clockOff, .clock, "", text) }
+        if size > reading.skewMax { return .fault(.clockOff, .clock, "", text) }
         if size > Bounds.checkClockSkewNoticed {
             return .fault(.clockOff, .clock, "", text, status: .warning)
         }

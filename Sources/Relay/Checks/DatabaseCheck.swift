@@ -16,7 +16,9 @@ enum DatabaseCheck {
         var clock: ClockCheck.Reading? {
             guard case .success(let inspection) = outcome else { return nil }
             return inspection.clock.map {
-                ClockCheck.Reading(name: "the database server", server: $0.server, local: $0.local)
+                ClockCheck.Reading(
+                    name: "the database server", server: $0.server, local: $0.local,
+                    skewMax: Bounds.clockSkewMax)
             }
         }
 

@@ -10,11 +10,15 @@ struct Readiness: Sendable, Equatable {
     var apns: String?
     /// The queue's fault, one word.
     var queue: String?
+    /// The clock's fault, one word.
+    var clock: String?
 
     /// The database doesn't respond.
     static let unavailable = "unavailable"
     /// A push is overdue.
     static let overdue = "overdue"
+    /// The clock differs from the database server's.
+    static let differs = "differs"
     /// It couldn't be checked.
     static let unknown = "unknown"
 
@@ -33,7 +37,7 @@ struct Readiness: Sendable, Equatable {
 
     /// The checks by name, with their faults.
     var checks: [(name: String, fault: String?)] {
-        [("storage", storage), ("write", write), ("apns", apns), ("queue", queue)]
+        [("storage", storage), ("write", write), ("apns", apns), ("queue", queue), ("clock", clock)]
     }
 
     /// Whether there is no fault.

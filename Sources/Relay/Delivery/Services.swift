@@ -39,6 +39,8 @@ struct Services: Sendable {
     let checkCredentials: @Sendable () -> String?
     /// Tracks whether the database can be written.
     let writes: WriteWatch
+    /// Compares the clock with the database server's.
+    let databaseClock: DatabaseClock
     /// The latest result of `/ready`.
     let readiness = SharedAnswer<Readiness>()
     /// Stores when agents last used secrets.

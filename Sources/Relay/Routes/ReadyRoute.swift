@@ -22,7 +22,8 @@ extension Services {
     private func readinessNow() async -> Readiness {
         var readiness = Readiness(apns: checkCredentials() ?? apnsHealth.fault())
         do throws(StorageError) {
-            try await storage.ping()
+            try await databaseClock.ping()
+            readiness.clock = databaseClock.isOff ? Readiness.differs : nil
             if queueAgeMax > .zero, let due = try await storage.nextPushDue(),
                 clock.now - due > queueAgeMax.inMilliseconds,
                 queue.mayHaveWaited(queueAgeMax, at: monotonic())
@@ -34,6 +35,7 @@ extension Services {
             readiness.storage = Readiness.unavailable
             readiness.write = Readiness.unknown
             readiness.queue = Readiness.unknown
+            readiness.clock = Readiness.unknown
             log(.warning, "storage.unavailable", [.storageError(error)])
             // Makes the log report the recovery, too.
             writes.note(error)

@@ -6,6 +6,8 @@ extension Bounds {
 
     /// Maximum clock skew between relays that share a database.
     static let clockSkewMax: Duration = .seconds(60)
+    /// How often the database server's clock is read, besides for `/ready`.
+    static let databaseClockInterval: Duration = .seconds(60)
     /// How often to look for due times that a fast clock set too late.
     static let dueCheckInterval: Duration = .seconds(60)
     /// Maximum such pushes made due in one transaction.

@@ -9,20 +9,6 @@ package struct DatabaseInspection: Sendable, Hashable {
     /// The result of a trial write that was rolled back.
     package let write: WriteTrial
 
-    /// A server's time, read between two readings of this machine's clock.
-    package struct ClockReading: Sendable, Hashable {
-        /// The server's time.
-        package let server: EpochMilliseconds
-        /// This machine's time, halfway between the two readings.
-        package let local: EpochMilliseconds
-
-        /// A reading.
-        package init(server: EpochMilliseconds, local: EpochMilliseconds) {
-            self.server = server
-            self.local = local
-        }
-    }
-
     /// The result of inserting, updating and deleting a row in a transaction that was rolled back.
     package enum WriteTrial: Sendable, Hashable {
         /// It succeeded.

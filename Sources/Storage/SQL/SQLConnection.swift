@@ -17,6 +17,9 @@ package protocol SQLConnection: AnyObject, SendableMetatype {
     /// False after a failure that ended the connection or left it in an unknown state; it is then discarded.
     var isUsable: Bool { get }
 
+    /// A query for the server's clock, in milliseconds since 1970; nil for a file.
+    var clock: String? { get }
+
     /// Whether a transaction is open, including a failed one.
     var isInTransaction: Bool { get }
 
@@ -77,4 +80,9 @@ extension SQLConnection {
         try query(sql, parameters) { row throws(SQLFailure) in rows.append(row.columns) }
         return rows
     }
+}
+
+extension SQLConnection {
+    /// A file has no clock of its own.
+    package var clock: String? { nil }
 }

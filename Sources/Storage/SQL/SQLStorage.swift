@@ -202,9 +202,16 @@ extension SQLStorage {
 // MARK: - The database itself
 
 extension SQLStorage {
-    /// See `Storage`; a look-up that reads one page.
-    package func ping() async throws(StorageError) {
-        _ = try await schemaVersion()
+    /// See `Storage`; a look-up that reads one page, and one of the server's clock.
+    package func ping(
+        now: @escaping @Sendable () -> EpochMilliseconds
+    ) async throws(StorageError) -> ClockReading? {
+        try await read { session throws(SQLFailure) in
+            _ = try session.count(SchemaStep.versionQuery, [])
+            return try session.connection.clock.flatMap { query throws(SQLFailure) in
+                try ClockReading(now: now) { () throws(SQLFailure) in try session.integer(query, []) }
+            }
+        }
     }
 
     /// Implements `Storage`.

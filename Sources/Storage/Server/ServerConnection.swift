@@ -31,6 +31,9 @@ package protocol ServerConnection: SQLConnection {
 }
 
 extension ServerConnection {
+    /// As `SQLConnection` says.
+    package var clock: String? { schema.clock }
+
     /// What differs in this server's schema.
     package var schema: SchemaDialect { Self.schema }
 }

@@ -25,9 +25,9 @@ extension ServerStorage {
     private static func inspect(
         _ session: SQLSession, _ connection: any ServerConnection, id: UUIDv7, now: () -> EpochMilliseconds
     ) throws(SQLFailure) -> DatabaseInspection {
-        let before = now()
-        let server = try connection.integer(connection.schema.clock)
-        let middle = before + (now() - before) / 2
+        let clock = try ClockReading(now: now) { () throws(SQLFailure) in
+            try connection.integer(connection.schema.clock)
+        }
         let schema = ServerSchema(connection: connection)
         guard try !schema.holdsUnfinishedCopy() else { throw SQLFailure(.other, .unfinishedCopy) }
         let pending = try schema.pending(after: try schema.inspect())
@@ -38,9 +38,10 @@ extension ServerStorage {
         return DatabaseInspection(
             missingSteps: missing,
             hasDevices: hasTables ? try connection.integer(TrialWrite.hasDevices) == 1 : nil,
-            clock: server.map { DatabaseInspection.ClockReading(server: $0, local: middle) },
+            clock: clock,
             write: hasTables
-                ? try trial(session, connection, version: version, id: id, at: middle) : .notTried)
+                ? try trial(session, connection, version: version, id: id, at: clock?.local ?? now())
+                : .notTried)
     }
 
     /// If the trial can't be rolled back, the connection is closed, so that the server rolls it back.

@@ -139,6 +139,19 @@ struct CheckFindingTests {
         #expect(ClockCheck.findings([]).map(\.status) == [.skipped])
     }
 
+    @Test("The database server's clock may differ by as much as relays that share it allow")
+    func databaseClock() {
+        func status(_ skew: EpochMilliseconds) -> CheckStatus? {
+            let inspection = DatabaseInspection(
+                missingSteps: [], hasDevices: nil,
+                clock: ClockReading(server: 1_000_000, local: 1_000_000 + skew), write: .done)
+            let found = DatabaseCheck.Found(place: "p", engine: .postgres, outcome: .success(inspection))
+            return found.clock.flatMap { ClockCheck.findings([$0]).first?.status }
+        }
+        #expect(status(29_000) == .ok && status(60_000) == .warning)
+        #expect(status(60_001) == .failed && status(-60_001) == .failed)
+    }
+
     @Test("A certificate's dates and order")
     func certificates() {
         let day: Int64 = 86_400

@@ -22,7 +22,7 @@ struct WriteWatchTests {
             #expect(response.status == 503)
             #expect(
                 response.json["checks"] == [
-                    "storage": "ok", "write": .string(word), "apns": "ok", "queue": "ok",
+                    "storage": "ok", "write": .string(word), "apns": "ok", "queue": "ok", "clock": "ok",
                 ])
             relay.storage.state.withLock { $0.writeFailure = nil }
             relay.pass(Bounds.writeTrialInterval)

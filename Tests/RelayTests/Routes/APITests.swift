@@ -201,7 +201,10 @@ struct ReadyRouteTests {
             #expect(response.status == 200)
             #expect(
                 response.json == [
-                    "ok": true, "checks": ["storage": "ok", "write": "ok", "apns": "ok", "queue": "ok"],
+                    "ok": true,
+                    "checks": [
+                        "storage": "ok", "write": "ok", "apns": "ok", "queue": "ok", "clock": "ok",
+                    ],
                 ])
         }
     }
@@ -220,7 +223,7 @@ struct ReadyRouteTests {
                     "ok": false, "error": "The relay is not ready.", "code": "not_ready",
                     "checks": [
                         "storage": "unavailable", "write": "unknown", "apns": "SigningFailed",
-                        "queue": "unknown",
+                        "queue": "unknown", "clock": "unknown",
                     ],
                 ])
         }
@@ -261,7 +264,10 @@ struct ReadyRouteTests {
             let late = await ready(after: 301)
             #expect(late.status == (bound == .zero ? 200 : 503))
             let word: JSON.Value = bound == .zero ? "ok" : "overdue"
-            #expect(late.json["checks"] == ["storage": "ok", "write": "ok", "apns": "ok", "queue": word])
+            #expect(
+                late.json["checks"] == [
+                    "storage": "ok", "write": "ok", "apns": "ok", "queue": word, "clock": "ok",
+                ])
             relay.storage.state.withLock { $0.pending = [] }
             #expect(await ready(after: 302).status == 200)
         }

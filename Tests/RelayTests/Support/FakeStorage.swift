@@ -45,6 +45,8 @@ final class FakeStorage: Storage {
         var deviceCounts = 0
         /// Where the calls to `pruneLocks` began; every third one is at the end.
         var lockWalks: [String] = []
+        /// How far the relay's clock is ahead of the database's; nil for a file.
+        var clockAhead: EpochMilliseconds?
         /// Calls to `claim`.
         var claims = 0
         /// Thrown by every call until it is taken away.
@@ -298,9 +300,13 @@ final class FakeStorage: Storage {
         try checked { state in state.receipts.removeAll { $0.claim.id == event.id } }
     }
 
-    func ping() async throws(StorageError) {
+    func ping(
+        now: @escaping @Sendable () -> EpochMilliseconds
+    ) async throws(StorageError) -> ClockReading? {
         await state.withLock(\.pingGate)?.pass()
-        try checked { _ in }
+        return try checked { state in
+            state.clockAhead.map { ClockReading(server: now() - $0, local: now()) }
+        }
     }
 
     func tryWriting(id: UUIDv7, at now: EpochMilliseconds) async throws(StorageError) {

@@ -104,6 +104,8 @@ struct RelayFixture: Sendable {
             writes: WriteWatch(
                 storage: storage, clock: WallClock { time.withLock { $0 } },
                 monotonic: { monotonic.withLock { $0 } }, log: lines.log),
+            databaseClock: DatabaseClock(
+                storage: storage, clock: WallClock { time.withLock { $0 } }, log: lines.log),
             agents: agents, replies: replies)
         let (production, sandbox, services) = await loop.run { loop in
             let production = ScriptedSender()
