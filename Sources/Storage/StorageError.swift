@@ -5,6 +5,8 @@
 package enum StorageError: Error, Hashable, Sendable {
     /// The database could not be reached or queried; nothing was changed.
     case unavailable(logDetail: String)
+    /// The server or the account has no connection left for this process; nothing was changed.
+    case crowded(logDetail: String)
     /// The database didn't answer, or a lock wasn't released, in time; nothing was changed.
     case timeout(logDetail: String)
     /// The connection ended, or the call timed out, before the database confirmed a change: it may have been made.
@@ -12,6 +14,8 @@ package enum StorageError: Error, Hashable, Sendable {
     /// The database refuses this program: its user, password, database name or certificate. The
     /// configuration must change.
     case refused(logDetail: String)
+    /// A setting of the server, of the account or of a table keeps the relay from working. `logDetail` says which.
+    case unsuitable(logDetail: String)
     /// The account lacks a privilege that the change needs.
     case denied(logDetail: String)
     /// The database has no space left; the change was not made.
@@ -41,8 +45,8 @@ package enum StorageError: Error, Hashable, Sendable {
     /// The database's own message for the log; equal to `description` if there is none.
     package var logDetail: String {
         switch self {
-        case .unavailable(let detail), .timeout(let detail), .unconfirmed(let detail), .refused(let detail),
-            .denied(let detail),
+        case .unavailable(let detail), .crowded(let detail), .timeout(let detail), .unconfirmed(let detail),
+            .refused(let detail), .unsuitable(let detail), .denied(let detail),
             .full(let detail), .readOnly(let detail), .inUse(let detail), .corrupt(let detail),
             .foreignDatabase(let detail),
             .internalFault(let detail):
@@ -55,8 +59,8 @@ package enum StorageError: Error, Hashable, Sendable {
     /// Whether the same call may succeed a little later without intervention.
     package var isTransient: Bool {
         switch self {
-        case .unavailable, .timeout, .unconfirmed, .readOnly: true
-        case .refused, .denied, .full, .inUse, .corrupt, .schemaTooNew, .schemaTooOld,
+        case .unavailable, .crowded, .timeout, .unconfirmed, .readOnly: true
+        case .refused, .unsuitable, .denied, .full, .inUse, .corrupt, .schemaTooNew, .schemaTooOld,
             .foreignDatabase, .unfinishedCopy, .invalidValue, .closed, .internalFault:
             false
         }
@@ -66,8 +70,8 @@ package enum StorageError: Error, Hashable, Sendable {
     package var canBeCured: Bool {
         switch self {
         case .invalidValue, .closed: false
-        case .unavailable, .timeout, .unconfirmed, .refused, .denied, .full, .readOnly, .inUse, .corrupt,
-            .schemaTooNew, .schemaTooOld, .foreignDatabase, .unfinishedCopy, .internalFault:
+        case .unavailable, .crowded, .timeout, .unconfirmed, .refused, .unsuitable, .denied, .full, .readOnly,
+            .inUse, .corrupt, .schemaTooNew, .schemaTooOld, .foreignDatabase, .unfinishedCopy, .internalFault:
             true
         }
     }
@@ -78,9 +82,11 @@ extension StorageError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .unavailable: "The database is unavailable."
+        case .crowded: "The database server has no connection left for the relay."
         case .timeout: "The database did not answer in time."
         case .unconfirmed: "The database did not confirm the change; it may have been made."
         case .refused: "The database refuses the relay."
+        case .unsuitable: "A setting of the database server keeps the relay from working."
         case .denied: "The database account lacks a right."
         case .full: "The database has no room left."
         case .readOnly: "The database is open for reading only."

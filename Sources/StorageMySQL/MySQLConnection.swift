@@ -120,19 +120,33 @@ package final class MySQLConnection: ServerConnection {
     package func withSchemaLock<Result>(
         _ body: () throws(SQLFailure) -> Result
     ) throws(SQLFailure) -> Result {
-        while try integer("SELECT get_lock(\(Self.lockName), 1)") != 1 {
+        let name = try schemaLockName()
+        while try integer("SELECT get_lock(?, 1)", [.text(name)]) != 1 {
             guard !wait.isOver else {
                 throw SQLFailure(.other, .timeout(logDetail: "another process is changing the schema"))
             }
         }
-        defer { try? run("DO release_lock(\(Self.lockName))") }
+        defer { try? run("DO release_lock('\(name)')") }
         // Rebuilding a large table takes its time.
         try run(limits.forSchemaChange)
-        defer { try? run(limits.forCalls) }
+        defer { try? run("SET SESSION \(limits.forCalls)") }
         return try body()
     }
 
-    private static let lockName = "concat('relay_schema:', sha1(database()))"
+    /// As `ServerConnection` says.
+    package func trySchemaLock() throws(SQLFailure) {
+        let name = try schemaLockName()
+        if try integer("SELECT get_lock(?, 0)", [.text(name)]) == 1 { try run("DO release_lock('\(name)')") }
+    }
+
+    /// The schema lock's name, of at most the 64 characters that MySQL allows, whatever the database is called.
+    ///
+    /// Hashed here, since servers differ in the functions that they have: `sha1()` left MySQL in version 9.6. The server
+    /// is asked for the database's name, which it may spell otherwise than the URL.
+    private func schemaLockName() throws(SQLFailure) -> String {
+        let database = try texts("SELECT database()").first ?? ""
+        return "relay_schema:" + Digest256(of: Array(database.utf8)).hex.prefix(40)
+    }
 }
 
 // MARK: - Parts
@@ -177,14 +191,25 @@ extension MySQLConnection {
         }
     }
 
+    /// The session variables that the statements rely on, because a server may begin sessions with any others.
+    ///
+    /// Only `transaction_read_only` stays as it is: a server that begins transactions as read-only says that it isn't to be
+    /// written. The character sets are set again, because a server may ignore what the client said when it connected.
+    private static let session = [
+        "NAMES utf8mb4 COLLATE utf8mb4_bin", "autocommit = 1", "completion_type = 'NO_CHAIN'",
+        // Strict: what doesn't fit is an error.
+        "sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'", "time_zone = '+00:00'",
+        "sql_safe_updates = 0", "sql_select_limit = 18446744073709551615", "sql_big_selects = 1",
+        "sql_auto_is_null = 0", "unique_checks = 1", "max_sort_length = 1024",
+    ].joined(separator: ", ")
+
     /// Makes the session what `SQLConnection` promises.
     private func prepareSession(_ options: ServerOptions, isOneOfSeveral: Bool) throws(SQLFailure) {
-        // Strict: what doesn't fit is an error. The isolation level has a statement of its own on every server.
-        try run("SET SESSION autocommit = 1, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'")
+        try run("SET \(Self.session), \(limits.forCalls)")
+        // It has a statement of its own on every server.
         let access = options.access == .readOnly ? ", READ ONLY" : ""
         try run("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED\(access)")
-        try run(limits.forCalls)
-        try followCluster()
+        try followServer(options)
         guard isOneOfSeveral, options.access != .readOnly else { return }
         // A replica, or a node outside its cluster, which refuses even this question.
         guard try integer("SELECT @@global.read_only") == 0 else {
@@ -223,33 +248,59 @@ extension MySQLConnection {
         }
     }
 
-    /// On a Galera node, makes each statement wait until the node has applied what other nodes committed before it.
+    /// Asks what kind of server this is, and sets what sessions on such a server need.
     ///
-    /// Without this, a relay could miss a row that another relay, or its own earlier connection, committed on another
-    /// node. One address may stand for several nodes behind a load balancer, so the server is asked, not the URL.
-    private func followCluster() throws(SQLFailure) {
-        var isNode = false
-        try query("SHOW VARIABLES LIKE 'wsrep_on'", []) { row throws(SQLFailure) in
-            isNode = try row.text(1) == "ON"
+    /// One address may stand for several servers behind a load balancer, so the server is asked, not the URL.
+    private func followServer(_ options: ServerOptions) throws(SQLFailure) {
+        var variables: [String: String] = [:]
+        try query(
+            "SHOW VARIABLES WHERE Variable_name IN ('binlog_format', 'log_bin', 'wsrep_on')", []
+        ) { row throws(SQLFailure) in
+            variables[try row.text(0)] = try row.text(1)
         }
-        // Reads, updates and deletes, inserts.
-        if isNode { try run("SET SESSION wsrep_sync_wait = 7") }
+        // A Galera node: each statement (reads, updates and deletes, inserts) waits until the node has applied what
+        // other nodes committed before it. Without this, a relay could miss a row that another relay, or its own
+        // earlier connection, committed on another node.
+        if variables["wsrep_on"] == "ON" { try run("SET SESSION wsrep_sync_wait = 7") }
+        if variables["log_bin"] == "ON", variables["binlog_format"] == "STATEMENT",
+            options.access != .readOnly
+        {
+            try logRows()
+        }
+    }
+
+    /// Has the server's binary log take rows: a log of statements rules out READ COMMITTED (error 1665).
+    private func logRows() throws(SQLFailure) {
+        do throws(SQLFailure) {
+            try run("SET SESSION binlog_format = 'ROW'")
+        } catch {
+            guard case .denied = error.error else { throw error }
+            let right = limits.isMariaDB ? "BINLOG ADMIN" : "SESSION_VARIABLES_ADMIN"
+            let detail = """
+                it logs statements, which rules out READ COMMITTED: set binlog_format=MIXED or ROW on the server, or \
+                GRANT \(right) ON *.* to the relay's account
+                """
+            throw SQLFailure(.other, .unsuitable(logDetail: detail), mayBeDone: false)
+        }
     }
 }
 
 /// The session variables with which a server itself gives up what its client no longer waits for.
 private struct SessionLimits {
+    let isMariaDB: Bool
+    /// Assignments; `forSchemaChange` is a statement.
     let forCalls: String
     let forSchemaChange: String
 
     init(isMariaDB: Bool, callTimeout: Duration) {
+        self.isMariaDB = isMariaDB
         let seconds = max(1, Int((callTimeout / .seconds(1)).rounded(.up)))
         // Metadata locks, too: whoever waits for one keeps all others from the table.
         let locks = "innodb_lock_wait_timeout = \(seconds), lock_wait_timeout = \(seconds)"
         func statement(_ seconds: Int) -> String {
             isMariaDB ? "max_statement_time = \(seconds)" : "max_execution_time = \(seconds * 1_000)"
         }
-        forCalls = "SET SESSION \(locks), \(statement(seconds))"
+        forCalls = "\(locks), \(statement(seconds))"
         forSchemaChange = "SET SESSION \(statement(0))"
     }
 }

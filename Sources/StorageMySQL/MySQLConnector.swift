@@ -51,7 +51,21 @@ struct MySQLConnector {
         // With TLS libmariadb reads from the socket without asking `wait` first, unless it doesn't block.
         let socket = unsafe mysql_get_socket(handle)
         _ = fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK)
+        if host != nil { keepAlive(socket) }
         return unsafe handle
+    }
+
+    /// Has the kernel probe an idle connection, so that nothing between here and the server forgets it.
+    private func keepAlive(_ socket: my_socket) {
+        let probes = options.keepAlive
+        for (level, name, value) in [
+            (SOL_SOCKET, SO_KEEPALIVE, 1), (Int32(IPPROTO_TCP), TCP_KEEPIDLE, probes.idleSeconds),
+            (Int32(IPPROTO_TCP), TCP_KEEPINTVL, probes.intervalSeconds),
+            (Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, probes.unansweredMilliseconds),
+        ] {
+            var value = Int32(value)
+            unsafe setsockopt(socket, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
+        }
     }
 
     /// Not thread-safe by itself, and done by the first `mysql_init` otherwise.

@@ -12,12 +12,13 @@ enum MySQLError {
         _ code: UInt32, _ message: String, doing action: String, isTimeUp: Bool
     ) -> SQLFailure {
         let kind = kind(Int32(bitPattern: code), message)
-        let isQuiet = kind == .value || kind == .duplicateKey
+        let isQuiet = kind == .value || kind == .duplicateKey || kind == .text
         let detail = "MySQL \(code) while \(action)" + (isQuiet ? "" : ": \(message)")
         return switch kind {
         case .lost where isTimeUp:
             SQLFailure(.connectionLost, .timeout(logDetail: "no answer in time while \(action)"))
         case .lost: SQLFailure(.connectionLost, .unavailable(logDetail: detail))
+        case .crowded: SQLFailure(.connectionLost, .crowded(logDetail: detail), mayBeDone: false)
         case .ending: SQLFailure(.connectionLost, .unavailable(logDetail: detail), mayBeDone: false)
         case .readOnlyServer: SQLFailure(.connectionLost, .readOnly(logDetail: detail), mayBeDone: false)
         // Of a statement on several shards, some may have done their part.
@@ -32,17 +33,18 @@ enum MySQLError {
         case .full: SQLFailure(.other, .full(logDetail: detail))
         case .readOnly: SQLFailure(.other, .readOnly(logDetail: detail))
         case .corrupt: SQLFailure(.other, .corrupt(logDetail: detail))
+        case .unsuitable: SQLFailure(.other, .unsuitable(logDetail: detail))
+        case .text:
+            SQLFailure(
+                .other, .unsuitable(logDetail: "\(detail): a column's character set isn't utf8mb4"))
         case .fault, .value: SQLFailure(.other, .internalFault(logDetail: detail))
         }
     }
 
     /// What a code means.
     private enum Kind {
-        case lost, ending, readOnlyServer, passing, conflict, lockTimeout, timeout, duplicateKey,
-            alreadyExists, refused, denied,
-            full,
-            readOnly
-        case corrupt, fault, value
+        case lost, crowded, ending, readOnlyServer, passing, conflict, lockTimeout, timeout, duplicateKey,
+            alreadyExists, refused, denied, full, readOnly, corrupt, unsuitable, text, fault, value
     }
 
     private static func kind(_ code: Int32, _ message: String) -> Kind {
@@ -68,13 +70,13 @@ enum MySQLError {
     }()
 
     private static let groups: [(Kind, [Int32])] = [
+        (.crowded, [ER_CON_COUNT_ERROR, ER_TOO_MANY_USER_CONNECTIONS, ER_USER_LIMIT_REACHED]),
         // The server goes, ends this connection, has no room for it, or isn't in its cluster (1047, Galera's).
         (
             .ending,
             [
-                ER_SERVER_SHUTDOWN, ER_NORMAL_SHUTDOWN, ER_CON_COUNT_ERROR, ER_TOO_MANY_USER_CONNECTIONS,
-                ER_USER_LIMIT_REACHED, ER_HOST_IS_BLOCKED, ER_UNKNOWN_COM_ERROR, ER_OUT_OF_RESOURCES,
-                ER_CANT_CREATE_THREAD,
+                ER_SERVER_SHUTDOWN, ER_NORMAL_SHUTDOWN, ER_HOST_IS_BLOCKED, ER_UNKNOWN_COM_ERROR,
+                ER_OUT_OF_RESOURCES, ER_CANT_CREATE_THREAD,
                 // A statement of this connection that the server has forgotten, or whose columns changed.
                 ER_UNKNOWN_STMT_HANDLER, ER_NEED_REPREPARE, CR_NEW_STMT_METADATA, CR_STMT_CLOSED,
             ]
@@ -116,11 +118,14 @@ enum MySQLError {
         (.full, [ER_DISK_FULL, ER_RECORD_FILE_FULL, ER_ERROR_ON_WRITE]),
         (.readOnly, [ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, ER_OPEN_AS_READONLY]),
         (.corrupt, [ER_NOT_KEYFILE, ER_CRASHED_ON_USAGE, ER_CRASHED_ON_REPAIR]),
+        (.unsuitable, [ER_BINLOG_STMT_MODE_AND_ROW_ENGINE, ER_SP_DOES_NOT_EXIST]),
+        (.text, [ER_TRUNCATED_WRONG_VALUE_FOR_FIELD]),
         (
             .fault,
             [
                 ER_PARSE_ERROR, ER_BAD_FIELD_ERROR, ER_NO_SUCH_TABLE, ER_UNKNOWN_SYSTEM_VARIABLE,
-                ER_WRONG_FIELD_SPEC, ER_TOO_LONG_KEY, ER_NOT_SUPPORTED_YET,
+                ER_WRONG_FIELD_SPEC, ER_TOO_LONG_KEY, ER_NOT_SUPPORTED_YET, ER_CANT_AGGREGATE_2COLLATIONS,
+                ER_CANT_AGGREGATE_3COLLATIONS, ER_CANT_AGGREGATE_NCOLLATIONS,
             ]
         ),
     ]

@@ -69,10 +69,12 @@ package final class PostgresConnection: ServerConnection {
         // After a failover a host that was the primary still answers; only a reader may be content with it.
         let wanted = options.access == .readOnly ? "any" : "read-write"
         // What stands before the URL is a default, what stands behind it is final.
+        let probes = options.keepAlive
         let pairs: [(String, String)] = [
-            ("connect_timeout", String(seconds)), ("keepalives_idle", "30"), ("keepalives_interval", "10"),
-            ("tcp_user_timeout", "20000"), ("fallback_application_name", "relay"),
-            ("target_session_attrs", wanted),
+            ("connect_timeout", String(seconds)), ("keepalives_idle", String(probes.idleSeconds)),
+            ("keepalives_interval", String(probes.intervalSeconds)),
+            ("tcp_user_timeout", String(probes.unansweredMilliseconds)),
+            ("fallback_application_name", "relay"), ("target_session_attrs", wanted),
             ("dbname", String(decoding: location.parameters.bytes, as: UTF8.self)),
             ("client_encoding", "UTF8"),
         ]
@@ -94,14 +96,30 @@ package final class PostgresConnection: ServerConnection {
             .map { unsafe String(cString: $0) }
         guard encoding == nil || encoding == "UTF8" else {
             let detail = "its encoding is \(encoding ?? ""), and only UTF8 holds every text"
-            throw SQLFailure(.other, .refused(logDetail: detail))
+            throw SQLFailure(.other, .unsuitable(logDetail: detail))
         }
-        // A pooler would pass the setting on to the connection's next client.
+        // A pooler would pass the settings on to the connection's next client.
         guard prepares else { return }
         deadline = .now + options.callTimeout
+        try run(Self.settings(options))
+    }
+
+    /// Sets what the statements rely on, because the server, the database and the account may begin sessions with any other
+    /// settings.
+    ///
+    /// Formats don't count, since values travel as binary or as plain integers and texts. These stay as they are:
+    /// `default_transaction_read_only`, with which some hosts stop writes, `search_path`, which may choose the relay's
+    /// schema, and limits for sessions that are idle, which the pool can bear.
+    private static func settings(_ options: ServerOptions) -> String {
         // A little less than a call has, so that the server says it and the connection lives.
         let milliseconds = max((options.callTimeout * 0.8) / .milliseconds(1), 1)
-        try run("SET statement_timeout = \(Int(milliseconds))")
+        return """
+            SELECT set_config(name, value, false) FROM (VALUES
+                ('statement_timeout', '\(Int(milliseconds))'), ('lock_timeout', '0'), ('transaction_timeout', '0'),
+                ('default_transaction_isolation', 'read committed'), ('default_transaction_deferrable', 'off'),
+                ('standard_conforming_strings', 'on'), ('transform_null_equals', 'off')
+            ) AS settings (name, value) WHERE current_setting(name, true) IS NOT NULL
+            """
     }
 }
 
@@ -142,6 +160,14 @@ extension PostgresConnection {
     ///
     /// Since version 15 a new database lets only its owner create tables in the schema `public`.
     package func checkSchemaRights(tables: [String]) throws(SQLFailure) {
+        let nowhere = try texts(
+            """
+            SELECT 'search_path is "' || current_setting('search_path') || '", and user ' || current_user
+                || ' can use no such schema: ALTER ROLE ' || current_user || ' SET search_path = public, '
+                || 'or create the schema and GRANT USAGE, CREATE ON it'
+            WHERE current_schema() IS NULL
+            """)
+        if let detail = nowhere.first { throw SQLFailure(.other, .unsuitable(logDetail: detail)) }
         let lacking = try texts(
             """
             SELECT 'user ' || current_user || ' may not create tables: GRANT CREATE ON SCHEMA '

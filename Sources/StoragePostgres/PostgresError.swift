@@ -45,6 +45,7 @@ enum PostgresError {
         // A plan of before a migration; a new connection makes new ones.
         case "0A000" where detail.contains("cached plan"):
             SQLFailure(.connectionLost, .unavailable(logDetail: detail), mayBeDone: false)
+        case "53300", "53400": SQLFailure(.other, .crowded(logDetail: detail))
         case "53100": SQLFailure(.other, .full(logDetail: detail))
         case "42501": SQLFailure(.other, .denied(logDetail: detail))
         case "28000", "28P01", "3D000": SQLFailure(.other, .refused(logDetail: detail))
@@ -92,7 +93,9 @@ enum PostgresError {
             return SQLFailure(.other, .refused(logDetail: detail))
         }
         let error: StorageError =
-            if detail.contains("timeout expired") {
+            if crowdedWords.contains(where: detail.contains) {
+                .crowded(logDetail: detail)
+            } else if detail.contains("timeout expired") {
                 .timeout(logDetail: detail)
             } else if !readOnly.isEmpty, others.isSubset(of: readOnly) {
                 .readOnly(logDetail: detail)
@@ -103,12 +106,18 @@ enum PostgresError {
     }
 
     private static let readOnlyWords = ["session is read-only", "server is in hot standby mode"]
-    private static let passing = [
-        "Connection refused", "timeout expired", "could not translate host name", "starting up",
-        "shutting down", "in recovery", "read-only", "No such file or directory", "too many clients",
-        "server closed the connection", "No route to host", "Network is unreachable", "reset by peer",
-        "EOF detected", "closed unexpectedly", "SSL SYSCALL",
+    // Those of PgBouncer are the last.
+    private static let crowdedWords = [
+        "too many clients already", "too many connections for", "remaining connection slots are reserved",
+        "no more connections allowed",
     ]
+    private static let passing =
+        crowdedWords + [
+            "Connection refused", "timeout expired", "could not translate host name", "starting up",
+            "shutting down", "in recovery", "read-only", "No such file or directory",
+            "server closed the connection", "No route to host", "Network is unreachable", "reset by peer",
+            "EOF detected", "closed unexpectedly", "SSL SYSCALL",
+        ]
     private static let lasting = [
         "authentication failed", "does not exist", "no pg_hba.conf entry", "certificate", "SSL",
         "no password supplied", "invalid ", "permission denied for database",

@@ -98,7 +98,7 @@ struct CheckDatabaseTests {
 
     @Test(
         "a database server with a wrong password, an older and a newer schema, and one in order",
-        .enabled(if: ServerUnderTest.areThere, "left out: no servers"), arguments: ServerUnderTest.all)
+        .enabled(if: ServerUnderTest.areThere, "left out: no servers"), arguments: ServerUnderTest.versions)
     func server(_ server: ServerUnderTest) async throws {
         let url = try server.makeDatabase()
         try await CheckStand.run { stand in
@@ -120,6 +120,34 @@ struct CheckDatabaseTests {
             try server.run("INSERT INTO relay_schema (version, summary) VALUES (99, 'later')", at: url)
             let newer = try await stand.check(["DATABASE_URL": url])
             #expect(newer.status == 1 && newer.failed == ["schema_newer"], "\(newer)")
+        }
+    }
+
+    @Test(
+        "a server without a connection left for the account",
+        .enabled(if: ServerUnderTest.areThere, "left out: no servers"), arguments: ServerUnderTest.all)
+    func crowded(_ server: ServerUnderTest) async throws {
+        let administrator = try server.makeDatabase()
+        let name = "relay_\(UInt32.random(in: .min ... .max))"
+        let isPostgres = server.name == "postgres"
+        try server.run(
+            isPostgres
+                ? "CREATE USER \(name) LOGIN PASSWORD 'hunter2' CONNECTION LIMIT 1"
+                : "CREATE USER \(name)@'%' IDENTIFIED BY 'hunter2' WITH MAX_USER_CONNECTIONS 1",
+            at: administrator)
+        let at = try #require(administrator.lastIndex(of: "@"))
+        let scheme = try #require(administrator.range(of: "://"))
+        let slash = try #require(administrator.lastIndex(of: "/"))
+        let database = administrator[administrator.index(after: slash)...].prefix { $0 != "?" }
+        if !isPostgres { try server.run("GRANT ALL ON \(database).* TO \(name)@'%'", at: administrator) }
+        let url = administrator[..<scheme.upperBound] + "\(name):hunter2" + administrator[at...]
+        try await CheckStand.run { stand in
+            try await server.connected(to: String(url)) {
+                let checked = try await stand.check(["DATABASE_URL": String(url)])
+                #expect(checked.failed == ["database_crowded"], "\(checked)")
+                #expect(checked.output.contains("lower RELAY_DATABASE_CONNECTIONS"), "\(checked)")
+                #expect(!checked.output.contains("hunter2"))
+            }
         }
     }
 

@@ -9,7 +9,7 @@ import Testing
 
 /// A database server that the tests' script has started, and a database in it.
 struct ServerUnderTest: Sendable, CustomTestStringConvertible {
-    /// The script's name for it: `postgres` or `mariadb`.
+    /// The script's name for it: `postgres` or `mariadb`, `postgres18` or `mysql97`.
     let name: String
     private let variable: String
 
@@ -17,6 +17,14 @@ struct ServerUnderTest: Sendable, CustomTestStringConvertible {
         ServerUnderTest(name: "postgres", variable: "RELAY_TEST_POSTGRES_URL"),
         ServerUnderTest(name: "mariadb", variable: "RELAY_TEST_MYSQL_URL"),
     ]
+
+    /// Those two, and the newer servers that were started.
+    static let versions =
+        all
+        + [
+            ServerUnderTest(name: "postgres18", variable: "RELAY_TEST_POSTGRES18_URL"),
+            ServerUnderTest(name: "mysql97", variable: "RELAY_TEST_MYSQL97_URL"),
+        ].filter { environment[$0.variable] != nil }
 
     /// Whether the script has started both.
     static let areThere = all.allSatisfy { environment[$0.variable] != nil }
@@ -32,7 +40,8 @@ struct ServerUnderTest: Sendable, CustomTestStringConvertible {
         let database = "relay_\(UInt64.random(in: .min ... .max))"
         let statement = "CREATE DATABASE \(database)"
         switch name {
-        case "postgres": try run(statement, on: PostgresConnection.self, try PostgresLocation(url: url))
+        case "postgres", "postgres18":
+            try run(statement, on: PostgresConnection.self, try PostgresLocation(url: url))
         default: try run(statement, on: MySQLConnection.self, try MySQLLocation(url: url))
         }
         let slash = try #require(url.lastIndex(of: "/"))
@@ -52,7 +61,8 @@ struct ServerUnderTest: Sendable, CustomTestStringConvertible {
     /// Runs a statement in a database that was made.
     func run(_ statement: String, at url: String) throws {
         switch name {
-        case "postgres": try run(statement, on: PostgresConnection.self, try PostgresLocation(url: url))
+        case "postgres", "postgres18":
+            try run(statement, on: PostgresConnection.self, try PostgresLocation(url: url))
         default: try run(statement, on: MySQLConnection.self, try MySQLLocation(url: url))
         }
     }
@@ -61,10 +71,23 @@ struct ServerUnderTest: Sendable, CustomTestStringConvertible {
     func integer(_ query: String, at url: String) throws -> Int {
         let number =
             switch name {
-            case "postgres": try integer(query, on: PostgresConnection.self, try PostgresLocation(url: url))
+            case "postgres", "postgres18":
+                try integer(query, on: PostgresConnection.self, try PostgresLocation(url: url))
             default: try integer(query, on: MySQLConnection.self, try MySQLLocation(url: url))
             }
         return Int(try #require(number))
+    }
+
+    /// Runs a body while a connection of its own is open.
+    func connected(to url: String, _ body: () async throws -> Void) async throws {
+        let connection: any ServerConnection =
+            switch name {
+            case "postgres", "postgres18":
+                try PostgresConnection.open(try PostgresLocation(url: url), options: ServerOptions())
+            default: try MySQLConnection.open(try MySQLLocation(url: url), options: ServerOptions())
+            }
+        try await body()
+        withExtendedLifetime(connection) {}
     }
 
     private func integer<Connection: ServerConnection>(
@@ -183,7 +206,8 @@ struct DatabaseServerTests {
     }
 
     @Test(
-        "shows with migrate --dry-run what it would run, and runs none of it", arguments: ServerUnderTest.all)
+        "shows with migrate --dry-run what it would run, and runs none of it",
+        arguments: ServerUnderTest.versions)
     func dryRun(_ server: ServerUnderTest) async throws {
         let environment = ["DATABASE_URL": try server.makeDatabase()]
         for _ in 0..<2 {

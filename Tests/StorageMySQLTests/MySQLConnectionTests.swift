@@ -180,10 +180,12 @@ struct MySQLConnectionTests {
         #expect(try connection.integer("SELECT length(?)", [.blob(bytes)]) == 12_000_000)
     }
 
-    @Test("only one connection at a time is in the schema lock, and others give up at their deadline")
-    func schemaLock() throws {
-        let first = try MySQLServer.connect()
-        let second = try MySQLServer.connect()
+    @Test(
+        "only one connection at a time is in the schema lock, and others give up at their deadline",
+        arguments: MySQLServer.all)
+    func schemaLock(_ server: MySQLServer) throws {
+        let first = try MySQLServer.connect(on: server)
+        let second = try MySQLServer.connect(on: server)
         try first.withSchemaLock { () throws(SQLFailure) in
             second.deadline = .now + .milliseconds(100)
             do throws(SQLFailure) {
@@ -193,7 +195,7 @@ struct MySQLConnectionTests {
                 guard case .timeout = error.error else { throw error }
             }
         }
-        let third = try MySQLServer.connect()
+        let third = try MySQLServer.connect(on: server)
         let entered = try third.withSchemaLock { () throws(SQLFailure) in true }
         #expect(entered)
     }

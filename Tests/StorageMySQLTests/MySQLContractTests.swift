@@ -24,7 +24,51 @@ struct MySQLContractTests {
     }
 }
 
-/// A MariaDB database for the contract: one of its own in the tests' server, or in their Galera cluster.
+private let newest = DatabaseShelf { try MySQLDatabase(on: .mysql97) }
+
+@Suite(
+    "MySQL 9.7",
+    .enabled(
+        if: MySQLServer.mysql97.url != nil,
+        "no MySQL: Tests/Support/databases newest swift test --filter NewestMySQLTests"),
+    .timeLimit(.minutes(2)), newest)
+struct NewestMySQLTests {
+    @Test("keeps the storage contract", arguments: ContractCase.all)
+    func contract(_ contract: ContractCase) async throws {
+        try await newest.run(contract)
+    }
+
+    @Test("keeps the contract when server and network don't do their part", arguments: ServerCase.all)
+    func faults(_ contract: ServerCase) async throws {
+        try await contract.run(on: MySQLDatabase(on: .mysql97))
+    }
+
+    @Test("which logs statements, logs the relay's rows, or says what right its account lacks")
+    func logOfStatements() throws {
+        let connection = try MySQLServer.connect(on: .mysql97)
+        #expect(try connection.texts("SELECT @@global.binlog_format") == ["STATEMENT"])
+        #expect(try connection.texts("SELECT @@session.binlog_format") == ["ROW"])
+        let name = "u\(UInt32.random(in: 0...(.max)))"
+        try connection.run("CREATE USER \(name)@'%' IDENTIFIED BY 'password'")
+        defer { try? connection.run("DROP USER \(name)@'%'") }
+        try connection.run("GRANT SELECT ON mysql.* TO \(name)@'%'")
+        let error = #expect(throws: SQLFailure.self) {
+            _ = try MySQLServer.connect(account: "\(name):password", on: .mysql97)
+        }
+        guard case .unsuitable(let detail) = error?.error else {
+            Issue.record("got \(String(describing: error))")
+            return
+        }
+        #expect(detail.contains("binlog_format=MIXED") && detail.contains("SESSION_VARIABLES_ADMIN"))
+        var reading = ServerOptions()
+        reading.access = .readOnly
+        _ = try MySQLServer.connect(account: "\(name):password", server: reading, on: .mysql97)
+        try MySQLServer.allowLoggingRows(name, on: .mysql97)
+        _ = try MySQLServer.connect(account: "\(name):password", on: .mysql97)
+    }
+}
+
+/// A database for the contract: one of its own in a server of the tests, or in their Galera cluster.
 struct MySQLDatabase: ServerDatabase {
     let dropBuckets = [
         "DROP INDEX pending_push_bucket_idx ON pending_push", "ALTER TABLE pending_push DROP COLUMN bucket",
@@ -38,14 +82,21 @@ struct MySQLDatabase: ServerDatabase {
     let port: UInt16
     private let isAdopted: Bool
     private let administrator: MySQLLocation
+    private let server: MySQLServer
+
+    /// A database in one server.
+    init(adopted: Bool = false, on server: MySQLServer = .mariadb) throws {
+        try self.init(adopted: adopted, on: server) { database in
+            try MySQLLocation(url: try MySQLServer.url(database: database, on: server))
+        }
+    }
 
     /// - Parameter find: Where a database of the server or cluster is.
     init(
-        adopted: Bool = false,
-        at find: (_ database: String) throws -> MySQLLocation = { database in
-            try MySQLLocation(url: try MySQLServer.url(database: database))
-        }
+        adopted: Bool = false, on server: MySQLServer = .mariadb,
+        at find: (_ database: String) throws -> MySQLLocation
     ) throws {
+        self.server = server
         name = "relay_\(UInt64.random(in: .min ... .max))"
         isAdopted = adopted
         administrator = try find("mysql")
@@ -64,7 +115,20 @@ struct MySQLDatabase: ServerDatabase {
     }
 
     func location(port: UInt16) throws -> MySQLLocation {
-        try MySQLLocation(url: try MySQLServer.url(database: name, port: port))
+        try MySQLLocation(url: try MySQLServer.url(database: name, port: port, on: server))
+    }
+
+    func location(connectionsMax: Int) throws -> MySQLLocation {
+        let administrator = try administer()
+        try administrator.run(
+            """
+            CREATE USER IF NOT EXISTS \(name)@'%' IDENTIFIED BY 'password'
+            WITH MAX_USER_CONNECTIONS \(connectionsMax)
+            """)
+        try administrator.run("GRANT ALL PRIVILEGES ON \(name).* TO \(name)@'%'")
+        if server.logsStatements { try MySQLServer.allowLoggingRows(name, on: server) }
+        return try MySQLLocation(
+            url: try MySQLServer.url(database: name, account: "\(name):password", on: server))
     }
 
     func countSessions() throws -> Int {
@@ -74,7 +138,7 @@ struct MySQLDatabase: ServerDatabase {
     func countLockWaits() throws -> Int {
         let sql = """
             SELECT count(*) FROM information_schema.innodb_trx
-            JOIN information_schema.processlist ON id = trx_mysql_thread_id
+            JOIN information_schema.processlist AS p ON p.id = trx_mysql_thread_id
             WHERE db = ? AND trx_state = 'LOCK WAIT'
             """
         return Int(try administer().integer(sql, [.text(name)]) ?? -1)
@@ -132,6 +196,7 @@ struct MySQLDatabase: ServerDatabase {
 
     func destroy() async {
         try? administer().run("DROP DATABASE \(name)")
+        try? administer().run("DROP USER IF EXISTS \(name)@'%'")
     }
 
     private func makeOpenCodeTables() throws {

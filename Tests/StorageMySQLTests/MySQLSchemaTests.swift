@@ -33,6 +33,44 @@ struct MySQLSchemaTests {
         try await finish([MySQLConnection.schema.createVersionTable], true, uninterrupted)
     }
 
+    @Test(
+        "a text that a column can't hold, or that comes back changed, fails a trial write as the server's setting",
+        arguments: [
+            "ALTER TABLE event_reply MODIFY reply_text text CHARACTER SET utf8mb3 NULL",
+            "CREATE TRIGGER garble BEFORE INSERT ON history_item FOR EACH ROW SET NEW.title = '????'",
+        ])
+    func texts(change: String) async throws {
+        try await Self.withDatabase(false) { database in
+            let storage = try await MySQLStorage.open(database.location)
+            try await storage.tryWriting(id: Samples.id(), at: Samples.time)
+            try database.connect().run(change)
+            let error = await #expect(throws: StorageError.self) {
+                try await storage.tryWriting(id: Samples.id(), at: Samples.time)
+            }
+            guard case .unsuitable = error else {
+                Issue.record("got \(String(describing: error))")
+                return await storage.close()
+            }
+            let found = try await MySQLStorage.inspection(at: database.location, id: Samples.id()) {
+                Samples.time
+            }
+            #expect(found.write == .failed(try #require(error)))
+            await storage.close()
+        }
+    }
+
+    @Test("a database whose name is as long as MySQL allows can be migrated", arguments: MySQLServer.all)
+    func longName(_ server: MySQLServer) async throws {
+        let name = "relay_" + String(repeating: "é", count: 57) + "x"
+        let administrator = try MySQLServer.connect(on: server)
+        try administrator.run("CREATE DATABASE `\(name)`")
+        defer { try? administrator.run("DROP DATABASE `\(name)`") }
+        let location = try MySQLLocation(url: try MySQLServer.url(database: name, on: server))
+        let storage = try await MySQLStorage.open(location)
+        #expect(try await storage.schemaVersion() == SchemaStep.current)
+        await storage.close()
+    }
+
     /// Opens a database in which an earlier attempt ran some statements; its tables must be those of one that ran them
     /// all.
     private func finish(_ statements: [String], _ adopting: Bool, _ uninterrupted: [String]) async throws {

@@ -3,27 +3,48 @@ import Storage
 import StorageMySQL
 import Testing
 
-/// The MariaDB server that the tests' scripts have started.
-enum MySQLServer {
-    /// The URL of an administrator's account; nil when no server was started.
-    static let url: String? = variable("RELAY_TEST_MYSQL_URL")
+/// A server that the tests' scripts have started.
+struct MySQLServer: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    /// The URL of an administrator's account; nil when the server wasn't started.
+    let url: String?
+
+    /// The server of most tests; its sessions begin otherwise than the relay needs them.
+    static let mariadb = MySQLServer("MariaDB", "RELAY_TEST_MYSQL_URL")
+    static let mysql97 = MySQLServer("MySQL 9.7", "RELAY_TEST_MYSQL97_URL")
+    /// Those that were started.
+    static let all = [mariadb, mysql97].filter { $0.url != nil }
+
+    /// Whether its binary log takes statements.
+    var logsStatements: Bool { url == Self.mysql97.url }
+
+    /// Lets an account change what the binary log takes in its sessions.
+    static func allowLoggingRows(_ name: String, on server: MySQLServer) throws {
+        try connect(on: server).run("GRANT SESSION_VARIABLES_ADMIN ON *.* TO \(name)@'%'")
+    }
+
+    private init(_ name: String, _ variable: String) {
+        testDescription = name
+        url = Self.variable(variable)
+    }
+
     /// The directory with certificates.
     static let certificates: String = variable("RELAY_TEST_TLS") ?? ""
 
     /// What a suite of tests needs, and what is said where it isn't there.
     static let isThere: ConditionTrait = .enabled(
-        if: url != nil, "no MariaDB: Tests/Support/databases run swift test runs these tests")
+        if: mariadb.url != nil, "no MariaDB: Tests/Support/databases run swift test runs these tests")
 
     private static func variable(_ name: String) -> String? {
         unsafe getenv(name).map { unsafe String(cString: $0) }
     }
 
-    /// The URL of a database on the server, with another host, account or options than the administrator's.
+    /// The URL of a database on a server, with another host, account or options than the administrator's.
     static func url(
         database: String, host: String = "127.0.0.1", account: String? = nil, options: String = "",
-        port other: UInt16? = nil
+        port other: UInt16? = nil, on server: MySQLServer = mariadb
     ) throws -> String {
-        let url = try #require(url)
+        let url = try #require(server.url)
         let authority = url.dropFirst("mysql://".count).prefix { $0 != "/" }
         let parts = authority.split(separator: "@")
         let port = try other.map { String($0) } ?? String(#require(parts[1].split(separator: ":").last))
@@ -33,9 +54,9 @@ enum MySQLServer {
     /// Connects as the administrator, or otherwise.
     static func connect(
         to database: String = "mysql", host: String = "127.0.0.1", account: String? = nil,
-        options: String = "", server: ServerOptions = ServerOptions()
+        options: String = "", server: ServerOptions = ServerOptions(), on place: MySQLServer = mariadb
     ) throws -> MySQLConnection {
-        let url = try url(database: database, host: host, account: account, options: options)
+        let url = try url(database: database, host: host, account: account, options: options, on: place)
         let connection = try MySQLConnection.open(try MySQLLocation(url: url), options: server)
         connection.deadline = .now + .seconds(30)
         return connection

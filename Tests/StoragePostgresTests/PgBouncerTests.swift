@@ -54,7 +54,7 @@ private struct PooledDatabase: ClearableDatabase {
     let allowsSeveralWriters = true
 
     init() throws {
-        database = try PostgresDatabase(query: "?prepared_statements=off")
+        database = try PostgresDatabase(query: "?prepared_statements=off", isOdd: true)
         let place = try #require(Pooler.url?.split(separator: "/").dropLast().last)
         let port = try #require(place.split(separator: ":").last.flatMap { UInt16($0) })
         location = try database.location(port: port)

@@ -2,7 +2,7 @@ import StorageContract
 import Testing
 
 private let plain = DatabaseShelf { try PostgresDatabase() }
-private let adopted = DatabaseShelf { try PostgresDatabase(adopted: true) }
+private let adopted = DatabaseShelf { try PostgresDatabase(adopted: true, isOdd: true) }
 private let unprepared = DatabaseShelf { try PostgresDatabase(query: "?prepared_statements=off") }
 
 @Suite(
@@ -14,7 +14,9 @@ struct PostgresContractTests {
         try await plain.run(contract)
     }
 
-    @Test("keeps the storage contract with OpenCode's tables", arguments: ContractCase.all)
+    @Test(
+        "keeps the storage contract with OpenCode's tables, whatever the database's settings for sessions",
+        arguments: ContractCase.all)
     func adopted(_ contract: ContractCase) async throws {
         try await StoragePostgresTests.adopted.run(contract)
     }
@@ -27,5 +29,25 @@ struct PostgresContractTests {
     @Test("keeps the contract when server and network don't do their part", arguments: ServerCase.all)
     func faults(_ contract: ServerCase) async throws {
         try await contract.run(on: PostgresDatabase())
+    }
+}
+
+private let newest = DatabaseShelf { try PostgresDatabase(isOdd: true, on: .postgres18) }
+
+@Suite(
+    "PostgreSQL 18",
+    .enabled(
+        if: PostgresServer.postgres18.url != nil,
+        "no PostgreSQL 18: Tests/Support/databases newest swift test --filter NewestPostgresTests"),
+    .timeLimit(.minutes(2)), newest)
+struct NewestPostgresTests {
+    @Test("keeps the storage contract", arguments: ContractCase.all)
+    func contract(_ contract: ContractCase) async throws {
+        try await newest.run(contract)
+    }
+
+    @Test("keeps the contract when server and network don't do their part", arguments: ServerCase.all)
+    func faults(_ contract: ServerCase) async throws {
+        try await contract.run(on: PostgresDatabase(on: .postgres18))
     }
 }

@@ -5,18 +5,31 @@ import Testing
 
 @testable import StoragePostgres
 
-/// The server that the tests use: the one whose administrator's URL is in `RELAY_TEST_POSTGRES_URL`.
-enum PostgresServer {
-    /// The administrator's URL; nil when there is no server.
-    static let url: String? = getenv("RELAY_TEST_POSTGRES_URL").map { String(cString: $0) }
+/// A server that the tests' scripts have started.
+struct PostgresServer: Sendable {
+    /// The administrator's URL; nil when the server wasn't started.
+    let url: String?
+
+    /// The server of most tests.
+    static let postgres15 = PostgresServer("RELAY_TEST_POSTGRES_URL")
+    static let postgres18 = PostgresServer("RELAY_TEST_POSTGRES18_URL")
+
+    private init(_ variable: String) {
+        url = getenv(variable).map { String(cString: $0) }
+    }
+
+    /// The administrator's URL of the server of most tests.
+    static var url: String? { postgres15.url }
 
     /// What a suite that is left out says.
     static let leftOut: Comment =
         "left out: RELAY_TEST_POSTGRES_URL names no server; Tests/Support/databases run swift test starts one"
 
     /// The administrator's URL with another database, further keys, and another port if need be.
-    static func url(database: String, query: String = "", port: UInt16? = nil) throws -> String {
-        let url = try #require(url)
+    static func url(
+        database: String, query: String = "", port: UInt16? = nil, on server: PostgresServer = postgres15
+    ) throws -> String {
+        let url = try #require(server.url)
         let slash = try #require(url.lastIndex(of: "/"))
         let colon = try #require(url[..<slash].lastIndex(of: ":"))
         let place = port.map { url[...colon] + String($0) } ?? url[..<slash]
@@ -24,15 +37,15 @@ enum PostgresServer {
     }
 
     /// The port on 127.0.0.1.
-    static func port() throws -> UInt16 {
+    func port() throws -> UInt16 {
         let url = try #require(url)
         let place = try #require(url.split(separator: "/").dropLast().last)
         return try #require(place.split(separator: ":").last.flatMap { UInt16($0) })
     }
 
     /// Runs statements on a connection of the administrator's.
-    static func administer(_ statements: String...) throws {
-        let connection = try connect(try PostgresLocation(url: try #require(url)))
+    static func administer(_ statements: String..., on server: PostgresServer = postgres15) throws {
+        let connection = try connect(try PostgresLocation(url: try #require(server.url)))
         for statement in statements { try connection.run(statement) }
     }
 
@@ -53,19 +66,55 @@ struct PostgresDatabase: ServerDatabase {
     let location: PostgresLocation
     private let isAdopted: Bool
     private let query: String
+    private let server: PostgresServer
 
-    init(adopted: Bool = false, query: String = "") throws {
+    /// Settings with which sessions begin otherwise than the relay needs them.
+    private static let oddSettings = [
+        "client_encoding = 'LATIN1'", "DateStyle = 'SQL, DMY'", "TimeZone = 'Asia/Kathmandu'",
+        "standard_conforming_strings = off", "bytea_output = 'escape'", "transform_null_equals = on",
+        "default_transaction_isolation = 'serializable'", "default_transaction_deferrable = on",
+    ]
+
+    /// - Parameter isOdd: Whether its sessions begin otherwise than the relay needs them.
+    init(
+        adopted: Bool = false, query: String = "", isOdd: Bool = false,
+        on server: PostgresServer = .postgres15
+    ) throws {
         name = "relay_\(UInt64.random(in: .min ... .max))"
         isAdopted = adopted
         self.query = query
-        port = try PostgresServer.port()
-        location = try PostgresLocation(url: try PostgresServer.url(database: name, query: query))
-        try PostgresServer.administer("CREATE DATABASE \(name)")
+        self.server = server
+        port = try server.port()
+        location = try PostgresLocation(url: try PostgresServer.url(database: name, query: query, on: server))
+        try PostgresServer.administer("CREATE DATABASE \(name)", on: server)
+        if isOdd {
+            var settings = Self.oddSettings
+            // Behind a pooler only an administrator can set these.
+            if query.isEmpty { settings.append("lock_timeout = '1ms'") }
+            if server.url == PostgresServer.postgres18.url { settings.append("transaction_timeout = '1s'") }
+            for setting in settings {
+                try PostgresServer.administer("ALTER DATABASE \(name) SET \(setting)", on: server)
+            }
+        }
         if adopted { try makeOpenCodeTables() }
     }
 
     func location(port: UInt16) throws -> PostgresLocation {
-        try PostgresLocation(url: try PostgresServer.url(database: name, query: query, port: port))
+        try PostgresLocation(
+            url: try PostgresServer.url(database: name, query: query, port: port, on: server))
+    }
+
+    func location(connectionsMax: Int) throws -> PostgresLocation {
+        let exists = try connect().integer("SELECT count(*) FROM pg_roles WHERE rolname = ?", [.text(name)])
+        if exists == 0 {
+            try PostgresServer.administer(
+                "CREATE ROLE \(name) LOGIN PASSWORD 'password' CONNECTION LIMIT \(connectionsMax)", on: server
+            )
+            try connect().run("GRANT ALL ON SCHEMA public TO \(name)")
+        }
+        let url = try PostgresServer.url(database: name, query: query, on: server)
+        let account = try #require(url.split(separator: "@").first)
+        return try PostgresLocation(url: "postgres://\(name):password" + url.dropFirst(account.count))
     }
 
     func countSessions() throws -> Int {
@@ -150,7 +199,8 @@ struct PostgresDatabase: ServerDatabase {
 
     func destroy() async {
         // What a test that failed left open goes with it.
-        try? PostgresServer.administer("DROP DATABASE \(name) WITH (FORCE)")
+        try? PostgresServer.administer(
+            "DROP DATABASE \(name) WITH (FORCE)", "DROP ROLE IF EXISTS \(name)", on: server)
     }
 
     private func makeOpenCodeTables() throws {

@@ -89,7 +89,7 @@ struct PostgresErrorTests {
         #expect(PostgresError.from(state: "XX001", detail: "d").error == .corrupt(logDetail: "d"))
         #expect(PostgresError.from(state: "28P01", detail: "d").error == .refused(logDetail: "d"))
         #expect(PostgresError.from(state: "42601", detail: "d").error == .internalFault(logDetail: "d"))
-        #expect(PostgresError.from(state: "53300", detail: "d").error == .unavailable(logDetail: "d"))
+        #expect(PostgresError.from(state: "53300", detail: "d").error == .crowded(logDetail: "d"))
     }
 
     @Test("Only a connection that was lost leaves it open whether a change was made")

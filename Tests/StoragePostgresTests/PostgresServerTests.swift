@@ -79,6 +79,28 @@ struct PostgresServerTests {
         }
     }
 
+    @Test(
+        "A search path without a schema is told as such, not as a right that lacks",
+        arguments: ["''", "nowhere"])
+    func searchPath(_ path: String) async throws {
+        try await withDatabase { database in
+            try PostgresServer.administer("ALTER DATABASE \(database.name) SET search_path = \(path)")
+            let opening = await #expect(throws: StorageError.self) { _ = try await database.open() }
+            let checking = await #expect(throws: StorageError.self) {
+                _ = try await PostgresStorage.inspection(at: database.location, id: Samples.id()) {
+                    Samples.time
+                }
+            }
+            for error in [opening, checking] {
+                guard case .unsuitable(let detail) = error else {
+                    Issue.record("got \(String(describing: error))")
+                    continue
+                }
+                #expect(detail.contains("search_path") && !detail.contains("GRANT CREATE ON SCHEMA"))
+            }
+        }
+    }
+
     @Test("TLS is verified as the URL asks")
     func tls() async throws {
         let directory = try #require(getenv("RELAY_TEST_TLS").map { String(cString: $0) })

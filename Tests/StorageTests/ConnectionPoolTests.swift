@@ -1,3 +1,4 @@
+import StorageContract
 import Testing
 
 @testable import Storage
@@ -9,6 +10,7 @@ private final class Script: Sendable {
         var statements: [String] = []
         var connections = 0
         var refusals = 0
+        var lockFailure: SQLFailure?
     }
 
     private let state: Guarded<State>
@@ -16,6 +18,15 @@ private final class Script: Sendable {
     /// `failures`: for each statement in turn how it fails, nil for one that works; all that follow work.
     init(_ failures: [SQLFailure?] = [], refusals: Int = 0) {
         state = Guarded(State(failures: failures, refusals: refusals))
+    }
+
+    /// A server on which the schema can't be locked.
+    init(withoutLock failure: SQLFailure) {
+        state = Guarded(State(failures: [], lockFailure: failure))
+    }
+
+    func lock() throws(SQLFailure) {
+        if let failure = state.withLock(\.lockFailure) { throw failure }
     }
 
     var statements: [String] { state.withLock { $0.statements } }
@@ -83,6 +94,8 @@ private final class ScriptedConnection: ServerConnection {
 
     func checkSchemaRights(tables: [String]) throws(SQLFailure) {}
 
+    func trySchemaLock() throws(SQLFailure) { try script.lock() }
+
     func withSchemaLock<Result>(
         _ body: () throws(SQLFailure) -> Result
     ) throws(SQLFailure) -> Result {
@@ -134,6 +147,17 @@ struct ConnectionPoolTests {
                 "COMMIT",
             ])
         #expect(script.connections == 1)
+    }
+
+    @Test("An inspection finds that a server lacks what migrating needs")
+    func inspection() async {
+        let failure = SQLFailure(.other, .unsuitable(logDetail: "no get_lock"))
+        let error = await #expect(throws: StorageError.self) {
+            _ = try await ServerStorage<ScriptedConnection>.inspection(
+                at: Script(withoutLock: failure), options: options, id: Samples.id()
+            ) { 0 }
+        }
+        #expect(error == failure.error)
     }
 
     @Test("Conflicts have an end")

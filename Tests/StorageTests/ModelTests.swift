@@ -81,7 +81,8 @@ struct ModelTests {
     func errorsAreSafe() {
         let detail = "/var/lib/relay.db SELECT password"
         let errors: [StorageError] = [
-            .unavailable(logDetail: detail), .timeout(logDetail: detail), .full(logDetail: detail),
+            .unavailable(logDetail: detail), .crowded(logDetail: detail), .timeout(logDetail: detail),
+            .unsuitable(logDetail: detail), .full(logDetail: detail),
             .readOnly(logDetail: detail), .inUse(logDetail: detail), .corrupt(logDetail: detail),
             .schemaTooNew(found: 3, known: 2), .schemaTooOld(found: 1, needed: 2),
             .foreignDatabase(logDetail: detail), .unfinishedCopy, .invalidValue(field: "eventID"), .closed,
@@ -94,7 +95,7 @@ struct ModelTests {
             #expect(error.logDetail.hasPrefix("\(error)"))
         }
         #expect(StorageError.full(logDetail: detail).logDetail.contains(detail))
-        #expect(errors.filter(\.isTransient).count == 3)
+        #expect(errors.filter(\.isTransient).count == 4)
     }
 
     private func error(of text: String?) -> String? {

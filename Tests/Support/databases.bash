@@ -7,6 +7,7 @@
 #   RELAY_TEST_TLS            a directory: ca.pem signed the servers' certificate, which is for localhost and not for
 #                             127.0.0.1; other-ca.pem signed nothing; client.pem and client-key.pem are for clients
 #   RELAY_TEST_DATABASES      the directory, for `Tests/Support/databases kill` and `restart`
+# newest.bash adds MySQL 9.7 and PostgreSQL 18.
 # Each server uses DATABASE_BUFFERS_MIB of memory for pages. Servers sync to disk as in production unless database_preload
 # names libeatmydata, which disables fsync: kill -9 still loses no write, and tests take half the time.
 
@@ -16,8 +17,11 @@ database_directory=
 database_parent=/tmp             # where that directory is made
 database_cleanup=                # the directory to remove at the end
 database_preload=                # a library to preload into the servers
+# Set to have MariaDB begin each session otherwise than the relay needs it.
+database_odd_sessions=
 # Set for servers that outlive this script; others are stopped with it, even if it is killed.
 database_outlive=
+. "$(dirname "${BASH_SOURCE[0]}")/newest.bash"
 
 # Runs a command as an unprivileged user: PostgreSQL refuses root.
 unprivileged() {
@@ -36,6 +40,10 @@ launch_server() {
     shift
     [ -n "$database_outlive" ] || user=(--pdeathsig KILL)
     [ "$(id -u)" != 0 ] || user+=(--reuid=nobody --regid=nogroup --clear-groups)
+    case $1 in
+    # It needs root's rights for its mounts, and gives them up.
+    */Tests/Support/inside) user=() ;;
+    esac
     printf '%q ' "$@" >"$database_directory/$name.command"
     {
         # Foundation considers a program running as long as any process holds its descriptors.
@@ -44,7 +52,8 @@ launch_server() {
             descriptor=${descriptor##*/}
             [ "$descriptor" -le 2 ] || eval "exec $descriptor>&-"
         done
-        exec setsid setpriv "${user[@]}" -- env ${database_preload:+LD_PRELOAD="$database_preload"} "$@"
+        exec setsid setpriv "${user[@]}" -- env ${database_outlive:+DATABASE_OUTLIVE=yes} \
+            ${database_preload:+LD_PRELOAD="$database_preload"} "$@"
     } >>"$database_directory/$name.log" 2>&1 </dev/null &
     echo $! >"$database_directory/$name.pid"
     disown                       # otherwise the shell reports its end
@@ -165,8 +174,15 @@ CREATE OR REPLACE USER relay@'%' IDENTIFIED BY '$password';
 GRANT ALL PRIVILEGES ON *.* TO relay@'%' WITH GRANT OPTION;
 DROP USER IF EXISTS root@localhost;
 SQL
-    give_away "$at/init.sql"
     mapfile -t flags < <(mariadb_flags "$at" "$port")
+    if [ -n "$database_odd_sessions" ]; then
+        echo 'SET GLOBAL sql_select_limit = 3, sql_auto_is_null = 1, unique_checks = 0;' >>"$at/init.sql"
+        flags+=(--character-set-server=utf8mb3 --collation-server=utf8mb3_general_ci --skip-character-set-client-handshake
+            --autocommit=0 --completion-type=CHAIN --transaction-isolation=SERIALIZABLE --default-time-zone=+05:45
+            --sql-mode=ANSI_QUOTES,PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES --sql-safe-updates --max-sort-length=64
+            --max-join-size=1000)
+    fi
+    give_away "$at/init.sql"
     launch_server mariadb mariadbd "${flags[@]}" --tmpdir="$at/tmp" --init-file="$at/init.sql" \
         --plugin-load-add=auth_ed25519 --ssl-ca="$1/tls/ca.pem" --ssl-cert="$1/tls/server.pem" \
         --ssl-key="$1/tls/server-key.pem"

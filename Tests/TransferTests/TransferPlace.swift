@@ -6,25 +6,44 @@ import StoragePostgres
 import StorageSQLite
 import Testing
 
-/// The three engines, as places of a copy.
+/// The engines, as places of a copy.
 enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case sqlite = "SQLite"
     case postgres = "Postgres"
     case mysql = "MySQL"
+    case postgres18 = "PostgreSQL 18"
+    case mysql97 = "MySQL 9.7"
+
+    /// The drivers.
+    enum Driver { case sqlite, postgres, mysql }
 
     var testDescription: String { rawValue }
 
-    /// Every pair of two different engines whose servers are there.
-    static let directions: [(Engine, Engine)] = available.flatMap { from in
-        available.filter { $0 != from }.map { (from, $0) }
+    var driver: Driver {
+        switch self {
+        case .sqlite: .sqlite
+        case .postgres, .postgres18: .postgres
+        case .mysql, .mysql97: .mysql
+        }
     }
+
+    /// Every pair of two different drivers whose servers are there, and the ways to newer servers.
+    static let directions: [(Engine, Engine)] = {
+        let pairs: [(Engine, Engine)] = available.flatMap { from in
+            available.filter { $0.driver != from.driver && $0.isNewest == from.isNewest }.map { (from, $0) }
+        }
+        let upgrades: [(Engine, Engine)] = [(.postgres, .postgres18), (.mysql, .mysql97)]
+        return pairs + upgrades.filter { available.contains($0.0) && available.contains($0.1) }
+    }()
+
+    private var isNewest: Bool { self == .postgres18 || self == .mysql97 }
 
     /// The engines that can be had: SQLite always, the others where the tests' scripts have started them.
     static let available = allCases.filter { $0 == .sqlite || $0.administratorURL != nil }
 
-    /// What a test needs that copies between all three.
+    /// What a test needs that copies between all drivers.
     static let allThere: ConditionTrait = .enabled(
-        if: available.count == 3,
+        if: available.count >= 3,
         "no PostgreSQL or no MariaDB: Tests/Support/databases run swift test runs these tests")
 
     /// The URL of an administrator's account on the tests' server.
@@ -34,6 +53,8 @@ enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
             case .sqlite: ""
             case .postgres: "RELAY_TEST_POSTGRES_URL"
             case .mysql: "RELAY_TEST_MYSQL_URL"
+            case .postgres18: "RELAY_TEST_POSTGRES18_URL"
+            case .mysql97: "RELAY_TEST_MYSQL97_URL"
             }
         return getenv(name).map { String(cString: $0) }
     }
@@ -70,7 +91,7 @@ struct TransferPlace: Sendable {
         var server = ServerOptions()
         server.access = asRelay ? .write : .copyTarget
         server.callTimeout = .seconds(30)
-        return switch engine {
+        return switch engine.driver {
         case .sqlite: try await SQLiteStorage.open(try SQLiteLocation(url: url), options: file)
         case .postgres: try await PostgresStorage.open(try PostgresLocation(url: url), options: server)
         case .mysql: try await MySQLStorage.open(try MySQLLocation(url: url), options: server)
@@ -80,7 +101,7 @@ struct TransferPlace: Sendable {
     /// Looks at it as `relay check` does.
     func inspect() async throws {
         let id = Samples.id()
-        switch engine {
+        switch engine.driver {
         case .sqlite:
             _ = try await SQLiteStorage.inspection(
                 at: try SQLiteLocation(url: url), id: id, now: Samples.time)
@@ -95,7 +116,7 @@ struct TransferPlace: Sendable {
 
     /// The database as the source of a copy.
     func source() throws -> any TransferDatabase {
-        switch engine {
+        switch engine.driver {
         case .sqlite: SQLiteTransfer.source(try SQLiteLocation(url: url))
         case .postgres:
             ServerTransfer<PostgresConnection>.side(try PostgresLocation(url: url), access: .readOnly)
@@ -106,7 +127,7 @@ struct TransferPlace: Sendable {
     /// The database as the target of a copy, with its tables made.
     func target() async throws -> any TransferDatabase {
         await (try await open()).close()
-        return switch engine {
+        return switch engine.driver {
         case .sqlite: SQLiteTransfer.target(try SQLiteLocation(url: url))
         case .postgres:
             ServerTransfer<PostgresConnection>.side(try PostgresLocation(url: url), access: .write)
@@ -124,7 +145,7 @@ struct TransferPlace: Sendable {
     }
 
     private func administer(_ statement: String) throws {
-        switch engine {
+        switch engine.driver {
         case .sqlite: break
         case .postgres:
             let url = try #require(engine.administratorURL)

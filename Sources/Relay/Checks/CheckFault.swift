@@ -35,8 +35,10 @@ enum CheckFault: String, Sendable, CaseIterable {
     case unexpectedAnswer = "unexpected_answer"
     // Database
     case databaseUnreachable = "database_unreachable"
+    case databaseCrowded = "database_crowded"
     case databaseSilent = "database_silent"
     case databaseRefused = "database_refused"
+    case databaseUnsuitable = "database_unsuitable"
     case databaseDenied = "database_denied"
     case databaseInUse = "database_in_use"
     case databaseFolder = "database_folder"
@@ -163,10 +165,15 @@ extension CheckFault {
         switch self {
         case .databaseUnreachable:
             "Check that the server runs at the host and port in DATABASE_URL. In a container, localhost is the container."
+        case .databaseCrowded:
+            "The server or the account allows too few connections: lower RELAY_DATABASE_CONNECTIONS of each relay, or raise "
+                + "the limit: max_connections on the server, or the account's own (max_user_connections, CONNECTION LIMIT)."
         case .databaseSilent:
             "A firewall drops the packets, or the server is overloaded: try to connect from this machine."
         case .databaseRefused:
             "The server rejects the user, password, database or certificate in DATABASE_URL; its log says more."
+        case .databaseUnsuitable:
+            "Change the setting that the message names, on the server or for the relay's account: see docs/DATABASES.md."
         case .databaseDenied:
             "Grant the missing privileges: SELECT, INSERT, UPDATE and DELETE on the relay's tables; to create or migrate "
                 + "them, CREATE on the schema and ownership of the tables (Postgres), or CREATE, ALTER and INDEX on the "

@@ -70,8 +70,10 @@ enum DatabaseCheck {
         let fault: CheckFault =
             switch error {
             case .unavailable: engine == .sqlite ? .databaseFolder : .databaseUnreachable
+            case .crowded: .databaseCrowded
             case .timeout, .unconfirmed: .databaseSilent
             case .refused: .databaseRefused
+            case .unsuitable: .databaseUnsuitable
             case .denied: .databaseDenied
             case .full: .databaseFull
             case .readOnly: .databaseReadOnly

@@ -29,7 +29,8 @@ struct Readiness: Sendable, Equatable {
         case .readOnly: "read_only"
         case .refused, .denied: "refused"
         case .timeout, .unconfirmed: "timeout"
-        case .unavailable, .inUse, .corrupt, .schemaTooNew, .schemaTooOld, .foreignDatabase, .unfinishedCopy,
+        case .unavailable, .crowded, .unsuitable, .inUse, .corrupt, .schemaTooNew, .schemaTooOld,
+            .foreignDatabase, .unfinishedCopy,
             .invalidValue, .closed, .internalFault:
             "failed"
         }

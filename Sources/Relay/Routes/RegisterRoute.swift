@@ -177,8 +177,8 @@ extension APIError {
     /// The log keeps the details.
     init(_ error: StorageError) {
         switch error {
-        case .unavailable, .timeout, .unconfirmed, .refused, .denied, .full, .readOnly, .inUse,
-            .corrupt, .schemaTooNew, .schemaTooOld, .foreignDatabase, .unfinishedCopy:
+        case .unavailable, .crowded, .timeout, .unconfirmed, .refused, .unsuitable, .denied, .full, .readOnly,
+            .inUse, .corrupt, .schemaTooNew, .schemaTooOld, .foreignDatabase, .unfinishedCopy:
             self.init(.storageUnavailable, logDetail: error.logDetail)
         case .closed:
             self.init(.shuttingDown, logDetail: error.logDetail)

@@ -70,7 +70,17 @@ package struct SQLSession {
 
     /// Runs the statements of a trial write.
     package func execute(_ statements: [TrialWrite.Statement]) throws(SQLFailure) {
-        for (sql, parameters) in statements { _ = try execute(sql, parameters) }
+        for (sql, parameters) in statements {
+            guard sql.hasPrefix("SELECT") else {
+                _ = try execute(sql, parameters)
+                continue
+            }
+            guard try connection.texts(sql, parameters) == [TrialWrite.text] else {
+                let detail =
+                    "a text came back changed: a proxy or the server converts it to another character set"
+                throw SQLFailure(.other, .unsuitable(logDetail: detail))
+            }
+        }
     }
 
     /// Locks the secret until the transaction ends.

@@ -2,6 +2,7 @@
 ///
 /// In each table they insert, update (where the relay does) and delete one row, under a hash that no secret has. So
 /// they need the same privileges as, and at least as much space as, a registration, a queued push and its log row.
+/// One is a `SELECT`, which must give `text` back as it was written.
 package enum TrialWrite {
     /// One statement with its parameters.
     package typealias Statement = (sql: String, parameters: [SQLValue])
@@ -28,6 +29,9 @@ package enum TrialWrite {
             }
         }
     }
+
+    /// A text whose character takes four bytes: a session or a column whose character set is another refuses or changes it.
+    package static let text = "🔔"
 
     /// The statements for the table of locks, which exists only on servers; none of its rows is ever deleted.
     package static func locking(id: UUIDv7) -> [Statement] {
@@ -144,9 +148,13 @@ package enum TrialWrite {
             [
                 (
                     """
-                    INSERT INTO history_item (secret_hash, id, event_type, session_id, created_at)
-                    VALUES (?, ?, ?, ?, ?)
-                    """, key + [.text("relay.check"), .text(""), now]
+                    INSERT INTO history_item (secret_hash, id, event_type, session_id, created_at, title)
+                    VALUES (?, ?, ?, ?, ?, ?)
+                    """, key + [.text("relay.check"), .text(""), now, .text(TrialWrite.text)]
+                ),
+                (
+                    "SELECT title FROM history_item WHERE secret_hash = ? AND id = ? AND created_at = ?",
+                    key + [now]
                 ),
                 (
                     """
@@ -178,7 +186,8 @@ package enum TrialWrite {
                     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                     """,
                     key + [
-                        .text("relay.check"), .text(""), .integer(0), now, now, .integer(0), .integer(0), now,
+                        .text("relay.check"), .text(TrialWrite.text), .integer(0), now, now, .integer(0),
+                        .integer(0), now,
                         .integer(0), now,
                     ]
                 ),
@@ -190,8 +199,10 @@ package enum TrialWrite {
         var reply: [Statement] {
             [
                 (
-                    "INSERT INTO event_reply (secret_hash, event_id, acked_at, expires_at) VALUES (?, ?, ?, ?)",
-                    key + [now, now]
+                    """
+                    INSERT INTO event_reply (secret_hash, event_id, acked_at, expires_at, reply_text)
+                    VALUES (?, ?, ?, ?, ?)
+                    """, key + [now, now, .text(TrialWrite.text)]
                 ),
                 (
                     "UPDATE event_reply SET expires_at = expires_at + 1 WHERE secret_hash = ? AND event_id = ?",
@@ -223,7 +234,10 @@ package enum TrialWrite {
 
         var block: [Statement] {
             [
-                ("INSERT INTO blocked_secret (secret_hash, created_at) VALUES (?, ?)", [hash, now]),
+                (
+                    "INSERT INTO blocked_secret (secret_hash, created_at, note) VALUES (?, ?, ?)",
+                    [hash, now, .text(TrialWrite.text)]
+                ),
                 ("DELETE FROM blocked_secret WHERE secret_hash = ?", [hash]),
             ]
         }

@@ -21,6 +21,9 @@ package protocol ServerConnection: SQLConnection {
     /// Changes nothing. On an engine that can't tell, it does nothing.
     func checkSchemaRights(tables: [String]) throws(SQLFailure)
 
+    /// Fails if `withSchemaLock` would because of the server's kind; doesn't wait for those in it.
+    func trySchemaLock() throws(SQLFailure)
+
     /// Runs `body` while no other connection to this database is in `withSchemaLock`, and commits what it did.
     ///
     /// Waits for others until `deadline`, then fails as `timeout`. If DDL is transactional, the lock belongs to a
@@ -36,4 +39,7 @@ extension ServerConnection {
 
     /// What differs in this server's schema.
     package var schema: SchemaDialect { Self.schema }
+
+    /// Nothing: every server has the lock.
+    package func trySchemaLock() throws(SQLFailure) {}
 }

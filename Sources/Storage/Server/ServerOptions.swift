@@ -12,6 +12,16 @@ package struct ServerOptions: Sendable {
         case readOnly
     }
 
+    /// TCP's probes of idle connections (tcp(7)).
+    package struct KeepAlive: Sendable {
+        /// Seconds until the first; networks that forget connections do so after longer.
+        package var idleSeconds = 5
+        /// Seconds between them.
+        package var intervalSeconds = 5
+        /// Milliseconds after which a connection whose probes or data aren't acknowledged has ended.
+        package var unansweredMilliseconds = 15_000
+    }
+
     /// What this process may do.
     package var access = Access.write
     /// Maximum connections, each with its own thread, opened on demand.
@@ -26,10 +36,13 @@ package struct ServerOptions: Sendable {
     package var callTimeout: Duration = .seconds(5)
     /// How long connecting to one host may take, unless the URL says otherwise.
     package var connectTimeout: Duration = .seconds(3)
-    /// How long a connection may be idle before it is tested when it is next used.
-    package var checkAfterIdle: Duration = .seconds(30)
-    /// Timeout of that test.
+    /// How long a connection may be idle before it is tested when it is next used: what stands between may have
+    /// forgotten it, and then its packets are dropped without a word.
+    package var checkAfterIdle: Duration = .seconds(5)
+    /// Timeout of that test, at most a quarter of `callTimeout`.
     package var checkTimeout: Duration = .seconds(1)
+    /// How the kernel probes idle connections.
+    package var keepAlive = KeepAlive()
     /// Maximum age of a connection; each gets slightly less, so that not all are replaced at once.
     package var lifetime: Duration = .seconds(30 * 60)
     /// The first delay after failing to connect; it doubles each time, less a random part of up to half.

@@ -68,7 +68,8 @@ struct ServerSchema {
         }
     }
 
-    /// Fails as `denied` before the first step if the account lacks a privilege that the steps need.
+    /// Fails as `denied` before the first step if the account lacks a privilege that the steps need, or as `unsuitable`
+    /// if there is no place for tables.
     ///
     /// MySQL commits each statement by itself, so a privilege missing halfway would leave half a schema.
     func requireRights(for pending: [PendingStep]) throws(SQLFailure) {
@@ -77,7 +78,7 @@ struct ServerSchema {
             try connection.checkSchemaRights(tables: ["device_registration", "delivery_log"])
         } catch {
             switch error.error {
-            case .denied, .readOnly, .full: throw error
+            case .denied, .readOnly, .full, .unsuitable: throw error
             // Any other problem will surface when the steps are applied.
             default: guard connection.isUsable else { throw error }
             }

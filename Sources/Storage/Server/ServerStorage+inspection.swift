@@ -32,6 +32,7 @@ extension ServerStorage {
         guard try !schema.holdsUnfinishedCopy() else { throw SQLFailure(.other, .unfinishedCopy) }
         let pending = try schema.pending(after: try schema.inspect())
         try schema.requireRights(for: pending)
+        if !pending.isEmpty { try connection.trySchemaLock() }
         let missing = pending.map(\.step)
         let version = SchemaStep.current - missing.count
         let hasTables = version > 0
