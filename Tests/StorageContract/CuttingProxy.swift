@@ -25,6 +25,7 @@ package final class CuttingProxy: @unchecked Sendable {
         var cut: (direction: Direction, chunksLeft: Int, isRefusing: Bool)?
         var hasCut = false
         var isEnded = false
+        var isForgetting = false
         var isObeyed = true
         var delay: UInt32 = 0
     }
@@ -39,6 +40,8 @@ package final class CuttingProxy: @unchecked Sendable {
     private let serverPort: UInt16
     private var listener: Int32
     private var pairs: [Pair] = []
+    /// Open, and never looked at again.
+    private var forgotten: [Pair] = []
     private let orders = Guarded(Orders())
     private let wakeUp: (read: Int32, write: Int32)
 
@@ -96,6 +99,10 @@ package final class CuttingProxy: @unchecked Sendable {
         return hasCut
     }
 
+    /// Lets no byte of the connections pass that there are, and keeps them open; new ones work: a network that drops
+    /// connections without a word.
+    package func forget() { order { $0.isForgetting = true } }
+
     /// Closes everything.
     package func end() { order { $0.isEnded = true } }
 
@@ -147,7 +154,14 @@ extension CuttingProxy {
     private func obey() -> Bool {
         var drain = [UInt8](repeating: 0, count: 64)
         while read(wakeUp.read, &drain, drain.count) > 0 {}
-        let (mode, isEnded) = orders.withLock { ($0.mode, $0.isEnded) }
+        let (mode, isEnded, isForgetting) = orders.withLock { orders in
+            defer { orders.isForgetting = false }
+            return (orders.mode, orders.isEnded, orders.isForgetting)
+        }
+        if isForgetting {
+            forgotten += pairs
+            pairs = []
+        }
         if isEnded || mode == .refuse {
             closeAll()
         } else if listener < 0 {
@@ -162,6 +176,8 @@ extension CuttingProxy {
     }
 
     private func closeAll() {
+        pairs += forgotten
+        forgotten = []
         for pair in pairs { close(pair) }
         if listener >= 0 { Glibc.close(listener) }
         listener = -1

@@ -38,7 +38,7 @@ package struct ServerCase: Sendable, CustomTestStringConvertible {
     package var testDescription: String { sentence }
 
     /// Every case there is.
-    package static let all: [ServerCase] = calls + outages + locks + unconfirmed
+    package static let all: [ServerCase] = calls + outages + locks + unconfirmed + idleness + crowds
 }
 
 /// What a call may take on a machine that is busy with other things, when it should fail at once or in its deadline.
@@ -216,7 +216,7 @@ extension ServerCase {
     ]
 
     /// The error that a call throws.
-    private static func failure(_ call: () async throws -> Void) async -> StorageError? {
+    static func failure(_ call: () async throws -> Void) async -> StorageError? {
         do {
             try await call()
             return nil

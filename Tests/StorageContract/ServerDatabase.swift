@@ -31,6 +31,9 @@ package protocol ServerDatabase: ClearableDatabase {
     /// Keeps everybody from a table until the returned function is called.
     func lock(_ table: String) throws -> @Sendable () throws -> Void
 
+    /// Where the database is for an account of its own that may have so many connections at once.
+    func location(connectionsMax: Int) throws -> Connection.Location
+
     /// How many of the database's sessions wait for a row that another has locked.
     func countLockWaits() throws -> Int
 }
@@ -45,6 +48,12 @@ extension ServerDatabase {
     ) async throws -> any PooledStorage {
         let place = try port.map { try location(port: $0) } ?? location
         return try await ServerStorage<Connection>.open(place, options: options)
+    }
+
+    /// Opens it with an account that may have so many connections at once.
+    package func open(_ options: ServerOptions, connectionsMax: Int) async throws -> any PooledStorage {
+        try await ServerStorage<Connection>.open(
+            try location(connectionsMax: connectionsMax), options: options)
     }
 
     /// A connection of the test's own, whose deadline is half a minute away.

@@ -123,6 +123,64 @@ struct PoolStateTests {
             pool.opened(slot: 1, now: .seconds(3), youth: 0) == [.run(4, slot: 1, checking: false)])
     }
 
+    @Test("By default a connection is asked after an idle time that networks may forget it in")
+    func checksSoon() {
+        var pool = PoolState(options: ServerOptions())
+        _ = pool.add(0, deadline: .seconds(5), now: .zero)
+        _ = pool.opened(slot: 0, now: .zero, youth: 1)
+        _ = pool.released(slot: 0, now: .zero)
+        #expect(pool.add(1, deadline: .seconds(9), now: .seconds(4)) == [.run(1, slot: 0, checking: false)])
+        _ = pool.released(slot: 0, now: .seconds(4))
+        #expect(pool.add(2, deadline: .seconds(19), now: .seconds(14)) == [.run(2, slot: 0, checking: true)])
+    }
+
+    @Test("Where an idle connection was found dead, those idle for longer are closed unasked")
+    func dead() {
+        var pool = Self.pool(3)
+        for call in 1...3 { _ = pool.add(UInt64(call), deadline: .seconds(5), now: .zero) }
+        for slot in 0...2 { _ = pool.opened(slot: slot, now: .zero, youth: 1) }
+        for slot in 0...2 { _ = pool.released(slot: slot, now: .seconds(slot)) }
+        #expect(
+            pool.add(4, deadline: .seconds(50), now: .seconds(40)) == [.run(4, slot: 2, checking: true)])
+        #expect(pool.add(5, deadline: .seconds(50), now: .seconds(40)) == [.run(5, slot: 1, checking: true)])
+        _ = pool.released(slot: 1, now: .seconds(41))
+        // Slot 1 has worked since.
+        #expect(pool.foundDead(slot: 2, now: .seconds(41)) == [.close(slot: 0)])
+        #expect(pool.connections.lost == 2)
+        #expect(
+            pool.addAgain(4, deadline: .seconds(50), error: Self.down, now: .seconds(41))
+                == [.run(4, slot: 1, checking: false)])
+    }
+
+    @Test("A server without a connection left is asked again for who waits, who is told why at the deadline")
+    func crowded() {
+        let crowded = StorageError.crowded(logDetail: "too many")
+        var pool = Self.pool(2)
+        _ = pool.add(1, deadline: .milliseconds(120), now: .zero)
+        #expect(pool.openFailed(slot: 0, error: crowded, now: .zero, chance: 1) == [])
+        #expect(pool.add(2, deadline: .seconds(5), now: .milliseconds(50)) == [])
+        #expect(pool.nextTick == .milliseconds(100))
+        #expect(pool.tick(now: .milliseconds(100)) == [.open(slot: 0)])
+        #expect(pool.openFailed(slot: 0, error: crowded, now: .milliseconds(100), chance: 1) == [])
+        #expect(pool.tick(now: .milliseconds(120)) == [.fail(1, crowded)])
+        #expect(pool.tick(now: .milliseconds(300)) == [.open(slot: 0)])
+        #expect(
+            pool.opened(slot: 0, now: .milliseconds(310), youth: 1) == [.run(2, slot: 0, checking: false)])
+    }
+
+    @Test("A connection stays while the server would give no other for it")
+    func crowdedAndOld() {
+        var pool = Self.pool(2)
+        _ = pool.add(1, deadline: .seconds(5), now: .zero)
+        _ = pool.opened(slot: 0, now: .zero, youth: 1)
+        _ = pool.add(2, deadline: .seconds(150), now: .seconds(99))
+        _ = pool.openFailed(slot: 1, error: .crowded(logDetail: ""), now: .seconds(99), chance: 1)
+        #expect(pool.released(slot: 0, now: .seconds(101)) == [.run(2, slot: 0, checking: false)])
+        #expect(pool.released(slot: 0, now: .seconds(102)) == [])
+        #expect(pool.nextTick == nil)
+        #expect(pool.tick(now: .seconds(103)) == [])
+    }
+
     @Test("Old connections are closed when they are free, each a little earlier or later")
     func lifetime() {
         var pool = Self.pool(1)

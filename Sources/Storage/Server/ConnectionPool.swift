@@ -163,7 +163,8 @@ extension ConnectionPool {
         let lane = lanes[slot]
         guard let connection = lane.connection, !checking || isAlive(connection, call.deadline) else {
             let detail = "the connection was lost while it was idle"
-            return repeatElsewhere(call, identifier, .unavailable(logDetail: detail), after: slot)
+            return repeatElsewhere(
+                call, identifier, .unavailable(logDetail: detail), after: slot, wasIdle: true)
         }
         switch call.run(connection) {
         case .again(let error):
@@ -186,19 +187,19 @@ extension ConnectionPool {
     }
 
     private func isAlive(_ connection: any ServerConnection, _ deadline: ContinuousClock.Instant) -> Bool {
-        connection.deadline = min(deadline, .now + options.checkTimeout)
+        connection.deadline = min(deadline, .now + min(options.checkTimeout, options.callTimeout / 4))
         return (try? connection.integer("SELECT 1")) != nil && connection.isUsable
     }
 
     private func repeatElsewhere(
         _ call: any PoolCall, _ identifier: PoolState.CallID, _ error: StorageError,
-        after slot: Int
+        after slot: Int, wasIdle: Bool = false
     ) {
         lanes[slot].connection = nil
         shared.withLock { $0.calls[identifier] = call }
         let deadline = time(call.deadline)
         react { state, now in
-            state.lost(slot: slot, now: now)
+            (wasIdle ? state.foundDead(slot: slot, now: now) : state.lost(slot: slot, now: now))
                 + state.addAgain(identifier, deadline: deadline, error: error, now: now)
         }
     }

@@ -26,7 +26,8 @@ package struct PoolState: Sendable {
         case empty
         case opening
         case idle(since: Time, retireAt: Time)
-        case busy(retireAt: Time)
+        /// `since`: when it was last idle.
+        case busy(since: Time, retireAt: Time)
 
         var isLive: Bool {
             switch self {
@@ -45,6 +46,11 @@ package struct PoolState: Sendable {
         var failures: Int
         var retryAt: Time
         var error: StorageError
+
+        /// Whether the server runs, but has no connection left for now.
+        var isCrowded: Bool {
+            if case .crowded = error { true } else { false }
+        }
     }
 
     let options: ServerOptions
@@ -70,6 +76,7 @@ package struct PoolState: Sendable {
         var next = waiting.first?.deadline
         func consider(_ time: Time) { next = next.map { min($0, time) } ?? time }
         if let outage, !slots.contains(.opening), wantsConnections { consider(outage.retryAt) }
+        guard !isCrowded else { return next }
         for case .idle(_, let retireAt) in slots { consider(retireAt) }
         return next
     }
@@ -95,9 +102,13 @@ package struct PoolState: Sendable {
     /// Whether to replace a lost connection even if no call is waiting for it.
     private var wantsConnections: Bool { !waiting.isEmpty || !slots.contains(where: \.isLive) }
 
+    /// Whether calls fail at once; they wait for a server that is only crowded.
     private var isDown: Bool {
-        outage != nil && !slots.contains(where: \.isLive)
+        outage != nil && !isCrowded && !slots.contains(where: \.isLive)
     }
+
+    /// Whether the server has no further connection for this pool, so that those there are are kept.
+    private var isCrowded: Bool { outage?.isCrowded == true }
 }
 
 // MARK: - Events
@@ -149,7 +160,7 @@ extension PoolState {
 
     /// A call has ended, and its connection can be used again.
     package mutating func released(slot: Int, now: Time) -> [Action] {
-        guard !isClosed, case .busy(let retireAt) = slots[slot], now < retireAt else {
+        guard !isClosed, case .busy(_, let retireAt) = slots[slot], now < retireAt || isCrowded else {
             slots[slot] = .empty
             return [.close(slot: slot)] + serve(now: now)
         }
@@ -165,17 +176,33 @@ extension PoolState {
         return failIfDown() + serve(now: now)
     }
 
+    /// A slot's connection was found dead after it was idle; the pool has closed it.
+    ///
+    /// Those that were idle for longer are closed unasked: where a network forgot one, asking each costs a wait.
+    package mutating func foundDead(slot: Int, now: Time) -> [Action] {
+        guard case .busy(let since, _) = slots[slot] else { return lost(slot: slot, now: now) }
+        var actions: [Action] = []
+        for index in slots.indices {
+            guard case .idle(let other, _) = slots[index], other <= since else { continue }
+            lostCount += 1
+            slots[index] = .empty
+            actions.append(.close(slot: index))
+        }
+        return actions + lost(slot: slot, now: now)
+    }
+
     /// Time has passed: waits end, old connections are closed, a server that was down is tried again.
     package mutating func tick(now: Time) -> [Action] {
         guard !isClosed else { return [] }
         var actions: [Action] = []
         for index in slots.indices {
-            guard case .idle(_, let retireAt) = slots[index], now >= retireAt else { continue }
+            guard case .idle(_, let retireAt) = slots[index], now >= retireAt, !isCrowded else { continue }
             slots[index] = .empty
             actions.append(.close(slot: index))
         }
         if waiting.contains(where: { $0.deadline <= now }) {
-            let error = StorageError.timeout(logDetail: "no connection to the database was free in time")
+            let late = StorageError.timeout(logDetail: "no connection to the database was free in time")
+            let error = outage.map { $0.isCrowded ? $0.error : late } ?? late
             for waiter in waiting where waiter.deadline <= now { actions.append(.fail(waiter.call, error)) }
             waiting.removeAll { $0.deadline <= now }
         }
@@ -205,7 +232,7 @@ extension PoolState {
         var actions: [Action] = []
         var served = 0
         while served < waiting.count, let (slot, since, retireAt) = freshestIdle() {
-            slots[slot] = .busy(retireAt: retireAt)
+            slots[slot] = .busy(since: since, retireAt: retireAt)
             let isSuspect = suspectBefore.map { since < $0 } ?? false
             let doubtful = isSuspect || now - since >= options.checkAfterIdle
             actions.append(.run(waiting[waiting.startIndex + served].call, slot: slot, checking: doubtful))
