@@ -117,6 +117,28 @@ struct DatabaseServerTests {
     private static let secret = "a secret of the test"
 
     @Test(
+        "A relay whose clock is ahead of the server's says so, and is ready once the clock is set",
+        arguments: ServerUnderTest.all)
+    func clockAhead(_ server: ServerUnderTest) async throws {
+        let clock = try FakeClock()
+        try clock.set(ahead: 90)
+        let settings = ["DATABASE_URL": try server.makeDatabase()].merging(clock.environment) { $1 }
+        try await Stack.run(settings) { stack in
+            _ = try await stack.relay.line("the difference") { $0.contains("clock.differs") }
+            let ready = try await stack.http.get("/ready")
+            #expect(ready.status == 503 && ready.text.contains(#""clock":"differs""#), "\(ready.text)")
+            try clock.set(ahead: 0)
+            let again = try await eventually {
+                try await stack.http.get("/ready")
+            } until: {
+                $0.status == 200
+            }
+            #expect(again.text.contains(#""clock":"ok""#))
+            _ = try await stack.relay.line("the recovery") { $0.contains("clock.agrees") }
+        }
+    }
+
+    @Test(
         "registers, sends and unregisters; killed and started again it has lost nothing that was answered ok",
         arguments: ServerUnderTest.all)
     func killed(_ server: ServerUnderTest) async throws {
@@ -143,6 +165,7 @@ struct DatabaseServerTests {
             #expect(ready.status == 503)
             let checks: JSON.Value = [
                 "storage": "unavailable", "write": "unknown", "apns": "ok", "queue": "unknown",
+                "clock": "unknown",
             ]
             #expect(try ready.json()["checks"] == checks)
             // A scrape works without the database.

@@ -9,9 +9,7 @@ extension Pushing {
     ///
     /// The devices are those of the event's answer. Neither muted ones are woken nor those that wait for the end of quiet
     /// hours, nor those that have had as many of these pushes as Apple recommends.
-    func clear(
-        _ event: EventName, _ started: MonotonicTime, _ trace: inout RequestTrace
-    ) async throws(APIError) {
+    func clear(_ event: EventName, _ started: MonotonicTime) async throws(APIError) {
         let shared = services.shared
         let state: EventState
         do throws(StorageError) {
@@ -43,6 +41,8 @@ extension Pushing {
                     return rates.takeClear(to: DeviceKey(token, bundleID: device.bundleID), at: started)
                 }
             }
+            // The request's own trace has the secret.
+            var trace = RequestTrace()
             _ = try await sendScheduled(order, started, &trace)
         }
     }

@@ -95,7 +95,7 @@ struct AcknowledgeRoute: AnsweringRoute {
         switch try await services.acknowledge(event, reply: nil, request, &trace) {
         case .stored(let known), .existing(let known):
             if wanted.clears {
-                try await Pushing(services: services).clear(event, started, &trace)
+                try await Pushing(services: services).clear(event, started)
             }
             return Reply(time: known.at, as: "acknowledgedAt")
         case .unknownEvent, .notOffered:

@@ -29,7 +29,12 @@ enum BodyMistake {
         let isWide =
             first == 0 || second == 0 || first == 0xFF && second == 0xFE
             || first == 0xFE && second == 0xFF
-        return isWide ? "It is encoded in UTF-16 or UTF-32; send it in UTF-8." : nil
+        if isWide { return "It is encoded in UTF-16 or UTF-32; send it in UTF-8." }
+        let isForm =
+            first | 0x20 >= UInt8(ascii: "a") && first | 0x20 <= UInt8(ascii: "z")
+            && body.contains(UInt8(ascii: "="))
+        if isForm { return "It looks like a form; send a JSON object." }
+        return first == UInt8(ascii: "'") ? "It begins with a single quote, which the shell left there." : nil
     }
 }
 

@@ -46,6 +46,9 @@ struct ClearTests {
                 let payload = #"{"aps":{"content-available":1},"clear":{"eventID":"per_\"1"}}"#
                 #expect(await Self.clears(relay).sorted() == ["aa00 5 " + payload, "cc00 5 " + payload])
             }
+            // Each line has each member once, or it can't be read.
+            let lines = try await relay.lines.closed()
+            #expect(lines.count { $0["route"] == "POST /v1/ack" } == 3)
         }
     }
 

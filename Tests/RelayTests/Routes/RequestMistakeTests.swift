@@ -60,6 +60,18 @@ struct RequestMistakeTests {
     }
 
     @Test(
+        "A form, or JSON in the quotes of a shell, is refused with a sentence of its own",
+        arguments: [("secret=abc&title=Done", "form"), ("'{\"secret\":\"abc\"}'", "single quote")])
+    func notJSON(text: String, mistake: String) async throws {
+        try await RelayFixture.with { relay in
+            let refused = await relay.answer(
+                Request(method: .post, target: "/v1/event", body: Array(text.utf8)))
+            #expect(refused.json["code"] == "invalid_body")
+            #expect(refused.json["error"]?.string?.contains(mistake) == true)
+        }
+    }
+
+    @Test(
         "A device token in another form is refused with the name of the mistake",
         arguments: [
             ("ExponentPushToken[xxxxxxxxxxxxxxxxxxxxxx]", "Expo"), ("ExpoPushToken[abc]", "Expo"),
