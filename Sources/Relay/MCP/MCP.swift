@@ -15,6 +15,11 @@ enum MCPStep: Sendable, Equatable {
         case .call(let call): call.client
         }
     }
+
+    /// Whether the client counts as connected after the reply.
+    var connects: Bool {
+        if case .reply(let reply) = self { reply.connects } else { false }
+    }
 }
 
 /// An answer to an MCP client.

@@ -35,20 +35,7 @@ struct MCPRoute: AnsweringRoute {
             trace.add(.code(code))
             return Reply(reply, code: code)
         }
-        if case .reply(let reply) = step, reply.connects,
-            let refused = await refusedConnection(secret, request, &trace)
-        {
-            return refused
-        }
-        do throws(APIError) {
-            try await noteUse(of: secret, by: step.client, request)
-        } catch {
-            trace.add(error)
-            if let limit = error.limit { services.counts.hit(limit) }
-            var reply = Reply(MCPReply.refusal(MCPError(error)), code: error.code)
-            reply.retryAfterSeconds = error.retryAfterSeconds
-            return reply
-        }
+        if let refused = await note(step, of: secret, request, &trace) { return refused }
         switch step {
         case .reply(let reply):
             trace.isRoutine = true
@@ -64,42 +51,38 @@ struct MCPRoute: AnsweringRoute {
         return Reply(MCPReply.refusal(error), code: code)
     }
 
-    /// The answer to a client that connects with a secret without devices, which agents would else show as connected.
+    /// Notes the use of a secret with devices; any other counts as a guess of its address.
     ///
-    /// While the database doesn't answer, clients connect.
-    private func refusedConnection(
-        _ secret: Secret, _ request: Request, _ trace: inout RequestTrace
+    /// A client that connects with such a secret is refused, because agents would show it as connected. Answers don't
+    /// depend on the database: while it is away, clients connect and nothing is noted.
+    private func note(
+        _ step: MCPStep, of secret: Secret, _ request: Request, _ trace: inout RequestTrace
     ) async -> Reply? {
         let shared = services.shared
-        let devices = try? await shared.storage.devices(of: shared.hasher.key(of: secret))
-        guard let devices, devices.isEmpty else { return nil }
-        do throws(APIError) {
-            try shared.rates.countUnknownSecret(request, at: services.loop.now)
-        } catch {
-            if let limit = error.limit { services.counts.hit(limit) }
-            return refusal(MCPError(error), error.code, &trace)
+        let key = shared.hasher.key(of: secret)
+        let now = services.loop.now
+        let isDue = shared.agents?.isDue(key, client: step.client, at: now) ?? false
+        guard isDue || step.connects, let devices = try? await shared.storage.devices(of: key) else {
+            return nil
         }
+        guard devices.isEmpty else {
+            if isDue { shared.agents?.note(key, client: step.client, at: (shared.clock.now, now)) }
+            return nil
+        }
+        do throws(APIError) {
+            try shared.rates.countUnknownSecret(request, at: now)
+        } catch {
+            trace.add(error)
+            if let limit = error.limit { services.counts.hit(limit) }
+            var reply = Reply(MCPReply.refusal(MCPError(error)), code: error.code)
+            reply.retryAfterSeconds = error.retryAfterSeconds
+            return reply
+        }
+        guard step.connects else { return nil }
         return refusal(
             .invalidRequest(
                 "No devices are registered under this secret. Register the phone, or correct the secret.",
                 status: 401), .unauthorized, &trace)
-    }
-
-    /// Notes the use of a secret with devices; any other counts as a guess of its address.
-    ///
-    /// Answers don't depend on the database: while it is away, nothing is noted.
-    private func noteUse(
-        of secret: Secret, by client: String?, _ request: Request
-    ) async throws(APIError) {
-        let shared = services.shared
-        let key = shared.hasher.key(of: secret)
-        guard let agents = shared.agents, agents.isDue(key, client: client, at: services.loop.now),
-            let devices = try? await shared.storage.devices(of: key)
-        else { return }
-        guard !devices.isEmpty else {
-            return try shared.rates.countUnknownSecret(request, at: services.loop.now)
-        }
-        agents.note(key, client: client, at: (shared.clock.now, services.loop.now))
     }
 
     // MARK: Calls

@@ -144,11 +144,12 @@ struct MCPRouteTests {
             let hello = MCPTests.legacy(
                 "initialize",
                 ["protocolVersion": "2025-11-25", "clientInfo": ["name": "guesser", "version": "1"]])
-            for (number, body) in [
-                hello, MCPTests.legacy("ping"), MCPTests.legacy("tools/list"), hello, hello,
-            ]
-            .enumerated() {
-                #expect(await post(relay, body, secret: "made up \(number)").status == 200)
+            for (number, (body, status)) in [
+                (hello, 401), (MCPTests.legacy("ping"), 200), (MCPTests.legacy("tools/list"), 200),
+                (hello, 401), (hello, 401),
+            ].enumerated() {
+                let answer = await post(relay, body, secret: "made up \(number)")
+                #expect(answer.status.rawValue == status)
             }
             let refused = await post(relay, hello, secret: "made up 5")
             #expect(refused.status == 429 && refused.headers["Retry-After"] != nil)
