@@ -131,6 +131,25 @@ struct PostgresErrorTests {
         }
     }
 
+    @Test("A server, account or pooler without a connection left is told as such")
+    func crowded() {
+        for words in [
+            "sorry, too many clients already", "too many connections for role \"relay\"",
+            "too many connections for database \"push\"", "no more connections allowed (max_client_conn)",
+            "remaining connection slots are reserved for roles with the SUPERUSER attribute",
+        ] {
+            let words = "connection to server at \"db\" (10.0.0.1), port 5432 failed: FATAL:  \(words)\n"
+            // With sslmode=prefer libpq tries again without TLS.
+            for words in [words, words + words] {
+                #expect(PostgresError.connecting(words).kind == .connectionLost)
+                guard case .crowded = PostgresError.connecting(words).error else {
+                    Issue.record("\(words)")
+                    continue
+                }
+            }
+        }
+    }
+
     @Test("A host that refuses at one of its addresses has refused; another host may still come")
     func addresses() {
         func failed(_ host: String, _ address: String, _ why: String) -> String {

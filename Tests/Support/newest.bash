@@ -50,6 +50,16 @@ start_newest() {
     start_mysql97 "$1"
 }
 
+# Stops both, whose tests have run; stop_databases does so as well.
+stop_newest() {
+    local pid
+    pid=$(server_pid postgres18)
+    [ -z "$pid" ] || kill -INT "$pid"
+    pid=$(server_pid mysql97)
+    [ -z "$pid" ] || kill -TERM "$pid"
+    unset RELAY_TEST_POSTGRES18_URL RELAY_TEST_MYSQL97_URL
+}
+
 start_postgres18() {
     local at=$1/postgres18 bin=/usr/lib/postgresql/18/bin port password
     port=$(free_port)
