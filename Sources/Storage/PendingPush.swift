@@ -26,12 +26,17 @@ package struct PendingPush: Hashable, Sendable {
     package let createdAt: EpochMilliseconds
     /// When the push expires; `apns-expiration` is this in seconds.
     package let expiresAt: EpochMilliseconds
+    /// The ID by which its event is acknowledged, which makes the push pointless; nil if nothing does.
+    package let eventID: String?
+    /// The event type or the notification's kind, which devices can opt out of; nil if it has none.
+    package let kind: String?
 
     /// Creates a push from its columns.
     package init(
         id: String, secretHash: SecretHash, deviceID: String, eventType: String, sessionID: String,
         payload: [UInt8], pushType: String, priority: Int, collapseID: String?, attempts: Int,
-        dueAt: EpochMilliseconds, createdAt: EpochMilliseconds, expiresAt: EpochMilliseconds
+        dueAt: EpochMilliseconds, createdAt: EpochMilliseconds, expiresAt: EpochMilliseconds,
+        eventID: String? = nil, kind: String? = nil
     ) {
         self.id = id
         self.secretHash = secretHash
@@ -46,6 +51,8 @@ package struct PendingPush: Hashable, Sendable {
         self.dueAt = dueAt
         self.createdAt = createdAt
         self.expiresAt = expiresAt
+        self.eventID = eventID
+        self.kind = kind
     }
 
     /// Whether it goes to a token besides its device's own: a row of `push_token`.
@@ -56,16 +63,24 @@ package struct PendingPush: Hashable, Sendable {
         copy(secretHash: secretHash, deviceID: deviceID, dueAt: dueAt)
     }
 
+    /// The same push with another payload.
+    package func with(payload: [UInt8]) -> PendingPush {
+        copy(secretHash: secretHash, deviceID: deviceID, dueAt: dueAt, payload: payload)
+    }
+
     /// The same push, due at another time.
     func due(at time: EpochMilliseconds) -> PendingPush {
         copy(secretHash: secretHash, deviceID: deviceID, dueAt: time)
     }
 
-    private func copy(secretHash: SecretHash, deviceID: String, dueAt: EpochMilliseconds) -> PendingPush {
+    private func copy(
+        secretHash: SecretHash, deviceID: String, dueAt: EpochMilliseconds, payload: [UInt8]? = nil
+    ) -> PendingPush {
         PendingPush(
             id: id, secretHash: secretHash, deviceID: deviceID, eventType: eventType, sessionID: sessionID,
-            payload: payload, pushType: pushType, priority: priority, collapseID: collapseID,
-            attempts: attempts, dueAt: dueAt, createdAt: createdAt, expiresAt: expiresAt)
+            payload: payload ?? self.payload, pushType: pushType, priority: priority, collapseID: collapseID,
+            attempts: attempts, dueAt: dueAt, createdAt: createdAt, expiresAt: expiresAt,
+            eventID: eventID, kind: kind)
     }
 
     /// Throws if a value can't be stored unchanged; every driver calls this first.
@@ -76,6 +91,8 @@ package struct PendingPush: Hashable, Sendable {
         try StorageText.check(sessionID, field: "sessionID", bytes: StorageLimits.sessionIDBytes)
         try StorageText.check(pushType, field: "pushType", bytes: StorageLimits.pushTypeBytes)
         try StorageText.check(collapseID ?? "", field: "collapseID", bytes: StorageLimits.collapseIDBytes)
+        try StorageText.check(eventID ?? "", field: "eventID", bytes: StorageLimits.eventIDBytes)
+        try StorageText.check(kind ?? "", field: "kind", bytes: StorageLimits.eventTypeBytes)
         guard payload.count <= StorageLimits.payloadBytes else { throw .invalidValue(field: "payload") }
     }
 }
@@ -118,11 +135,14 @@ package struct ClaimedPush: Hashable, Sendable {
     package let push: PendingPush
     /// The device as registered now; nil if it is no longer registered.
     package let device: Device?
+    /// Whether its event has been acknowledged or replied to.
+    package let isAcknowledged: Bool
 
     /// Creates a claimed push from its parts.
-    package init(push: PendingPush, device: Device?) {
+    package init(push: PendingPush, device: Device?, isAcknowledged: Bool = false) {
         self.push = push
         self.device = device
+        self.isAcknowledged = isAcknowledged
     }
 }
 

@@ -32,6 +32,10 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
     case pushBuckets = 12
     /// `event_receipt.actions`: what replies to the event may choose.
     case eventActions = 13
+    /// `event_id` and `kind` of `pending_push`: nullable columns.
+    ///
+    /// Rows that were stored before the step, or by a relay before it, are sent whatever became of their events.
+    case pushEvents = 14
 
     /// What the step does, for `relay migrate`.
     package var summary: String {
@@ -50,6 +54,7 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
         case .pushTokens: "push_token: tokens of Live Activities, widgets and controls"
         case .pushBuckets: "pending_push: a column and an index by which relays share the queue"
         case .eventActions: "event_receipt: a column for the actions that replies may have"
+        case .pushEvents: "pending_push: columns for the events and kinds of pushes"
         }
     }
 

@@ -144,7 +144,8 @@ package protocol QueueStorage: Sendable {
         _ pushes: [PendingPush], lease: PushLease?, limitPerSecret: Int, isRepeated: Bool
     ) async throws(StorageError) -> [EnqueueResult]
 
-    /// Takes pushes that are due at `now`, at most `limit`, each with its device as it is registered now.
+    /// Takes pushes that are due at `now`, at most `limit`, each with its device as it is registered now, and whether
+    /// its event has been acknowledged under the push's hash.
     ///
     /// A second caller gets a push only after its lease has expired by that caller's clock. Secrets take turns
     /// (`DueScan`): one with 10,000 due pushes doesn't keep another's one waiting. Pushes past their `expiresAt` and

@@ -25,6 +25,7 @@ enum MySQLSchema {
         case .pushTokens: [pushTokens]
         case .pushBuckets: pushBuckets
         case .eventActions: ["ALTER TABLE event_receipt ADD COLUMN actions \(ascii("varchar(519)")) NULL"]
+        case .pushEvents: [pushEvents]
         }
     }
 
@@ -137,6 +138,11 @@ enum MySQLSchema {
         "ALTER TABLE pending_push ADD COLUMN bucket int NOT NULL DEFAULT 0",
         "CREATE INDEX pending_push_bucket_idx ON pending_push (bucket, due_at)",
     ]
+
+    private static let pushEvents = """
+        ALTER TABLE pending_push
+            ADD COLUMN event_id varbinary(128) NULL, ADD COLUMN kind \(ascii("varchar(32)")) NULL
+        """
 
     /// Each `ALTER TABLE` adds all its columns or none, so that one there means all are.
     private static let deviceDetails = [

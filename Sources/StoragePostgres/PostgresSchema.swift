@@ -36,6 +36,7 @@ enum PostgresSchema {
         case .pushTokens: pushTokens
         case .pushBuckets: pushBuckets
         case .eventActions: ["ALTER TABLE event_receipt ADD COLUMN IF NOT EXISTS actions varchar(519)"]
+        case .pushEvents: [pushEvents]
         }
     }
 }
@@ -234,6 +235,11 @@ extension PostgresSchema {
         "ALTER TABLE pending_push ADD COLUMN IF NOT EXISTS bucket integer NOT NULL DEFAULT 0",
         "CREATE INDEX IF NOT EXISTS pending_push_bucket_idx ON pending_push (bucket, due_at)",
     ]
+
+    private static let pushEvents = """
+        ALTER TABLE pending_push
+            ADD COLUMN IF NOT EXISTS event_id varchar(128), ADD COLUMN IF NOT EXISTS kind varchar(32)
+        """
 
     private static let history = [
         """

@@ -95,6 +95,7 @@ enum SQLiteSchema {
         case .pushTokens: pushTokens
         case .pushBuckets: pushBuckets
         case .eventActions: ["ALTER TABLE event_receipt ADD COLUMN actions TEXT"]
+        case .pushEvents: pushEvents
         }
     }
 
@@ -266,6 +267,11 @@ extension SQLiteSchema {
     private static let pushBuckets = [
         "ALTER TABLE pending_push ADD COLUMN bucket INTEGER NOT NULL DEFAULT 0",
         "CREATE INDEX pending_push_bucket_idx ON pending_push (bucket, due_at, secret_hash, id)",
+    ]
+
+    private static let pushEvents = [
+        "ALTER TABLE pending_push ADD COLUMN event_id TEXT",
+        "ALTER TABLE pending_push ADD COLUMN kind TEXT",
     ]
 
     private static let deviceDetails = [

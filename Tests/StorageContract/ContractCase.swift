@@ -107,6 +107,7 @@ extension ContractDatabase {
         [
             "DROP INDEX pending_push_bucket_idx", "ALTER TABLE pending_push DROP COLUMN bucket",
             "ALTER TABLE event_receipt DROP COLUMN actions",
+            "ALTER TABLE pending_push DROP COLUMN event_id", "ALTER TABLE pending_push DROP COLUMN kind",
         ]
     }
 }

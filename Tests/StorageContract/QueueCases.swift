@@ -12,7 +12,8 @@ extension ContractCase {
                 id: Samples.id().text, secretHash: device.secretHash, deviceID: device.id,
                 eventType: "permission", sessionID: "ses 🦊 ", payload: Array(0...255), pushType: "background",
                 priority: 5, collapseID: "a b", attempts: 3, dueAt: Samples.time + 7,
-                createdAt: Samples.time - 9, expiresAt: 4_000_000_000_001)
+                createdAt: Samples.time - 9, expiresAt: 4_000_000_000_001, eventID: "event 🦊 ",
+                kind: "permission")
             #expect(try await storage.enqueue([push], lease: nil, limitPerSecret: 9) == [.queued])
             let claimed = try await storage.claimed(at: Samples.time + 7)
             #expect(claimed == [ClaimedPush(push: push, device: device)])

@@ -92,6 +92,47 @@ extension ContractCase {
             #expect(try await storage.state(of: EventName("Event", of: old), at: later) == .unknown)
         },
 
+        ContractCase(open: "a queued push is claimed with whether its event has been acknowledged") {
+            storage async throws in
+            let (key, other) = (Samples.key("secret"), Samples.key("other"))
+            let devices = [
+                try await storage.registered("aa", key), try await storage.registered("aa", other),
+            ]
+            for (id, secret) in [("seen", key), ("replied", key), ("new", key), ("over", other)] {
+                let event = try await event(id, of: secret, in: storage)
+                guard id != "new" else { continue }
+                let reply = id == "replied" ? EventReply(action: "once") : nil
+                _ = try await storage.acknowledge(event, reply: reply, at: later)
+            }
+            // The last one's acknowledgement was of another secret's event.
+            let names: [String?] = ["seen", "replied", "new", "Seen", "seen ", nil, "over"]
+            var expected: [String: Bool] = [:]
+            for name in names {
+                let push = Samples.pending(devices[0], eventID: name)
+                expected[push.id] = name == "seen" || name == "replied"
+                #expect(try await storage.enqueue([push], lease: nil, limitPerSecret: 99) == [.queued])
+            }
+            let push = Samples.pending(devices[1], eventID: "seen")
+            expected[push.id] = false
+            _ = try await storage.enqueue([push], lease: nil, limitPerSecret: 99)
+            let claimed = try await storage.claimed(at: later)
+            let found = Dictionary(uniqueKeysWithValues: claimed.map { ($0.push.id, $0.isAcknowledged) })
+            #expect(found == expected)
+            #expect(claimed.allSatisfy { $0.device != nil })
+        },
+
+        ContractCase(open: "a queued push isn't over by the acknowledgement of an earlier event of its ID") {
+            storage async throws in
+            let key = Samples.key("secret")
+            let device = try await storage.registered("aa", key)
+            let first = try await event("event", of: key, in: storage)
+            _ = try await storage.acknowledge(first, reply: nil, at: later)
+            let push = Samples.pending(device, expiresAt: .max, eventID: "event")
+            _ = try await storage.enqueue([push], lease: nil, limitPerSecret: 99)
+            let claimed = try await storage.claimed(at: Samples.time + day)
+            #expect(claimed.map(\.isAcknowledged) == [false])
+        },
+
         ContractCase(open: "only events with a valid receipt are acknowledged") { storage async throws in
             let key = Samples.key("secret")
             let known = try await event("event", of: key, in: storage)

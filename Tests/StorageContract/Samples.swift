@@ -53,12 +53,14 @@ package enum Samples {
     /// A push that waits for a device, due at once and for a day.
     package static func pending(
         _ device: Device, id: String = Samples.id().text, attempts: Int = 1,
-        dueAt: EpochMilliseconds = time, expiresAt: EpochMilliseconds = time + 86_400_000
+        dueAt: EpochMilliseconds = time, expiresAt: EpochMilliseconds = time + 86_400_000,
+        eventID: String? = nil
     ) -> PendingPush {
         PendingPush(
             id: id, secretHash: device.secretHash, deviceID: device.id, eventType: "complete",
             sessionID: "ses_1", payload: Array(#"{"aps":{}}"#.utf8), pushType: "alert", priority: 10,
-            collapseID: nil, attempts: attempts, dueAt: dueAt, createdAt: time, expiresAt: expiresAt)
+            collapseID: nil, attempts: attempts, dueAt: dueAt, createdAt: time, expiresAt: expiresAt,
+            eventID: eventID)
     }
 
     /// A lease from a time on.

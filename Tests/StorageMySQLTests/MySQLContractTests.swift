@@ -73,6 +73,7 @@ struct MySQLDatabase: ServerDatabase {
     let dropBuckets = [
         "DROP INDEX pending_push_bucket_idx ON pending_push", "ALTER TABLE pending_push DROP COLUMN bucket",
         "ALTER TABLE event_receipt DROP COLUMN actions",
+        "ALTER TABLE pending_push DROP COLUMN event_id, DROP COLUMN kind",
     ]
 
     typealias Connection = MySQLConnection

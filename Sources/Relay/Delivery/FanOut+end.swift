@@ -45,11 +45,13 @@ extension FanOut {
     }
 
     private func row(_ push: Push, _ index: Int, attempts: Int, dueAt: EpochMilliseconds) -> PendingPush {
-        PendingPush(
-            push, to: devices[index], eventType: content.logType(isActivity: items[index].activity != nil),
-            sessionID: content.sessionID,
-            attempts: attempts,
-            dueAt: dueAt, createdAt: begunAt)
+        // An activity shows the event's state, whoever has seen it.
+        let isActivity = items[index].activity != nil
+        return PendingPush(
+            push, to: devices[index], eventType: content.logType(isActivity: isActivity),
+            sessionID: content.sessionID, attempts: attempts, dueAt: dueAt, createdAt: begunAt,
+            eventID: content.pushType == .alert && !isActivity ? eventID : nil,
+            kind: isActivity ? nil : content.kind)
     }
 
     /// Records whether a push in flight was stored.

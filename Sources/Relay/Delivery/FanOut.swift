@@ -44,6 +44,8 @@ final class FanOut {
     /// The devices' secret.
     let key: SecretKey
     let content: any PushContent
+    /// The ID by which the event is acknowledged; `nil` if it can't be.
+    let eventID: String?
     /// The event's recipients.
     let devices: [Device]
     /// The state of each device's push, in the order of `devices`.
@@ -69,6 +71,7 @@ final class FanOut {
     /// Prepares a push to each device; the caller has taken a slot for each.
     ///
     /// - Parameters:
+    ///   - eventID: The ID by which the event is acknowledged.
     ///   - unread: The secret's unread items, if a badge needs them.
     ///   - full: The `id`s of devices that want no more pushes for now.
     ///   - mayHold: Whether the caller stores pushes that wait for the end of quiet hours.
@@ -76,13 +79,14 @@ final class FanOut {
     ///   - activities: The pushes to Live Activities.
     init(
         _ devices: [Device], _ content: any PushContent, of key: SecretKey, on services: LoopServices,
-        unread: Int? = nil, mayHold: Bool = false, full: Set<String> = [],
+        eventID: String? = nil, unread: Int? = nil, mayHold: Bool = false, full: Set<String> = [],
         results: [String: DeviceResult.Status] = [:],
         activities: [(recipient: Device, item: Item)] = []
     ) {
         self.services = services
         self.key = key
         self.content = content
+        self.eventID = eventID
         self.devices = activities.isEmpty ? devices : devices + activities.map(\.recipient)
         let now = services.shared.clock.now
         begunAt = now

@@ -95,14 +95,14 @@ extension PendingPush {
     /// The queue row of a push to send later.
     init(
         _ push: Push, to device: Device, eventType: String, sessionID: String, attempts: Int,
-        dueAt: EpochMilliseconds, createdAt: EpochMilliseconds
+        dueAt: EpochMilliseconds, createdAt: EpochMilliseconds, eventID: String?, kind: String?
     ) {
         self.init(
             id: push.id, secretHash: device.secretHash, deviceID: device.id, eventType: eventType,
             sessionID: sessionID, payload: push.notification.payload,
             pushType: push.notification.pushType.rawValue, priority: push.notification.priority.rawValue,
             collapseID: push.notification.collapseID?.text, attempts: attempts, dueAt: dueAt,
-            createdAt: createdAt, expiresAt: push.expiresAt)
+            createdAt: createdAt, expiresAt: push.expiresAt, eventID: eventID, kind: kind)
     }
 
     /// The push to a device; `nil` if this program didn't write the row.

@@ -82,7 +82,11 @@ extension RetryWorker {
         case .app where isExpired:
             queue.end(held.over(.failed, error: FailureReason.expired, at: now))
         case .app(let app, let topic):
-            guard let token = DeviceToken(device.token), let push = pending.push(to: token, topic) else {
+            let step = QueuedPushStep(
+                waiting.claimed, to: device, at: now, expiresAt: clock.end(of: pending, at: now, moment),
+                zone: services.rules.timeZones.zone)
+            guard case .send(let wanted) = step else { return end(held, step, at: now) }
+            guard let token = DeviceToken(device.token), let push = wanted.push(to: token, topic) else {
                 return queue.end(held.over(.failed, error: FailureReason.invalidRegistration, at: now))
             }
             let place = APNsHealth.Place(key: app.key, environment: Environment(device.environment))
@@ -93,6 +97,15 @@ extension RetryWorker {
             services.counts.retries += 1
             let attempt = services.firstAttempt(to: device, of: app, at: waiting.claimedAt)
             send(Sending(waiting: waiting, push: push, held: held, target: target), attempt)
+        }
+    }
+
+    /// Ends or postpones a push that isn't to be sent now.
+    private func end(_ held: LeasedPush, _ step: QueuedPushStep, at now: EpochMilliseconds) {
+        switch step {
+        case .send: break
+        case .later(let due): queue.end(held.end(.again(dueAt: due, attempts: held.push.attempts)))
+        case .over(let reason): queue.end(held.over(.failed, error: reason, at: now))
         }
     }
 

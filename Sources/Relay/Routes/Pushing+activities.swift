@@ -198,7 +198,9 @@ extension Pushing {
             activities.results[devices[index].id] != nil && !shown.contains(devices[index].id)
         }
         guard !missed.isEmpty, left > .zero, services.slots.take(missed.count) else { return }
-        let fanOut = FanOut(missed.map { devices[$0] }, order.content, of: order.key, on: services)
+        let fanOut = FanOut(
+            missed.map { devices[$0] }, order.content, of: order.key, on: services,
+            eventID: order.acknowledgedAs)
         for (index, result) in zip(missed, await fanOut.run(deadline: left)) { results[index] = result }
     }
 }

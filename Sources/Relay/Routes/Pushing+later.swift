@@ -44,7 +44,7 @@ extension Pushing {
     ) async {
         var stored = try? order.stored
         stored?.eventID = nil
-        if stored?.heldEvent == nil { stored?.heldEvent = order.eventID }
+        stored?.heldEvent = order.acknowledgedAs
         for (index, until) in held {
             let device = devices[index]
             stored?.deviceID = device.id

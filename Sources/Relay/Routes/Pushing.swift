@@ -254,8 +254,8 @@ struct Pushing {
             left = shared.limits.eventDeadline - services.loop.now.since(started)
         }
         let fanOut = FanOut(
-            notified, order.content, of: order.key, on: services, unread: unread,
-            mayHold: order.source != nil, full: full ?? [], results: outcomes,
+            notified, order.content, of: order.key, on: services, eventID: order.acknowledgedAs,
+            unread: unread, mayHold: order.source != nil, full: full ?? [], results: outcomes,
             activities: pushes.map(\.forFanOut))
         var results = await fanOut.run(deadline: left)
         if !fanOut.held.isEmpty { await hold(order, notified, fanOut.held, &results) }
@@ -353,6 +353,11 @@ struct Pushing {
 }
 
 extension Pushing.Order {
+    /// The `eventID` by which it is acknowledged; `nil` if it can't be.
+    var acknowledgedAs: String? {
+        if case .stored(let stored)? = source { stored.acknowledgedAs ?? eventID } else { eventID }
+    }
+
     /// The devices that get it.
     fileprivate func recipients(among devices: [Device]) -> [Device] {
         let devices = choose.map { $0(devices) } ?? devices

@@ -24,6 +24,9 @@ struct StoredOrder: Sendable, Equatable {
     /// An event's only recipient, which the request to `/v1/event` can't name; `nil` for all devices.
     var eventDevice: DeviceToken?
 
+    /// The `eventID` by which it is acknowledged; `nil` for its receipt's.
+    var acknowledgedAs: String? { original ?? heldEvent ?? eventID }
+
     /// An order to store.
     init(_ target: Target, body: JSON.Object, eventID: String? = nil) {
         self.target = target
@@ -70,7 +73,7 @@ struct StoredOrder: Sendable, Equatable {
             var event = try EventRequest(body: bytes, headerSecret: Self.noSecret)
             // Without an ID of its sender's, its receipt's names it on the phone, too.
             event.name(
-                original ?? heldEvent ?? eventID ?? receiptID, isRepetition: original != nil)
+                acknowledgedAs ?? receiptID, isRepetition: original != nil)
             try event.checkSize(sounds: services.apps.sounds)
             var order = Pushing.Order(
                 event, of: key, eventID: eventID ?? receiptID, at: services.shared.clock.now)
@@ -124,7 +127,7 @@ struct ScheduledPushing: OccurrenceSender {
                 return devices.filter { own.name(of: $0, among: devices).map(zones.contains) == true }
             }
         }
-        if let name = stored.original ?? stored.heldEvent {
+        if schedule.hasWaited(until: services.shared.clock.now), let name = stored.acknowledgedAs {
             let event = EventName(name, of: order.key)
             do throws(StorageError) {
                 if try await services.shared.replies.known(of: event) != nil {
@@ -146,6 +149,13 @@ struct ScheduledPushing: OccurrenceSender {
             if let limit = error.limit { services.counts.hit(limit) }
             return OccurrenceResult(error)
         }
+    }
+}
+
+extension Schedule {
+    /// Whether somebody may have seen its event; nobody has seen an `async` one that is sent at once.
+    fileprivate func hasWaited(until now: EpochMilliseconds) -> Bool {
+        kind != .async || dueAt != nextAt || now - nextAt > Bounds.scheduleWaitMax.inMilliseconds
     }
 }
 

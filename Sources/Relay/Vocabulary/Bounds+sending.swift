@@ -47,6 +47,8 @@ extension Bounds {
     static let retryWorkMargin: Duration = .seconds(5)
     /// How long a claimed push may wait to be sent.
     static let retryWaitMax: Duration = .seconds(5)
+    /// How long a queued push waits for the end of quiet hours before its device's preferences are looked at again.
+    static let queuedQuietLook: Duration = .seconds(600)
     /// How often to poll the queue when nothing is known to become due, for pushes that other processes left.
     static let retryPollInterval: Duration = .seconds(5)
     /// The minimum pause after measuring the queue, as a multiple of the time that it took.

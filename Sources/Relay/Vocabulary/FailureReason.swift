@@ -24,6 +24,10 @@ enum FailureReason {
     static let deviceRemoved = Delivery.deviceRemoved
     /// The secret was blocked while the push waited.
     static let blocked = "Blocked"
+    /// The event was acknowledged or replied to while the push waited.
+    static let acknowledged = "Acknowledged"
+    /// The device's preferences excluded the push when its turn came.
+    static let muted = "Muted"
     /// The push expired before APNs accepted it.
     static let expired = "Expired"
     /// The push waits for the end of the device's quiet hours.
@@ -36,7 +40,7 @@ enum FailureReason {
     /// Every reason.
     static let all = [
         deadlineExceeded, invalidRegistration, unknownBundle, deviceRateLimited, environmentNotAllowed,
-        queueFull, queueUnavailable, queueUnconfirmed, deviceRemoved, blocked, expired, noPushToken,
-        quietHours, scheduleMissed,
+        queueFull, queueUnavailable, queueUnconfirmed, deviceRemoved, blocked, acknowledged, muted, expired,
+        noPushToken, quietHours, scheduleMissed,
     ]
 }

@@ -37,16 +37,19 @@ extension SQLSession {
             chosen.map { (PlaceOfPush(hash: $0.secretHash, id: $0.id), $0.dueAt) }, uniquingKeysWith: { $1 })
         try query(
             """
-            SELECT \(columns), \(Device.columnsOfD) FROM pending_push p
+            SELECT \(columns), r.acked_at, \(Device.columnsOfD) FROM pending_push p
             LEFT JOIN device_registration d ON d.secret_hash = p.secret_hash AND d.id = p.device_id
+            LEFT JOIN event_reply r
+                ON r.secret_hash = p.secret_hash AND r.event_id = p.event_id AND r.expires_at > ?
             WHERE p.due_at = ? AND p.lease_owner = ?
-            """, [.integer(lease.until), .text(lease.owner.text)]
+            """, [.integer(now), .integer(lease.until), .text(lease.owner.text)]
         ) { row throws(SQLFailure) in
             let push = try PendingPush(row)
             let place = PlaceOfPush(hash: push.secretHash, id: push.id)
             claimed[place] = ClaimedPush(
                 push: push.due(at: places[place] ?? now),
-                device: try Self.device(row, from: SQLStatements.pushColumns.count))
+                device: try Self.device(row, from: SQLStatements.pushColumns.count + 1),
+                isAcknowledged: !row.isNull(SQLStatements.pushColumns.count))
         }
         try addTokens(to: &claimed)
         let inOrder = chosen.compactMap { due in

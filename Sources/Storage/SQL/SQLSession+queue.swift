@@ -154,6 +154,7 @@ extension SQLSession {
                     .integer(Int64(push.priority)), .text(push.collapseID), .integer(Int64(push.attempts)),
                     .integer(dueAt ?? push.dueAt), .text(row.leaseOwner), .integer(push.createdAt),
                     .integer(push.expiresAt), .integer(Int64(push.secretHash.bucket)),
+                    .text(push.eventID), .text(push.kind),
                 ]
             }
             _ = try execute(insertion.sql(rows: chunk.count), values)
@@ -210,7 +211,8 @@ extension PendingPush {
             eventType: try row.text(3), sessionID: try row.text(4), payload: try row.blob(5),
             pushType: try row.text(6), priority: Int(try row.integer(7)),
             collapseID: try row.optionalText(8), attempts: Int(try row.integer(9)),
-            dueAt: try row.integer(10), createdAt: try row.integer(12), expiresAt: try row.integer(13))
+            dueAt: try row.integer(10), createdAt: try row.integer(12), expiresAt: try row.integer(13),
+            eventID: try row.optionalText(15), kind: try row.optionalText(16))
     }
 }
 

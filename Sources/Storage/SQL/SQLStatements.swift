@@ -130,6 +130,7 @@ final class SQLStatements: Sendable {
     static let pushColumns = [
         "secret_hash", "id", "device_id", "event_type", "session_id", "payload", "push_type", "priority",
         "collapse_id", "attempts", "due_at", "lease_owner", "created_at", "expires_at", "bucket",
+        "event_id", "kind",
     ]
 
     private static let historyColumns = [

@@ -19,7 +19,7 @@ package enum TrialWrite {
             case .devicesAndDeliveries: row.device + row.delivery
             case .eventReceipts: row.receipt
             case .pendingPushes: row.push
-            case .deviceDetails, .installations, .pushBuckets, .eventActions: []
+            case .deviceDetails, .installations, .pushBuckets, .eventActions, .pushEvents: []
             case .blockedSecrets: row.block
             case .history: row.item
             case .agentUse: row.use

@@ -62,7 +62,7 @@ package struct TransferTable: Hashable, Sendable {
             [
                 "secret_hash", "id", "device_id", "event_type", "session_id", "payload", "push_type",
                 "priority", "collapse_id", "attempts", "due_at", "lease_owner", "created_at", "expires_at",
-            ], (.pushBuckets, ["bucket"]), rowsPerPage: 512),
+            ], (.pushBuckets, ["bucket"]), (.pushEvents, ["event_id", "kind"]), rowsPerPage: 512),
         TransferTable(
             "blocked_secret", .blockedSecrets, key: ["secret_hash"], ["secret_hash", "created_at", "note"],
             rowsPerPage: 1_024),

@@ -34,8 +34,13 @@ extension FakeStorage {
                 guard claimed.count < limit else { break }
                 state.pending[index].lease = lease
                 let push = state.pending[index].push
+                let isAcknowledged = state.acknowledgements.keys.contains {
+                    $0.key.primary == push.secretHash && $0.eventID == push.eventID
+                }
                 claimed.append(
-                    ClaimedPush(push: push, device: state.devices.first { $0.id == push.deviceID }))
+                    ClaimedPush(
+                        push: push, device: state.devices.first { $0.id == push.deviceID },
+                        isAcknowledged: isAcknowledged))
             }
             return claimed
         }
@@ -296,6 +301,7 @@ extension PendingPush {
         PendingPush(
             id: id, secretHash: secretHash, deviceID: deviceID, eventType: eventType, sessionID: sessionID,
             payload: payload, pushType: pushType, priority: priority, collapseID: collapseID,
-            attempts: attempts, dueAt: dueAt, createdAt: createdAt, expiresAt: expiresAt)
+            attempts: attempts, dueAt: dueAt, createdAt: createdAt, expiresAt: expiresAt, eventID: eventID,
+            kind: kind)
     }
 }
