@@ -226,6 +226,18 @@ package protocol ScheduleStorage: Sendable {
     /// One look-up in an index.
     func nextScheduleDue(at now: EpochMilliseconds) async throws(StorageError) -> EpochMilliseconds?
 
+    /// Finds schedules that were created, or sent the last time, later than `time`, at most `limit`; held ones and those
+    /// that can't be read are left out.
+    ///
+    /// Only a clock that was ahead can have written a time in the future. Reads the whole table.
+    func schedules(
+        writtenAfter time: EpochMilliseconds, at now: EpochMilliseconds, limit: Int
+    ) async throws(StorageError) -> [Schedule]
+
+    /// Gives a schedule other times (`createdAt`, `lastAt`, `nextAt`, `dueAt` and `endsAt`), unless they have changed since
+    /// it was found; true if it did.
+    func redate(_ schedule: Schedule, to redated: Schedule) async throws(StorageError) -> Bool
+
     /// Counts the schedules of all secrets, at most `limit`.
     func countSchedules(limit: Int) async throws(StorageError) -> Int
 }

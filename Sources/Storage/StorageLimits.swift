@@ -58,6 +58,8 @@ package enum StorageLimits {
     package static let buckets = 64
     /// Parts that a claim looks into if the oldest due schedules are not all.
     package static let scheduleBucketsPerClaim = 8
+    /// Milliseconds by which the clocks of relays that share a database may differ; later times come from a wrong clock.
+    package static let clockSkewMax: EpochMilliseconds = 60 * 1_000
     /// Milliseconds that a schedule can be leased.
     package static let scheduleLeaseMax: EpochMilliseconds = 15 * 60 * 1_000
     /// Bytes of what a person chose in reply to an event.

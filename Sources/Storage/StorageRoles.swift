@@ -102,9 +102,11 @@ package protocol DeliveryLogStorage: Sendable {
     /// How many pushes to each of a secret's devices APNs accepted from a time on, and how many of them from a later
     /// time on; devices without any are left out.
     ///
+    /// Rows from `end` on come from a clock that was ahead, and don't count.
     /// Looks at the secret's newest ``StorageLimits/countedDeliveriesMax`` rows under each hash.
     func countSent(
-        of key: SecretKey, since start: EpochMilliseconds, recentlySince recent: EpochMilliseconds
+        of key: SecretKey, since start: EpochMilliseconds, recentlySince recent: EpochMilliseconds,
+        before end: EpochMilliseconds
     ) async throws(StorageError) -> [String: SentCount]
 }
 
@@ -243,7 +245,8 @@ package protocol AgentStorage: Sendable {
     /// Stores the last uses of secrets that have a device, all or none.
     ///
     /// An engine that shards by secret stores all or none of those in each part of the hashes (`SecretHash.bucket`).
-    /// An earlier time than the stored one changes nothing, and a use without a client's name keeps the stored name.
+    /// An earlier time than the stored one changes nothing, unless it is earlier by more than clocks can differ
+    /// (``StorageLimits/clockSkewMax``), and a use without a client's name keeps the stored name.
     /// Uses of secrets without devices are left out. The call may be repeated.
     func note(_ uses: [(use: AgentUse, key: SecretKey)]) async throws(StorageError)
 

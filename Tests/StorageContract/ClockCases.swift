@@ -57,6 +57,60 @@ extension ContractCase {
             #expect(try await storage.nextPushDue() == lease.until)
         },
 
+        ContractCase(
+            open: "schedules with a time in the future are found, and get others unless they changed"
+        ) {
+            storage async throws in
+            let key = Samples.key("secret")
+            try await storage.register(Samples.registration("aa"), key)
+            let now = Samples.time - minutes40
+            let ahead = Samples.schedule(key, rule: "{}", at: Samples.time + 5)
+            #expect(try await storage.create(ahead, under: key, limit: 9) == .created)
+            func found(after time: EpochMilliseconds, at now: EpochMilliseconds) async throws(StorageError)
+                -> [Schedule]
+            {
+                try await storage.schedules(writtenAfter: time, at: now, limit: 9)
+            }
+            #expect(try await found(after: now, at: now) == [ahead])
+            #expect(try await found(after: Samples.time, at: now) == [])
+            #expect(try await storage.schedules(writtenAfter: now, at: now, limit: 0) == [])
+            var redated = Schedule(
+                id: ahead.id, secretHash: key.primary, kind: ahead.kind, rule: ahead.rule,
+                content: ahead.content, nextAt: now + 5, endsAt: now + 9, lateBy: ahead.lateBy,
+                createdAt: now)
+            redated.dueAt = now + 6
+            #expect(try await storage.redate(ahead, to: redated))
+            #expect(try await storage.schedules(of: key, kind: .schedule, limit: 9) == [redated])
+            #expect(try await !storage.redate(ahead, to: ahead))
+            // Sent by a clock that was ahead; while it is being sent, nobody touches it.
+            let lease = PushLease(owner: Samples.id(), until: now + 60_000)
+            let claimed = try await storage.claimSchedules(dueAt: now + 6, lease: lease, limit: 9, from: 0)
+            let outcome = ScheduleEnd.Outcome(at: Samples.time, word: "sent")
+            #expect(try await found(after: now - 1, at: now + 6) == [])
+            let next = ScheduleEnd.next(nextAt: Samples.time + 9, dueAt: Samples.time + 9, outcome)
+            let held = try #require(claimed.first)
+            #expect(try await storage.settle(held, next))
+            let misdated = try await found(after: now, at: now)
+            let sent = try #require(misdated.first)
+            #expect(sent.lastAt == Samples.time && sent.createdAt == now)
+            var again = sent
+            again.lastAt = now
+            #expect(try await storage.redate(sent, to: again))
+            #expect(try await found(after: now, at: now) == [])
+        },
+
+        ContractCase(open: "an agent's last use in the future gives way to one now") { storage async throws in
+            let key = Samples.key("secret")
+            try await storage.register(Samples.registration("aa"), key)
+            let hour = minutes40 + 1_200_000
+            for (time, kept) in [(hour, hour), (0, 0), (-StorageLimits.clockSkewMax, 0)] {
+                let use = AgentUse(usedAt: Samples.time + time, client: nil)
+                try await storage.note([(use: use, key: key)])
+                let stored = try await storage.agentUse(of: key, deliveries: 0)
+                #expect(stored.use?.usedAt == Samples.time + kept)
+            }
+        },
+
         ContractCase(open: "an event's lease that ends later than any may is shortened, and not taken over") {
             storage async throws in
             let key = Samples.key("secret")

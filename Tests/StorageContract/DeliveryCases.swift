@@ -13,13 +13,13 @@ extension ContractCase {
                 Samples.delivery(key, status: status, at: Samples.time + offset, to: device)
             }
             #expect(
-                try await storage.countSent(of: key, since: 0, recentlySince: 0) == [:])
+                try await storage.countSent(of: key, since: 0, recentlySince: 0, before: .max) == [:])
             try await storage.append([
                 row(key, -1), row(key, 0), row(key, 9), row(plain, 10), row(key, 11, to: "b"),
-                row(key, 12, .failed), row(key, 13, to: nil), row(Samples.key("other"), 14),
+                row(key, 12, .failed), row(key, 13, to: nil), row(Samples.key("other"), 14), row(key, 20),
             ])
             let counts = try await storage.countSent(
-                of: key, since: Samples.time, recentlySince: Samples.time + 10)
+                of: key, since: Samples.time, recentlySince: Samples.time + 10, before: Samples.time + 20)
             #expect(counts == ["a": SentCount(all: 3, recent: 1), "b": SentCount(all: 1, recent: 1)])
         },
 

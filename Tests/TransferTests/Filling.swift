@@ -142,7 +142,8 @@ enum Filling {
                     eventType: "complete", sessionID: "🦊", payload: [0, 1, 255], pushType: "alert",
                     priority: 10,
                     collapseID: pushes.count.isMultiple(of: 2) ? nil : "collapse ", attempts: 2,
-                    dueAt: Samples.time, createdAt: Samples.time, expiresAt: Samples.time + 1_000, eventID: pushes.count.isMultiple(of: 3) ? nil : "event 🦊 ",
+                    dueAt: Samples.time, createdAt: Samples.time, expiresAt: Samples.time + 1_000,
+                    eventID: pushes.count.isMultiple(of: 3) ? nil : "event 🦊 ",
                     kind: "complete"))
         }
         _ = try await storage.enqueue(pushes, lease: nil, limitPerSecret: 1_000)

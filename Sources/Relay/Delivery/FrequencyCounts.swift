@@ -30,7 +30,8 @@ final class FrequencyCounts: Sendable {
         if counts == nil {
             guard
                 let read = try? await storage.countSent(
-                    of: key, since: now - 24 * Self.hour, recentlySince: now - Self.hour)
+                    of: key, since: now - 24 * Self.hour, recentlySince: now - Self.hour,
+                    before: now + Bounds.clockSkewMax.inMilliseconds)
             else { return [] }
             counts = read
             known.withLock { known in

@@ -25,12 +25,15 @@ extension PushQueue {
         _ = try await storage.setDue(leases.filter { $0.dueAt < end }, to: end)
     }
 
-    /// Makes pushes due whose due time is beyond the maximum wait, because a fast clock set it.
+    /// Makes pushes due whose due time is beyond the longest possible wait, because a fast clock set it.
     ///
-    /// - Returns: The leases that end beyond the maximum, to be ended once they were seen for a whole lease
-    ///   time.
-    func endMisdatedWaits(at now: EpochMilliseconds) async throws(StorageError) -> [DuePush] {
-        let horizon = now + options.waitMax.inMilliseconds
+    /// - Parameter isSetBack: Whether this process's clock was just set back. How long any push was to wait is unknown
+    ///   then, so that all are due.
+    /// - Returns: The leases that end later than any can, to be ended once they were seen for a whole lease time.
+    func endMisdatedWaits(
+        at now: EpochMilliseconds, isSetBack: Bool
+    ) async throws(StorageError) -> [DuePush] {
+        let horizon = isSetBack ? now : now + options.waitMax.inMilliseconds
         let limit = Bounds.dueCheckRowsPerStep
         while true {
             let found = try await storage.pushes(dueAfter: horizon, leased: false, limit: limit)
@@ -38,7 +41,8 @@ extension PushQueue {
             // If others were faster, nothing is left, or the next round handles it.
             guard found.count == limit, count > 0 else { break }
         }
-        return try await storage.pushes(dueAfter: horizon, leased: true, limit: limit)
+        let leaseEnd = now + (options.leaseTime + Bounds.clockSkewMax).inMilliseconds
+        return try await storage.pushes(dueAfter: leaseEnd, leased: true, limit: limit)
     }
 
     /// Makes pushes due now and returns how many of them hadn't changed since.
@@ -51,8 +55,8 @@ extension PushQueue {
 }
 
 extension PushQueue.Options {
-    /// The longest possible wait, for the next attempt or the end of a lease, including clock skew.
+    /// The longest possible wait for the next attempt, including clock skew.
     var waitMax: Duration {
-        max(schedule.delayMax, .seconds(Answer.retryAfterMax), leaseTime) + Bounds.clockSkewMax
+        max(schedule.delayMax, .seconds(Answer.retryAfterMax), Bounds.queuedQuietLook) + Bounds.clockSkewMax
     }
 }

@@ -11,6 +11,8 @@ final class QueueClock {
     /// Whether the clock was set forward and leases haven't been renewed since.
     private var hasShortLeases = false
     private var checkedAt: MonotonicTime?
+    /// Whether the clock was set back and waits haven't been checked since.
+    private var isSetBack = false
     /// The latest step forward, when it happened, and until when it is remembered.
     private var skipped: (step: EpochMilliseconds, at: EpochMilliseconds, until: MonotonicTime)?
 
@@ -28,6 +30,7 @@ final class QueueClock {
         queue.log(.warning, "clock.set", [.note("seconds", "\(step.components.seconds)")])
         guard step > .zero else {
             checkedAt = nil
+            isSetBack = true
             skipped = nil
             return
         }
@@ -59,8 +62,9 @@ final class QueueClock {
             hasShortLeases = false
         }
         if let checkedAt, monotonic.since(checkedAt) < Bounds.dueCheckInterval { return }
+        let leases = try await queue.endMisdatedWaits(at: now, isSetBack: isSetBack)
         checkedAt = monotonic
-        let leases = try await queue.endMisdatedWaits(at: now)
+        isSetBack = false
         let over = lateLeases.over(leases, after: queue.options.leaseTime, at: monotonic)
         if !over.isEmpty { try await queue.makeDue(over, at: now) }
     }

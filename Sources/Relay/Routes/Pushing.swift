@@ -1,3 +1,4 @@
+        if full != nil { shared.frequency.note(results, of: order.key) }
 import APNs
 import HTTPServer
 import Network
@@ -275,7 +276,6 @@ struct Pushing {
         if answer.muted > 0 { trace.add(.count("muted", answer.muted)) }
         if answer.queued > 0 { trace.add(.count("queued", answer.queued)) }
         if !pushes.isEmpty { trace.add(.count("activities", pushes.count)) }
-        if full != nil { shared.frequency.note(results, of: order.key) }
         await record(order.content, of: order.key, results, among: notified)
         return answer.body
     }

@@ -31,7 +31,9 @@ struct ScheduleRequest: Sendable {
         let windowDefault = fields.value(.scheduleIn) == nil ? Bounds.scheduleWindowDefault : 0
         window =
             try fields.integer(.scheduleWindow, in: 0...Bounds.scheduleWindowMax) ?? windowDefault
-        order = try Self.order(fields)
+        var order = try Self.order(fields)
+        order.isDelay = fields.value(.scheduleIn) != nil
+        self.order = order
     }
 
     private static func order(_ fields: RequestFields) throws(APIError) -> StoredOrder {

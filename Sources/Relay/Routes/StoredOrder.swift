@@ -21,6 +21,8 @@ struct StoredOrder: Sendable, Equatable {
     var heldEvent: String?
     /// The `id` of the only recipient's registration; `nil` for all devices.
     var deviceID: String?
+    /// Whether it was to be sent a time after it was stored, not at a time.
+    var isDelay = false
     /// An event's only recipient, which the request to `/v1/event` can't name; `nil` for all devices.
     var eventDevice: DeviceToken?
 
@@ -44,6 +46,7 @@ struct StoredOrder: Sendable, Equatable {
         self.init(target, body: body, eventID: value["eventID"]?.string)
         deviceID = value["device"]?.string
         eventDevice = value["token"]?.string.flatMap(DeviceToken.init)
+        isDelay = value["in"]?.bool ?? false
         original = value["of"]?.string
         heldEvent = value["heldOf"]?.string
     }
@@ -56,6 +59,7 @@ struct StoredOrder: Sendable, Equatable {
         if let eventID { object["eventID"] = .string(eventID) }
         if let deviceID { object["device"] = .string(deviceID) }
         if let eventDevice { object["token"] = .string(eventDevice.text) }
+        if isDelay { object["in"] = true }
         if let original { object["of"] = .string(original) }
         if let heldEvent { object["heldOf"] = .string(heldEvent) }
         return String(decoding: JSON.Value.object(object).encoded(), as: UTF8.self)
@@ -160,6 +164,9 @@ extension Schedule {
 }
 
 extension ScheduledPushing {
+    /// Implements `OccurrenceSender`.
+    func isDelay(_ schedule: Schedule) -> Bool { StoredOrder(stored: schedule.content)?.isDelay ?? false }
+
     /// Implements `OccurrenceSender`: one row of the delivery log, whatever the number of devices.
     func recordMissed(_ schedule: Schedule) {
         let shared = services.shared

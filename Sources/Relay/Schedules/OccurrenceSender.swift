@@ -32,6 +32,9 @@ protocol OccurrenceSender {
     /// Call it on the services' loop.
     nonisolated(nonsending) func send(_ occurrence: Occurrence) async -> OccurrenceResult
 
+    /// Whether a schedule was to be sent a time after it was made, not at a time.
+    func isDelay(_ schedule: Schedule) -> Bool
+
     /// Records that the newest due occurrence of a schedule was too late, for its sender to see.
     ///
     /// Call it on the services' loop.

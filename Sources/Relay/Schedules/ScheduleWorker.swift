@@ -14,7 +14,7 @@ final class ScheduleWorker {
     }
 
     let services: LoopServices
-    private let sender: any OccurrenceSender
+    let sender: any OccurrenceSender
     private var timer: Timer?
     private var waiting: [Held] = []
     private var underWay = 0
@@ -26,7 +26,9 @@ final class ScheduleWorker {
     private var clock = ClockWatch()
     /// Nothing is sent before this time, since the clock was set forward.
     private var restsUntil: MonotonicTime?
-    private var isStopping = false
+    /// When schedules that a clock wrote while it was ahead were last looked for; `nil` if it is time now.
+    private var checkedAt: MonotonicTime?
+    private(set) var isStopping = false
     private var stopTimer: Timer?
     private var onStopped: CheckedContinuation<Void, Never>?
 
@@ -90,9 +92,9 @@ final class ScheduleWorker {
     /// Whether the clock was set forward a moment ago, so that it may be set back at once.
     private func isResting() -> Bool {
         let moment = moment
-        if clock.step(to: now, at: moment) >= Bounds.clockSkewMax {
-            restsUntil = moment + Bounds.scheduleClockRest
-        }
+        let step = clock.step(to: now, at: moment)
+        if step >= Bounds.clockSkewMax { restsUntil = moment + Bounds.scheduleClockRest }
+        if step <= .zero - Bounds.clockSkewMax { checkedAt = nil }
         guard let until = restsUntil else { return false }
         if moment >= until { restsUntil = nil }
         return restsUntil != nil
@@ -134,6 +136,10 @@ final class ScheduleWorker {
         at now: EpochMilliseconds, _ since: MonotonicTime
     ) async throws(StorageError) -> EpochMilliseconds? {
         let storage = services.shared.storage
+        if checkedAt.map({ since.since($0) >= Bounds.scheduleClockCheckInterval }) ?? true {
+            try await redate(at: now)
+            checkedAt = since
+        }
         let next = try await storage.nextScheduleDue(at: now)
         queue.noteOldestDue(next.flatMap { $0 <= now ? $0 : nil })
         guard let next, next <= now else { return next }

@@ -54,6 +54,8 @@ extension Bounds {
     static let scheduleWaitMax: Duration = .seconds(10)
     /// How long nothing scheduled is sent after the clock was set forward by ``clockSkewMax`` or more.
     static let scheduleClockRest: Duration = .seconds(60)
+    /// How often to look for schedules that another relay's clock wrote while it was ahead; that reads all schedules.
+    static let scheduleClockCheckInterval: Duration = .seconds(3_600)
     /// How often a recurring schedule is looked at, in case its rule's times have changed.
     static let scheduleLookInterval: Duration = .seconds(6 * 3_600)
     /// By how much new zone data may move an occurrence to an earlier time without its being lost.

@@ -5,7 +5,7 @@ extension Bounds {
     // MARK: Retry queue
 
     /// Maximum clock skew between relays that share a database.
-    static let clockSkewMax: Duration = .seconds(60)
+    static let clockSkewMax: Duration = .milliseconds(StorageLimits.clockSkewMax)
     /// How often the database server's clock is read, besides for `/ready`.
     static let databaseClockInterval: Duration = .seconds(60)
     /// How often to look for due times that a fast clock set too late.

@@ -9,8 +9,13 @@ extension SQLSession {
                 let changed = try execute(
                     """
                     UPDATE agent_use SET used_at = ?, client = coalesce(?, client)
-                    WHERE secret_hash = ? AND used_at < ?
-                    """, [time, .text(use.client), .hash(key.primary), time])
+                    WHERE secret_hash = ? AND (used_at < ? OR used_at > ?)
+                    """,
+                    [
+                        time, .text(use.client), .hash(key.primary), time,
+                        // Only a clock that was ahead can have stored it.
+                        .integer(use.usedAt + StorageLimits.clockSkewMax),
+                    ])
                 guard changed == 0 else { continue }
                 _ = try execute(
                     dialect.insertUnlessPresent(

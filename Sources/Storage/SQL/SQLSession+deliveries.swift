@@ -104,7 +104,8 @@ extension Delivery {
 
 extension SQLSession {
     func countSent(
-        of key: SecretKey, since start: EpochMilliseconds, recentlySince recent: EpochMilliseconds
+        of key: SecretKey, since start: EpochMilliseconds, recentlySince recent: EpochMilliseconds,
+        before end: EpochMilliseconds
     ) throws(SQLFailure) -> [String: SentCount] {
         var counts: [String: SentCount] = [:]
         for hash in key.hashes {
@@ -112,12 +113,12 @@ extension SQLSession {
                 """
                 SELECT device_id, count(*), count(CASE WHEN created_at >= ? THEN 1 END)
                 FROM (SELECT device_id, event_type, created_at, status FROM delivery_log
-                      WHERE secret_hash = ? AND created_at >= ? ORDER BY created_at DESC LIMIT ?) AS found
+                      WHERE secret_hash = ? AND created_at >= ? AND created_at < ? ORDER BY created_at DESC LIMIT ?) AS found
                 WHERE status = '\(DeliveryStatus.sent.rawValue)' AND device_id IS NOT NULL
                     AND event_type NOT LIKE '\(Delivery.activityPrefix)%' GROUP BY device_id
                 """,
                 [
-                    .integer(recent), .hash(hash), .integer(start),
+                    .integer(recent), .hash(hash), .integer(start), .integer(end),
                     .limit(StorageLimits.countedDeliveriesMax),
                 ]
             ) { row throws(SQLFailure) in

@@ -191,13 +191,13 @@ extension SQLSession {
 // MARK: - Parts
 
 extension SQLSession {
-    private static let scheduleColumns = SQLStatements.scheduleColumns.joined(separator: ", ")
+    static let scheduleColumns = SQLStatements.scheduleColumns.joined(separator: ", ")
     private static let deleteSchedule = "DELETE FROM schedule WHERE secret_hash = ? AND id = ?"
 
     /// A row without a lease, or with one that is over or can't be right.
-    private static let isFree = "(lease_until <= ? OR lease_until > ?)"
+    static let isFree = "(lease_until <= ? OR lease_until > ?)"
 
-    private static func free(at now: EpochMilliseconds) -> [SQLValue] {
+    static func free(at now: EpochMilliseconds) -> [SQLValue] {
         [.integer(now), .integer(now + StorageLimits.scheduleLeaseMax)]
     }
 
@@ -255,7 +255,7 @@ extension SQLSession {
 }
 
 /// A row of the table, with the lease.
-private struct ScheduleRow {
+struct ScheduleRow {
     let schedule: Schedule
     let leaseOwner: String?
     let leaseUntil: EpochMilliseconds

@@ -165,8 +165,15 @@ extension SQLSession {
     private func claimStart(_ start: PushToken, _ state: ActivityState) throws(SQLFailure) -> Bool {
         let mine: [SQLValue] = [.hash(start.secretHash), .text(PushTokenKind.startedColumn)]
         _ = try execute(
-            "DELETE FROM push_token WHERE secret_hash = ? AND kind = ? AND device_id = ? AND expires_at <= ?",
-            mine + [.text(start.deviceID), .integer(state.now)])
+            """
+            DELETE FROM push_token WHERE secret_hash = ? AND kind = ? AND device_id = ?
+                AND (expires_at <= ? OR expires_at > ?)
+            """,
+            mine + [
+                .text(start.deviceID), .integer(state.now),
+                // Only a clock that was ahead can have set it.
+                .integer(state.now + StorageLimits.activityStartInterval + StorageLimits.clockSkewMax),
+            ])
         let recent = try count(
             "SELECT count(*) FROM push_token WHERE secret_hash = ? AND kind = ? AND device_id = ?",
             mine + [.text(start.deviceID)])

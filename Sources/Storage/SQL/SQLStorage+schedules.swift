@@ -80,6 +80,20 @@ extension SQLStorage {
     }
 
     /// Implements `Storage`.
+    package func schedules(
+        writtenAfter time: EpochMilliseconds, at now: EpochMilliseconds, limit: Int
+    ) async throws(StorageError) -> [Schedule] {
+        try await read { session throws(SQLFailure) in
+            try session.schedules(writtenAfter: time, at: now, limit: limit)
+        }
+    }
+
+    /// Implements `Storage`.
+    package func redate(_ schedule: Schedule, to redated: Schedule) async throws(StorageError) -> Bool {
+        try await write { session throws(SQLFailure) in try session.redate(schedule, to: redated) }
+    }
+
+    /// Implements `Storage`.
     package func countSchedules(limit: Int) async throws(StorageError) -> Int {
         try await read { session throws(SQLFailure) in
             try session.count(

@@ -170,10 +170,11 @@ extension SQLStorage {
 
     /// Implements `Storage`.
     package func countSent(
-        of key: SecretKey, since start: EpochMilliseconds, recentlySince recent: EpochMilliseconds
+        of key: SecretKey, since start: EpochMilliseconds, recentlySince recent: EpochMilliseconds,
+        before end: EpochMilliseconds
     ) async throws(StorageError) -> [String: SentCount] {
         try await read { session throws(SQLFailure) in
-            try session.countSent(of: key, since: start, recentlySince: recent)
+            try session.countSent(of: key, since: start, recentlySince: recent, before: end)
         }
     }
 }

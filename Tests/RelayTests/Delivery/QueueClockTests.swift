@@ -46,8 +46,7 @@ struct QueueClockTests {
         options.schedule.delayMax = .seconds(86_400)
         #expect(options.waitMax == .seconds(86_460))
         options.schedule.delayMax = .milliseconds(100)
-        options.workMax = .seconds(2_000)
-        #expect(options.waitMax > options.leaseTime)
+        #expect(options.waitMax >= Bounds.queuedQuietLook + Bounds.clockSkewMax)
         // An event's lease, with the longest settings there are.
         let longest = Duration.seconds(300) + Bounds.claimLeaseMargin(databaseTimeout: .seconds(60))
         #expect(longest.inMilliseconds < StorageLimits.receiptLeaseMax)
@@ -86,6 +85,47 @@ struct QueueClockTests {
                 relay.time.withLock { $0 -= Self.minutes40 }
                 try await look(relay, worker)
                 #expect(await relay.until { $0.production.pushes.contains { $0.deviceToken.text == "cc00" } })
+            }
+        }
+    }
+
+    @Test("After a step back no push waits for a time that was, however short its wait")
+    func setBackALittle() async throws {
+        var options = RelayFixture.Options()
+        options.queue.schedule.delayMax = .seconds(86_400)
+        try await RelayFixture.with(options) { relay in
+            for token in ["aa00", "bb00"] { relay.storage.add(token, under: RelayFixture.key) }
+            try await relay.withWorker { worker in
+                try await look(relay, worker)
+                relay.fill(["aa00"], dueIn: 10_000, expiresIn: 86_400_000)
+                relay.time.withLock { $0 -= 61_000 }
+                try await look(relay, worker)
+                #expect(await relay.until { $0.production.pushes.contains { $0.deviceToken.text == "aa00" } })
+                // Once: what is stored since waits as it should.
+                relay.fill(["bb00"], dueIn: 10_000, expiresIn: 86_400_000)
+                try await look(relay, worker)
+                #expect(await sent(relay, "bb00") == 0)
+            }
+        }
+    }
+
+    @Test("A lease that ends later than any can is found, however long pushes may wait")
+    func lateLeaseOfLongWaits() async throws {
+        var options = RelayFixture.Options()
+        options.queue.schedule.delayMax = .seconds(86_400)
+        try await RelayFixture.with(options) { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            relay.fill(["aa00"], expiresIn: 86_400_000)
+            let owner = await relay.onLoop { $0.services.makeID() }
+            let leaseTime = await relay.queue.options.leaseTime
+            relay.storage.state.withLock {
+                $0.pending[0].lease = PushLease(owner: owner, until: RelayFixture.start + Self.minutes40)
+            }
+            try await relay.withWorker { worker in
+                try await look(relay, worker)
+                relay.pass(leaseTime)
+                try await look(relay, worker)
+                #expect(await relay.until { $0.production.pushes.contains { $0.deviceToken.text == "aa00" } })
             }
         }
     }

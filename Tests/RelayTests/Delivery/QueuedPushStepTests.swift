@@ -62,7 +62,8 @@ struct QueuedPushStepTests {
         #expect(Self.step(sound, preferences: Self.quiet) == .over(reason: "Muted"))
         // A background push makes no sound.
         let background = #"{"aps":{"content-available":1}}"#
-        #expect(Self.payload(Self.step(background, type: "background", preferences: Self.quiet)) == background)
+        #expect(
+            Self.payload(Self.step(background, type: "background", preferences: Self.quiet)) == background)
     }
 
     @Test("A quiet payload that is too large for the level has its own")
@@ -79,7 +80,8 @@ struct QueuedPushStepTests {
         #expect(Self.step(preferences: Self.later) == .later(dueAt: due))
         #expect(
             Self.payload(Self.step(preferences: Self.later, expiresIn: 60_000))?.contains("passive") == true)
-        #expect(Self.payload(Self.step(kind: "permission", preferences: Self.later))?.contains("sound") == true)
+        #expect(
+            Self.payload(Self.step(kind: "permission", preferences: Self.later))?.contains("sound") == true)
     }
 
     // MARK: Through the routes
@@ -114,7 +116,9 @@ struct QueuedPushStepTests {
         #expect(rows.map(\.error) == [reason] && rows.map(\.status) == [.failed])
     }
 
-    @Test("A queued push doesn't ring after its event was acknowledged or replied to", arguments: ["ack", "reply"])
+    @Test(
+        "A queued push doesn't ring after its event was acknowledged or replied to",
+        arguments: ["ack", "reply"])
     func acknowledged(_ route: String) async throws {
         try await Self.whileWaiting(["eventID": "e"]) { relay in
             let body: JSON.Value = [
@@ -142,7 +146,8 @@ struct QueuedPushStepTests {
     func muted() async throws {
         try await Self.whileWaiting(["eventType": "error"]) { relay in
             let body: JSON.Value = [
-                "secret": .string(RelayFixture.secret), "deviceToken": "aa00", "bundleId": "org.example.default",
+                "secret": .string(RelayFixture.secret), "deviceToken": "aa00",
+                "bundleId": "org.example.default",
                 "preferences": ["eventTypes": ["permission"]],
             ]
             #expect(await relay.post("/v1/device/register", body).status.rawValue == 200)

@@ -118,6 +118,24 @@ extension FakeStorage {
         }
     }
 
+    func schedules(
+        writtenAfter time: EpochMilliseconds, at now: EpochMilliseconds, limit: Int
+    ) async throws(StorageError) -> [Schedule] {
+        try checked { state in
+            let free = state.schedules.filter { ($0.lease?.until ?? 0) <= now }.map(\.schedule)
+            return Array(free.filter { max($0.createdAt, $0.lastAt ?? 0) > time }.prefix(limit))
+        }
+    }
+
+    func redate(_ schedule: Schedule, to redated: Schedule) async throws(StorageError) -> Bool {
+        try checked { state in
+            let found = state.schedules.firstIndex { $0.schedule == schedule }
+            guard let found else { return false }
+            state.schedules[found].schedule = redated
+            return true
+        }
+    }
+
     func countSchedules(limit: Int) async throws(StorageError) -> Int {
         try checked { state in min(state.schedules.count, limit) }
     }

@@ -254,14 +254,17 @@ final class FakeStorage: Storage {
     }
 
     func countSent(
-        of key: SecretKey, since start: EpochMilliseconds, recentlySince recent: EpochMilliseconds
+        of key: SecretKey, since start: EpochMilliseconds, recentlySince recent: EpochMilliseconds,
+        before end: EpochMilliseconds
     ) async throws(StorageError) -> [String: SentCount] {
         try checked { state throws(StorageError) in
             if let failure = state.countFailure { throw failure }
             state.sentCounts += 1
             var counts: [String: SentCount] = [:]
             for row in state.deliveries
-            where row.secretHash == key.primary && row.createdAt >= start && row.status == .sent {
+            where row.secretHash == key.primary && (start..<end).contains(row.createdAt)
+                && row.status == .sent
+            {
                 guard let id = row.deviceID else { continue }
                 counts[id, default: SentCount()].all += 1
                 if row.createdAt >= recent { counts[id, default: SentCount()].recent += 1 }

@@ -1,0 +1,32 @@
+import Storage
+
+extension Schedule {
+    /// The schedule as it is after the clock that wrote it was set back: a pure function.
+    ///
+    /// Its newest time, ``createdAt`` or ``lastAt``, lies in the future, so the times that were counted from it are too
+    /// late. What is due a time after its creation or its last occurrence is counted from now on. What is due at a time of
+    /// day stays, but is looked at now: the rule says when it is next, and the sender whether the device still has quiet
+    /// hours.
+    ///
+    /// - Parameter isDelay: Whether the only occurrence was to be sent a time after the schedule was made.
+    func redated(at now: EpochMilliseconds, isDelay: Bool) -> Schedule {
+        let ahead = max(0, max(createdAt, lastAt ?? createdAt) - now)
+        let isCounted = isDelay || kind == .async || kind == .repeat
+        let next = isCounted ? nextAt - ahead : kind == .held ? min(nextAt, now) : nextAt
+        var redated = Schedule(
+            id: id, secretHash: secretHash, kind: kind, name: name, rule: rule, content: content,
+            nextAt: next, endsAt: isCounted ? endsAt.map { $0 - max(0, createdAt - now) } : endsAt,
+            lateBy: lateBy, window: window, createdAt: min(createdAt, now))
+        redated.lastAt = lastAt.map { min($0, now) }
+        redated.lastOutcome = lastOutcome
+        redated.skipped = skipped
+        if isCounted {
+            redated.dueAt = dueAt - ahead
+        } else if rule != nil || kind == .held {
+            redated.dueAt = min(dueAt, now)
+        } else {
+            redated.dueAt = dueAt
+        }
+        return redated
+    }
+}
