@@ -77,8 +77,10 @@ enum OutcomePolicy {
     }
 
     private static func step(after rejection: Rejection, of attempt: DeliveryAttempt) -> Step {
-        // The status suffices here: a 429 or 5xx may be accepted later.
-        if rejection.status == 429 || 500...599 ~= rejection.status {
+        // The status suffices for a 429 or 5xx: the push may be accepted later. So may one whose connection was closed
+        // as idle, which says nothing about the push.
+        let isIdle = rejection.reason?.documented == .idleTimeout
+        if rejection.status == 429 || 500...599 ~= rejection.status || isIdle {
             return .retryLater(
                 RetryLater(
                     reason: rejection.name, cause: rejection.status == 429 ? .tooMany : .server,
@@ -114,8 +116,11 @@ enum OutcomePolicy {
             .duplicateHeaders?, .invalidPushType?, .missingDeviceToken?, .missingTopic?, .payloadEmpty?,
             .methodNotAllowed?:
             failure.fault = .program
-        case .badCertificate?, .badCertificateEnvironment?, .forbidden?, .idleTimeout?,
-            .tooManyProviderTokenUpdates?, .tooManyRequests?, .internalServerError?, .serviceUnavailable?,
+        case .badCertificate?, .badCertificateEnvironment?, .forbidden?:
+            // Of the key or what it may do, as far as the operator named the app.
+            failure.fault = configurationFault(attempt)
+        case .idleTimeout?, .tooManyProviderTokenUpdates?, .tooManyRequests?, .internalServerError?,
+            .serviceUnavailable?,
             .shutdown?,
             nil:
             if rejection.status == 413 { failure.fault = .program }

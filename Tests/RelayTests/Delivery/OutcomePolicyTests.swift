@@ -225,9 +225,12 @@ struct OutcomePolicyTests {
 
     static let laterReasons: [Reason.Documented] = [
         .tooManyRequests, .tooManyProviderTokenUpdates, .internalServerError, .serviceUnavailable, .shutdown,
+        .idleTimeout,
     ]
 
-    @Test("429 and 5xx are to be sent later, no sooner than APNs asks for", arguments: laterReasons)
+    @Test(
+        "429, 5xx and an idle connection are to be sent later, no sooner than APNs asks for",
+        arguments: laterReasons)
     func later(reason: Reason.Documented) {
         let cause: OutcomePolicy.RetryLater.Cause = reason.status == 429 ? .tooMany : .server
         let soon = OutcomePolicy.RetryLater(reason: reason.name, cause: cause)
@@ -261,12 +264,10 @@ struct OutcomePolicyTests {
             Self.gone + Self.environmentReasons + Self.tokenReasons + Self.laterReasons
                 + [.badTopic, .deviceTokenNotForTopic, .payloadTooLarge, .topicDisallowed])
         let others = Set(Reason.Documented.allCases).subtracting(named)
-        #expect(others.count == 15)
-        let notOurs: Set<Reason.Documented> = [
-            .badCertificate, .badCertificateEnvironment, .forbidden, .idleTimeout,
-        ]
+        #expect(others.count == 14)
+        let operators: Set<Reason.Documented> = [.badCertificate, .badCertificateEnvironment, .forbidden]
         for reason in others {
-            let fault: OutcomePolicy.Fault? = notOurs.contains(reason) ? nil : .program
+            let fault: OutcomePolicy.Fault = operators.contains(reason) ? .configuration : .program
             #expect(step(rejected(reason)) == failed(reason.name, fault: fault))
         }
         #expect(
