@@ -12,6 +12,8 @@ package enum PushTokenKind: String, Hashable, Sendable, CaseIterable {
     /// The text of rows that hold no token: that a session's activity was started on a device, for
     /// ``StorageLimits/activityStartInterval``.
     static let startedColumn = "started"
+    /// The text of rows whose token was an activity's until the app registered another one.
+    static let replacedColumn = "replaced"
 }
 
 /// A token besides a device's own, registered under a secret: a row of `push_token`.
@@ -247,7 +249,8 @@ package protocol PushTokenStorage: Sendable {
     /// device.
     ///
     /// A device has one token of each kind, and one activity per session: the call's replaces the one before, as
-    /// ``PushToken/succeeding(_:)`` says. On update `id` and `createdAt` stay, and `updatedAt` becomes later than it was.
+    /// ``PushToken/succeeding(_:)`` says. An activity's token that was replaced before changes nothing as long as the
+    /// device has a later one: its registration arrived late, or again. On update `id` and `createdAt` stay, and `updatedAt` becomes later than it was.
     /// An activity that has ended stays ended. A secret keeps its newest ``StorageLimits/activitiesMax`` activities.
     func save(_ token: PushToken, under key: SecretKey) async throws(StorageError) -> Bool
 

@@ -77,6 +77,45 @@ extension ContractCase {
             #expect(try await storage.tokens(.start, of: key, at: Samples.time).map(\.token) == ["s2"])
         },
 
+        ContractCase(open: "an activity's token that was replaced doesn't displace its successor") {
+            storage async throws in
+            let key = Samples.key("secret")
+            let device = try await storage.registered("dd", key)
+            func save(_ text: String, session: String = "ses_1") async throws -> [String] {
+                let token = token(text, key, session: session, device: device.id)
+                #expect(try await storage.save(token, under: key))
+                return try await storage.activities(key).map(\.token).sorted()
+            }
+            for (text, expected) in [("a1", "a1"), ("a2", "a2"), ("a1", "a2"), ("a3", "a3"), ("a2", "a3")] {
+                #expect(try await save(text) == [expected], "\(text)")
+            }
+            #expect(
+                try await storage.take(state(at: Samples.time), under: key).updates.map(\.token) == ["a3"])
+            // Another session, or one whose successor is gone, may have it.
+            #expect(try await save("a1", session: "ses_2") == ["a1", "a3"])
+            let removed = try await storage.removeTokens(
+                .activity, session: "ses_1", token: nil, device: device.id, under: key)
+            #expect(removed == 1)
+            #expect(try await save("a1") == ["a1", "a1"])
+            #expect(try await save("a2") == ["a1", "a1"], "a2 was replaced by a3")
+        },
+
+        ContractCase(open: "tokens that were replaced are remembered for a time and up to a number") {
+            storage async throws in
+            let key = Samples.key("secret")
+            let device = try await storage.registered("dd", key)
+            let count = StorageLimits.activitiesMax + 5
+            for index in 0..<count {
+                let time = Samples.time + Int64(index)
+                #expect(
+                    try await storage.save(token("t\(index)", key, device: device.id, at: time), under: key))
+            }
+            #expect(try await storage.holdings(of: key).tokens <= StorageLimits.activitiesMax + 1)
+            let end = Samples.time + 1_000_001
+            #expect(try await storage.prune(.tokens, before: end, limit: 999) > StorageLimits.activitiesMax)
+            #expect(try await storage.holdings(of: key).tokens == 0)
+        },
+
         ContractCase(open: "timestamps of an activity grow, whoever sends its states") {
             storage async throws in
             let key = Samples.key("secret")

@@ -7,8 +7,10 @@ extension SQLSession {
             // So that concurrent calls neither exceed the limit nor store two tokens of one device.
             try lock(key.primary)
             guard try hasDevice(key) else { return false }
+            guard try !isReplaced(token, under: key.primary) else { return true }
             let place = Self.place(of: token, under: key.primary)
             let replaced = try removeReplaced(token, under: key.primary)
+            try noteReplaced(replaced, by: token, under: key.primary)
             let updated = try execute(
                 """
                 UPDATE push_token
@@ -256,13 +258,13 @@ extension PushToken {
     ]
 
     /// Inserts a row unless one with its key is there.
-    fileprivate static func insertion(_ dialect: SQLDialect) -> String {
+    static func insertion(_ dialect: SQLDialect) -> String {
         let places = Array(repeating: "?", count: columns.count).joined(separator: ", ")
         return dialect.insertUnlessPresent(
             "INTO push_token (\(columns.joined(separator: ", "))) VALUES (\(places))")
     }
 
-    fileprivate func values(under hash: SecretHash) -> [SQLValue] {
+    func values(under hash: SecretHash) -> [SQLValue] {
         [
             .hash(hash), .text(kind.rawValue), .text(sessionID), .text(token), .text(id), .text(deviceID),
             .text(bundleID), .text(environment.rawValue), .text(attributesType), .integer(createdAt),
