@@ -96,7 +96,8 @@ package enum EventState: Hashable, Sendable {
 /// A row stays under the hash that it was stored with, like receipts, and is found under every hash of the secret. It
 /// ends together with the event's receipt.
 package protocol ReplyStorage: Sendable {
-    /// Acknowledges an event and stores the reply, if there is one; the event's history item is acknowledged, too.
+    /// Acknowledges an event and stores the reply, if there is one; the event's history item is acknowledged, too, if the
+    /// history can be written.
     ///
     /// The event needs a valid receipt; if that names actions, a reply that isn't sealed must have one of them. Of any number of concurrent replies the first one is stored. Repeating the call
     /// is allowed. A secret keeps its newest ``StorageLimits/acknowledgementsMax``.

@@ -214,7 +214,7 @@ package protocol HistoryStorage: Sendable {
     /// Adds items, all or none, and counts the unread items of some keys.
     ///
     /// An engine that shards by secret adds all or none of those in each part of the hashes (`SecretHash.bucket`).
-    /// An item is left out if its secret has one with the same `eventID`; of two callers at the same moment both may
+    /// An item is left out if its secret has no device, or has one with the same `eventID`; of two callers at the same moment both may
     /// add theirs, which `ReceiptStorage.claim` excludes. A secret keeps its newest
     /// ``StorageLimits/historyItemsMax`` items. The call may be repeated.
     ///

@@ -11,7 +11,7 @@ extension ContractCase {
                 Samples.item(key, sessionID: "", at: Samples.time + 1, sealed: "AQ.sealed"),
                 Samples.item(key, at: Samples.time + 2),
             ]
-            let addition = try await storage.add(items, counting: [key])
+            let addition = try await storage.remember(items, counting: [key])
             #expect(addition == HistoryAddition(stored: 3, unread: [key: 3]))
             let page = try await storage.history(of: key, before: nil, limit: 10)
             #expect(page == HistoryPage(items: items.map(\.item).reversed(), unread: 3))
@@ -27,7 +27,7 @@ extension ContractCase {
                     body: text,
                     sealed: text)
             }
-            #expect(try await storage.add(items, counting: []).stored == items.count)
+            #expect(try await storage.remember(items, counting: []).stored == items.count)
             let kept = try await storage.history(of: key, before: nil, limit: 100).items.reversed()
             for (item, text) in zip(kept, Samples.confusable) {
                 for column in [item.eventID, item.sessionID, item.title, item.body, item.sealed] {
@@ -43,14 +43,14 @@ extension ContractCase {
             let long = String(repeating: "s", count: StorageLimits.sealedBytes + 1)
             for sealed in ["a\0", long] {
                 await #expect(throws: StorageError.invalidValue(field: "sealed")) {
-                    _ = try await storage.add(
+                    _ = try await storage.remember(
                         [Samples.item(key), Samples.item(key, sealed: sealed)], counting: [])
                 }
             }
             #expect(try await storage.history(of: key, before: nil, limit: 10) == HistoryPage())
             // Texts for people are cut instead, as those of pushes are.
             let text = "🦊\0" + String(repeating: "é", count: StorageLimits.historyTextBytes)
-            _ = try await storage.add([Samples.item(key, title: text, body: text)], counting: [])
+            _ = try await storage.remember([Samples.item(key, title: text, body: text)], counting: [])
             let item = try await storage.history(of: key, before: nil, limit: 1).items.first
             let cut = "🦊" + String(repeating: "é", count: (StorageLimits.historyTextBytes - 4) / 2)
             #expect(item?.title == cut && item?.body == cut)
@@ -61,13 +61,15 @@ extension ContractCase {
             let key = Samples.key("secret")
             let first = Samples.item(key, eventID: "event")
             let twice = [first, Samples.item(key, eventID: "event"), Samples.item(key, eventID: "Event")]
-            #expect(try await storage.add(twice, counting: []).stored == 2)
-            let again = try await storage.add([Samples.item(key, eventID: "event")], counting: [key])
+            #expect(try await storage.remember(twice, counting: []).stored == 2)
+            let again = try await storage.remember([Samples.item(key, eventID: "event")], counting: [key])
             #expect(again == HistoryAddition(stored: 0, unread: [key: 2]))
-            #expect(try await storage.add([first], counting: []).stored == 0)
-            #expect(try await storage.add([Samples.item(key), Samples.item(key)], counting: []).stored == 2)
+            #expect(try await storage.remember([first], counting: []).stored == 0)
+            #expect(
+                try await storage.remember([Samples.item(key), Samples.item(key)], counting: []).stored == 2)
             let other = Samples.key("other")
-            #expect(try await storage.add([Samples.item(other, eventID: "event")], counting: []).stored == 1)
+            #expect(
+                try await storage.remember([Samples.item(other, eventID: "event")], counting: []).stored == 1)
             #expect(try await storage.history(of: key, before: nil, limit: 10).items.count == 4)
         },
 
@@ -75,16 +77,16 @@ extension ContractCase {
             storage async throws in
             let key = Samples.key("secret")
             let item = Samples.item(key)
-            _ = try await storage.add([item], counting: [])
-            #expect(try await storage.add([item], counting: [key]).unread == [key: 1])
+            _ = try await storage.remember([item], counting: [])
+            #expect(try await storage.remember([item], counting: [key]).unread == [key: 1])
         },
 
         ContractCase(open: "pages hold every item once and in order, also within one millisecond") {
             storage async throws in
             let key = Samples.key("secret")
             let items = (0..<23).map { Samples.item(key, at: Samples.time + Int64($0 / 5)) }
-            _ = try await storage.add(items.shuffled(), counting: [])
-            _ = try await storage.add([Samples.item(Samples.key("other"))], counting: [])
+            _ = try await storage.remember(items.shuffled(), counting: [])
+            _ = try await storage.remember([Samples.item(Samples.key("other"))], counting: [])
             var listed: [HistoryItem] = []
             var last: UUIDv7?
             while true {
@@ -102,7 +104,7 @@ extension ContractCase {
             let (key, other) = (Samples.key("secret"), Samples.key("other"))
             let items = (0..<5).map { Samples.item(key, at: Samples.time + Int64($0)) }
             let others = Samples.item(other)
-            _ = try await storage.add(items + [others], counting: [])
+            _ = try await storage.remember(items + [others], counting: [])
             let ids = [items[0].item.id, items[1].item.id, items[1].item.id, others.item.id, Samples.id()]
             let now = Samples.time + 100
             #expect(try await storage.markRead(ids, of: key, at: now) == HistoryReading(read: 2, unread: 3))
@@ -119,14 +121,14 @@ extension ContractCase {
             storage async throws in
             let (key, other) = (Samples.key("secret"), Samples.key("other"))
             let most = StorageLimits.historyItemsMax
-            _ = try await storage.add([Samples.item(other, at: 1)], counting: [])
+            _ = try await storage.remember([Samples.item(other, at: 1)], counting: [])
             var all: [HistoryItem] = []
             for batch in 0..<5 {
                 let items = (0..<(most / 4)).map {
                     Samples.item(key, at: Samples.time + Int64($0 / 100 + batch))
                 }
                 all += items.map(\.item)
-                let addition = try await storage.add(items, counting: [key])
+                let addition = try await storage.remember(items, counting: [key])
                 #expect(addition.removed == (batch < 4 ? 0 : most / 4))
                 #expect(addition.unread == [key: min(all.count, most)])
             }
@@ -139,7 +141,7 @@ extension ContractCase {
             storage async throws in
             let (mine, yours) = (Samples.key("mine"), Samples.key("yours"))
             let items = (0..<5).map { Samples.item(mine, at: Samples.time + $0) }
-            _ = try await storage.add(
+            _ = try await storage.remember(
                 items + (5..<10).map { Samples.item(yours, at: Samples.time + $0) }, counting: [])
             #expect(try await storage.prune(.history, before: Samples.time, limit: 100) == 0)
             #expect(try await storage.prune(.history, before: Samples.time + 8, limit: 3) == 3)
@@ -155,8 +157,8 @@ extension ContractCase {
             let plain = Samples.key("secret")
             let key = SecretKey(primary: SecretHash(Digest256(of: [2])), legacy: [plain.primary])
             let items = [Samples.item(plain, eventID: "event"), Samples.item(key, at: Samples.time + 1)]
-            _ = try await storage.add([items[0]], counting: [])
-            let addition = try await storage.add(
+            _ = try await storage.remember([items[0]], counting: [])
+            let addition = try await storage.remember(
                 [items[1], Samples.item(key, eventID: "event")], counting: [key])
             #expect(addition == HistoryAddition(stored: 1, unread: [key: 2]))
             let page = try await storage.history(of: key, before: nil, limit: 10)
@@ -164,7 +166,7 @@ extension ContractCase {
             #expect(try await storage.history(of: key, before: nil, limit: 1).items == [items[1].item])
             let reading = try await storage.markRead([items[0].item.id], of: key, at: Samples.time)
             #expect(reading == HistoryReading(read: 1, unread: 1))
-            #expect(try await storage.revoke(key, limit: 100) == Holdings(history: 2))
+            #expect(try await storage.revoke(key, limit: 100) == Holdings(devices: 1, history: 2))
         },
 
         ContractCase(open: "revoking removes a history, and so does unregistering the last device") {
@@ -173,7 +175,7 @@ extension ContractCase {
             for key in [key, other] {
                 try await storage.register(Samples.registration("aa"), key)
                 try await storage.register(Samples.registration("bb"), key)
-                _ = try await storage.add([Samples.item(key), Samples.item(key)], counting: [])
+                _ = try await storage.remember([Samples.item(key), Samples.item(key)], counting: [])
             }
             #expect(try await storage.holdings(of: key) == Holdings(devices: 2, history: 2))
             #expect(try await storage.revoke(key, limit: 100) == Holdings(devices: 2, history: 2))
@@ -185,11 +187,39 @@ extension ContractCase {
             #expect(try await storage.history(of: other, before: nil, limit: 9) == HistoryPage())
         },
 
+        ContractCase(open: "what is sent while the last device is unregistered leaves no history") {
+            storage async throws in
+            let keys = [Samples.key("secret"), Samples.key("other")]
+            for key in keys { try await storage.register(Samples.registration("aa"), key) }
+            #expect(try await storage.unregister(token: "aa", under: keys[0], at: Samples.time))
+            let addition = try await storage.add(keys.map { Samples.item($0) }, counting: Set(keys))
+            #expect(addition.stored == 1 && addition.unread == [keys[0]: 0, keys[1]: 1])
+        },
+
+        ContractCase("nor does what is sent at the same moment") { database async throws in
+            try await withWriters(of: database) { storages async throws in
+                for round in 0..<20 {
+                    let key = Samples.key("secret \(round)")
+                    try await storages[0].register(Samples.registration("aa"), key)
+                    _ = try await concurrently(4) { index in
+                        let storage = storages[index % storages.count]
+                        if index == 1 {
+                            _ = try await storage.unregister(token: "aa", under: key, at: Samples.time)
+                        } else {
+                            _ = try await storage.add([Samples.item(key)], counting: [])
+                            try await storage.note([(AgentUse(usedAt: 1, client: nil), key)])
+                        }
+                    }
+                    #expect(try await storages[0].holdings(of: key) == Holdings())
+                }
+            }
+        },
+
         ContractCase(open: "a history outlives the device that APNs no longer knows") {
             storage async throws in
             let key = Samples.key("secret")
             let device = try await storage.registered("aa", key)
-            _ = try await storage.add([Samples.item(key)], counting: [])
+            _ = try await storage.remember([Samples.item(key)], counting: [])
             #expect(try await storage.remove(device, ifNotUpdatedAfter: .max))
             #expect(try await storage.history(of: key, before: nil, limit: 9).unread == 1)
         },
@@ -199,11 +229,12 @@ extension ContractCase {
             let key = Samples.key("secret")
             let first = try await database.open()
             let item = Samples.item(key, eventID: "event", title: "Done")
-            _ = try await first.add([item], counting: [])
+            _ = try await first.remember([item], counting: [])
             await first.close()
             let second = try await database.open()
             #expect(try await second.history(of: key, before: nil, limit: 9).items == [item.item])
-            #expect(try await second.add([Samples.item(key, eventID: "event")], counting: []).stored == 0)
+            #expect(
+                try await second.remember([Samples.item(key, eventID: "event")], counting: []).stored == 0)
             await second.close()
         },
 
@@ -216,15 +247,27 @@ extension ContractCase {
                 var stored = 0
                 for _ in 0..<6 {
                     let items = (0..<(most / 8)).map { _ in Samples.item(key) }
-                    stored += try await storages[place].add(items, counting: []).stored
+                    stored += try await storages[place].remember(items, counting: []).stored
                 }
                 return stored
             }
             #expect(added.reduce(0, +) == most / 8 * 12)
             // The last of two transactions that ran at once need not have seen the other's items.
-            _ = try await storages[0].add([Samples.item(key)], counting: [])
+            _ = try await storages[0].remember([Samples.item(key)], counting: [])
             #expect(try await storages[1].history(of: key, before: nil, limit: 2 * most).items.count == most)
             for storage in storages { await storage.close() }
         },
     ]
+}
+
+extension Storage {
+    /// Adds items to the histories of secrets, each of which gets a device if it has none.
+    func remember(
+        _ items: [(item: HistoryItem, key: SecretKey)], counting keys: Set<SecretKey>
+    ) async throws(StorageError) -> HistoryAddition {
+        for key in Set(items.map(\.key)) where try await devices(of: key).isEmpty {
+            try await register(Samples.registration("history"), key)
+        }
+        return try await add(items, counting: keys)
+    }
 }

@@ -254,13 +254,28 @@ extension ContractCase {
         ContractCase(open: "an acknowledgement marks the event's history item") { storage async throws in
             let key = Samples.key("secret")
             let event = try await event("event", of: key, in: storage)
-            _ = try await storage.add(
+            _ = try await storage.remember(
                 [Samples.item(key, eventID: "event"), Samples.item(key, eventID: "other")], counting: [])
             _ = try await storage.acknowledge(event, reply: nil, at: later)
             _ = try await storage.acknowledge(event, reply: EventReply(action: "once"), at: later + 1)
             let items = try await storage.history(of: key, before: nil, limit: 9).items
             #expect(items.count == 2)
             for item in items { #expect(item.acknowledgedAt == (item.eventID == "event" ? later : nil)) }
+        },
+
+        ContractCase("events are acknowledged and replied to although the history can't be written") {
+            database async throws in
+            let storage = try await database.open()
+            let key = Samples.key("secret")
+            let seen = try await event("seen", of: key, in: storage)
+            let replied = try await event("replied", of: key, in: storage)
+            try await database.run(["DROP TABLE history_item"])
+            let reply = EventReply(action: "once")
+            #expect(try await storage.acknowledge(seen, reply: nil, at: later) == .stored(.init(at: later)))
+            let stored = Acknowledgement(at: later, reply: reply, repliedAt: later)
+            #expect(try await storage.acknowledge(replied, reply: reply, at: later) == .stored(stored))
+            #expect(try await storage.acknowledgements(of: [seen, replied], at: later).count == 2)
+            await storage.close()
         },
 
         ContractCase(open: "replies end with their secret's last device, and by revoking") {

@@ -116,6 +116,9 @@ struct CitusTests {
             let due = queued.map { DuePush(secretHash: $0.secretHash, id: $0.id, dueAt: Samples.time) }
             #expect(try await storage.setDue(due, to: Samples.time + 1) == keys.count)
 
+            for key in keys {
+                _ = try await storage.register(Samples.registration("aa"), under: key, deviceLimit: 9)
+            }
             let addition = try await storage.add(keys.map { Samples.item($0) }, counting: Set(keys))
             #expect(addition.stored == keys.count)
             #expect(addition.unread == Dictionary(uniqueKeysWithValues: keys.map { ($0, 1) }))

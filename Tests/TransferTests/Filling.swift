@@ -126,9 +126,9 @@ enum Filling {
                     body: index == 7 ? String(repeating: "🦊", count: 1_024) : nil,
                     sealed: index.isMultiple(of: 2) ? "AQ.\(index)" : nil))
         }
-        _ = try await storage.add(items, counting: [])
+        let addition = try await storage.add(items, counting: [])
         for index in 0..<10 { _ = try await storage.markRead(nil, of: key(index), at: Samples.time + 9) }
-        return items.count
+        return addition.stored
     }
 
     private static func enqueue(_ storage: any Storage) async throws -> Int {

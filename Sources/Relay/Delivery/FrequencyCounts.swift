@@ -3,58 +3,92 @@ import Storage
 
 /// How many pushes the devices got lately that want only a number of them in an hour or a day.
 ///
-/// Counted in the delivery log, at most every few seconds for a secret, plus what this process has sent since. So several
-/// relays may together exceed a number by what they send within these seconds.
+/// Counted in the delivery log, at most every few seconds for a secret, plus what this process has sent since and what it
+/// is sending. So several relays may together exceed a number by what they send within these seconds.
 final class FrequencyCounts: Sendable {
+    /// One event's part of its devices' numbers, until its pushes have their results.
+    struct Reservation {
+        /// The `id`s of the devices that have had as many pushes as they want.
+        var full: Set<String> = []
+        /// The `id`s of the other ones that want only a number.
+        fileprivate(set) var taken: Set<String> = []
+    }
+
     private struct Known {
         let readAt: MonotonicTime
         var counts: [String: SentCount]
     }
 
-    private let known = Lock<[SecretHash: Known]>([:])
+    private struct State {
+        var known: [SecretHash: Known] = [:]
+        /// Pushes to devices that are being sent: as many as are in flight.
+        var reserved: [SecretHash: [String: Int]] = [:]
+
+        func isFresh(_ secret: SecretHash, at moment: MonotonicTime) -> Bool {
+            known[secret].map { moment.since($0.readAt) < Bounds.frequencyCountAgeMax } ?? false
+        }
+    }
+
+    private let state = Lock(State())
 
     private static let hour: EpochMilliseconds = 3_600_000
 
-    /// The `id`s of those devices that have had as many pushes as they want.
+    /// Counts a push to each of those devices that want only a number and haven't had it; ``settle(_:_:of:)`` ends that.
     ///
-    /// If the database can't be asked, no device has.
-    nonisolated(nonsending) func full(
-        among devices: [Device], of key: SecretKey, at now: EpochMilliseconds, _ moment: MonotonicTime,
+    /// If the database can't be asked, no device is full.
+    nonisolated(nonsending) func reserve(
+        for devices: [Device], of key: SecretKey, at now: EpochMilliseconds, _ moment: MonotonicTime,
         in storage: any DeliveryLogStorage
-    ) async -> Set<String> {
-        var counts = known.withLock { known in
-            known[key.primary].flatMap {
-                moment.since($0.readAt) < Bounds.frequencyCountAgeMax ? $0.counts : nil
-            }
-        }
-        if counts == nil {
+    ) async -> Reservation {
+        let secret = key.primary
+        if !state.withLock({ $0.isFresh(secret, at: moment) }) {
             guard
                 let read = try? await storage.countSent(
                     of: key, since: now - 24 * Self.hour, recentlySince: now - Self.hour,
                     before: now + Bounds.clockSkewMax.inMilliseconds)
-            else { return [] }
-            counts = read
-            known.withLock { known in
-                if known.count >= Bounds.frequencySecretsMax { known = [:] }
-                known[key.primary] = Known(readAt: moment, counts: read)
+            else { return Reservation() }
+            state.withLock { state in
+                // Of concurrent looks the first one counts: pushes may have been added to it.
+                guard !state.isFresh(secret, at: moment) else { return }
+                if state.known.count >= Bounds.frequencySecretsMax { state.known = [:] }
+                state.known[secret] = Known(readAt: moment, counts: read)
             }
         }
-        return Set(
-            devices.filter { device in
-                guard device.hasFrequency, let preferences = device.details.preferences else { return false }
-                let wanted = DevicePreferences(stored: preferences)
-                let count = counts?[device.id] ?? SentCount()
-                return count.recent >= wanted.perHour ?? .max || count.all >= wanted.perDay ?? .max
-            }.map(\.id))
+        let wanted = devices.compactMap { device in
+            device.hasFrequency
+                ? device.details.preferences.map { (device.id, DevicePreferences(stored: $0)) } : nil
+        }
+        return state.withLock { state in
+            var reservation = Reservation()
+            for (id, preferences) in wanted {
+                let sent = state.known[secret]?.counts[id] ?? SentCount()
+                let open = state.reserved[secret]?[id] ?? 0
+                if sent.recent + open >= preferences.perHour ?? .max
+                    || sent.all + open >= preferences.perDay ?? .max
+                {
+                    reservation.full.insert(id)
+                } else if preferences.perHour != nil || preferences.perDay != nil {
+                    state.reserved[secret, default: [:]][id] = open + 1
+                    reservation.taken.insert(id)
+                }
+            }
+            return reservation
+        }
     }
 
-    /// Counts pushes that were sent or queued, until the log has them.
-    func note(_ results: [DeviceResult], of key: SecretKey) {
-        known.withLock { known in
-            guard known[key.primary] != nil else { return }
+    /// Ends a reservation, and counts pushes that were sent or queued until the log has them.
+    func settle(_ reservation: Reservation, _ results: [DeviceResult], of key: SecretKey) {
+        let secret = key.primary
+        state.withLock { state in
+            for id in reservation.taken {
+                let open = state.reserved[secret]?[id] ?? 0
+                state.reserved[secret]?[id] = open > 1 ? open - 1 : nil
+            }
+            if state.reserved[secret]?.isEmpty == true { state.reserved[secret] = nil }
+            guard state.known[secret] != nil else { return }
             for index in results.indices where results[index].isDelivered {
-                known[key.primary]?.counts[results[index].deviceID, default: SentCount()].all += 1
-                known[key.primary]?.counts[results[index].deviceID, default: SentCount()].recent += 1
+                state.known[secret]?.counts[results[index].deviceID, default: SentCount()].all += 1
+                state.known[secret]?.counts[results[index].deviceID, default: SentCount()].recent += 1
             }
         }
     }

@@ -51,6 +51,7 @@ struct Services: Sendable {
     let frequency = FrequencyCounts()
     /// The names of devices' time zones that this system doesn't know.
     let unknownZones = UnknownZones()
+    let activityStarts = ActivityStarts()
     /// The states of Live Activities that wait for their turn.
     let activityHolds = ActivityHolds<HeldActivity>()
     /// The web pages that may use the relay.

@@ -59,6 +59,7 @@ extension Pushing {
         var found = Activities()
         do throws(StorageError) {
             found.turn = try await take(content, of: order.key, starting: content.type == .start)
+            try await limitStarts(&found.turn, content, devices)
         } catch {
             guard content.type.rings else { throw APIError(error) }
             services.shared.log(.warning, "activity.unreadable", [.storageError(error)])
@@ -74,6 +75,20 @@ extension Pushing {
         found.pushes = content.pushes(
             found.turn, devices: devices, replacing: Set(found.results.keys), on: services)
         return found
+    }
+
+    /// Leaves out starts on devices that have had as many as they may, under this registration or another.
+    private func limitStarts(
+        _ turn: inout ActivityTurn, _ content: ActivityContent, _ devices: [Device]
+    ) async throws(StorageError) {
+        let now = services.shared.monotonic()
+        let refused = turn.starts.filter { start in
+            guard let device = devices.first(where: { $0.id == start.deviceID }) else { return false }
+            return !services.shared.activityStarts.take(device, at: now)
+        }
+        guard !refused.isEmpty else { return }
+        turn.starts.removeAll { refused.contains($0) }
+        try await services.shared.storage.releaseStarts(refused, session: content.sessionID)
     }
 
     /// The recipients of a push that goes to tokens besides the devices' own, and the results of devices without one.
@@ -182,7 +197,10 @@ extension Pushing {
                 if push.item.activity == .end { queued.append(push.token) }
             // A push that was in flight at the deadline may have started one.
             case .failed(let reason) where reason != FailureReason.deadlineExceeded:
-                if push.item.activity == .start { unstarted.append(push.token) }
+                guard push.item.activity == .start else { continue }
+                unstarted.append(push.token)
+                let device = devices.first { $0.id == push.token.deviceID }
+                if let device { services.shared.activityStarts.giveBack(device) }
             case .failed, .muted: break
             }
         }

@@ -1,4 +1,3 @@
-        if full != nil { shared.frequency.note(results, of: order.key) }
 import APNs
 import HTTPServer
 import Network
@@ -246,17 +245,17 @@ struct Pushing {
         }
         let (activities, notified, outcomes) = try await recipients(of: order, devices)
         let pushes = activities?.pushes ?? []
-        let full = notified.contains(where: \.hasFrequency) ? await full(order, notified) : nil
+        let reserved = notified.contains(where: \.hasFrequency) ? await reserve(order, notified) : nil
         var unread: Int?
         if let history = shared.history, order.rings {
             unread = await remember(order, devices, in: history, within: left / 2)
         }
-        if activities != nil || full != nil || shared.history != nil {
+        if activities != nil || reserved != nil || shared.history != nil {
             left = shared.limits.eventDeadline - services.loop.now.since(started)
         }
         let fanOut = FanOut(
             notified, order.content, of: order.key, on: services, eventID: order.acknowledgedAs,
-            unread: unread, mayHold: order.source != nil, full: full ?? [], results: outcomes,
+            unread: unread, mayHold: order.source != nil, full: reserved?.full ?? [], results: outcomes,
             activities: pushes.map(\.forFanOut))
         var results = await fanOut.run(deadline: left)
         if !fanOut.held.isEmpty { await hold(order, notified, fanOut.held, &results) }
@@ -267,6 +266,7 @@ struct Pushing {
             left = shared.limits.eventDeadline - services.loop.now.since(started)
             await finish(activities, order, notified, &results, within: left)
         }
+        if let reserved { shared.frequency.settle(reserved, results, of: order.key) }
         if order.isTriedAgain, pushes.isEmpty, !results.isEmpty, results.allSatisfy(\.isUnstored) {
             throw APIError(.storageUnavailable, logDetail: "no push was accepted, and none could be stored")
         }
@@ -280,13 +280,13 @@ struct Pushing {
         return answer.body
     }
 
-    /// The devices that have had as many pushes as they want; a permission request reaches them nevertheless.
-    private func full(_ order: Order, _ devices: [Device]) async -> Set<String>? {
+    /// Counts the pushes to devices that want only a number of them; a permission request reaches all.
+    private func reserve(_ order: Order, _ devices: [Device]) async -> FrequencyCounts.Reservation? {
         guard order.content.pushType == .alert, order.content.kind != EventType.permission.rawValue else {
             return nil
         }
-        return await shared.frequency.full(
-            among: devices, of: order.key, at: shared.clock.now, shared.monotonic(), in: shared.storage)
+        return await shared.frequency.reserve(
+            for: devices, of: order.key, at: shared.clock.now, shared.monotonic(), in: shared.storage)
     }
 
     /// Adds an event to its secret's history, and counts the unread items if a badge needs that.

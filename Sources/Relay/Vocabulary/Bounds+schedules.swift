@@ -93,6 +93,8 @@ extension Bounds {
     static let activityTimeToLive: Duration = .seconds(600)
     /// How long an end is tried and stored: as long as the system may show an activity that is over.
     static let activityEndTimeToLive: Duration = .seconds(4 * 3_600)
+    /// Maximum devices whose starts of activities are counted across registrations.
+    static let activityStartDevicesMax = 10_000
     /// Maximum sessions whose newest state waits for its turn; states of further ones are dropped.
     static let activityStatesHeldMax = 10_000
 

@@ -4,6 +4,9 @@ extension SQLSession {
         try transaction { () throws(SQLFailure) in
             // In one order everywhere, so that concurrent calls don't wait for each other's rows.
             for (use, key) in uses.sorted(by: { $0.key.primary.hex < $1.key.primary.hex }) {
+                // Locked, so that no use is stored after the removal of the secret's last device.
+                guard try hasDevice(key) else { continue }
+                try lock(key.primary)
                 guard try hasDevice(key) else { continue }
                 let time = SQLValue.integer(use.usedAt)
                 let changed = try execute(

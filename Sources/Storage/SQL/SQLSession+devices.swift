@@ -96,6 +96,8 @@ extension SQLSession {
         _ device: Device, notUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds, logging: Bool
     ) throws(SQLFailure) -> Bool {
         try transaction { () throws(SQLFailure) in
+            // So that no token is stored for the device between its removal and that of its tokens.
+            if device.details.tokenKind == nil { try lock(device.secretHash) }
             let removed = try execute(
                 "DELETE FROM \(device.table) WHERE secret_hash = ? AND id = ? AND updated_at <= ?",
                 [.hash(device.secretHash), .text(device.id), .integer(time)])

@@ -4,7 +4,7 @@ extension SQLSession {
         _ items: [(item: HistoryItem, key: SecretKey)], counting keys: Set<SecretKey>
     ) throws(SQLFailure) -> HistoryAddition {
         try transaction { () throws(SQLFailure) in
-            let new = try withoutRepeated(items)
+            let new = try withoutRepeated(ofRegistered(items))
             var addition = HistoryAddition()
             for chunk in Insertion.chunks(of: new) { addition.stored += try insert(chunk) }
             for hash in Set(new.map(\.secretHash)).sorted(by: { $0.hex < $1.hex }) {
@@ -68,6 +68,18 @@ extension SQLSession {
 // MARK: - Parts
 
 extension SQLSession {
+    /// Those items whose secret has a device; it is locked, so that none is stored after its last device was removed.
+    private func ofRegistered(
+        _ items: [(item: HistoryItem, key: SecretKey)]
+    ) throws(SQLFailure) -> [(item: HistoryItem, key: SecretKey)] {
+        var registered: Set<SecretHash> = []
+        for key in Set(items.map(\.key)).sorted(by: { $0.primary.hex < $1.primary.hex }) {
+            try lock(key.primary)
+            if try hasDevice(key) { registered.insert(key.primary) }
+        }
+        return items.filter { registered.contains($0.key.primary) }
+    }
+
     /// Those items whose `eventID` has no item yet, in table order, so that concurrent calls lock rows in one order.
     private func withoutRepeated(
         _ items: [(item: HistoryItem, key: SecretKey)]

@@ -4,7 +4,7 @@ extension SQLSession {
     private static var acknowledgeAttemptsMax: Int { 8 }
 
     func acknowledge(
-        _ event: EventName, reply: EventReply?, at now: EpochMilliseconds
+        _ event: EventName, reply: EventReply?, at now: EpochMilliseconds, markingItem: Bool
     ) throws(SQLFailure) -> AcknowledgementResult {
         try transaction { () throws(SQLFailure) in
             guard let receipt = try receipt(of: event, at: now) else { return .unknownEvent }
@@ -22,7 +22,7 @@ extension SQLSession {
                     guard try insert(new, of: event, until: receipt.end) else { continue }
                     try removeAcknowledgements(
                         of: event.key.primary, beyond: StorageLimits.acknowledgementsMax)
-                    try acknowledgeItem(of: event, at: now)
+                    if markingItem { try acknowledgeItem(of: event, at: now) }
                     return .stored(new)
                 }
                 guard let reply, row.acknowledgement.reply == nil else {
@@ -212,8 +212,15 @@ extension SQLStorage {
     ) async throws(StorageError) -> AcknowledgementResult {
         try event.validate()
         try reply?.validate()
-        return try await write { session throws(SQLFailure) in
-            try session.acknowledge(event, reply: reply, at: now)
+        do throws(StorageError) {
+            return try await write { session throws(SQLFailure) in
+                try session.acknowledge(event, reply: reply, at: now, markingItem: true)
+            }
+        } catch {
+            guard !error.isTransient else { throw error }
+            return try await write { session throws(SQLFailure) in
+                try session.acknowledge(event, reply: reply, at: now, markingItem: false)
+            }
         }
     }
 

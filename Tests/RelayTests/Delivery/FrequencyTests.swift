@@ -46,6 +46,60 @@ struct FrequencyTests {
         }
     }
 
+    @Test("Pushes that are being sent count, however many events come at once")
+    func atOnce() async throws {
+        try await RelayFixture.with { relay in
+            await register(relay, "aa00", ["perHour": 5])
+            await relay.loop.run { _ in relay.production.value.script = { _ in nil } }
+            let answered = Lock(0)
+            let statuses = try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 0..<64 {
+                    group.addTask {
+                        let status = await send(relay)["aa00"] ?? ""
+                        answered.withLock { $0 += 1 }
+                        return status
+                    }
+                }
+                #expect(await eventually { answered.withLock { $0 } == 59 })
+                #expect(await relay.until { $0.production.held.count == 5 })
+                await relay.loop.run { _ in relay.production.value.answerHeld(5) { .accepted($0) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(statuses.count { $0 == "sent" } == 5 && statuses.count { $0 == "muted" } == 59)
+            #expect(await send(relay) == ["aa00": "muted"])
+        }
+    }
+
+    @Test("A push that failed takes nothing from the number")
+    func failed() async throws {
+        try await RelayFixture.with { relay in
+            await register(relay, "aa00", ["perHour": 1])
+            await relay.loop.run { _ in
+                relay.production.value.script = { _ in .rejected(400, "PayloadEmpty") }
+            }
+            #expect(await send(relay) == ["aa00": "failed"])
+            await relay.loop.run { _ in relay.production.value.script = { .accepted($0) } }
+            #expect(await send(relay) == ["aa00": "sent"])
+            #expect(await send(relay) == ["aa00": "muted"])
+        }
+    }
+
+    @Test("What a clock logged that was ahead doesn't count after it was set back")
+    func setBack() async throws {
+        try await RelayFixture.with { relay in
+            await register(relay, "aa00", ["perHour": 1])
+            relay.storage.state.withLock { state in
+                state.deliveries = [
+                    Delivery(
+                        id: "x", secretHash: RelayFixture.key.primary, eventType: "complete", sessionID: "",
+                        status: .sent, error: nil, createdAt: RelayFixture.start + 3 * 3_600_000,
+                        deviceID: state.devices.first?.id)
+                ]
+            }
+            #expect(await send(relay) == ["aa00": "sent"])
+        }
+    }
+
     @Test("The log counts, also what other relays sent, and the last day counts for perDay")
     func perDay() async throws {
         try await RelayFixture.with { relay in

@@ -161,6 +161,36 @@ struct ActivityTests {
         }
     }
 
+    @Test("A phone gets ten starts an hour, however often it registers")
+    func startsPerDevice() async throws {
+        try await RelayFixture.with { relay in
+            func register() async {
+                let body: JSON.Value = [
+                    "secret": .string(RelayFixture.secret), "deviceToken": "d1", "deviceID": "phone",
+                    "pushToStartToken": "5d10", "attributesType": "App.Attributes",
+                ]
+                #expect(await relay.post("/v1/device/register", body).status == 200)
+            }
+            func start(_ session: Int) async -> Int? {
+                let members: JSON.Value = [
+                    "eventType": "start", "contentState": Self.state, "sessionID": .string("ses_\(session)"),
+                ]
+                return await relay.event(members).json["activities"]?["sent"]?.int
+            }
+            await register()
+            for session in 0..<StorageLimits.activityStartsMax {
+                #expect(await start(session) == 1)
+                guard session == 4 else { continue }
+                let body: JSON.Value = ["secret": .string(RelayFixture.secret), "deviceToken": "d1"]
+                #expect(await relay.post("/v1/device/unregister", body).status == 200)
+                await register()
+            }
+            #expect(await start(10) == 0)
+            relay.pass(.milliseconds(StorageLimits.activityStartInterval))
+            #expect(await start(10) == 1)
+        }
+    }
+
     @Test("A start that APNs can't take is made by the session's next start")
     func failedStart() async throws {
         try await RelayFixture.with { relay in
