@@ -84,7 +84,7 @@ extension RetryWorker {
         case .app(let app, let topic):
             let step = QueuedPushStep(
                 waiting.claimed, to: device, at: now, expiresAt: clock.end(of: pending, at: now, moment),
-                zone: services.rules.timeZones.zone)
+                zone: services.zone)
             guard case .send(let wanted) = step else { return end(held, step, at: now) }
             guard let token = DeviceToken(device.token), let push = wanted.push(to: token, topic) else {
                 return queue.end(held.over(.failed, error: FailureReason.invalidRegistration, at: now))
