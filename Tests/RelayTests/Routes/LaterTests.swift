@@ -37,6 +37,26 @@ struct LaterTests {
         }
     }
 
+    @Test("An async event that was postponed isn't sent after it was acknowledged", arguments: [true, false])
+    func acknowledged(isAcknowledged: Bool) async throws {
+        try await RelayFixture.with { relay in
+            relay.storage.add("aa00", under: RelayFixture.key)
+            #expect(await relay.event(["async": true, "eventID": "e"]).status.rawValue == 202)
+            relay.storage.state.withLock { state in
+                state.schedules[0].schedule.dueAt += 5_000
+                guard isAcknowledged else { return }
+                let event = EventName("e", of: RelayFixture.key)
+                state.acknowledgements[event] = Acknowledgement(at: RelayFixture.start)
+            }
+            relay.pass(.seconds(5))
+            try await relay.withScheduleWorker { _ in
+                #expect(await eventually { relay.schedules.isEmpty })
+            }
+            #expect(await relay.onLoop { $0.production.pushes.count } == (isAcknowledged ? 0 : 1))
+            #expect(await relay.outcomes == [isAcknowledged ? "skipped" : "sent": 1])
+        }
+    }
+
     @Test("An async notification goes to the device that it names, and false is as nothing")
     func notification() async throws {
         try await RelayFixture.with { relay in
