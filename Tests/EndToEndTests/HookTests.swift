@@ -72,7 +72,9 @@ struct HookTests {
             #expect(unpaired.status == 0)
             #expect(try await command(["hook", "claude", Self.permission("ls")]).output.isEmpty)
             #expect(try await command(["hook", "codex", Self.permission("ls")]).output.isEmpty)
-            let pairing = try await command(["pair", "--local", "--json"])
+            let pairing = try await command([
+                "pair", "--local", "--json", "--advertise-host", "https://relay.example.org",
+            ])
             #expect(pairing.status == 0, "\(pairing.output)")
             let alone = try await command(["hook", "claude", Self.permission("ls")])
             #expect(alone.output.contains("no device is registered"), "\(alone.output)")
