@@ -69,6 +69,8 @@ struct MCPRoute: AnsweringRoute {
             if isDue { shared.agents?.note(key, client: step.client, at: (shared.clock.now, now)) }
             return nil
         }
+        // What a call does counts it.
+        if case .call = step { return nil }
         do throws(APIError) {
             try shared.rates.countUnknownSecret(request, at: now)
         } catch {

@@ -136,6 +136,26 @@ struct MCPRouteTests {
         }
     }
 
+    @Test("A call with a made-up secret counts as one guess, whatever its tool", arguments: MCPTool.allCases)
+    func countsOnce(tool: MCPTool) async throws {
+        var options = RelayFixture.Options()
+        options.rates = RateLimitConfiguration(unknownSecretsPerMinute: 2)
+        try await RelayFixture.with(options) { relay in
+            let arguments: JSON.Value =
+                switch tool {
+                case .sendNotification: ["title": "T", "message": "M"]
+                case .scheduleNotification: ["title": "T", "message": "M", "in": 60]
+                case .listDevices, .listScheduled: [:]
+                case .cancelScheduled: ["name": "weekly"]
+                }
+            let call = MCPTests.legacy(
+                "tools/call", ["name": .string(tool.rawValue), "arguments": arguments])
+            #expect(await post(relay, call, secret: "made up 1").status == 200)
+            #expect(await post(relay, MCPTests.legacy("ping"), secret: "made up 2").status == 200)
+            #expect(await post(relay, MCPTests.legacy("ping"), secret: "made up 3").status == 429)
+        }
+    }
+
     @Test("A made-up secret counts as a guess of its address, and its use is never recorded")
     func madeUp() async throws {
         var options = RelayFixture.Options()
