@@ -99,8 +99,9 @@ package protocol ReplyStorage: Sendable {
     /// Acknowledges an event and stores the reply, if there is one; the event's history item is acknowledged, too, if the
     /// history can be written.
     ///
-    /// The event needs a valid receipt; if that names actions, a reply that isn't sealed must have one of them. Of any number of concurrent replies the first one is stored. Repeating the call
-    /// is allowed. A secret keeps its newest ``StorageLimits/acknowledgementsMax``.
+    /// The event needs a valid receipt; if that names actions, a reply that isn't sealed must have one of them. Of any
+    /// number of concurrent replies the first one is stored. Repeating the call is allowed. A secret keeps its newest
+    /// ``StorageLimits/acknowledgementsMax``.
     func acknowledge(
         _ event: EventName, reply: EventReply?, at now: EpochMilliseconds
     ) async throws(StorageError) -> AcknowledgementResult

@@ -250,8 +250,8 @@ package protocol PushTokenStorage: Sendable {
     ///
     /// A device has one token of each kind, and one activity per session: the call's replaces the one before, as
     /// ``PushToken/succeeding(_:)`` says. An activity's token that was replaced before changes nothing as long as the
-    /// device has a later one: its registration arrived late, or again. On update `id` and `createdAt` stay, and `updatedAt` becomes later than it was.
-    /// An activity that has ended stays ended. A secret keeps its newest ``StorageLimits/activitiesMax`` activities.
+    /// device has a later one: its registration arrived late, or again. On update `id` and `createdAt` stay, and
+    /// `updatedAt` becomes later than it was. An activity that has ended stays ended. A secret keeps its newest ``StorageLimits/activitiesMax`` activities.
     func save(_ token: PushToken, under key: SecretKey) async throws(StorageError) -> Bool
 
     /// Removes tokens of a kind, and says how many.

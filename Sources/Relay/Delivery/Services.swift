@@ -51,6 +51,7 @@ struct Services: Sendable {
     let frequency = FrequencyCounts()
     /// The names of devices' time zones that this system doesn't know.
     let unknownZones = UnknownZones()
+    /// Counts the Live Activities that this process started on each device.
     let activityStarts = ActivityStarts()
     /// The states of Live Activities that wait for their turn.
     let activityHolds = ActivityHolds<HeldActivity>()
