@@ -73,7 +73,7 @@ page_pushes() { curl -fsS -m 10 "$control/pushes?token=$page_token&format=text" 
 first_push() {
     local before
     before=$(page_pushes)
-    "$@" "$(page_commands docs/OPERATIONS.md "first push"); echo"
+    "$@" "$(page_commands docs/operate/install.md "first push"); echo"
     [ "$(page_pushes)" = $((before + 1)) ] || die "the phone got $(($(page_pushes) - before)) pushes instead of 1"
 }
 
@@ -81,7 +81,7 @@ first_push() {
 next_push() {
     local before
     before=$(page_pushes)
-    "$@" "$(page_commands docs/OPERATIONS.md "first push" | sed -n '/v1\/event/,$p'); echo"
+    "$@" "$(page_commands docs/operate/install.md "first push" | sed -n '/v1\/event/,$p'); echo"
     [ "$(page_pushes)" = $((before + 1)) ] || die "the phone got $(($(page_pushes) - before)) pushes instead of 1"
 }
 

@@ -41,7 +41,7 @@ def check_all_used():
     """Fails if a route of the document wasn't used successfully."""
     described = set()
     path = None
-    for line in open("docs/openapi.yaml", encoding="utf-8"):
+    for line in open("docs/reference/openapi.yaml", encoding="utf-8"):
         if found := re.match(r"  (/\S+):$", line):
             path = found[1]
         elif path and (found := re.match(r"    (get|post):$", line)):

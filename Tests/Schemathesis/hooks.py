@@ -15,7 +15,7 @@ import schemathesis
 # Schemathesis' generators recurse over nested schemas, at times deeper than Python's default of 1,000.
 sys.setrecursionlimit(10_000)
 
-# field: fewest and most, as docs/openapi.yaml has them
+# field: fewest and most, as docs/reference/openapi.yaml has them
 BOUNDS = {
     "secret": (16, 512), "sessionID": (1, 255), "serverID": (1, 255), "eventID": (1, 128), "deviceName": (0, 128),
     "deviceModel": (0, 128), "osVersion": (0, 128), "appVersion": (0, 128), "sound": (1, 255), "name": (1, 255),

@@ -36,7 +36,7 @@ class AffectedTests(unittest.TestCase):
         self.expect(["Sources/NetworkOther/a.swift"], [])
 
     def test_a_page_selects_the_tests_that_read_it(self):
-        self.expect(["docs/API.md"], ["RelayTests"])
+        self.expect(["docs/reference/api.md"], ["RelayTests"])
 
     def test_the_package_selects_everything(self):
         self.expect(["Package.swift"], ["NetworkTests", "JSONTests", "RelayTests", "EndToEndTests"])

@@ -280,7 +280,7 @@ export interface RelayEvent {
     sealed?: string;
     category?: string;
     mutableContent?: boolean;
-    /** The state for the session's Live Activities, which the relay and Apple can read; docs/LIVE_ACTIVITIES.md. */
+    /** The state for the session's Live Activities, which the relay and Apple can read; docs/guide/live-activities.md. */
     contentState?: Record<string, unknown>;
     /** The attributes of a Live Activity that is started. */
     attributes?: Record<string, unknown>;
@@ -296,7 +296,7 @@ export interface Repeat {
     for: number;
 }
 
-/** A notification; docs/API.md says which members go together. */
+/** A notification; docs/reference/api.md says which members go together. */
 export interface RelayNotification {
     /** `widgets` and `controls` reload them, and have no text. */
     pushType?: "alert" | "background" | "widgets" | "controls";
@@ -320,7 +320,7 @@ export interface RelayNotification {
     actions?: readonly string[];
 }
 
-/** When a schedule recurs; docs/SCHEDULES.md says which members a unit has. */
+/** When a schedule recurs; docs/guide/schedules.md says which members a unit has. */
 export interface Recurrence {
     unit: "hour" | "day" | "week" | "month";
     interval?: number;
@@ -498,7 +498,7 @@ export class RelayError extends Error {
     readonly kind: "refused" | "unreachable" | "timeout" | "redirected" | "tls" | "aborted" | "unexpectedAnswer";
     /** The HTTP status. */
     readonly status?: number;
-    /** One of the codes in docs/API.md, if the relay gave one. */
+    /** One of the codes in docs/reference/api.md, if the relay gave one. */
     readonly code?: string;
     /** The request's field at fault. */
     readonly field?: string;

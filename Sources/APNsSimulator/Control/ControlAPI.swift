@@ -2,7 +2,7 @@ package import HTTPServer
 import JSON
 import Network
 
-/// The simulator's control API: JSON over HTTP/1.1, described in docs/SIMULATOR.md.
+/// The simulator's control API: JSON over HTTP/1.1, described in docs/reference/simulator.md.
 package struct ControlAPI: Sendable {
     /// The longest request body in bytes, enough to register many device tokens at once.
     package static let bodyBytesMax = 16 << 20

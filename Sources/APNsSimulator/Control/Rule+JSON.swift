@@ -4,7 +4,7 @@ package import JSON
 extension Rule {
     private enum ActionName: String, CaseIterable { case pass, answer, stall, reset, refuse, close }
 
-    /// Parses a rule of the control API or `--rule`; docs/SIMULATOR.md lists the fields.
+    /// Parses a rule of the control API or `--rule`; docs/reference/simulator.md lists the fields.
     ///
     /// - Parameters:
     ///   - id: The default name.

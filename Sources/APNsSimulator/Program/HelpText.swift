@@ -20,7 +20,7 @@ package enum HelpText {
 
     private static let control = """
 
-        Control API (JSON over HTTP/1.1; see docs/SIMULATOR.md for fields and examples):
+        Control API (JSON over HTTP/1.1; see docs/reference/simulator.md for fields and examples):
           GET /health                       Check that the simulator is running.
           GET, PUT, DELETE /tokens          Device tokens: valid, unregistered or expired, per topic and environment.
           GET, PUT, DELETE /rules           Rules: responses, latency, stream resets, stalls, closed connections.

@@ -1,7 +1,7 @@
 import JSON
 import PushSealing
 
-/// What the simulator shows of a sealed notification: what a phone with the given keys would (docs/ENCRYPTION.md).
+/// What the simulator shows of a sealed notification: what a phone with the given keys would (docs/reference/encryption.md).
 ///
 /// It doesn't check for repetitions, since tests and retries repeat pushes.
 struct SealedText {

@@ -39,7 +39,7 @@ enum ManualPage {
             page += [".TP", ".B \(escaped(usage))", escaped(summary)]
         }
         page += [".SH ENVIRONMENT"] + help.suffix(1).map { escaped(String($0)) } + files
-        page += [".SH SEE ALSO", ".BR relay (1).", ".PP", "/usr/share/doc/apn\\-relay/BRIDGE.md"]
+        page += [".SH SEE ALSO", ".BR relay (1).", ".PP", "/usr/share/doc/apn\\-relay/guide/opencode.md"]
         return page.joined(separator: "\n") + "\n"
     }
 

@@ -1,6 +1,6 @@
 import JSON
 
-/// What a Live Activity shows of a session: the `contentState` of an event (docs/BRIDGE.md).
+/// What a Live Activity shows of a session: the `contentState` of an event (docs/guide/opencode.md).
 ///
 /// All members are always written, since iOS drops a state that lacks one which the app's type needs.
 struct ContentState: Sendable, Equatable {

@@ -1,6 +1,6 @@
 import PushSealing
 
-/// Encrypts the texts of events for the phones of a pairing (docs/ENCRYPTION.md).
+/// Encrypts the texts of events for the phones of a pairing (docs/reference/encryption.md).
 struct Sealer: Sendable {
     private let secret: PairingSecret
     private let key: NotificationKey

@@ -1,6 +1,6 @@
 /// Every fault that `relay check` can find; the raw value is its name in `--json` output.
 ///
-/// A test compares docs/DIAGNOSIS.md with this table.
+/// A test compares docs/operate/diagnose.md with this table.
 enum CheckFault: String, Sendable, CaseIterable {
     // Configuration
     case badSetting = "bad_setting"
@@ -91,7 +91,7 @@ extension CheckFault {
         switch self {
         case .badSetting:
             "Fix the setting: relay serve doesn't start while any problem remains. "
-                + "docs/CONFIGURATION.md lists all settings."
+                + "docs/reference/configuration.md lists all settings."
         case .keyUnreadable:
             "Put Apple's .p8 file at the path in the setting, readable by the user that the relay runs as "
                 + "(run this check as that user)."
@@ -173,7 +173,7 @@ extension CheckFault {
         case .databaseRefused:
             "The server rejects the user, password, database or certificate in DATABASE_URL; its log says more."
         case .databaseUnsuitable:
-            "Change the setting that the message names, on the server or for the relay's account: see docs/DATABASES.md."
+            "Change the setting that the message names, on the server or for the relay's account: see docs/operate/databases.md."
         case .databaseDenied:
             "Grant the missing privileges: SELECT, INSERT, UPDATE and DELETE on the relay's tables; to create or migrate "
                 + "them, CREATE on the schema and ownership of the tables (Postgres), or CREATE, ALTER and INDEX on the "
@@ -189,7 +189,7 @@ extension CheckFault {
                 + "default_transaction_read_only (Postgres)."
         case .databaseFull: "Free up disk space for the database."
         case .databaseUnusable:
-            "DATABASE_URL names something that isn't a relay database, or a damaged one: see docs/DATABASES.md."
+            "DATABASE_URL names something that isn't a relay database, or a damaged one: see docs/operate/databases.md."
         case .schemaOlder: "Run relay migrate, or start relay serve, which migrates too."
         case .schemaNewer:
             "This relay is too old for the database: install the version that last used it, or a newer one."
@@ -243,9 +243,9 @@ extension CheckFault {
                 + "or have the app register again."
         case .preferencesIgnored:
             "These preferences have no effect; the others apply. Update the relay, and tzdata for a time zone, or have the "
-                + "app register a value that docs/API.md lists."
+                + "app register a value that docs/reference/api.md lists."
         case .lastPushFailed:
-            "The reason comes from APNs or the relay (docs/API.md); --send tries a push now."
+            "The reason comes from APNs or the relay (docs/reference/api.md); --send tries a push now."
         default: "Run it again; if it is slow again, investigate the part that it names."
         }
     }

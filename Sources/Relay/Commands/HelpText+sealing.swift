@@ -13,7 +13,7 @@ extension HelpText {
 
         Encrypts a notification for the phones of a pairing, and prints the value for the request's
         sealed. Without --title and --body, the text is standard input. The request must have the same
-        type: --event-type is its eventType, --kind its notification's kind. docs/ENCRYPTION.md has the
+        type: --event-type is its eventType, --kind its notification's kind. docs/reference/encryption.md has the
         format.
         """
 

@@ -1,4 +1,4 @@
-/// Paths used by the Debian package and docs/OPERATIONS.md.
+/// Paths used by the Debian package and docs/operate/install.md.
 enum InstalledHost {
     /// The settings that systemd passes to relay.service.
     static let settingsFile = "/etc/relay/relay.env"

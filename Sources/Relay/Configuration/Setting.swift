@@ -18,7 +18,7 @@ enum SettingFault: Error, Equatable, Sendable {
     case because(String)
 }
 
-/// The sections of `relay serve --help` and docs/CONFIGURATION.md, in order.
+/// The sections of `relay serve --help` and docs/reference/configuration.md, in order.
 enum SettingGroup: String, CaseIterable, Sendable {
     case server = "Server"
     case tls = "TLS"

@@ -1,6 +1,6 @@
 /// Every setting of the relay.
 ///
-/// This table generates the parsing of environment and flags, `--help` and docs/CONFIGURATION.md.
+/// This table generates the parsing of environment and flags, `--help` and docs/reference/configuration.md.
 enum Settings {
     /// All settings by section, in documentation order.
     static let table: [SettingRow] = [
@@ -44,7 +44,7 @@ enum Settings {
     static let adminListen = Setting(
         "RELAY_ADMIN_LISTEN", .server, .listenAddress, default: .defaultLoopback(port: 8788),
         users: [.serve] + .changing,
-        "Where Prometheus finds /metrics (docs/METRICS.md). relay revoke, block, unblock and schedules use it, too. It shows counts for every app, so keep it off "
+        "Where Prometheus finds /metrics (docs/reference/metrics.md). relay revoke, block, unblock and schedules use it, too. It shows counts for every app, so keep it off "
             + "public networks. Relays on one machine need different ports; port 0 picks a free one. "
             + "If the default is in use, the relay logs a warning and starts without it.")
     static let adminHosts = Setting(
@@ -115,7 +115,7 @@ enum Settings {
         "DATABASE_URL", .database, .database,
         default: .sqlite(path: "relay.db"),
         secret: true, users: [.serve, .migrate] + .inspecting,
-        "The database URL; docs/DATABASES.md describes its format.")
+        "The database URL; docs/operate/databases.md describes its format.")
     static let databaseConnections = Setting(
         "RELAY_DATABASE_CONNECTIONS", .database, .integer(1...256), default: 10,
         "Connections to a database server, each with a thread, opened on demand. Not used for SQLite."
@@ -150,7 +150,7 @@ enum Settings {
         "The apps that devices may register for. Registrations for others are refused.")
     static let appsFile = Setting(
         "APNS_APPS_FILE", .apns, optional: .path, unset: "one app, from the other APNS settings",
-        "A JSON file with several apps, each with its team, key and settings; docs/CONFIGURATION.md has an example. "
+        "A JSON file with several apps, each with its team, key and settings; docs/reference/configuration.md has an example. "
             + "SIGHUP reloads it.")
     static let productionURL = Setting(
         "APNS_PRODUCTION_URL", .apns, .apnsOrigin, default: .production,
@@ -191,12 +191,12 @@ enum Settings {
     static let secretPepperOther = Setting(
         "RELAY_SECRET_PEPPER_OTHER", .delivery, optional: .pepper, unset: "no second pepper", secret: true,
         users: [.serve] + .aboutSecret,
-        "A second pepper to find registrations by: the previous or the next one. docs/ROTATION.md "
+        "A second pepper to find registrations by: the previous or the next one. docs/operate/rotate.md "
             + "uses it to change RELAY_SECRET_PEPPER without losing registrations.")
     static let registration = Setting(
         "RELAY_REGISTRATION", .delivery, .choice, default: RegistrationMode.open,
         "Who may register devices. open: anyone. challenge: the relay pushes a code to a new device, and the app must send it "
-            + "back; this needs RELAY_SECRET_PEPPER. key: clients with RELAY_REGISTRATION_KEY. See docs/API.md."
+            + "back; this needs RELAY_SECRET_PEPPER. key: clients with RELAY_REGISTRATION_KEY. See docs/reference/api.md."
     )
     static let registrationKey = Setting(
         "RELAY_REGISTRATION_KEY", .delivery, optional: .registrationKey, unset: "no key required",

@@ -3,7 +3,7 @@ import Storage
 
 /// A metric: its name, its help text, and how it is read from a snapshot.
 ///
-/// A table of metrics generates the Prometheus output and docs/METRICS.md. Label values come from closed sets
+/// A table of metrics generates the Prometheus output and docs/reference/metrics.md. Label values come from closed sets
 /// and the configured apps and keys, never from a request.
 struct Metric: Sendable {
     /// The metric's type in Prometheus.

@@ -2,14 +2,14 @@ import APNs
 
 /// Every metric of the relay.
 ///
-/// This table generates the Prometheus output and docs/METRICS.md.
+/// This table generates the Prometheus output and docs/reference/metrics.md.
 enum Metrics {
     /// All metrics, in output order.
     static let table: [Metric] =
         ready + http + pushes + apns + queue + schedules + history + replies + database
         + expiry + logs + program
 
-    /// The sections of docs/METRICS.md.
+    /// The sections of docs/reference/metrics.md.
     static let chapters: [(name: String, metrics: [Metric])] = [
         ("Readiness", ready), ("HTTP and limits", http), ("Pushes", pushes), ("Connections to APNs", apns),
         ("Retry queue", queue), ("Schedules", schedules), ("History", history), ("Replies", replies),

@@ -76,7 +76,7 @@ struct DevicePreferences: Hashable, Sendable {
             .compactMap { field, name in name.map { (field, $0) } }
     }
 
-    /// What the registration asked for and has no effect, in the order of docs/API.md.
+    /// What the registration asked for and has no effect, in the order of docs/reference/api.md.
     func ignored(_ zones: TimeZones) -> [RequestField] {
         let lost = timeZones.filter { zones.zone($0.name) == nil }.map(\.field)
         return RequestField.allCases.filter { unknown.contains($0) || lost.contains($0) }
@@ -209,7 +209,7 @@ extension DevicePreferences {
         unknown.formUnion(names.compactMap { $0.string.flatMap(RequestField.init(rawValue:)) })
     }
 
-    /// Validates the preferences in a registration; see docs/API.md.
+    /// Validates the preferences in a registration; see docs/reference/api.md.
     ///
     /// A word that this relay doesn't know, perhaps of a newer one, costs what it stands for and nothing else.
     init(_ fields: RequestFields) throws(APIError) {

@@ -14,7 +14,7 @@ struct ActivityRegisterRequest: Sendable {
     let bundleID: Topic?
     let environment: DeviceEnvironment?
 
-    /// Validates a body; fields are checked in the order of docs/API.md.
+    /// Validates a body; fields are checked in the order of docs/reference/api.md.
     init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
         let fields = try RequestFields(body: body)
         secret = try fields.secret(orOf: headerSecret)
@@ -96,7 +96,7 @@ struct ActivityUnregisterRequest: Sendable {
     /// The only activity; `nil` for all of the session.
     let token: DeviceToken?
 
-    /// Validates a body; fields are checked in the order of docs/API.md.
+    /// Validates a body; fields are checked in the order of docs/reference/api.md.
     init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
         let fields = try RequestFields(body: body)
         secret = try fields.secret(orOf: headerSecret)

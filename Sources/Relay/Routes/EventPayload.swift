@@ -3,7 +3,7 @@ import JSON
 
 /// A device's payload for an event, fitted into APNs' 4,096 bytes.
 ///
-/// The app's data appears three times (docs/API.md, "What the device receives"): flat for readers of the raw
+/// The app's data appears three times (docs/reference/api.md, "What the device receives"): flat for readers of the raw
 /// payload, in `data` as OpenCode specifies it, and in `body` for Expo's notification library.
 struct EventPayload: Sendable {
     /// Minimum bytes for title and body before a copy is dropped.

@@ -10,7 +10,7 @@ struct HistoryListRequest: Sendable {
     let before: UUIDv7?
     let limit: Int
 
-    /// Validates a body; fields are checked in the order of docs/API.md.
+    /// Validates a body; fields are checked in the order of docs/reference/api.md.
     init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
         let fields = try RequestFields(body: body)
         secret = try fields.secret(orOf: headerSecret)
@@ -105,7 +105,7 @@ struct HistoryReadRequest: Sendable {
     /// The items that were read; `nil` for all.
     let ids: [UUIDv7]?
 
-    /// Validates a body; fields are checked in the order of docs/API.md.
+    /// Validates a body; fields are checked in the order of docs/reference/api.md.
     init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
         let fields = try RequestFields(body: body)
         secret = try fields.secret(orOf: headerSecret)

@@ -22,7 +22,7 @@ struct NotificationContent: Sendable {
     /// Members next to `aps`.
     private let data: JSON.Object
 
-    /// Checks a notification: first its fields in the order of docs/API.md, then their combination.
+    /// Checks a notification: first its fields in the order of docs/reference/api.md, then their combination.
     ///
     /// - Parameter isShortened: Whether texts that don't fit are shortened, as those of events are.
     init(

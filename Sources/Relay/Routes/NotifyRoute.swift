@@ -16,7 +16,7 @@ struct NotifyRequest: Sendable {
     /// How it is repeated until it is acknowledged.
     let repetition: Repetition?
 
-    /// Validates a body; fields are checked in the order of docs/API.md.
+    /// Validates a body; fields are checked in the order of docs/reference/api.md.
     init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
         let fields = try RequestFields(body: body)
         secret = try fields.secret(orOf: headerSecret)

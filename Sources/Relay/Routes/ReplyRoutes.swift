@@ -10,7 +10,7 @@ struct AcknowledgeRequest: Sendable {
     /// Whether the apps are to remove the event's notification.
     let clears: Bool
 
-    /// Validates a body; fields are checked in the order of docs/API.md.
+    /// Validates a body; fields are checked in the order of docs/reference/api.md.
     init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
         let fields = try RequestFields(body: body)
         secret = try fields.secret(orOf: headerSecret)
@@ -25,7 +25,7 @@ struct ReplyRequest: Sendable {
     let eventID: String
     let reply: EventReply
 
-    /// Validates a body; fields are checked in the order of docs/API.md.
+    /// Validates a body; fields are checked in the order of docs/reference/api.md.
     init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
         let fields = try RequestFields(body: body)
         secret = try fields.secret(orOf: headerSecret)
@@ -49,7 +49,7 @@ struct ReplyWaitRequest: Sendable {
     let eventID: String
     let timeout: Duration
 
-    /// Validates a body; fields are checked in the order of docs/API.md.
+    /// Validates a body; fields are checked in the order of docs/reference/api.md.
     init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
         let fields = try RequestFields(body: body)
         secret = try fields.secret(orOf: headerSecret)

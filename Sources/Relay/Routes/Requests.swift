@@ -31,7 +31,7 @@ struct RegisterRequest: Sendable {
         details.installationID != nil && device.details.installationID == details.installationID
     }
 
-    /// Validates a body; fields are checked in the order of docs/API.md.
+    /// Validates a body; fields are checked in the order of docs/reference/api.md.
     init(body: [UInt8], headerSecret: Secret? = nil, rules: RequestRules) throws(APIError) {
         let fields = try RequestFields(body: body)
         secret = try fields.secret(orOf: headerSecret)
@@ -85,7 +85,7 @@ struct RegisterRequest: Sendable {
 struct ListRequest: Sendable {
     let secret: Secret
 
-    /// Validates a body; fields are checked in the order of docs/API.md.
+    /// Validates a body; fields are checked in the order of docs/reference/api.md.
     init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
         secret = try RequestFields(body: body).secret(orOf: headerSecret)
     }
@@ -98,7 +98,7 @@ struct UnregisterRequest: Sendable {
     /// The token as sent, if it differs from the folded one.
     let unfoldedToken: String?
 
-    /// Validates a body; fields are checked in the order of docs/API.md.
+    /// Validates a body; fields are checked in the order of docs/reference/api.md.
     init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
         let fields = try RequestFields(body: body)
         secret = try fields.secret(orOf: headerSecret)
@@ -123,7 +123,7 @@ struct EventRequest: Sendable {
     /// The parts that most events don't have.
     let extras: EventExtras?
 
-    /// Validates a body; fields are checked in the order of docs/API.md.
+    /// Validates a body; fields are checked in the order of docs/reference/api.md.
     init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
         let fields = try RequestFields(body: body)
         secret = try fields.secret(orOf: headerSecret)

@@ -18,7 +18,7 @@ struct ScheduleRequest: Sendable {
     /// Seconds over which occurrences are spread.
     let window: Int
 
-    /// Validates all fields but the secret and those of what is sent, in the order of docs/API.md.
+    /// Validates all fields but the secret and those of what is sent, in the order of docs/reference/api.md.
     ///
     /// - Parameter now: When the schedule is created.
     init(_ fields: RequestFields, at now: EpochMilliseconds) throws(APIError) {
@@ -130,7 +130,7 @@ struct ScheduleCancelRequest: Sendable {
     let secret: Secret
     let reference: ScheduleReference
 
-    /// Validates a body; fields are checked in the order of docs/API.md.
+    /// Validates a body; fields are checked in the order of docs/reference/api.md.
     init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
         let fields = try RequestFields(body: body)
         secret = try fields.secret(orOf: headerSecret)

@@ -49,7 +49,7 @@ extension Recurrence {
         self = recurrence
     }
 
-    /// Validates `every` of a request, except whether its zone exists; see docs/SCHEDULES.md.
+    /// Validates `every` of a request, except whether its zone exists; see docs/guide/schedules.md.
     ///
     /// - Parameter start: When the schedule is created.
     init(_ fields: RequestFields, start: EpochMilliseconds) throws(APIError) {

@@ -4,7 +4,7 @@ import Storage
 ///
 /// Those of sending, of schedules and of the commands are in extensions.
 enum Bounds {
-    // MARK: Requests (docs/API.md)
+    // MARK: Requests (docs/reference/api.md)
 
     /// Maximum size of a request body.
     static let requestBodyBytesMax = 16 * 1024

@@ -1,6 +1,6 @@
 /// Every error of the API: its stable code, status and sentence.
 ///
-/// Tests compare docs/API.md and docs/openapi.yaml with this table.
+/// Tests compare docs/reference/api.md and docs/reference/openapi.yaml with this table.
 enum ErrorCode: String, CaseIterable, Sendable {
     case invalidRequest = "invalid_request"
     case invalidBody = "invalid_body"

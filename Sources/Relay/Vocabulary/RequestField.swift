@@ -1,7 +1,7 @@
 import APNs
 import Storage
 
-/// The fields of requests and their rules, which the tables in docs/API.md mirror.
+/// The fields of requests and their rules, which the tables in docs/reference/api.md mirror.
 ///
 /// A nested field's name is prefixed with its object's name and a dot.
 enum RequestField: String, CaseIterable, Sendable {

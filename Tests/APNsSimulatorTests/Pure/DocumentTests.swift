@@ -3,13 +3,13 @@ import Foundation
 import JSON
 import Testing
 
-@Suite("docs/SIMULATOR.md", .timeLimit(.minutes(2)))
+@Suite("docs/reference/simulator.md", .timeLimit(.minutes(2)))
 struct DocumentTests {
     private let text: String
 
     init() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../../docs/SIMULATOR.md")
+            .appendingPathComponent("../../../docs/reference/simulator.md")
         text = try String(contentsOf: root, encoding: .utf8)
     }
 

@@ -86,12 +86,12 @@ struct SettingTests {
         }
     }
 
-    @Test("docs/BRIDGE.md describes every setting")
+    @Test("docs/guide/opencode.md describes every setting")
     func page() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
         let page = try String(
-            contentsOf: root.appendingPathComponent("docs/BRIDGE.md"), encoding: .utf8)
+            contentsOf: root.appendingPathComponent("docs/guide/opencode.md"), encoding: .utf8)
         let rows = page.split(separator: "\n").filter { $0.hasPrefix("| `--") }.map {
             $0.split(separator: "|").prefix(2).map { $0.trimmingCharacters(in: [" ", "`"]) }
         }

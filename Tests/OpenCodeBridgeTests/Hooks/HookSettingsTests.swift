@@ -83,11 +83,11 @@ struct HookSettingsTests {
         #expect(HookSettings.gemini.path([:]) == nil)
     }
 
-    @Test("docs/HOOKS.md names every file and hook in its table")
+    @Test("docs/guide/agents.md names every file and hook in its table")
     func page() throws {
         var root = URL(fileURLWithPath: #filePath)
         for _ in 1...4 { root.deleteLastPathComponent() }
-        let page = try String(contentsOf: root.appendingPathComponent("docs/HOOKS.md"), encoding: .utf8)
+        let page = try String(contentsOf: root.appendingPathComponent("docs/guide/agents.md"), encoding: .utf8)
         for settings in Self.all {
             let row = try #require(page.split(separator: "\n").first { $0.contains("`\(settings.place)`") })
             for hook in settings.hooks {

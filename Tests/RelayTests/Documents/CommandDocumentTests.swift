@@ -3,11 +3,11 @@ import Testing
 
 @testable import Relay
 
-@Suite("docs/COMMANDS.md", .timeLimit(.minutes(2)))
+@Suite("docs/reference/commands.md", .timeLimit(.minutes(2)))
 struct CommandDocumentTests {
     @Test("It shows what the commands print")
     func examples() throws {
-        var text = Documents.read("COMMANDS.md")
+        var text = Documents.read("reference/commands.md")
         for (name, command, output) in CommandExamples.all {
             let lines = "$ relay \(command)\n\(output)".split(
                 separator: "\n", omittingEmptySubsequences: false)
@@ -15,20 +15,20 @@ struct CommandDocumentTests {
             text = try #require(
                 Documents.replacing(name, in: text, with: "\n\(indented)\n"), "no place for \(name)")
         }
-        if Documents.isUpdating { Documents.write("COMMANDS.md", text) }
+        if Documents.isUpdating { Documents.write("reference/commands.md", text) }
         #expect(
-            Documents.read("COMMANDS.md") == text,
+            Documents.read("reference/commands.md") == text,
             "UPDATE_DOCS=1 swift test --filter DocumentTests writes it anew")
     }
 
     @Test("It names every command that shows something to people")
     func commands() {
-        let text = Documents.read("COMMANDS.md")
+        let text = Documents.read("reference/commands.md")
         for user in [Command].inspecting { #expect(text.contains("## relay \(user.rawValue)\n")) }
     }
 }
 
-/// What stands in docs/COMMANDS.md: commands' own output for a day that was made up.
+/// What stands in docs/reference/commands.md: commands' own output for a day that was made up.
 private enum CommandExamples {
     static var all: [(name: String, command: String, output: String)] {
         [

@@ -32,9 +32,9 @@ struct ComposeTests {
         }
     }
 
-    @Test("So does the container that docs/OPERATIONS.md starts without compose")
+    @Test("So does the container that docs/operate/install.md starts without compose")
     func withoutCompose() {
-        let page = Documents.read("OPERATIONS.md")
+        let page = Documents.read("operate/install.md")
         #expect(page.contains("--log-driver json-file --log-opt max-size=10m --log-opt max-file=5"))
     }
 }

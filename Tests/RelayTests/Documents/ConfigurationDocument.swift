@@ -1,6 +1,6 @@
 @testable import Relay
 
-/// docs/CONFIGURATION.md, made from the table of settings.
+/// docs/reference/configuration.md, made from the table of settings.
 enum ConfigurationDocument {
     /// The whole document.
     static var text: String {

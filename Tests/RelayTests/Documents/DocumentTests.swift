@@ -7,11 +7,11 @@ import Testing
 struct DocumentTests {
     private let advice: Comment = "UPDATE_DOCS=1 swift test --filter DocumentTests writes it anew"
 
-    @Test("docs/CONFIGURATION.md is what the table of settings says")
+    @Test("docs/reference/configuration.md is what the table of settings says")
     func configuration() {
         let expected = ConfigurationDocument.text
-        if Documents.isUpdating { Documents.write("CONFIGURATION.md", expected) }
-        #expect(Documents.read("CONFIGURATION.md") == expected, advice)
+        if Documents.isUpdating { Documents.write("reference/configuration.md", expected) }
+        #expect(Documents.read("reference/configuration.md") == expected, advice)
     }
 
     @Test("deploy/relay.env is what the table of settings says, and every value in it is accepted")
@@ -40,19 +40,19 @@ struct DocumentTests {
                 }))
     }
 
-    @Test("docs/METRICS.md is what the table of metrics says")
+    @Test("docs/reference/metrics.md is what the table of metrics says")
     func metrics() {
         let expected = MetricsDocument.text
-        if Documents.isUpdating { Documents.write("METRICS.md", expected) }
-        #expect(Documents.read("METRICS.md") == expected, advice)
+        if Documents.isUpdating { Documents.write("reference/metrics.md", expected) }
+        #expect(Documents.read("reference/metrics.md") == expected, advice)
     }
 
-    @Test("Each alert has its chapter in docs/ALERTS.md, and asks for metrics that there are")
+    @Test("Each alert has its chapter in docs/operate/alerts.md, and asks for metrics that there are")
     func alerts() throws {
         let rules = Documents.read("../deploy/prometheus/alerts.yml")
         let lines = rules.split(separator: "\n").map { $0.drop { $0 == " " } }
         let alerts = lines.filter { $0.hasPrefix("- alert: ") }.map { String($0.dropFirst(9)) }
-        let chapters = Documents.read("ALERTS.md").split(separator: "\n").filter { $0.hasPrefix("## Relay") }
+        let chapters = Documents.read("operate/alerts.md").split(separator: "\n").filter { $0.hasPrefix("## Relay") }
         #expect(alerts.count > 10 && alerts == chapters.map { String($0.dropFirst(3)) })
         let runbooks = lines.filter { $0.hasPrefix("runbook_url: ") }
         #expect(runbooks.map { String($0.drop { $0 != "#" }.dropFirst()) } == alerts.map { $0.lowercased() })
@@ -68,19 +68,19 @@ struct DocumentTests {
         }
     }
 
-    @Test("The tables in docs/API.md are those of the code")
+    @Test("The tables in docs/reference/api.md are those of the code")
     func api() throws {
-        var text = Documents.read("API.md")
+        var text = Documents.read("reference/api.md")
         for (name, table) in [("fields", fields), ("event types", eventTypes), ("errors", errors)] {
             text = try #require(Documents.replacing(name, in: text, with: table), "no place for \(name)")
         }
-        if Documents.isUpdating { Documents.write("API.md", text) }
-        #expect(Documents.read("API.md") == text, advice)
+        if Documents.isUpdating { Documents.write("reference/api.md", text) }
+        #expect(Documents.read("reference/api.md") == text, advice)
     }
 
-    @Test("docs/API.md names every route, every field of it and every error of it")
+    @Test("docs/reference/api.md names every route, every field of it and every error of it")
     func routes() {
-        let text = Documents.read("API.md")
+        let text = Documents.read("reference/api.md")
         for route in RouteName.allCases where route != .none {
             #expect(text.contains("## `\(route.rawValue)`"))
         }
@@ -90,14 +90,14 @@ struct DocumentTests {
         }
     }
 
-    @Test("The faults in docs/DIAGNOSIS.md are those of the code, and every part is told of")
+    @Test("The faults in docs/operate/diagnose.md are those of the code, and every part is told of")
     func faults() throws {
         let rows = CheckFault.allCases.map { ["`\($0.rawValue)`", $0.status.rawValue, $0.advice] }
         let table = Documents.table(["fault", "status", "what to do"], rows)
         let text = try #require(
-            Documents.replacing("faults", in: Documents.read("DIAGNOSIS.md"), with: table), "no place")
-        if Documents.isUpdating { Documents.write("DIAGNOSIS.md", text) }
-        #expect(Documents.read("DIAGNOSIS.md") == text, advice)
+            Documents.replacing("faults", in: Documents.read("operate/diagnose.md"), with: table), "no place")
+        if Documents.isUpdating { Documents.write("operate/diagnose.md", text) }
+        #expect(Documents.read("operate/diagnose.md") == text, advice)
         for part in CheckPart.allCases where part != .check { #expect(text.contains("`\(part.rawValue)`")) }
     }
 

@@ -57,7 +57,7 @@ enum EnvironmentDocument {
     }
 
     private static let introduction = """
-        # Settings of relay.service, read by systemd. docs/CONFIGURATION.md explains them further.
+        # Settings of relay.service, read by systemd. docs/reference/configuration.md explains them further.
         # Made from the table of settings in the code: UPDATE_DOCS=1 swift test --filter DocumentTests
         #
         # Lines that begin with "#" and a name show defaults. Fill in the others; for several apps, comment them out and set

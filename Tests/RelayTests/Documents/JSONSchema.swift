@@ -1,6 +1,6 @@
 import JSON
 
-/// Checks JSON against the part of JSON Schema (2020-12) that docs/openapi.yaml uses; other keywords are refused.
+/// Checks JSON against the part of JSON Schema (2020-12) that docs/reference/openapi.yaml uses; other keywords are refused.
 struct JSONSchema {
     /// The whole document, for `$ref`.
     let document: JSON.Value

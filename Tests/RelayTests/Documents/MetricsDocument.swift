@@ -1,6 +1,6 @@
 @testable import Relay
 
-/// docs/METRICS.md, made from the table of metrics.
+/// docs/reference/metrics.md, made from the table of metrics.
 enum MetricsDocument {
     /// The whole document.
     static var text: String {
@@ -34,7 +34,7 @@ enum MetricsDocument {
         - **Containers**: nobody outside the container reaches its 127.0.0.1. Set `RELAY_ADMIN_LISTEN=0.0.0.0:8788` (in `.env` for the
           compose files), put Prometheus into the same network, and don't publish the port.
         - `/health` and `/ready` are there too, as on the public listener.
-        - [deploy/prometheus](../deploy/prometheus) has a scrape configuration and alert rules; [ALERTS.md](ALERTS.md) explains how to
+        - [deploy/prometheus](../../deploy/prometheus) has a scrape configuration and alert rules; [alerts.md](../operate/alerts.md) explains how to
           respond.
         - **Several relays**: counters start at 0 with each process. `relay_queue_pushes`, `relay_queue_oldest_due_age_seconds` and
           `relay_devices` describe the shared database, so take their maximum, not their sum.
@@ -51,7 +51,7 @@ enum MetricsDocument {
 
         | label | values |
         |---|---|
-        | `route` | method and path as in [API.md](API.md); `other` for requests without a route and invalid HTTP |
+        | `route` | method and path as in [api.md](api.md); `other` for requests without a route and invalid HTTP |
         | `status` | the HTTP status |
         | `limit` | \(LimitKind.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")) |
         | `environment` | `production`, `sandbox`: for `relay_pushes_total` that of the registration, for attempts the one used |

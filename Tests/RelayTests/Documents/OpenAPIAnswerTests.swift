@@ -7,13 +7,13 @@ import Testing
 
 @testable import Relay
 
-@Suite("Answers in docs/openapi.yaml", .timeLimit(.minutes(2)))
+@Suite("Answers in docs/reference/openapi.yaml", .timeLimit(.minutes(2)))
 struct OpenAPIAnswerTests {
     private let document: JSON.Value
     private let schema: JSONSchema
 
     init() throws {
-        document = try SimpleYAML.parse(Documents.read("openapi.yaml"))
+        document = try SimpleYAML.parse(Documents.read("reference/openapi.yaml"))
         schema = JSONSchema(document: document)
     }
 
@@ -88,7 +88,7 @@ struct OpenAPIAnswerTests {
         closed.isClosed = true
         #expect(closed.faults(in: later, body) == ["$: later is not described"])
         // Clients that are generated from it would refuse answers of later versions.
-        #expect(!Documents.read("openapi.yaml").contains("additionalProperties"))
+        #expect(!Documents.read("reference/openapi.yaml").contains("additionalProperties"))
     }
 
     @Test("What a history answers is described", arguments: [true, false])

@@ -8,13 +8,13 @@ import Testing
 
 @testable import Relay
 
-@Suite("docs/openapi.yaml", .timeLimit(.minutes(2)))
+@Suite("docs/reference/openapi.yaml", .timeLimit(.minutes(2)))
 struct OpenAPITests {
     private let document: JSON.Value
     private let schema: JSONSchema
 
     init() throws {
-        document = try SimpleYAML.parse(Documents.read("openapi.yaml"))
+        document = try SimpleYAML.parse(Documents.read("reference/openapi.yaml"))
         schema = JSONSchema(document: document)
     }
 

@@ -1,10 +1,10 @@
 import Storage
 import Testing
 
-/// docs/PRIVACY.md promises to name everything that is stored.
-@Suite("docs/PRIVACY.md", .timeLimit(.minutes(2)))
+/// docs/operate/privacy.md promises to name everything that is stored.
+@Suite("docs/operate/privacy.md", .timeLimit(.minutes(2)))
 struct PrivacyTests {
-    private let text = Documents.read("PRIVACY.md")
+    private let text = Documents.read("operate/privacy.md")
 
     /// The names in backquotes in the first cells of a section's table.
     private func columns(of table: String) throws -> Set<String> {

@@ -1,6 +1,6 @@
 import JSON
 
-/// Reads the YAML that docs/openapi.yaml is written in, and refuses any other.
+/// Reads the YAML that docs/reference/openapi.yaml is written in, and refuses any other.
 ///
 /// Block mappings and sequences, flow sequences of plain scalars, the empty mapping `{}`, and scalars on one line: plain,
 /// or in quotation marks without escapes. Plain `true`, `false` and integers have their type.

@@ -1,4 +1,4 @@
-// The plaintext's members (docs/ENCRYPTION.md, Plaintext) and their names in this library.
+// The plaintext's members (docs/reference/encryption.md, Plaintext) and their names in this library.
 import { encodeUTF8 } from "./bytes.js";
 import { isObject } from "./json.js";
 

@@ -1,4 +1,4 @@
-// Sealed notifications, version 1 (docs/ENCRYPTION.md).
+// Sealed notifications, version 1 (docs/reference/encryption.md).
 import { concatenate, decodeBase64URL, decodeUTF8, encodeBase64URL, encodeHex, encodeUTF8 } from "./bytes.js";
 import { checkedContent, checkedReply, contentOf, membersOf } from "./content.js";
 import { cryptography } from "./cryptography.js";
@@ -23,7 +23,7 @@ const messages = {
     tooLarge: `The content has more than ${plaintextBytesMax} bytes of JSON. Shorten the body.`,
 };
 
-/** Why an envelope can't be sealed or opened. `reason` is one of docs/ENCRYPTION.md's refusals, or `tooLarge`. */
+/** Why an envelope can't be sealed or opened. `reason` is one of docs/reference/encryption.md's refusals, or `tooLarge`. */
 export class EnvelopeError extends Error {
     constructor(reason, options) {
         super(messages[reason], options);
@@ -56,7 +56,7 @@ export const Envelope = Object.freeze({
     },
 });
 
-/** Seals and opens replies to events (docs/ENCRYPTION.md, Replies). */
+/** Seals and opens replies to events (docs/reference/encryption.md, Replies). */
 export const SealedReply = Object.freeze({
     /** Seals a reply to an event. Returns the value of `sealed` for `Relay.reply`. */
     async seal({ keys, eventID, action, text, sentAt = Math.floor(Date.now() / 1000) }) {

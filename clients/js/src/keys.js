@@ -6,7 +6,7 @@ const pairingSecretBytes = 32;
 const privateSessionIDBytes = 16;
 
 /**
- * Everything that is derived from a pairing secret (docs/ENCRYPTION.md, Keys).
+ * Everything that is derived from a pairing secret (docs/reference/encryption.md, Keys).
  *
  * The secrets are in private fields, so that printing the object doesn't show them.
  */

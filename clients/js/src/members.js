@@ -1,4 +1,4 @@
-// The members that requests and options may have (docs/API.md). A misspelt one would silently do nothing, so it is refused.
+// The members that requests and options may have (docs/reference/api.md). A misspelt one would silently do nothing, so it is refused.
 
 const words = (text) => text.split(" ");
 const eventOnce = words("eventType sessionID serverID title body category mutableContent sealed actions");

@@ -31,7 +31,7 @@ export class PushPayload {
     data;
     /** `{ eventID }` if the app is to remove that event's notification. */
     clear;
-    /** `{ id, code }` of a registration challenge (docs/API.md, Registration modes). */
+    /** `{ id, code }` of a registration challenge (docs/reference/api.md, Registration modes). */
     challenge;
 
     /** Reads a whole payload, or only the `data` or `body` of an event. Returns undefined if it is neither. */

@@ -4,7 +4,7 @@ import { deviceTokenText, optionalTokenText } from "./device-token.js";
 import { checkMembers, checkRequest } from "./members.js";
 import { Requests } from "./requests.js";
 
-/** The HTTP API of one relay for one secret (docs/API.md). */
+/** The HTTP API of one relay for one secret (docs/reference/api.md). */
 export class Relay {
     #requests;
     #secret;
@@ -161,7 +161,7 @@ export class Relay {
     }
 
     /**
-     * Sends a notification or an event later: once (`at`, `in`) or repeatedly (`every`). docs/SCHEDULES.md has the members.
+     * Sends a notification or an event later: once (`at`, `in`) or repeatedly (`every`). docs/guide/schedules.md has the members.
      *
      * `name` is random if absent, so that a retry isn't a second schedule.
      */

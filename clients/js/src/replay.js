@@ -5,7 +5,7 @@ const ttlDefault = 86_400;
 const clockLeeway = 300;
 
 /**
- * Recognises envelopes that were shown before or are out of date (docs/ENCRYPTION.md, Replays).
+ * Recognises envelopes that were shown before or are out of date (docs/reference/encryption.md, Replays).
  *
  * Ask only when a notification is about to be shown, not when it is opened again after a tap.
  */

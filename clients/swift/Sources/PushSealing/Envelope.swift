@@ -1,6 +1,6 @@
 /// A sealed notification: the string that a push carries beside `aps` as `sealed`.
 ///
-/// The format is docs/ENCRYPTION.md, version 1.
+/// The format is docs/reference/encryption.md, version 1.
 public enum Envelope {
     /// The version that this library seals and opens; register a device with it.
     public static let version = 1
@@ -111,7 +111,7 @@ public enum Envelope {
     }
 }
 
-/// Why an envelope isn't opened or shown, named as in docs/ENCRYPTION.md.
+/// Why an envelope isn't opened or shown, named as in docs/reference/encryption.md.
 public enum Refusal: String, Error, Sendable, CaseIterable {
     /// Not an envelope.
     case malformed

@@ -2,7 +2,7 @@
 ///
 /// The relay's secret and the keys are derived from it one way, so the relay, which sees its own secret in each
 /// request, can't compute the others. There is no way to make one from a password: the relay could test guesses.
-/// Nothing that describes values reveals the bytes. See docs/ENCRYPTION.md.
+/// Nothing that describes values reveals the bytes. See docs/reference/encryption.md.
 public struct PairingSecret: Sendable, Equatable {
     /// The number of bytes.
     public static let byteCount = 32

@@ -1,4 +1,4 @@
-/// A person's reply to an event, sealed by the phone for the event's sender (docs/ENCRYPTION.md, Replies).
+/// A person's reply to an event, sealed by the phone for the event's sender (docs/reference/encryption.md, Replies).
 public struct SealedReply: Sendable, Equatable {
     /// What the person chose: 1 to 64 printable ASCII characters without spaces.
     public var action: String

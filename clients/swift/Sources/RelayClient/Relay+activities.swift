@@ -1,6 +1,6 @@
 internal import PushSealing
 
-/// Live Activities (docs/LIVE_ACTIVITIES.md).
+/// Live Activities (docs/guide/live-activities.md).
 extension Relay {
     /// Registers a Live Activity of a session; call it with each token of `Activity.pushTokenUpdates`.
     ///

@@ -1,7 +1,7 @@
 public import Foundation
 public import PushSealing
 
-/// Acknowledgements and replies (docs/API.md).
+/// Acknowledgements and replies (docs/reference/api.md).
 extension Relay {
     /// The maximum number of seconds for which one request waits for a reply: less than a transport's timeout.
     static let waitSecondsMax = 15

@@ -1,6 +1,6 @@
 public import PushSealing
 
-/// Which messages of a key were shown, in bounded space (docs/ENCRYPTION.md, "Replays").
+/// Which messages of a key were shown, in bounded space (docs/reference/encryption.md, "Replays").
 public struct ReplayRecord: Sendable, Equatable, Codable {
     /// The maximum number of messages remembered.
     public static let entriesMax = 200

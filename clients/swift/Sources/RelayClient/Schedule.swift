@@ -1,7 +1,7 @@
 public import Foundation
 public import PushSealing
 
-/// Something to send later, once or repeatedly (docs/SCHEDULES.md).
+/// Something to send later, once or repeatedly (docs/guide/schedules.md).
 public struct NewSchedule: Sendable, Equatable {
     /// What is sent.
     public enum Content: Sendable, Equatable {
@@ -189,7 +189,7 @@ public struct Schedule: Sendable, Equatable {
     public let every: Recurrence?
     /// When it was sent last.
     public let lastAt: Date?
-    /// What became of that, such as `sent`; docs/SCHEDULES.md has the words.
+    /// What became of that, such as `sent`; docs/guide/schedules.md has the words.
     public let lastOutcome: String?
     /// How many occurrences were skipped.
     public let skipped: Int
