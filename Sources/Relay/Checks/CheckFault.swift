@@ -156,7 +156,7 @@ extension CheckFault {
         case .noAnswer:
             "The connection was open but APNs didn't answer: look for a firewall or proxy that blocks HTTP/2, then retry."
         case .unexpectedAnswer:
-            "APNs doesn't normally answer this: check whether another server answers there."
+            "APNs doesn't normally respond like this: check whether another server answers there."
         default: databaseAdvice
         }
     }
@@ -212,11 +212,11 @@ extension CheckFault {
         case .certificateExpired, .certificateExpiring:
             "Renew it, put it at RELAY_TLS_CERT_FILE, and send the relay SIGHUP. Clients reject an expired certificate."
         case .certificateChain:
-            "The file must hold the leaf followed by each issuer in turn (fullchain.pem), or some clients can't verify it."
+            "The file must contain the leaf, then each issuer in turn (fullchain.pem), or some clients can't verify it."
         case .fileLimit:
             "Raise the service's limit (LimitNOFILE= in its unit; ulimits in compose), or lower RELAY_CONNECTIONS_MAX."
         case .addressTaken:
-            "If the relay itself uses it, all is well. Otherwise stop the other program, or choose another PORT: relay serve "
+            "Nothing to do if the relay itself uses it. Otherwise stop the other program, or choose another PORT: relay serve "
                 + "can't start without it."
         case .adminAddressTaken:
             "Stop the other program, or set RELAY_ADMIN_LISTEN to a free address or off. relay serve doesn't start if a "
