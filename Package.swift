@@ -10,9 +10,9 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     // libevent's configuration header defines _GNU_SOURCE. Every module must see the C library the same way,
-    // or `fd_set` has two definitions (docs/design/decisions/0003).
+    // or `fd_set` has two definitions (docs/design/compiler.md).
     .unsafeFlags(["-Xcc", "-D_GNU_SOURCE"]),
-    // Debug builds, so the tests too, have these checks; release builds don't (docs/design/decisions/0016).
+    // Debug builds, so the tests too, have these checks; release builds don't (docs/design/compiler.md).
     .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
 ]
 let cFacing = strict + [.strictMemorySafety()]
@@ -60,7 +60,7 @@ let package = Package(
         library("Instruments", [], strict),
         library("Programs", [], strict),
         library("QRCode", ["CQrencode"], cFacing),
-        // Part of the package for apps (docs/design/decisions/0030): the sources are the same, the settings ours.
+        // Part of the package for apps (docs/design/clients.md): the sources are the same, the settings ours.
         .target(
             name: "PushSealing", dependencies: ["COpenSSL"], path: "clients/swift/Sources/PushSealing",
             swiftSettings: cFacing),

@@ -202,7 +202,7 @@ import CNghttp2
 extension NativeSession {
     /// The payload of a PING frame as the number passed to `submitPing`.
     static func pingValue(_ frame: UnsafePointer<nghttp2_frame>) -> UInt64 {
-        // Not through the address of a variable: Swift 6.3 may drop the store to it (decision 0017).
+        // Not through the address of a variable: Swift 6.3 may drop the store to it (docs/design/compiler.md).
         unsafe withUnsafeBytes(of: frame.pointee.ping.opaque_data) {
             unsafe UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self))
         }

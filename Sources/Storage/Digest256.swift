@@ -80,7 +80,8 @@ package struct Digest256: Hashable, Sendable {
 
 /// Four 64-bit words: a digest, or a sum of digests.
 ///
-/// Not `SIMD4<UInt64>`, which is aligned to 32 bytes: async functions of Swift 6.3 support 16 (decision 0017).
+/// Not `SIMD4<UInt64>`, which is aligned to 32 bytes: async functions of Swift 6.3 support 16
+/// (docs/design/compiler.md).
 struct Words256: Hashable, Sendable {
     static let count = 4
 

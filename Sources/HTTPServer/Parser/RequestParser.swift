@@ -1,8 +1,7 @@
 /// Parses the requests of one connection: a strict subset of RFC 9112.
 ///
 /// A pure value: bytes in, requests or a refusal out, however the input is split. Lines end with CRLF; a body has one
-/// `Content-Length` or the single coding `chunked`, never both. `docs/design/decisions/0001-http-parser.md` lists what is
-/// refused and why.
+/// `Content-Length` or the single coding `chunked`, never both. `docs/design/http.md` lists what is refused.
 package struct RequestParser: Sendable {
     /// The result of parsing a piece of input.
     package enum Step: Sendable {

@@ -3,7 +3,7 @@ import Network
 /// Decides what rings: a pure function of its state, an event and the time.
 ///
 /// Both generations of servers are decoded to the same events, so that there is one set of rules
-/// (docs/design/decisions/0033-bridge.md).
+/// (docs/design/bridge.md).
 struct RunModel: Sendable {
     /// What a person can choose.
     struct Options: Sendable, Equatable {

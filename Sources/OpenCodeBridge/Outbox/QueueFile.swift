@@ -3,7 +3,7 @@ import Network
 
 /// The queue's file: records are only appended, by any process of the bridge, each under a lock.
 ///
-/// The file is rewritten, without what is over, by the one process that holds the queue (docs/design/decisions/0033).
+/// The file is rewritten, without what is over, by the one process that holds the queue (docs/design/bridge.md).
 final class QueueFile {
     private let path: String
     private let lockDescriptor: Int32

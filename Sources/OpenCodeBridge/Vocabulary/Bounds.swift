@@ -1,6 +1,6 @@
 /// Every fixed limit of the bridge, with its unit in its name or type.
 enum Bounds {
-    // MARK: Rules (docs/design/decisions/0033)
+    // MARK: Rules (docs/design/bridge.md)
 
     /// How long a request may stay unanswered before it rings.
     static let requestWait: Duration = .seconds(15)

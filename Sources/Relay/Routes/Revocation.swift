@@ -4,7 +4,7 @@ import Storage
 
 /// `POST /v1/secret/revoke` on the admin listener.
 ///
-/// `relay revoke` calls it when only the running relay may change the database (docs/design/decisions/0013).
+/// `relay revoke` calls it when only the running relay may change the database (docs/design/security.md).
 struct Revocation: Sendable {
     let storage: any Storage
     let hasher: SecretHasher

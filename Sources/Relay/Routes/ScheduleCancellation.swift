@@ -4,7 +4,7 @@ import Storage
 
 /// `POST /v1/schedule/cancel` on the admin listener.
 ///
-/// `relay schedules --cancel` calls it when only the running relay may change the database (docs/design/decisions/0013).
+/// `relay schedules --cancel` calls it when only the running relay may change the database (docs/design/security.md).
 struct ScheduleCancellation: Sendable {
     let storage: any Storage
     let hasher: SecretHasher

@@ -3,8 +3,9 @@ import Storage
 
 /// Sends what is scheduled: claims what is due, sends it as a request would, and advances its row.
 ///
-/// Confined to its loop, one per process; several processes share the table by claiming from it (decision 0035). While
-/// nothing is scheduled it makes one small query per ``Bounds/schedulePollInterval``.
+/// Confined to its loop, one per process; several processes share the table by claiming from it
+/// (docs/design/schedules.md). While nothing is scheduled it makes one small query per
+/// ``Bounds/schedulePollInterval``.
 final class ScheduleWorker {
     /// A schedule that this worker holds.
     struct Held {
