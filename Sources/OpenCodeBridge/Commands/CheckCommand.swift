@@ -174,7 +174,7 @@ enum CheckCommand {
             let reason = last["reason"]?.string.map { ": " + $0 } ?? ""
             let text = Console.safe("last push \(status)\(reason)") + note
             return status == "failed"
-                ? .fault("device \(name): \(text); open the app once, or see the relay's docs/reference/api.md")
+                ? .fault("device \(name): \(text); open the app, or see the relay's docs/reference/api.md")
                 : .good("device \(name): \(text)")
         }
     }

@@ -6,11 +6,11 @@ enum Command: String, CaseIterable, Sendable {
         switch self {
         case .serve: "read the server's events and ring the phones (default)"
         case .pair: "show the QR code that phones scan"
-        case .check: "say what is wrong when nothing rings"
+        case .check: "find out why nothing rings"
         case .test: "ring the phones once and explain the result"
         case .hook:
             "ring for another agent, from its hook; AGENT is claude-code (or claude), codex, gemini or generic"
-        case .completion: "print a completion script for the shell bash, zsh or fish"
+        case .completion: "print a completion script for bash, zsh or fish"
         case .man: "print the manual page"
         case .help: "show this text"
         case .version: "show the version"
@@ -113,11 +113,11 @@ enum HelpText {
             "usage: opencode-bridge [COMMAND] [OPTION ...]",
             "       opencode-bridge hook AGENT [OPTION ...] [JSON]",
             "       opencode-bridge hook AGENT install|uninstall [--print]", "",
-            "Reads the events of an OpenCode server and rings the phones that are registered at a relay.", "",
+            "Reads the events of an OpenCode server and rings the phones registered with a relay.", "",
             "commands:",
         ]
         lines += Command.allCases.map { row($0.rawValue, $0.summary) }
-        lines += ["", "options, each also a variable and a line of the configuration file:"]
+        lines += ["", "options, also environment variables and lines of the configuration file:"]
         for setting in Setting.allCases {
             let value = setting.valueName.map { " " + $0 } ?? ""
             lines.append("  \(setting.flag)\(value), \(setting.variable)")
@@ -127,7 +127,7 @@ enum HelpText {
         lines += PairOptions.usage.map { "  \($0)\n      \($1)" }
         lines += [
             "",
-            "The server's password: OPENCODE_PASSWORD, or OPENCODE_SERVER_USERNAME and "
+            "The server's password comes from OPENCODE_PASSWORD, or from OPENCODE_SERVER_USERNAME and "
                 + "OPENCODE_SERVER_PASSWORD.",
         ]
         return lines.joined(separator: "\n")
@@ -139,8 +139,8 @@ enum HelpText {
         usage: opencode-bridge hook AGENT install|uninstall [--print]
                opencode-bridge hook AGENT [OPTION ...] [JSON]
 
-        install writes hooks into the settings of an agent, so that it rings the phones when it ends, fails or
-        needs a decision. It shows the change first. uninstall takes them out again. --print only shows the change.
+        install adds hooks to an agent's settings, so that the phones ring when it finishes, fails or needs a
+        decision. It shows the change first. uninstall removes the hooks. --print only shows the change.
 
           claude  \(HookSettings.claudeCode.place)
           codex   \(HookSettings.codex.place)
@@ -152,7 +152,7 @@ enum HelpText {
           opencode-bridge hook generic '{"eventType": "error", "title": "Build 512", "body": "failed"}'
 
         First pair a phone: `opencode-bridge pair`, then `opencode-bridge test` and `opencode-bridge check`.
-        Settings are read from the configuration file, then from the environment: see `opencode-bridge help`.
+        For hooks, the configuration file takes precedence over variables: see `opencode-bridge help`.
         To see why something rings or doesn't, add --debug.
         """
     }

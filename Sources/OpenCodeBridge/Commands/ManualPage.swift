@@ -24,8 +24,8 @@ enum ManualPage {
         }
         page += [
             ".SH OPTIONS",
-            "Each option is also a variable and a line of the configuration file.",
-            "Options come before variables, variables before the file.",
+            "Each option is also an environment variable and a setting in the configuration file.",
+            "Options take precedence over variables, and variables over the file.",
         ]
         for setting in Setting.allCases {
             let value = setting.valueName.map { " " + $0 } ?? ""

@@ -19,9 +19,9 @@ struct PairOptions: Sendable, Equatable {
     /// The options and what they do.
     static let usage = [
         ("--json", "print only the pairing's JSON"),
-        ("--local", "allow addresses that no phone reaches, for an app on this machine"),
+        ("--local", "allow addresses that no phone can reach, for an app on this machine"),
         ("--png FILE", "also write the code to a new file, which only you can read"),
-        ("--rotate", "make a new secret; all phones must be paired again"),
+        ("--rotate", "create a new secret; all phones must be paired again"),
         ("--scheme SCHEME", "the scheme of the app's links; default: \(Pairing.schemeDefault)"),
     ]
 

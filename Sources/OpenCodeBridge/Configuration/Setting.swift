@@ -55,34 +55,35 @@ enum Setting: String, CaseIterable, Sendable {
         case .relayURL: "the relay, such as https://relay.example.org; required"
         case .relaySecretFile:
             "the file with the secret that phones and bridge share; default: secret in the state directory, "
-                + "made at the first start"
+                + "created at the first start"
         case .relayCAFile: "the PEM certificates to trust for the relay; default: the system's"
-        case .insecureRelay: "allow http:// for a relay on another machine: anyone on the way can read texts"
-        case .stateDirectory: "where secret and queue are kept; default: opencode-bridge in $XDG_STATE_HOME"
+        case .insecureRelay:
+            "allow http:// for a relay on another machine; anyone on the network path can read the texts"
+        case .stateDirectory: "the directory of secret and queue; default: opencode-bridge in $XDG_STATE_HOME"
         case .requestWait:
-            "how long a permission or question waits for an answer before it rings; default: 15"
+            "how long a permission or question stays unanswered before it rings; default: 15"
         case .streamTimeout:
-            "how long the server's event stream may be silent before the bridge connects again; default: 45"
+            "how long the server's event stream may be silent before the bridge reconnects; default: 45"
         case .quietWhileActive:
             "don't ring for completed runs if you typed in a terminal of this machine within this time; "
                 + "default: 0, always ring"
-        case .showCommands: "show what is asked, such as a permission's command"
-        case .headless: "let hooks ring for the ends of runs that nobody watches, such as `claude -p`"
+        case .showCommands: "show details of the request, such as a permission's command, in the notification"
+        case .headless: "let hooks ring when an unattended run ends, such as `claude -p`"
         case .allowReplies:
-            "let replies from phones answer permissions, which then run commands on this machine"
+            "let replies from phones answer permissions, and so run commands on this machine"
         case .repeat:
-            "how often an unanswered permission or question rings again, for an hour; 1 to 15, default: 0, once"
+            "how often an unanswered permission or question rings again, for an hour, 1 to 15; default: 0, only once"
         case .liveActivities:
-            "how often the state of a running session is sent for Live Activities; the relay and Apple can read it; "
-                + "1 to 600, default: 0, never"
+            "how often a running session's state is sent for Live Activities, readable by the relay and Apple, "
+                + "1 to 600; default: 0, never"
         case .seal:
             "encrypt texts for paired phones; default: on if the secret has a key. --no-seal turns it off"
         case .privateSessions:
-            "send a keyed hash in place of sessions' identifiers, which only phones resolve"
+            "send keyed hashes instead of session IDs; only paired phones can resolve them"
         case .advertiseHost:
             "an address of the OpenCode server for paired phones, a host with or without a port, or a URL; "
                 + "repeatable; default: this machine's LAN and Tailscale addresses"
-        case .debug: "explain decisions"
+        case .debug: "explain why something rings or doesn't"
         case .config: "the configuration file; default: opencode-bridge/config in $XDG_CONFIG_HOME"
         }
     }

@@ -145,7 +145,7 @@ enum CommandOption: String, CaseIterable, Sendable {
         case .dryRun: "Print the SQL without running it."
         case .limit:
             "Show up to N rows, 1 to \(Bounds.rowsShownMax). Default: \(Bounds.rowsShownDefault)."
-        case .follow: "Keep running and show new deliveries, oldest first, until Ctrl-C."
+        case .follow: "Keep running and show new rows, oldest first, until Ctrl-C."
         case .days:
             "Count N days, 1 to \(Bounds.statsDaysMax), today included. Default: \(Bounds.statsDaysDefault)."
         case .yes: "Don't ask for confirmation."
@@ -157,11 +157,11 @@ enum CommandOption: String, CaseIterable, Sendable {
         case .title: "The notification's title."
         case .body: "The notification's text."
         case .eventType: "An event of this type instead of a notification."
-        case .session: "The session that it is about. Default for events of relay send: relay-send."
+        case .session: "The session ID. Default for events of relay send: relay-send."
         case .secretHash:
             "At least the first \(SecretHashPrefix.countMin) digits of the secret's hash, as shown in log lines."
         case .sort: "Sort key, highest first. Default: \(TenantSort.devices.rawValue)."
-        case .after: "Show the next page: the cursor from the last line of this one."
+        case .after: "Show the page after this cursor, which the last line of the previous page contains."
         case .list: "List the blocked secrets."
         case .note:
             "The reason for the block, shown by --list; at most \(StorageLimits.blockNoteBytes) bytes."
@@ -172,7 +172,7 @@ enum CommandOption: String, CaseIterable, Sendable {
         case .scheme: "The scheme of the app's links. Default: \(Pairing.schemeDefault)."
         case .png: "Also write the QR code to a new file, as PNG; only you can read it."
         case .local:
-            "Allow addresses that no phone reaches, for an app on this machine, such as in a simulator."
+            "Allow addresses that no phone can reach, for an app on this machine, such as in a simulator."
         case .kind: "The notification's kind: 1 to 32 characters of a-z 0-9 _ -."
         case .sealed: "The sealed text. Default: standard input."
         case .cancel: "Cancel the schedule with this ID or name instead of listing."

@@ -35,7 +35,7 @@ enum HelpText {
     /// Rules that apply to every setting.
     static let settingsIntroduction = """
         Every environment variable has a flag of the same name, which takes precedence. An empty variable
-        counts as not set. A secret can also come from a file: NAME_FILE or --name-file. A secret passed as
+        counts as unset. A secret can also come from a file: NAME_FILE or --name-file. A secret passed as
         a flag is visible in the process list. Settings that neither provides come from --env-file; every
         command except serve reads /etc/relay/relay.env by default, if it exists.
         """
@@ -73,21 +73,21 @@ enum HelpText {
                relay --version
 
         serve     Serve the HTTP API until SIGTERM or SIGINT. The default command.
-        migrate   Upgrade the database schema and exit. serve does this at startup, too.
-        copy      Copy everything from one database to another; the engines may differ.
+        migrate   Upgrade the database schema and exit. serve also does this at startup.
+        copy      Copy all data from one database to another; the engines may differ.
         devices   List a secret's devices and the result of the last push to each.
         deliveries
                   Show a secret's delivery log: the result of each push to its devices.
         stats     Show events and pushes by day, and current totals.
         tenants   List the secrets in the database: devices, queued pushes, last use.
-        queue     List the pushes that wait for a retry.
-        schedules List what is scheduled, or cancel it.
-        revoke    Remove a secret's devices, queued pushes, receipts and history.
+        queue     List the pushes waiting for a retry.
+        schedules List schedules, or cancel one.
+        revoke    Remove everything a secret has: devices, queued pushes, history, schedules.
         block     Refuse a secret's events and registrations on every relay that uses the database.
         unblock   Serve a blocked secret again.
-        check     Find out why no pushes arrive: settings, key, clock, APNs, database, certificate.
+        check     Find out why pushes don't arrive: settings, key, clock, APNs, database, certificate.
         send      Send a notification through a running relay.
-        pair      Make a pairing secret and show it as a QR code.
+        pair      Create a pairing secret and show it as a QR code.
         seal      Encrypt a notification for the phones of a pairing.
         open      Decrypt a sealed notification.
         health    Request GET /health from the relay on this machine; exit 0 if it serves, 1 if not.
@@ -122,11 +122,10 @@ enum HelpText {
     private static let copy = """
         Usage: relay copy --from URL --to URL [--merge]
 
-        Copies registrations, deliveries, receipts, queued pushes, histories and blocked secrets to another
-        database, then reads and compares both. The source is only read, and its relay may keep running.
-        To move, stop that relay and run the same command again: it copies what has changed and deletes
-        what was deleted in the source. Also run it again after an interruption or a reported difference.
-        A target that has rows of its own is refused without --merge.
+        Copies all data to another database, then reads and compares both. The source is only read, and its
+        relay may keep running. To move, stop that relay and run the same command again: it copies changed
+        rows and deletes those that were deleted in the source. Also run it again after an interruption or
+        a reported difference. A target that has rows of its own is refused without --merge.
 
         Exit statuses: 0 both are equal, 65 the target has other data or differs from the source,
         69 a database is unavailable, 130 interrupted.
@@ -135,7 +134,7 @@ enum HelpText {
     private static let devices = """
         Usage: relay devices [--json] [--SETTING VALUE]...
 
-        Lists a secret's devices and the result of the last push to each, and says when an agent last
+        Lists a secret's devices and the result of the last push to each, and shows when an agent last
         used the secret (POST /mcp). It works alongside a running relay. Device tokens are masked. With
         --json it prints the response of POST /v1/device/list.
         """
@@ -144,9 +143,9 @@ enum HelpText {
         Usage: relay deliveries [--limit N] [--follow] [--json] [--SETTING VALUE]...
 
         Shows the result of each push to a secret's devices, newest first. It works alongside a running
-        relay. Results that RELAY_LOG names are kept for RELAY_LOG_RETENTION. A queued push appears here
-        once it is sent or has failed. With --follow and --json each delivery is a JSON object on its own
-        line.
+        relay. RELAY_LOG selects the results that are logged; they are kept for RELAY_LOG_RETENTION. A
+        queued push appears once it is sent or has failed. With --follow and --json, each row is a JSON
+        object on its own line.
         """
 
     private static let stats = """
@@ -169,7 +168,7 @@ enum HelpText {
     private static let queue = """
         Usage: relay queue [--secret-hash PREFIX] [--limit N] [--after CURSOR] [--json]
 
-        Lists the pushes that wait for a retry, next due first: secret, age, attempts, due time and expiry.
+        Lists the pushes waiting for a retry, next due first: secret, age, attempts, due time and expiry.
         It works alongside a running relay. The database doesn't store the cause of a retry; the relay's log
         and metrics show it.
         """
@@ -178,9 +177,9 @@ enum HelpText {
         Usage: relay schedules [--secret-hash PREFIX] [--limit N] [--after CURSOR] [--json]
                relay schedules [--secret-hash PREFIX] --cancel SCHEDULE [--json]
 
-        Lists what is scheduled, without texts: of all secrets, or of the one in RELAY_SECRET, --secret-file
+        Lists schedules, without their texts, for all secrets or for the one in RELAY_SECRET, --secret-file
         or --secret-hash. With --cancel it removes the secret's schedule with this ID or name, and asks for
-        the secret if none is given. If a running relay holds the SQLite file, the command sends the
+        the secret if none is given. If a running relay uses the SQLite file, the command sends the
         cancellation to its RELAY_ADMIN_LISTEN.
         """
 
@@ -191,7 +190,7 @@ enum HelpText {
         Makes every relay that uses the database refuse a secret's events and registrations with
         403 blocked, within a few seconds. HASH is the secret's hash or at least its first 8 digits, as
         shown in log lines; it must match one secret. Queued pushes fail with the reason Blocked when they
-        become due. Devices stay registered; relay revoke removes them. If a running relay holds the SQLite
+        become due. Devices stay registered; relay revoke removes them. If a running relay uses the SQLite
         file, the command sends the request to its RELAY_ADMIN_LISTEN. At most
         \(StorageLimits.blockedSecretsMax) secrets can be blocked.
 
@@ -212,10 +211,11 @@ enum HelpText {
     private static let revoke = """
         Usage: relay revoke [--secret-hash PREFIX] [--yes] [--json] [--SETTING VALUE]...
 
-        Removes a secret's devices, queued pushes, receipts and history, after showing how many there are
-        and asking for confirmation. The delivery log stays. If a running relay holds the SQLite file, the
-        command sends the request to its RELAY_ADMIN_LISTEN. A second run finds nothing to remove.
-        With --secret-hash it removes the rows of the one hash that begins with these digits.
+        Removes everything a secret has: devices, queued pushes, receipts, history, schedules and replies.
+        It first shows what it will remove and asks for confirmation. The delivery log and a block stay. If
+        a running relay uses the SQLite file, the command sends the request to its RELAY_ADMIN_LISTEN. A
+        second run finds nothing to remove. With --secret-hash it removes the rows of the one hash that
+        begins with these digits.
 
         Anyone who knows the secret can still register a device of their own: give the phone and the
         OpenCode server a new secret.
@@ -224,11 +224,11 @@ enum HelpText {
     private static let check = """
         Usage: relay check [--json] [--devices] [--send] [--SETTING VALUE]...
 
-        Finds out why no pushes arrive, and changes nothing. It takes the settings of relay serve (see its
-        --help); run it as the relay's user. It checks settings, keys, clock, the connection to
-        APNs, whether APNs accepts keys and bundle IDs (by a push to a device token that can't exist),
-        database, disk, certificate, open files and the running relay. Given a secret, it also checks its
-        devices and the last push to each. It finishes within a minute.
+        Finds out why pushes don't arrive, and changes nothing. It takes the settings of relay serve (see
+        its --help); run it as the relay's user. It checks the settings, keys, clock, connection to APNs,
+        database, disk, certificate, open files and the running relay. It also checks whether APNs accepts
+        the keys and bundle IDs, with a push to a device token that can't exist. Given a secret, it also
+        checks its devices and the last push to each. It finishes within a minute.
 
         Exit status 0 if nothing failed (warnings are allowed), 1 if something did, 130 if interrupted.
         docs/operate/diagnose.md explains how to fix each fault.

@@ -6,11 +6,11 @@ extension Settings {
 
     static let httpsProxy = Setting(
         "HTTPS_PROXY", .apns, optional: .connectProxy, unset: "connects directly", secret: true,
-        "The HTTP proxy for connections to APNs; it must allow CONNECT. https_proxy works, too. Servers on this machine "
+        "The HTTP proxy for connections to APNs; it must allow CONNECT. https_proxy also works. Servers on this machine "
             + "bypass it.")
     static let noProxy = Setting(
         "NO_PROXY", .apns, optional: .noProxy, unset: "everything goes through HTTPS_PROXY",
-        "Hosts that bypass HTTPS_PROXY. A domain includes its subdomains. no_proxy works, too."
+        "Hosts that bypass HTTPS_PROXY. A domain includes its subdomains. no_proxy also works."
     )
 }
 

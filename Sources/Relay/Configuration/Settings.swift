@@ -44,58 +44,59 @@ enum Settings {
     static let adminListen = Setting(
         "RELAY_ADMIN_LISTEN", .server, .listenAddress, default: .defaultLoopback(port: 8788),
         users: [.serve] + .changing,
-        "Where Prometheus finds /metrics (docs/reference/metrics.md). relay revoke, block, unblock and schedules use it, too. It shows counts for every app, so keep it off "
-            + "public networks. Relays on one machine need different ports; port 0 picks a free one. "
-            + "If the default is in use, the relay logs a warning and starts without it.")
+        "The admin listener, which serves /metrics (docs/reference/metrics.md) and the changes of relay "
+            + "revoke, block, unblock and schedules. It shows counts for every app, so keep it off public "
+            + "networks. Relays on one machine need different ports; port 0 picks a free one. If the default is "
+            + "in use, the relay logs a warning and starts without it.")
     static let adminHosts = Setting(
         "RELAY_ADMIN_HOSTS", .server, optional: .hostNames,
         unset: "localhost, IP addresses, names without a dot",
-        "Domain names accepted in the Host header of the admin listener, separated by commas. It refuses others, so that no "
-            + "web page can read it by DNS rebinding.")
+        "Names that the admin listener accepts in the Host header. It refuses others, so that no web page "
+            + "can read it by DNS rebinding.")
     static let adminToken = Setting(
         "RELAY_ADMIN_TOKEN", .server, optional: .adminToken, unset: "none required",
         secret: true,
         users: [.serve] + .changing,
-        "The bearer token for /metrics and the commands that change data on the admin listener; /health and /ready need none."
-    )
+        "The bearer token for /metrics and for commands that change data through the admin listener. "
+            + "/health and /ready need none.")
     static let loops = Setting(
         "RELAY_LOOPS", .server, optional: .integer(1...64), unset: "one per core, at most 8",
-        "Event loops. Each is a thread with its own listener and connections to APNs.")
+        "The number of event loops. Each is a thread with its own listener and connections to APNs.")
     static let connectionsMax = Setting(
         "RELAY_CONNECTIONS_MAX", .server, .integer(1...1_000_000), default: 16_384,
-        "Open client connections. When the server is full, a new connection replaces the one that has been idle the longest."
-    )
+        "Maximum open client connections. When the server is full, a new connection replaces the one that "
+            + "has been idle the longest.")
     static let connectionsPerAddressMax = Setting(
         "RELAY_CONNECTIONS_PER_ADDRESS_MAX", .server, .integer(1...1_000_000), default: 1024,
-        "Open client connections from one address (an IPv6 /64 counts as one, a /48 as four). Further ones get 503. "
-            + "Once half of RELAY_CONNECTIONS_MAX is in use, the limit drops, down to 16 when the server is full. It doesn't "
-            + "apply to trusted proxies.")
+        "Maximum open client connections from one address (an IPv6 /64 counts as one, a /48 as four). "
+            + "Further ones get 503. Once half of RELAY_CONNECTIONS_MAX is in use, the limit drops, down to 16 "
+            + "when the server is full. It doesn't apply to trusted proxies.")
     static let connectionsMemory = Setting(
         "RELAY_CONNECTIONS_MEMORY_MIB", .server, .integer(1...1_048_576), default: 256,
-        "Memory for all client connections, in MiB. Above it, the relay closes connections with unfinished requests or unread responses, "
-            + "then idle ones.")
+        "Maximum memory for all client connections, in MiB. Above it, the relay closes connections with "
+            + "unfinished requests or unread responses, then idle ones.")
     static let headDeadline = Setting(
         "RELAY_HEAD_DEADLINE", .server, .duration(.milliseconds(100)...(.seconds(600))),
         default: .seconds(10),
-        "From the first byte of a request to the end of its headers; for a connection's first request, from connecting."
-    )
+        "How long a request's headers may take from its first byte, or from connecting for a connection's "
+            + "first request.")
     static let bodyDeadline = Setting(
         "RELAY_BODY_DEADLINE", .server, .duration(.milliseconds(100)...(.seconds(600))),
         default: .seconds(20),
-        "From the end of a request's headers to the end of its body.")
+        "How long a request's body may take from the end of its headers.")
     static let idleTimeout = Setting(
         "RELAY_IDLE_TIMEOUT", .server, .duration(.milliseconds(100)...(.seconds(3600))),
         default: .seconds(75),
-        "How long a connection may stay open without a request. A reverse proxy should use a shorter timeout."
-    )
+        "How long a connection may stay open without a request. A reverse proxy should use a shorter "
+            + "timeout.")
     static let shutdownDeadline = Setting(
         "RELAY_SHUTDOWN_DEADLINE", .server, .duration(.milliseconds(100)...(.seconds(600))),
         default: .seconds(15),
-        "After SIGTERM or SIGINT: how long requests in flight may take before they are cut off.")
+        "How long requests in flight may take after SIGTERM or SIGINT before they are cut off.")
     static let webOrigins = Setting(
         "RELAY_WEB_ORIGINS", .server, optional: .origins, unset: "pages of this machine (localhost)",
-        "The origins of further web pages that may use the relay (CORS), separated by commas. Browsers send a page's origin with "
-            + "its requests; some desktop apps do, too. Requests without an origin are always accepted.")
+        "Further web pages that may use the relay (CORS). Browsers and some desktop apps send a page's "
+            + "origin with its requests. Requests without an origin are always accepted.")
 
     // MARK: TLS
 
@@ -104,7 +105,7 @@ enum Settings {
         "The certificate chain in PEM. Set together with RELAY_TLS_KEY_FILE; SIGHUP reloads both.")
     static let tlsKeyFile = Setting(
         "RELAY_TLS_KEY_FILE", .tls, optional: .path, unset: "plain HTTP", users: [.serve, .send, .health],
-        "The certificate's private key in PEM, without password.")
+        "The certificate's private key in PEM, without a password.")
     static let tlsHandshakeDeadline = Setting(
         "RELAY_TLS_HANDSHAKE_DEADLINE", .tls, .duration(.milliseconds(100)...(.seconds(600))),
         default: .seconds(10), "How long a TLS handshake may take.")
@@ -118,8 +119,8 @@ enum Settings {
         "The database URL; docs/operate/databases.md describes its format.")
     static let databaseConnections = Setting(
         "RELAY_DATABASE_CONNECTIONS", .database, .integer(1...256), default: 10,
-        "Connections to a database server, each with a thread, opened on demand. Not used for SQLite."
-    )
+        "Maximum connections to a database server. Each has a thread and opens on demand. Not used for "
+            + "SQLite.")
     static let databaseTimeout = Setting(
         "RELAY_DATABASE_TIMEOUT", .database, .duration(.milliseconds(100)...(.seconds(60))),
         default: .seconds(5), users: [.serve] + .inspecting,
@@ -160,22 +161,23 @@ enum Settings {
         "The server for `apnsEnv` \"sandbox\". Change it only for tests.")
     static let caFile = Setting(
         "APNS_CA_FILE", .apns, optional: .path, unset: "the system's certificates",
-        "PEM file of the CA certificates to trust for APNs.")
+        "A PEM file of the CA certificates to trust for APNs.")
     static let sound = Setting(
         "APNS_SOUND", .apns, .sound, default: "default",
         "The sound of a push: a file in the app, \"default\" for the system sound, or \"none\".")
     static let timeToLive = Setting(
         "APNS_TTL", .apns, .duration(.zero...(.seconds(30 * 86400))), default: .seconds(86400),
-        "How long APNs stores a push for a device that is offline. 0s: one attempt.")
+        "How long APNs stores a push for an offline device. 0s: APNs tries once.")
     static let apnsConnectionsMax = Setting(
         "APNS_CONNECTIONS_MAX", .apns, .integer(1...64), default: 8,
-        "Connections to each APNs server, divided among the event loops; each loop has at least one.")
+        "Maximum connections to each APNs server, divided among the event loops; each loop has at least "
+            + "one.")
     static let connectTimeout = Setting(
         "APNS_CONNECT_TIMEOUT", .apns, .duration(.milliseconds(100)...(.seconds(60))), default: .seconds(5),
         "How long connecting to APNs may take, including the TLS handshake.")
     static let pushTimeout = Setting(
         "APNS_PUSH_TIMEOUT", .apns, .duration(.milliseconds(100)...(.seconds(60))), default: .seconds(8),
-        "How long APNs may take to answer a push.")
+        "How long APNs may take to respond to a push.")
 
     // MARK: Registrations and delivery
 
@@ -186,53 +188,54 @@ enum Settings {
     static let secretPepper = Setting(
         "RELAY_SECRET_PEPPER", .delivery, optional: .pepper, unset: "hashes without pepper", secret: true,
         users: [.serve] + .aboutSecret,
-        "A key for the hashes of secrets. Registrations stored without it are still found; if it is removed, "
+        "A key for hashing secrets. Registrations stored without it are still found. If it is removed, "
             + "those stored with it are lost.")
     static let secretPepperOther = Setting(
         "RELAY_SECRET_PEPPER_OTHER", .delivery, optional: .pepper, unset: "no second pepper", secret: true,
         users: [.serve] + .aboutSecret,
-        "A second pepper to find registrations by: the previous or the next one. docs/operate/rotate.md "
-            + "uses it to change RELAY_SECRET_PEPPER without losing registrations.")
+        "A second pepper to find registrations by, the previous or the next one. It lets "
+            + "RELAY_SECRET_PEPPER change without losing registrations: docs/operate/rotate.md.")
     static let registration = Setting(
         "RELAY_REGISTRATION", .delivery, .choice, default: RegistrationMode.open,
-        "Who may register devices. open: anyone. challenge: the relay pushes a code to a new device, and the app must send it "
-            + "back; this needs RELAY_SECRET_PEPPER. key: clients with RELAY_REGISTRATION_KEY. See docs/reference/api.md."
-    )
+        "Who may register devices. open: anyone. challenge: devices whose app returns a code that the "
+            + "relay pushed to them; needs RELAY_SECRET_PEPPER. key: clients with RELAY_REGISTRATION_KEY. See "
+            + "docs/reference/api.md.")
     static let registrationKey = Setting(
         "RELAY_REGISTRATION_KEY", .delivery, optional: .registrationKey, unset: "no key required",
         secret: true,
-        "The bearer token that registrations require when RELAY_REGISTRATION is key. Create it with `openssl rand -hex 32`."
-    )
+        "The bearer token that registrations need when RELAY_REGISTRATION is key. Create it with `openssl "
+            + "rand -hex 32`.")
     static let devicesPerSecretMax = Setting(
         "RELAY_DEVICES_PER_SECRET_MAX", .delivery, .integer(1...10_000), default: 50,
         "Maximum devices per secret.")
     static let devicesMax = Setting(
         "RELAY_DEVICES_MAX", .delivery, .integer(0...1_000_000_000), default: 0,
-        "Maximum devices of all secrets together. Further ones are refused with `relay_full`; registered ones can still refresh. "
-            + "The count may be a few seconds old. 0: no limit.")
+        "Maximum devices of all secrets together. New ones beyond it get `relay_full`; registered ones "
+            + "can still refresh. The count may be a few seconds old. 0: no limit.")
     static let schedulesPerSecretMax = Setting(
         "RELAY_SCHEDULES_PER_SECRET_MAX", .delivery, .integer(0...Bounds.schedulesListedMax), default: 100,
-        "Maximum schedules per secret. 0: none are accepted; those that exist are still sent.")
+        "Maximum schedules per secret. 0: no new ones; existing ones are still sent.")
     static let eventDeadline = Setting(
         "RELAY_EVENT_DEADLINE", .delivery, .duration(.milliseconds(100)...(.seconds(300))),
         default: .seconds(10),
-        "How long an event waits for its pushes. Pushes without an outcome by then are queued.")
+        "How long an event waits for the results of its pushes. Pushes without a result by then are "
+            + "queued.")
     static let pushesPerEventMax = Setting(
         "RELAY_PUSHES_PER_EVENT_MAX", .delivery, .integer(1...10_000), default: 500,
         "Maximum pushes of one event in flight at once; the rest of the event waits.")
     static let pushesMax = Setting(
         "RELAY_PUSHES_MAX", .delivery, .integer(1...1_000_000), default: 20_000,
-        "Maximum pushes of all events in flight, divided among the event loops. Further events get "
-            + "503 `overloaded` before anything is sent. An event with more devices is sent only while no other is."
-    )
+        "Maximum pushes of all events in flight, divided among the event loops. Further events get 503 "
+            + "`overloaded` before anything is sent. An event with more devices is sent only while no other "
+            + "event is.")
 
     static let queueMax = Setting(
         "RELAY_QUEUE_MAX", .delivery, .integer(0...10_000_000), default: 200_000,
-        "Maximum pushes queued in the database for a retry. Beyond it, and with 0, pushes that APNs can't accept now fail."
-    )
+        "Maximum pushes queued in the database for a retry. Beyond it, and with 0, pushes that APNs can't "
+            + "accept now fail.")
     static let queueMebibytesMax = Setting(
         "RELAY_QUEUE_MIB_MAX", .delivery, .integer(1...1_048_576), default: 512,
-        "Maximum size of the payloads of these pushes, in MiB. The database needs about twice as much.")
+        "Maximum size of the queued payloads, in MiB. The database needs about twice as much.")
     static let queuePerSecretMax = Setting(
         "RELAY_QUEUE_PER_SECRET_MAX", .delivery, .integer(1...10_000_000), default: 20_000,
         "Maximum pushes of one secret queued for a retry.")
@@ -246,29 +249,29 @@ enum Settings {
         "How long a queued push may be overdue before `/ready` reports a problem. 0s: no limit.")
     static let loggedDeliveries = Setting(
         "RELAY_LOG", .delivery, .choice, default: LoggedDeliveries.all,
-        "Which results of pushes go to the delivery log. all: every one. failures: failed pushes. off: none. Whatever it is, the "
-            + "results of queued pushes are logged, and pushes to devices that set perHour or perDay.")
+        "Which push results go to the delivery log: all, only failures, or none (off). The results of "
+            + "queued pushes, and of pushes to devices that set perHour or perDay, are always logged.")
     static let logRetention = Setting(
         "RELAY_LOG_RETENTION", .delivery, .duration(.seconds(3600)...(.seconds(3650 * 86400))),
         default: .seconds(30 * 86400),
         "How long delivery log rows are kept.")
     static let deviceDays = Setting(
         "RELAY_DEVICE_DAYS", .delivery, .integer(0...Bounds.deviceDaysMax), default: 365,
-        "How many days a device stays registered after its last registration. OpenCode's app registers at each start. 0: without end."
-    )
+        "How many days a device stays registered after its last registration. OpenCode's app registers at "
+            + "each start. 0: forever.")
     static let activityInterval = Setting(
         "RELAY_ACTIVITY_INTERVAL", .delivery, .duration(.seconds(1)...(.seconds(3600))),
         default: .seconds(15),
-        "The shortest time between two `progress` pushes to a Live Activity; the newest state is sent then. iOS drops updates "
-            + "beyond a budget that it doesn't publish.")
+        "Minimum time between two `progress` pushes to a Live Activity; then the newest state is sent. "
+            + "iOS drops updates beyond a budget that Apple doesn't publish.")
     static let historyDays = Setting(
         "RELAY_HISTORY_DAYS", .delivery, .integer(0...Bounds.historyDaysMax), default: 0,
-        "How many days the relay keeps what was sent, for `/v1/history/list` and unread badges. A secret keeps its newest "
-            + "\(Bounds.historyItemsMax) items. 0: no history; items that were kept before are removed."
+        "How many days the relay keeps sent events and notifications, for `/v1/history/list` and unread badges. A secret "
+            + "keeps its newest \(Bounds.historyItemsMax) items. 0: no history; existing items are removed."
     )
     static let historyText = Setting(
         "RELAY_HISTORY_TEXT", .delivery, .choice, default: HistoryText.off,
-        "Whether a history keeps readable titles and texts. Sealed notifications are kept sealed either way.")
+        "Whether the history keeps readable titles and bodies. Sealed texts are kept sealed either way.")
 
     // MARK: Limits
 
@@ -278,13 +281,13 @@ enum Settings {
     )
     static let registrationsPerMinute = Setting(
         "RELAY_REGISTRATIONS_PER_MINUTE", .limits, .integer(0...10_000_000), default: 120,
-        "Registrations, unregistrations and device lists per minute of one secret, counted together. 0: no limit."
-    )
+        "Registrations, unregistrations, lists, history requests, acknowledgements and replies per minute "
+            + "of one secret, counted together. 0: no limit.")
     static let unknownSecretsPerMinute = Setting(
         "RELAY_UNKNOWN_SECRETS_PER_MINUTE", .limits, .integer(0...10_000_000), default: 600,
-        "Requests per minute of one client address (an IPv6 /64 counts as one) for secrets without devices: events, "
-            + "notifications, lists, unregistrations of unknown devices; also registrations of new devices under any "
-            + "secret, and wrong registration keys. 0: no limit.")
+        "Requests per minute of one client address (an IPv6 /64 counts as one) for secrets without "
+            + "devices, or for unknown devices or events; also registrations of new devices under any secret, "
+            + "and wrong registration keys. 0: no limit.")
     static let devicePushesPerMinute = Setting(
         "RELAY_DEVICE_PUSHES_PER_MINUTE", .limits, .integer(0...10_000_000), default: 120,
         "Pushes per minute to one device of an app, from all secrets it is registered under. Further ones fail with "
@@ -295,8 +298,8 @@ enum Settings {
             + "count. 0: no limit.")
     static let trustedProxies = Setting(
         "RELAY_TRUSTED_PROXIES", .limits, optional: .addressRanges, unset: "no proxy is trusted",
-        "Proxies whose `X-Forwarded-For` or `Forwarded` header is trusted to name the client. Without it a reverse proxy is "
-            + "one client, and all requests it forwards share one limit.")
+        "Proxies whose `X-Forwarded-For` or `Forwarded` header is trusted to name the client. Without it, "
+            + "a reverse proxy is one client, and all requests that it forwards share one limit.")
 
     // MARK: Logs
 
@@ -310,6 +313,6 @@ enum Settings {
         "The format of log lines. They go to standard error.")
     static let coreDumps = Setting(
         "RELAY_CORE_DUMPS", .log, .choice, default: Switch.no,
-        "Whether a crash may leave a core dump, and the relay's user may attach a debugger. A dump contains the "
-            + "APNs keys and secrets.")
+        "Whether a crash may write a core dump and the relay's user may attach a debugger. A dump "
+            + "contains the APNs keys and secrets.")
 }

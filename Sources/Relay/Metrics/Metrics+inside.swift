@@ -50,8 +50,7 @@ extension Metrics {
         },
         Metric(
             "relay_schedules_postponed_total", .counter, labels: ["reason"],
-            "Attempts to send what is scheduled that sent nothing and are repeated, by reason: rate_limited, "
-                + "overloaded or storage."
+            "Scheduled sends postponed to a later attempt, by reason: rate_limited, overloaded or storage."
         ) { snapshot in
             zip(ScheduleQueue.Postponement.allCases, snapshot.schedules.postponed).map {
                 Metric.Sample([$0.rawValue], $1)
@@ -59,7 +58,7 @@ extension Metrics {
         },
         Metric(
             "relay_schedules_oldest_due_age_seconds", .gauge, labels: [],
-            "How long the schedule that has waited longest had been due at this relay's last look; 0 if none was due."
+            "How long the most overdue schedule had been due at this relay's last check; 0 if none was due."
         ) { snapshot in
             let age = snapshot.schedules.oldestDue.map { max(0, snapshot.time - $0) } ?? 0
             return [Metric.Sample(value: .nanoseconds(UInt64(age) * 1_000_000))]
@@ -71,8 +70,7 @@ extension Metrics {
     static let history: [Metric] = [
         Metric(
             "relay_history_items_total", .counter, labels: ["result"],
-            "Items for the histories of secrets: stored, repeated (the eventID had one) or dropped; only with "
-                + "RELAY_HISTORY_DAYS."
+            "History items, by result: stored, repeated (the eventID had one) or dropped; only with RELAY_HISTORY_DAYS."
         ) { snapshot in
             guard let figures = snapshot.history else { return [] }
             return [
@@ -82,8 +80,7 @@ extension Metrics {
         },
         Metric(
             "relay_history_removed_items_total", .counter, labels: ["reason"],
-            "Removed items of histories: expired, or replaced because a secret had too many; only with "
-                + "RELAY_HISTORY_DAYS."
+            "Removed history items: expired, or replaced because the secret had too many; only with RELAY_HISTORY_DAYS."
         ) { snapshot in
             guard let figures = snapshot.history else { return [] }
             return [
@@ -97,8 +94,8 @@ extension Metrics {
     static let replies: [Metric] = [
         Metric(
             "relay_replies_total", .counter, labels: ["result"],
-            "Acknowledgements of events and replies to them: acknowledged, replied, repeated (the event had one) or "
-                + "unknown (the relay doesn't know the event)."
+            "Acknowledgements and replies, by result: acknowledged, replied, repeated (the event had one) or unknown "
+                + "(the relay doesn't know the event)."
         ) { snapshot in
             let figures = snapshot.replies
             return [
@@ -107,7 +104,7 @@ extension Metrics {
                 Metric.Sample(["unknown"], figures.unknown),
             ]
         },
-        Metric("relay_reply_waits", .gauge, "Senders that wait for a reply to an event.") {
+        Metric("relay_reply_waits", .gauge, "Senders waiting for a reply to an event.") {
             $0.replies.waiting
         },
     ]
@@ -166,8 +163,8 @@ extension Metrics {
         },
         Metric(
             "relay_expired_rows_oldest_age_seconds", .gauge, labels: ["table"],
-            "How long ago the oldest row expired that this relay has not removed yet, by table; 0 if its last look left "
-                + "none. It looks every ten minutes."
+            "How long ago the oldest row expired that this relay has not removed yet, by table; 0 if its last cleanup left "
+                + "none. It cleans up every ten minutes."
         ) { snapshot in
             ExpiringTable.allCases.map { table in
                 let age = snapshot.oldestExpired[table].map { max(0, snapshot.time - $0) } ?? 0

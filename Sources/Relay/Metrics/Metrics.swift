@@ -130,7 +130,7 @@ enum Metrics {
         },
         Metric(
             "relay_installations_contested_total", .counter,
-            "Installations (deviceID) that two devices took from each other in turns, each at most once an hour."
+            "Installations (deviceID) that two devices claim alternately, each counted at most once an hour."
         ) { Int(clamping: $0.loops.counts.contested) },
         Metric(
             "relay_activity_pushes_total", .counter, labels: ["event", "result"],
@@ -159,7 +159,7 @@ enum Metrics {
                 ]
             }
         },
-        Metric("relay_apns_streams", .gauge, labels: group, "Pushes sent to APNs and not answered yet.") {
+        Metric("relay_apns_streams", .gauge, labels: group, "Pushes sent to APNs without a response yet.") {
             grouped($0) { [([], UInt64($0.pushesUnderWay))] }
         },
         Metric(

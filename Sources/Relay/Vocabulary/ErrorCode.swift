@@ -91,7 +91,7 @@ enum ErrorCode: String, CaseIterable, Sendable {
         case .deviceLimit: Entry(409, "Too many devices are registered under this secret.")
         case .unknownDevice: Entry(409, "No such device is registered under this secret.")
         case .eventConflict: Entry(409, "An earlier event with the same eventID had different content.")
-        case .alreadyReplied: Entry(409, "The event has another reply, which came first.")
+        case .alreadyReplied: Entry(409, "The event already has a different reply.")
         case .noDevices: Entry(409, "No devices are registered under this secret.")
         case .scheduleLimit: Entry(409, "This secret has too many schedules.")
         case .bodyTooLarge: Entry(413, "The body is too large.")

@@ -132,7 +132,7 @@ enum RequestField: String, CaseIterable, Sendable {
             "the code of a challenge push: \(ChallengeCodes.count) characters of 0-9 a-f"
         case .preferences, .quietHours, .notification, .every, .repeat: "an object"
         case .preferencesEventTypes:
-            "a list of at most \(Bounds.kindsMax) strings, event types and kinds of notifications, each once"
+            "a list of at most \(Bounds.kindsMax) strings, event types and kinds of notifications, without duplicates"
         case .quietHoursFrom: "a time of day such as \"22:00\""
         case .quietHoursTo: "a time of day such as \"07:00\", not the same as from"
         case .quietHoursTimeZone, .preferencesTimeZone:
@@ -140,9 +140,9 @@ enum RequestField: String, CaseIterable, Sendable {
                 + "offset such as \"+05:30\""
         case .installationID: "1 to \(Bounds.installationCountMax) printable ASCII characters"
         case .sealed:
-            "2 to \(Bounds.sealedCountMax) characters of base64url without padding, the first byte being "
-                + "\(SealedText.version); in a registration a list of at most \(Bounds.sealedVersionsMax) "
-                + "whole numbers from 1 to \(Bounds.sealedVersionMax), each once"
+            "2 to \(Bounds.sealedCountMax) characters of base64url without padding, with \(SealedText.version) as the first "
+                + "byte; in a registration a list of at most \(Bounds.sealedVersionsMax) "
+                + "whole numbers from 1 to \(Bounds.sealedVersionMax), without duplicates"
         case .eventType: Self.eventTypes
         case .sessionID, .serverID: "a string of 1 to \(Bounds.identifierBytesMax) bytes without NUL"
         case .eventID: "a string of 1 to \(Bounds.eventIDBytesMax) bytes without NUL"
@@ -183,7 +183,7 @@ enum RequestField: String, CaseIterable, Sendable {
         case .clear: "true or false"
         case .replyAction: "1 to \(Bounds.replyActionCountMax) printable ASCII characters without spaces"
         case .actions, .notificationActions:
-            "a list of 1 to \(Bounds.replyActionsMax) actions, each once"
+            "a list of 1 to \(Bounds.replyActionsMax) actions, without duplicates"
         case .replyText: "a string of 1 to \(Bounds.replyTextBytesMax) bytes without NUL"
         case .repeatEvery:
             "whole seconds from \(Bounds.repeatSeconds.lowerBound) to \(Bounds.repeatSeconds.upperBound)"
@@ -201,8 +201,8 @@ enum RequestField: String, CaseIterable, Sendable {
             "a list of 1 to \(Bounds.scheduleTimesMax) times of day such as \"08:00\", at least "
                 + "\(Bounds.scheduleMinutesMin) minutes apart"
         case .everyOn:
-            "a list, each once, of the days \"mon\" to \"sun\" of a week, or of the days 1 to 31 of a month, "
-                + "-1 for its last"
+            "a list without duplicates of weekdays, \"mon\" to \"sun\", or of days of the month, 1 to 31 or -1 for "
+                + "the last"
         case .everyTimeZone:
             "a time zone's name such as \"Europe/Berlin\" known to the relay's system, an offset such as "
                 + "\"+05:30\", or \"device\""

@@ -42,7 +42,17 @@ enum ConfigurationDocument {
     private static func cells(_ row: SettingRow) -> [String] {
         var names = "`\(row.name)`"
         if row.isSecret { names += ", `\(row.fileName)`" }
-        return [names, code(row.defaultText), row.accepts, row.summary]
+        return [names, code(row.defaultText), accepts(row), row.summary]
+    }
+
+    /// What a setting accepts, without the words that its column's heading and the introduction make superfluous.
+    private static func accepts(_ row: SettingRow) -> String {
+        if row.users == [.copy], row.accepts == Settings.databaseURL.row.accepts {
+            return "as `DATABASE_URL`"
+        }
+        let prefixes = ["a whole number from ", "a duration from ", "one of "]
+        let prefix = prefixes.first { row.accepts.hasPrefix($0) } ?? ""
+        return String(row.accepts.dropFirst(prefix.count))
     }
 
     /// Values are code, sentences aren't.
@@ -55,22 +65,22 @@ enum ConfigurationDocument {
 
         <!-- Made from the table of settings in the code: UPDATE_DOCS=1 swift test --filter DocumentTests -->
 
-        `relay serve` reads its settings from flags and environment variables with the same names: `--port` is `PORT`,
-        `--apns-team-id` is `APNS_TEAM_ID`. Flags take precedence. `relay serve --help` lists them too. `relay check` reads the
-        same settings; the lists above the tables name other commands that read some.
+        `relay serve` reads its settings from environment variables and from flags with the same names: `PORT` is `--port`,
+        `APNS_TEAM_ID` is `--apns-team-id`. Flags take precedence. `relay check` reads the same settings; the lists above the
+        tables name the other commands that read some.
 
-        **Required**: `APNS_TEAM_ID`, `APNS_KEY_ID` and `APNS_PRIVATE_KEY` or `APNS_PRIVATE_KEY_FILE`; or `APNS_APPS_FILE` instead of
-        them. `./dev run` runs a relay without any, against a simulator.
+        **Required**: `APNS_TEAM_ID`, `APNS_KEY_ID` and either `APNS_PRIVATE_KEY` or `APNS_PRIVATE_KEY_FILE`; or `APNS_APPS_FILE`
+        alone. `./dev run` starts a relay without settings, against a simulator.
 
-        - An **empty variable** counts as unset. An empty flag is refused.
-        - A **secret** can come from a file: set `APNS_PRIVATE_KEY_FILE` to its path, or to `-` for standard input. One line break at
-          its end is dropped. The text must be UTF-8, like keys from `openssl rand -base64 32`. Setting both forms is a problem. Avoid
-          secrets in flags, which process lists show.
-        - **Durations** are a whole number and a unit: `500ms`, `10s`, `5m`, `24h`, `30d`.
-        - **Unknown variables** whose names begin with `RELAY_` or `APNS_` are a problem; the message suggests a similar name. Variables
-          that Kubernetes and Docker add for a service called `relay` or `apns-…` (`RELAY_SERVICE_HOST`, `RELAY_PORT=tcp://…`) are ignored.
-        - **Pairs** must be complete: the certificate and its key; team, key ID and key.
-        - **All problems** are reported in one message before the relay opens anything.
+        - An **empty variable** counts as unset. An empty flag is an error.
+        - **Numbers** are whole. **Durations** are a whole number and a unit: `500ms`, `10s`, `5m`, `24h`, `30d`.
+        - A **secret** can come from a file: set `NAME_FILE` to its path, or to `-` for standard input. The relay drops one line break
+          at its end. The text must be UTF-8, such as a key from `openssl rand -base64 32`. Setting both forms is an error. Process
+          lists show flags, so don't pass secrets in them.
+        - **Unknown variables** that begin with `RELAY_` or `APNS_` are errors; the message suggests a similar name. Variables that
+          Kubernetes and Docker add for a service called `relay` or `apns-…` (`RELAY_SERVICE_HOST`, `RELAY_PORT=tcp://…`) are ignored.
+        - **Incomplete pairs** are errors: the certificate and its key; team, key ID and key.
+        - The relay reports **all errors** in one message before it opens anything.
 
         | exit status of `relay serve` | meaning |
         |---|---|
@@ -98,20 +108,19 @@ enum ConfigurationDocument {
 
         | member | value | if absent |
         |---|---|---|
-        | `defaultBundleID` | one of the apps' bundle IDs, for registrations that name none | registrations must name one |
-        | `bundleIDs` | a list of bundle IDs, each in one app only | a problem |
-        | `teamID`, `keyID` | 10 characters of A-Z and 0-9 | a problem |
-        | `privateKey` or `privateKeyFile` | the key's text, or its file's path, relative to the apps file | a problem |
+        | `defaultBundleID` | one of the bundle IDs below, for registrations that name none | registrations must name one |
+        | `bundleIDs` | a list of bundle IDs, each in one app only | error |
+        | `teamID`, `keyID` | 10 characters of A-Z and 0-9 | error |
+        | `privateKey` or `privateKeyFile` | the key's text, or its file's path, relative to the apps file | error |
         | `environments` | a list of "production", "sandbox" or both | both |
         | `sound`, `ttl` | as `APNS_SOUND` and `APNS_TTL` | their defaults |
 
-        - Don't combine it with the settings of a single app: `APNS_TEAM_ID`, `APNS_KEY_ID`, `APNS_PRIVATE_KEY`, `APNS_DEFAULT_BUNDLE_ID`,
-          `APNS_BUNDLE_IDS`, `APNS_SOUND`, `APNS_TTL`.
-        - Registrations for other bundles are refused as `unknown_bundle`, and for environments that the app doesn't list as
-          `invalid_field`.
+        - Don't set `APNS_TEAM_ID`, `APNS_KEY_ID`, `APNS_PRIVATE_KEY`, `APNS_DEFAULT_BUNDLE_ID`, `APNS_BUNDLE_IDS`, `APNS_SOUND` or
+          `APNS_TTL` at the same time.
+        - Registrations for other bundles get `unknown_bundle`, and those for environments that the app doesn't list `invalid_field`.
         - Apps with the same team and key share connections to APNs. Each team and key has its own `APNS_CONNECTIONS_MAX`.
-        - SIGHUP reloads the file and the keys. If the file has a problem, the relay logs it and keeps its current apps. Devices of a
-          removed app stay registered; their pushes fail with `UnknownBundle` until the app is back.
+        - SIGHUP reloads the file and the keys. If the file has an error, the relay logs it and keeps its current apps. Devices of a
+          removed app stay registered; their pushes fail with `UnknownBundle` until the app returns.
 
         """
 }

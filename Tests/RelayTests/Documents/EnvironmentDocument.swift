@@ -57,11 +57,11 @@ enum EnvironmentDocument {
     }
 
     private static let introduction = """
-        # Settings of relay.service, read by systemd. docs/reference/configuration.md explains them further.
+        # Settings of relay.service, read by systemd. See docs/reference/configuration.md.
         # Made from the table of settings in the code: UPDATE_DOCS=1 swift test --filter DocumentTests
         #
-        # Lines that begin with "#" and a name show defaults. Fill in the others; for several apps, comment them out and set
-        # APNS_APPS_FILE. A secret can come from a file named by NAME_FILE: owner root, group relay, mode 640. Put values with
+        # Lines that begin with "#" and a name show defaults. Fill in the others. For several apps, comment them out and set
+        # APNS_APPS_FILE. A secret can come from a file named by NAME_FILE (owner root, group relay, mode 640). Put values with
         # a backslash, a quote or a trailing space into single quotes: APNS_PRIVATE_KEY='-----BEGIN PRIVATE KEY-----\\nMIGT…'.
         # After a change: systemctl restart relay
 

@@ -27,46 +27,41 @@ enum MetricsDocument {
 
             curl http://127.0.0.1:8788/metrics
 
-        - **Address**: `RELAY_ADMIN_LISTEN`, by default 127.0.0.1:8788; `off` disables it. Metrics are never on the public listener. The
-          admin listener has no TLS, so only let your Prometheus reach it: on this machine, or through a private network.
-        - **Access**: `RELAY_ADMIN_TOKEN` requires a bearer token. Requests under a domain name are refused unless `RELAY_ADMIN_HOSTS`
-          lists it.
-        - **Containers**: nobody outside the container reaches its 127.0.0.1. Set `RELAY_ADMIN_LISTEN=0.0.0.0:8788` (in `.env` for the
+        - **Address**: `RELAY_ADMIN_LISTEN`, by default 127.0.0.1:8788; `off` disables it. It also serves `/health` and `/ready`. It has
+          no TLS, so only let your Prometheus reach it: on this machine or through a private network. The public listener has no metrics.
+        - **Access**: `RELAY_ADMIN_TOKEN` requires a bearer token. Requests under a domain name need it in `RELAY_ADMIN_HOSTS`.
+        - **Containers**: nothing outside the container can reach its 127.0.0.1. Set `RELAY_ADMIN_LISTEN=0.0.0.0:8788` (in `.env` for the
           compose files), put Prometheus into the same network, and don't publish the port.
-        - `/health` and `/ready` are there too, as on the public listener.
-        - [deploy/prometheus](../../deploy/prometheus) has a scrape configuration and alert rules; [alerts.md](../operate/alerts.md) explains how to
-          respond.
-        - **Several relays**: counters start at 0 with each process. `relay_queue_pushes`, `relay_queue_oldest_due_age_seconds` and
-          `relay_devices` describe the shared database, so take their maximum, not their sum.
-        - **Cost**: a scrape takes some milliseconds, asks each event loop, and queries the database no more than `/ready` does. If an
-          event loop doesn't answer within \(DurationText.render(Bounds.loopReportDeadline)), the scrape gets 503, because counters
-          without that loop would decrease.
+        - **Alerts**: [deploy/prometheus](../../deploy/prometheus) has a scrape configuration and alert rules,
+          [alerts.md](../operate/alerts.md) the responses to them.
+        - **Several relays**: counters start at 0 with each process. `relay_queue_pushes`, `relay_queue_bytes`,
+          `relay_queue_oldest_due_age_seconds` and `relay_devices` describe the shared database, so take their maximum, not their sum.
+        - **Cost**: a scrape takes some milliseconds and queries the database no more than `/ready` does. If an event loop doesn't respond
+          within \(DurationText.render(Bounds.loopReportDeadline)), the scrape gets 503, because counters without that loop would decrease.
 
         """
 
     private static let labels = """
         ## Labels
 
-        Label values come from closed sets and from the configuration, never from a request: no secret, no token, no path.
+        Label values come from fixed sets and from the configuration, never from a request: no secret, no token, no path.
 
         | label | values |
         |---|---|
         | `route` | method and path as in [api.md](api.md); `other` for requests without a route and invalid HTTP |
         | `status` | the HTTP status |
         | `limit` | \(LimitKind.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")) |
-        | `environment` | `production`, `sandbox`: for `relay_pushes_total` that of the registration, for attempts the one used |
+        | `environment` | `production` or `sandbox`: the registration's for `relay_pushes_total`, the one used for attempts |
         | `app` | the bundle ID of a configured app (`APNS_DEFAULT_BUNDLE_ID`, `APNS_BUNDLE_IDS`, the apps file), at most \(Bounds.metricsAppsMax); `other` for the rest |
-        | `result` | `sent`, `failed`, `queued`, `muted`, as in answers to events; for queued pushes `sent`, `failed`, `again` |
-        | `outcome` | `accepted`, `rejected` (refused by APNs), `unreachable` (no answer from APNs) |
-        | `reason` | APNs' documented reasons, causes of missing answers (`ConnectFailed`, `Timeout`, …), the relay's own (`DeadlineExceeded`, `QueueFull`, `Expired`, …) and, for GOAWAY, HTTP/2 error codes; `none` without a fault, `other` for unknown reasons |
+        | `result` | `sent`, `failed`, `queued`, `muted`, as in responses to events; for queued pushes `sent`, `failed`, `again` |
+        | `outcome` | `accepted`, `rejected` (refused by APNs), `unreachable` (no response from APNs) |
+        | `reason` | APNs' documented reasons, causes of missing responses (`ConnectFailed`, `Timeout`, …), the relay's own (`DeadlineExceeded`, `QueueFull`, `Expired`, …) and, for GOAWAY, HTTP/2 error codes; `none` without a fault, `other` for unknown reasons |
         | `team`, `key` | the IDs of a configured key |
         | `check` | \(Readiness().checks.map { "`\($0.name)`" }.joined(separator: ", ")), as in `/ready` |
-        | `state` | the state of connections, see above |
 
-        An event with three devices counts as one request and three `relay_pushes_total`. `relay_push_attempts_total` counts every request to APNs: one per
-        device, another in the other environment after `BadDeviceToken` or for a key of the other environment, another with a new provider
-        token after a refused one, and one for each retry of a queued push.
-        `relay_queue_settled_total` counts how queued pushes end.
+        An event with three devices adds one request and three `relay_pushes_total`. `relay_push_attempts_total` includes every request to
+        APNs: one per device, another in the other environment after `BadDeviceToken` or for a key of the other environment, another with a
+        new provider token after a refused one, and one for each retry of a queued push.
 
         """
 }
