@@ -6,10 +6,15 @@ enum MetricsDocument {
     static var text: String {
         let chapters = Metrics.chapters.map { chapter in
             "## \(chapter.name)\n\n"
-                + Documents.table(["metric", "kind", "labels", "meaning"], chapter.metrics.map(cells))
+                + Documents.table(
+                    ["metric", "kind", "labels", "meaning"],
+                    chapter.metrics.filter { !isStandard($0) }.map(cells))
         }
         return introduction + "\n" + chapters.joined(separator: "\n") + "\n" + labels
     }
+
+    /// Whether a metric is one that every Prometheus client library has.
+    private static func isStandard(_ metric: Metric) -> Bool { metric.name.hasPrefix("process_") }
 
     private static func cells(_ metric: Metric) -> [String] {
         [
@@ -42,6 +47,8 @@ enum MetricsDocument {
         """
 
     private static let labels = """
+        The standard metrics of a process are \(Metrics.table.filter(isStandard).map { "`\($0.name)`" }.joined(separator: ", ")).
+
         ## Labels
 
         Label values come from fixed sets and from the configuration, never from a request: no secret, no token, no path.
