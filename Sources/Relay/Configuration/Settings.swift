@@ -285,9 +285,9 @@ enum Settings {
             + "of one secret, counted together. 0: no limit.")
     static let unknownSecretsPerMinute = Setting(
         "RELAY_UNKNOWN_SECRETS_PER_MINUTE", .limits, .integer(0...10_000_000), default: 600,
-        "Requests per minute of one client address (an IPv6 /64 counts as one) for secrets without "
-            + "devices, or for unknown devices or events; also registrations of new devices under any secret, "
-            + "and wrong registration keys. 0: no limit.")
+        "Requests per minute of one client address (an IPv6 /64 counts as one) for unknown secrets, "
+            + "devices or events, registrations of new devices and wrong registration keys; "
+            + "docs/reference/api.md has the list. 0: no limit.")
     static let devicePushesPerMinute = Setting(
         "RELAY_DEVICE_PUSHES_PER_MINUTE", .limits, .integer(0...10_000_000), default: 120,
         "Pushes per minute to one device of an app, from all secrets it is registered under. Further ones fail with "

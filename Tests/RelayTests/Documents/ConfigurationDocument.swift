@@ -33,7 +33,14 @@ enum ConfigurationDocument {
 
     private static func readers(_ users: [Command]) -> String {
         if users == Command.allCases { return "read by every command" }
-        let commands = users.filter { $0 != .serve }.map { "`relay \($0.rawValue)`" }
+        let inspecting = [Command].inspecting
+        let hasInspecting = inspecting.allSatisfy(users.contains)
+        var commands = users.filter { $0 != .serve && !(hasInspecting && inspecting.contains($0)) }
+            .map { "`relay \($0.rawValue)`" }
+        if hasInspecting, let first = inspecting.first, let last = inspecting.last {
+            let range = "`relay \(first.rawValue)` to `relay \(last.rawValue)`"
+            commands.append("\(range) ([commands.md](commands.md))")
+        }
         return (users.contains(.serve) ? "also " : "") + "read by " + commands.joined(separator: ", ")
     }
 

@@ -52,7 +52,8 @@ struct DocumentTests {
         let rules = Documents.read("../deploy/prometheus/alerts.yml")
         let lines = rules.split(separator: "\n").map { $0.drop { $0 == " " } }
         let alerts = lines.filter { $0.hasPrefix("- alert: ") }.map { String($0.dropFirst(9)) }
-        let chapters = Documents.read("operate/alerts.md").split(separator: "\n").filter { $0.hasPrefix("## Relay") }
+        let page = Documents.read("operate/alerts.md").split(separator: "\n")
+        let chapters = page.filter { $0.hasPrefix("## Relay") }
         #expect(alerts.count > 10 && alerts == chapters.map { String($0.dropFirst(3)) })
         let runbooks = lines.filter { $0.hasPrefix("runbook_url: ") }
         #expect(runbooks.map { String($0.drop { $0 != "#" }.dropFirst()) } == alerts.map { $0.lowercased() })

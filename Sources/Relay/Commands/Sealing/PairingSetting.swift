@@ -8,7 +8,7 @@ extension Settings {
         flagRefusal:
             "--pairing would expose the pairing secret in the process list and in the shell's history: "
             + "leave it out to be asked for it, or use --pairing-file PATH (- is standard input) or RELAY_PAIRING",
-        "The pairing that relay seal and relay open apply to, as printed by relay pair. RELAY_PAIRING_FILE=- reads it from "
+        "The pairing for relay seal and relay open, as printed by relay pair. RELAY_PAIRING_FILE=- reads it from "
             + "standard input.")
 }
 
