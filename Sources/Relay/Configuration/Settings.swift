@@ -78,12 +78,12 @@ enum Settings {
     static let headDeadline = Setting(
         "RELAY_HEAD_DEADLINE", .server, .duration(.milliseconds(100)...(.seconds(600))),
         default: .seconds(10),
-        "How long a request's headers may take from its first byte, or from connecting for a connection's "
-            + "first request.")
+        "How long a request's headers may take, from its first byte. For a connection's first request, the "
+            + "time starts with the connection.")
     static let bodyDeadline = Setting(
         "RELAY_BODY_DEADLINE", .server, .duration(.milliseconds(100)...(.seconds(600))),
         default: .seconds(20),
-        "How long a request's body may take from the end of its headers.")
+        "How long a request's body may take, from the end of its headers.")
     static let idleTimeout = Setting(
         "RELAY_IDLE_TIMEOUT", .server, .duration(.milliseconds(100)...(.seconds(3600))),
         default: .seconds(75),
@@ -193,8 +193,8 @@ enum Settings {
     static let secretPepperOther = Setting(
         "RELAY_SECRET_PEPPER_OTHER", .delivery, optional: .pepper, unset: "no second pepper", secret: true,
         users: [.serve] + .aboutSecret,
-        "A second pepper to find registrations by, the previous or the next one. It lets "
-            + "RELAY_SECRET_PEPPER change without losing registrations: docs/operate/rotate.md.")
+        "A second pepper to find registrations by, the previous or the next one. Use it to change "
+            + "RELAY_SECRET_PEPPER without losing registrations: docs/operate/rotate.md.")
     static let registration = Setting(
         "RELAY_REGISTRATION", .delivery, .choice, default: RegistrationMode.open,
         "Who may register devices. open: anyone. challenge: devices whose app returns a code that the "
@@ -226,8 +226,8 @@ enum Settings {
     static let pushesMax = Setting(
         "RELAY_PUSHES_MAX", .delivery, .integer(1...1_000_000), default: 20_000,
         "Maximum pushes of all events in flight, divided among the event loops. Further events get 503 "
-            + "`overloaded` before anything is sent. An event with more devices is sent only while no other "
-            + "event is.")
+            + "`overloaded` before anything is sent. An event with more devices than this is sent only while no "
+            + "other event is.")
 
     static let queueMax = Setting(
         "RELAY_QUEUE_MAX", .delivery, .integer(0...10_000_000), default: 200_000,
@@ -262,8 +262,8 @@ enum Settings {
     static let activityInterval = Setting(
         "RELAY_ACTIVITY_INTERVAL", .delivery, .duration(.seconds(1)...(.seconds(3600))),
         default: .seconds(15),
-        "Minimum time between two `progress` pushes to a Live Activity; then the newest state is sent. "
-            + "iOS drops updates beyond a budget that Apple doesn't publish.")
+        "Minimum time between two `progress` pushes to a Live Activity. After that time, the relay sends the "
+            + "newest state. iOS drops updates beyond a budget that Apple doesn't publish.")
     static let historyDays = Setting(
         "RELAY_HISTORY_DAYS", .delivery, .integer(0...Bounds.historyDaysMax), default: 0,
         "How many days the relay keeps sent events and notifications, for `/v1/history/list` and unread badges. A secret "

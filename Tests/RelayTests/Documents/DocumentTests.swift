@@ -102,11 +102,11 @@ struct DocumentTests {
         for part in CheckPart.allCases where part != .check { #expect(text.contains("`\(part.rawValue)`")) }
     }
 
-    /// Fields of one object that have the same rule share a row.
+    /// Fields that have the same rule share a row, but not with those of another object.
     private var fields: String {
         var rows: [(object: Substring, rule: String, names: [String])] = []
         for field in RequestField.allCases {
-            let object = field.rawValue[..<(field.rawValue.lastIndex(of: ".") ?? field.rawValue.startIndex)]
+            let object = field.rawValue[..<(field.rawValue.firstIndex(of: ".") ?? field.rawValue.startIndex)]
             let name = "`\(field.rawValue)`"
             if let index = rows.firstIndex(where: { $0.object == object && $0.rule == field.rule }) {
                 rows[index].names.append(name)

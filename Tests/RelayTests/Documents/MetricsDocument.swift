@@ -34,11 +34,12 @@ enum MetricsDocument {
 
         - **Address**: `RELAY_ADMIN_LISTEN`, by default 127.0.0.1:8788; `off` disables it. It also serves `/health` and `/ready`. It has
           no TLS, so only let your Prometheus reach it: on this machine or through a private network. The public listener has no metrics.
-        - **Access**: `RELAY_ADMIN_TOKEN` requires a bearer token. Requests under a domain name need it in `RELAY_ADMIN_HOSTS`.
+        - **Access**: `RELAY_ADMIN_TOKEN` requires a bearer token. Requests with a domain name as host are refused unless `RELAY_ADMIN_HOSTS`
+          lists it.
         - **Containers**: nothing outside the container can reach its 127.0.0.1. Set `RELAY_ADMIN_LISTEN=0.0.0.0:8788` (in `.env` for the
           compose files), put Prometheus into the same network, and don't publish the port.
-        - **Alerts**: [deploy/prometheus](../../deploy/prometheus) has a scrape configuration and alert rules,
-          [alerts.md](../operate/alerts.md) the responses to them.
+        - **Alerts**: [deploy/prometheus](../../deploy/prometheus) has a scrape configuration and alert rules;
+          [alerts.md](../operate/alerts.md) explains how to respond.
         - **Several relays**: counters start at 0 with each process. `relay_queue_pushes`, `relay_queue_bytes`,
           `relay_queue_oldest_due_age_seconds` and `relay_devices` describe the shared database, so take their maximum, not their sum.
         - **Cost**: a scrape takes some milliseconds and queries the database no more than `/ready` does. If an event loop doesn't respond
