@@ -7,13 +7,13 @@ package protocol ClearableDatabase: ContractDatabase {
     func clear() async throws
 }
 
-/// Keeps a database for the next contract case, because making one takes longer than most cases.
+/// Keeps databases for the next contract cases, because making one takes longer than most cases.
 ///
-/// Only cases that need nothing but an open storage share it, each with empty tables; they can't change anything else.
-/// It is a trait of the suite, at whose end it removes the database.
+/// It keeps as many as cases run at the same time. Only cases that need nothing but an open storage share them, each with
+/// empty tables; they can't change anything else. It is a trait of the suite, at whose end it removes the databases.
 package struct DatabaseShelf<Database: ClearableDatabase>: SuiteTrait, TestScoping {
     private let make: @Sendable () throws -> Database
-    private let shelf = Guarded<Database?>(nil)
+    private let shelf = Guarded<[Database]>([])
 
     /// Nothing is on the shelf yet; `make` makes a new database.
     package init(_ make: @escaping @Sendable () throws -> Database) {
@@ -31,19 +31,10 @@ package struct DatabaseShelf<Database: ClearableDatabase>: SuiteTrait, TestScopi
             await database.destroy()
             throw error
         }
-        let other = shelf.withLock { kept in
-            defer { kept = database }
-            return kept
-        }
-        await other?.destroy()
+        shelf.withLock { $0.append(database) }
     }
 
-    private func take() -> Database? {
-        shelf.withLock { kept in
-            defer { kept = nil }
-            return kept
-        }
-    }
+    private func take() -> Database? { shelf.withLock { $0.popLast() } }
 
     package func provideScope(
         for test: Test, testCase: Test.Case?,
@@ -51,7 +42,7 @@ package struct DatabaseShelf<Database: ClearableDatabase>: SuiteTrait, TestScopi
     ) async throws {
         let result: Result<Void, any Error>
         do { result = .success(try await function()) } catch { result = .failure(error) }
-        await take()?.destroy()
+        while let database = take() { await database.destroy() }
         try result.get()
     }
 }

@@ -8,7 +8,7 @@ private let cluster = DatabaseShelf { try MySQLDatabase(at: GaleraCluster.locati
     .enabled(
         if: GaleraCluster.url != nil,
         "no cluster: Tests/Support/databases galera swift test --filter GaleraContractTests"),
-    .timeLimit(.minutes(4)), cluster)
+    .timeLimit(.minutes(4)), .ownThread, cluster)
 struct GaleraContractTests {
     @Test("is kept where all storages name the nodes in the same order", arguments: ContractCase.all)
     func contract(_ contract: ContractCase) async throws {

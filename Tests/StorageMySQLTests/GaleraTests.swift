@@ -8,7 +8,7 @@ import Testing
     .enabled(
         if: GaleraCluster.url != nil,
         "no cluster: Tests/Support/databases galera swift test --filter GaleraTests"),
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(2)), .ownThread)
 struct GaleraTests {
     /// How long registrations may fail after a node was lost, with Galera's own defaults: the cluster takes 5 s to
     /// decide that a silent node is gone, and a call its 5 s more.

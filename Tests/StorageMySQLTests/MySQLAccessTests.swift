@@ -1,10 +1,11 @@
 import CEvent
 import Glibc
 import Storage
+import StorageContract
 import StorageMySQL
 import Testing
 
-@Suite("Connecting to MariaDB", MySQLServer.isThere, .timeLimit(.minutes(2)))
+@Suite("Connecting to MariaDB", MySQLServer.isThere, .timeLimit(.minutes(2)), .ownThread)
 struct MySQLAccessTests {
     private func refusal(_ body: () throws -> Void) throws -> String? {
         do {

@@ -1,8 +1,9 @@
 import Storage
+import StorageContract
 import StorageMySQL
 import Testing
 
-@Suite("A connection to MariaDB", MySQLServer.isThere, .timeLimit(.minutes(2)))
+@Suite("A connection to MariaDB", MySQLServer.isThere, .timeLimit(.minutes(2)), .ownThread)
 struct MySQLConnectionTests {
     /// Runs a body with a connection and a temporary table of one column.
     private func withColumn(_ type: String, _ body: (MySQLConnection) throws -> Void) throws {

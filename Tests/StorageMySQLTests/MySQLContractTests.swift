@@ -6,7 +6,7 @@ import Testing
 private let plain = DatabaseShelf { try MySQLDatabase() }
 private let adopted = DatabaseShelf { try MySQLDatabase(adopted: true) }
 
-@Suite("MySQL", MySQLServer.isThere, .timeLimit(.minutes(2)), plain, adopted)
+@Suite("MySQL", MySQLServer.isThere, .timeLimit(.minutes(2)), .ownThread, plain, adopted)
 struct MySQLContractTests {
     @Test("keeps the storage contract", arguments: ContractCase.all)
     func contract(_ contract: ContractCase) async throws {
@@ -31,7 +31,7 @@ private let newest = DatabaseShelf { try MySQLDatabase(on: .mysql97) }
     .enabled(
         if: MySQLServer.mysql97.url != nil,
         "no MySQL: Tests/Support/databases newest swift test --filter NewestMySQLTests"),
-    .timeLimit(.minutes(2)), newest)
+    .timeLimit(.minutes(2)), .ownThread, newest)
 struct NewestMySQLTests {
     @Test("keeps the storage contract", arguments: ContractCase.all)
     func contract(_ contract: ContractCase) async throws {

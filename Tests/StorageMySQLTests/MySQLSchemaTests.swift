@@ -3,7 +3,7 @@ import StorageContract
 import StorageMySQL
 import Testing
 
-@Suite("MySQL's schema", MySQLServer.isThere, .timeLimit(.minutes(2)))
+@Suite("MySQL's schema", MySQLServer.isThere, .timeLimit(.minutes(2)), .ownThread)
 struct MySQLSchemaTests {
     @Test(
         "a migration that stops after any statement is finished by the next one", arguments: [false, true])

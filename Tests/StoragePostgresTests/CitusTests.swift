@@ -4,7 +4,9 @@ import Testing
 
 @testable import StoragePostgres
 
-@Suite("Citus", .enabled(if: PostgresServer.url != nil, PostgresServer.leftOut), .timeLimit(.minutes(2)))
+@Suite(
+    "Citus", .enabled(if: PostgresServer.url != nil, PostgresServer.leftOut), .timeLimit(.minutes(2)),
+    .ownThread)
 struct CitusTests {
     /// Citus defines this setting on each of its nodes.
     private static let citus = "?options=-c%20citus.shard_count%3D32"

@@ -16,7 +16,7 @@ private let pooled = DatabaseShelf { try PooledDatabase() }
     .enabled(
         if: Pooler.url != nil && PostgresServer.url != nil,
         "left out: RELAY_TEST_PGBOUNCER_URL names no pooler; Tests/Support/databases run swift test starts one"
-    ), .timeLimit(.minutes(2)), pooled)
+    ), .timeLimit(.minutes(2)), .ownThread, pooled)
 struct PgBouncerTests {
     @Test("keeps the storage contract, each transaction on another connection", arguments: ContractCase.all)
     func contract(_ contract: ContractCase) async throws {

@@ -7,6 +7,7 @@ private let unprepared = DatabaseShelf { try PostgresDatabase(query: "?prepared_
 
 @Suite(
     "Postgres", .enabled(if: PostgresServer.url != nil, PostgresServer.leftOut), .timeLimit(.minutes(2)),
+    .ownThread,
     plain, adopted, unprepared)
 struct PostgresContractTests {
     @Test("keeps the storage contract", arguments: ContractCase.all)
@@ -39,7 +40,7 @@ private let newest = DatabaseShelf { try PostgresDatabase(isOdd: true, on: .post
     .enabled(
         if: PostgresServer.postgres18.url != nil,
         "no PostgreSQL 18: Tests/Support/databases newest swift test --filter NewestPostgresTests"),
-    .timeLimit(.minutes(2)), newest)
+    .timeLimit(.minutes(2)), .ownThread, newest)
 struct NewestPostgresTests {
     @Test("keeps the storage contract", arguments: ContractCase.all)
     func contract(_ contract: ContractCase) async throws {

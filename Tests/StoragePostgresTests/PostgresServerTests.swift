@@ -9,7 +9,7 @@ import Testing
 /// What only Postgres can show.
 @Suite(
     "A Postgres server", .enabled(if: PostgresServer.url != nil, PostgresServer.leftOut),
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(2)), .ownThread)
 struct PostgresServerTests {
     private func withDatabase(
         _ body: (PostgresDatabase) async throws -> Void

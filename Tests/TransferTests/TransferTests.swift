@@ -2,7 +2,7 @@ import Storage
 import StorageContract
 import Testing
 
-@Suite("Copying a database", .timeLimit(.minutes(2)))
+@Suite("Copying a database", .timeLimit(.minutes(2)), .ownThread)
 struct TransferTests {
     @Test(
         "everything arrives as it was, in all directions", Engine.allThere, arguments: Engine.directions)

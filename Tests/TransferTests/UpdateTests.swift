@@ -2,7 +2,7 @@ import Storage
 import StorageContract
 import Testing
 
-@Suite("A copy whose source or target changes", .timeLimit(.minutes(2)))
+@Suite("A copy whose source or target changes", .timeLimit(.minutes(2)), .ownThread)
 struct UpdateTests {
     /// Every engine with every change.
     private static let changes: [(Engine, Change)] = Engine.available.flatMap { engine in

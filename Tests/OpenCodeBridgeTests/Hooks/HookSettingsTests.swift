@@ -87,7 +87,8 @@ struct HookSettingsTests {
     func page() throws {
         var root = URL(fileURLWithPath: #filePath)
         for _ in 1...4 { root.deleteLastPathComponent() }
-        let page = try String(contentsOf: root.appendingPathComponent("docs/guide/agents.md"), encoding: .utf8)
+        let file = root.appendingPathComponent("docs/guide/agents.md")
+        let page = try String(contentsOf: file, encoding: .utf8)
         for settings in Self.all {
             let row = try #require(page.split(separator: "\n").first { $0.contains("`\(settings.place)`") })
             for hook in settings.hooks {
