@@ -1,25 +1,23 @@
-#!/usr/bin/env python3
-"""Prints the test targets that a change may affect, one per line, using the dependencies in Package.swift.
+"""Which test targets a change may affect, from the dependencies in Package.swift, and the steps that test them.
 
-usage: Tests/Support/affected [--since REVISION]
-
-Considers all changes since REVISION, committed or not. The default is the merge base with the upstream branch or
-origin/main, or the last commit if there is neither. Programs count as dependencies of the tests that run them.
+Programs count as dependencies of the tests that run them.
 """
 
-import argparse
 import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from . import table
+from .step import Step, selected
+
+ROOT = Path(__file__).resolve().parents[3]
 # Dependencies of tests that Package.swift doesn't list: programs they start and files they read.
 PROGRAMS = {"EndToEndTests": ["Relay", "APNsSimulator", "OpenCodeBridge"]}
 READ_BY_TESTS = [
     (re.compile(r"(docs/.*|[A-Z]+\.md|deploy/.*|dev)$"), "RelayTests"),
-    (re.compile(r"docs/SIMULATOR\.md$"), "APNsSimulatorTests"),
+    (re.compile(r"docs/reference/simulator\.md$"), "APNsSimulatorTests"),
 ]
 
 
@@ -29,9 +27,10 @@ def git(*arguments):
 
 
 def base(since):
+    """Where the changes begin: `since`, or else the merge base with the upstream branch, or else the last commit."""
     if since:
         return git("rev-parse", "--verify", "--quiet", f"{since}^{{commit}}") or sys.exit(
-            f"Tests/Support/affected: unknown revision {since}")
+            f"Unknown revision {since}")
     for upstream in ("@{upstream}", "origin/main"):
         fork = git("merge-base", "HEAD", upstream)
         if fork and (fork != git("rev-parse", "HEAD") or git("status", "--porcelain")):
@@ -64,15 +63,27 @@ def affected(files, targets):
         reached |= more
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--since", metavar="REVISION")
-    arguments = parser.parse_args()
+def steps_since(since):
+    """The steps that test what has changed since a revision; none if no test is affected."""
     described = subprocess.run(
         ["swift", "package", "describe", "--type", "json"], cwd=ROOT, stdout=subprocess.PIPE, check=True)
-    targets = json.loads(described.stdout)["targets"]
-    print("\n".join(sorted(affected(changed_files(arguments.since), targets))))
+    return steps_for(affected(changed_files(since), json.loads(described.stdout)["targets"]))
 
 
-if __name__ == "__main__":
-    main()
+def steps_for(targets):
+    """The steps that test these targets. Database servers run only if a driver or what drivers share is among them."""
+    if not targets:
+        return []
+    steps = selected(table.STEPS, only=["sources", "build"])
+    units = "|".join(sorted(targets - {"EndToEndTests"}))
+    if units:
+        servers = table.SERVERS + " " if {"StoragePostgresTests", "StorageMySQLTests"} & targets else ""
+        steps.append(Step(
+            "tests", f"tests of {units.replace('|', ', ')}",
+            f"{servers}{table.TESTS} {table.NOT_GALERA} --filter '^({units})\\.'", (), 900,
+            needs=("test", "databases") if servers else ("test",), after=("build",), cores=2))
+    if "EndToEndTests" in targets:
+        steps.append(Step(
+            "programs", "end-to-end tests", f"{table.TESTS} --filter '^EndToEndTests\\.'", (), 900, needs=("test",),
+            after=("build",)))
+    return steps

@@ -1,0 +1,1 @@
+"""Runs the project's checks: a table of steps, their scheduling, and what a person sees of them."""

@@ -1,0 +1,94 @@
+"""The steps: what each one checks, and the command that does it."""
+
+from .step import Step
+
+TIERS = EVERYDAY, ALL, NIGHTLY = ("test", "all", "nightly")
+BOTH = (EVERYDAY, ALL)
+
+# Suites of code that shares memory between threads, which ThreadSanitizer watches.
+THREADED = ("NetworkTests|HTTPServerTests|HTTP2Tests|APNsTests|StorageTests|RelayTests|APNsSimulatorTests"
+            "|OpenCodeBridgeTests")
+# End-to-end suites that together pass through every part of the programs.
+CHOSEN = "|".join(f"{name}Tests" for name in (
+    "Chain", "Check", "ClientBehaviour", "Compatibility", "Copy", "DatabaseServer", "FanOut", "Hook", "Lifecycle", "Outcome",
+    "ReplyChain", "Schedule", "SealedChain", "Secrecy"))
+
+# Tests wait more than they compute: so many at a time keep two processors busy.
+TESTS = "swift test --skip-build --ignore-lock --parallel --experimental-maximum-parallelization-width 6"
+OPTIMISED = "-c release -Xswiftc -enable-testing --scratch-path .build-optimised"
+SANITIZED = "--sanitize=thread --scratch-path .build-tsan"
+# Database servers for one command, without durability, whose sessions begin otherwise than the relay needs them.
+SERVERS = "Tests/Support/databases run --odd-sessions --no-sync"
+ENDS = "^EndToEndTests\\."
+GALERA = "Galera"
+SHIPPED = ".build-deploy/programs"      # made by the image step
+PROGRAMS = "install -D -t .build-deploy/programs .build-deploy/relay .build-deploy/opencode-bridge .build/debug/apns-simulator"
+
+STEPS = [
+    Step("sources", "formatting, layers of folders, links, and the tests of the tools", "Tests/Sources/all", BOTH, 240,
+         needs=("swift",)),
+    Step("build", "debug build, warnings are errors", "swift build --build-tests", BOTH, 1500,
+         needs=("swift", "build"), cores=2, quiet=900),
+
+    # Every day: a debug build and real servers.
+    Step("tests", "unit tests, and the storage contract on SQLite, PostgreSQL and MariaDB",
+         f"{SERVERS} -- {TESTS} --skip '{ENDS}' --skip {GALERA}", (EVERYDAY,), 900,
+         needs=("test", "databases"), after=("build",), cores=2),
+    Step("programs", "chosen end-to-end tests of real processes",
+         f"{SERVERS} -- {TESTS} --filter '{ENDS}({CHOSEN})/'", (EVERYDAY,), 600,
+         needs=("test", "databases"), after=("build",)),
+    Step("js", "JavaScript client", f"{SERVERS} -- clients/js/test", (EVERYDAY,), 300,
+         needs=("test", "databases"), after=("build",)),
+
+    # What else continuous integration runs. What ships comes first, since much uses it.
+    Step("image", "container image, built and used as in docs/operate/install.md",
+         f"Tests/Deploy/image .build/debug && {PROGRAMS}", (ALL,), 1800,
+         needs=("image", "databases"), after=("build",), cores=2, root=True, quiet=900),
+    Step("build-optimised", "optimised build of the tests", f"swift build --build-tests {OPTIMISED}", (ALL,), 2400,
+         needs=("swift", "build"), after=("build",), background=True, quiet=1800),
+    Step("build-tsan", "build of the tests with ThreadSanitizer", f"swift build --build-tests {SANITIZED}", (ALL,), 2400,
+         needs=("swift", "build"), after=("build",), background=True, quiet=1800),
+    Step("contract", "storage contract and drivers on all servers, those of Debian unstable included; debug",
+         f"{SERVERS} --newest -- {TESTS} --filter '^(Storage.*|Transfer|JSON|QRCode|PushSealing)Tests\\.' --skip {GALERA}",
+         (ALL,), 1200, needs=("test", "databases", "newest"), after=("build",), root=True),
+    Step("end-to-end", "end-to-end tests of the programs in the image",
+         f"RELAY_TEST_PROGRAMS=$PWD/{SHIPPED} {SERVERS} -- {TESTS} --filter '{ENDS}'", (ALL,), 1200,
+         needs=("test", "databases"), after=("image",)),
+    Step("js-shipped", "JavaScript client with the programs in the image",
+         f"BIN=$PWD/{SHIPPED} {SERVERS} -- clients/js/test", (ALL,), 300, needs=("test", "databases"), after=("image",)),
+    Step("optimised", "unit tests and the storage contract, optimised",
+         f"{SERVERS} -- {TESTS} {OPTIMISED} --skip '{ENDS}' --skip {GALERA}", (ALL,), 1200,
+         needs=("test", "databases"), after=("build-optimised",)),
+    Step("tsan", "ThreadSanitizer",
+         f"TSAN_OPTIONS='halt_on_error=0 exitcode=66 second_deadlock_stack=1' SWIFT_BACKTRACE=enable=no {TESTS} {SANITIZED} "
+         f"--filter '^({THREADED})\\.'", (ALL,), 1200, needs=("test",), after=("build-tsan",)),
+    Step("galera", "contract on a Galera cluster, then the loss of nodes",
+         "Tests/Support/databases run --servers galera --no-sync -- bash -c 'set -e; "
+         f"{TESTS} --filter GaleraContractTests; {TESTS} --filter GaleraTests'", (ALL,), 400,
+         needs=("test", "databases"), after=("build",)),
+    Step("soak", "load and random faults, every push accounted for; SQLite, 60 s",
+         f"Tests/Soak/run --bin {SHIPPED} --seconds 60", (ALL,), 400, after=("image",)),
+    Step("fuzz", "parsers of untrusted bytes, 20 s", "Tests/Fuzz/run 20", (ALL,), 900,
+         needs=("swift", "build"), after=("build",), background=True, quiet=600),
+    Step("openapi", "docs/reference/openapi.yaml against a live relay (Schemathesis)", "Tests/Schemathesis/run", (ALL,), 300,
+         needs=("test",), after=("build",)),
+    Step("generated-clients", "clients generated from docs/reference/openapi.yaml",
+         f"BIN={SHIPPED} Tests/GeneratedClients/run", (ALL,), 300, needs=("test",), after=("image",)),
+    Step("mcp", "MCP with the SDKs' clients", f"BIN={SHIPPED} Tests/MCP/run", (ALL,), 300, needs=("test",), after=("image",)),
+    Step("browser", "web pages of other origins in Chromium", f"BIN={SHIPPED} Tests/Browser/run", (ALL,), 180,
+         needs=("browser",), after=("image",)),
+    Step("swift-client", "the package for apps, built by itself",
+         "swift test --package-path clients/swift --scratch-path $PWD/.build-swift-client -Xswiftc -warnings-as-errors",
+         (ALL,), 600, needs=("swift", "build"), background=True, quiet=400),
+    Step("compiler", "known miscompiled patterns", "Tests/Compiler/run", (ALL,), 300, needs=("swift",), background=True),
+    Step("try", "./dev run, as in README.md", "Tests/Deploy/try .build-optimised/release", (ALL,), 300,
+         needs=("run",), after=("build-optimised",)),
+    Step("deploy", "files of deploy/", "Tests/Deploy/files", (ALL,), 120, needs=("deploy",), after=("build",)),
+    Step("proxies", "the configurations for Caddy, nginx and HAProxy", "Tests/Deploy/proxies && Tests/Deploy/routing", (ALL,),
+         300, needs=("proxies",), after=("build",)),
+    Step("metrics", "metrics and alert rules with Prometheus' tools", "Tests/Metrics/run", (ALL,), 300,
+         needs=("metrics",), after=("build",)),
+    Step("package", "Debian package of the programs in the image, on a fresh machine",
+         "Tests/Deploy/package .build-deploy .build/debug", (ALL,), 600, needs=("package", "machine"), after=("image",),
+         root=True),
+]
