@@ -5,6 +5,31 @@ import CNghttp2
 /// Confined to one thread. The owner drains the events after every `receive`, `collectOutput` and `abandon`; it may
 /// submit at any time, even while draining. `submit` refuses requests over the peer's stream limit; queueing is up to
 /// the owner.
+///
+/// `exchange` stands for the connection: it writes the output and returns the bytes that the server sends.
+///
+/// ```swift
+/// let session = try ClientSession()
+/// var fields = HeaderFields()
+/// fields.append(":method", "GET")
+/// fields.append(":scheme", "https")
+/// fields.append(":authority", "example.com")
+/// fields.append(":path", "/")
+/// let slot = try session.submit(fields, body: [])
+///
+/// var output: [UInt8] = []
+/// try session.collectOutput(into: &output, target: 16_384)
+/// let input = try exchange(output)
+/// try input.withUnsafeBytes { try session.receive($0) }
+/// var status: Int?
+/// session.drainEvents { event in
+///     switch event {
+///     case .response(slot, let response): status = response.status
+///     case .failure(slot, let failure): print("no response: \(failure)")
+///     default: break
+///     }
+/// }
+/// ```
 package final class ClientSession {
     let native: NativeSession
     let keptFields: [StaticString]

@@ -1,7 +1,13 @@
 /// A strict reader and compact writer of JSON (RFC 8259), without Foundation.
 ///
 /// Strict means: no byte order mark, no invalid UTF-8, no lone surrogate escape unless the caller allows it, no
-/// duplicate member name, no bytes after the value; depth and size are bounded. See docs/design/http.md.
+/// duplicate member name, no bytes after the value; depth and size are bounded. See docs/design/decisions/0004-json.md.
+///
+/// ```swift
+/// let value = try JSON.parse(body, maxBytes: 4_096)
+/// let title = value["title"]?.string
+/// let badge = value["badge"]?.int
+/// ```
 package enum JSON {
     /// The default maximum nesting of arrays and objects.
     package static let maxDepthDefault = 64

@@ -4,6 +4,18 @@ extension JSON {
     /// Inserts commas and colons. The output is UTF-8 without white space and escapes only what RFC 8259 section 7
     /// requires. The caller balances `begin…` and `end…` and names each member of an object; ``finish()`` traps on an
     /// unfinished text.
+    ///
+    /// ```swift
+    /// var writer = JSON.Writer()
+    /// writer.beginObject()
+    /// writer.member("ok", true)
+    /// writer.name("devices")
+    /// writer.beginArray()
+    /// for device in devices { writer.string(device) }
+    /// writer.endArray()
+    /// writer.endObject()
+    /// let body = writer.finish()
+    /// ```
     package struct Writer: Sendable {
         /// The text written so far.
         package private(set) var bytes: [UInt8]

@@ -2,6 +2,21 @@
 ///
 /// State that belongs to a loop is isolated to this actor (`isolated EventLoop`) or is a plain class used only on the
 /// loop's thread, such as channels, timers and connections.
+///
+/// ```swift
+/// let loop = EventLoop(label: "example")
+/// let waited = await loop.run { loop in
+///     let start = loop.now
+///     var timer: Timer?
+///     await withCheckedContinuation { continuation in
+///         timer = Timer(on: loop) { continuation.resume() }
+///         timer?.schedule(after: .milliseconds(20))
+///     }
+///     timer = nil
+///     return loop.now.since(start)
+/// }
+/// await loop.stop()
+/// ```
 package actor EventLoop {
     private nonisolated let executor: LoopExecutor
 

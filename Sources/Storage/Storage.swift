@@ -17,6 +17,20 @@
 ///
 /// **Time** comes from the caller, in milliseconds. Calls may be made from any task, as many at once as the
 /// caller likes; the caller limits how many. Cancelling the task neither undoes nor speeds up a call.
+///
+/// A tenant registers a device, and an event of that tenant finds it:
+///
+/// ```swift
+/// let storage: any Storage = try await SQLiteStorage.open(SQLiteLocation(path: path))
+/// let key = SecretHasher().key(of: Secret("Kx3s0Q9-secret-of-yours"))
+/// var generator = SystemRandomNumberGenerator()
+/// let registration = Registration(
+///     newID: UUIDv7(at: now, using: &generator), token: "00fc13ad", bundleID: "com.example.app",
+///     environment: .production, at: now)
+/// let result = try await storage.register(registration, under: key, deviceLimit: 100)
+/// let devices = try await storage.devices(of: key)
+/// await storage.close()
+/// ```
 package protocol Storage: RegistrationStorage, DeliveryLogStorage, ReceiptStorage, QueueStorage, BlockStorage,
     HistoryStorage, AgentStorage, ScheduleStorage, ReplyStorage, PushTokenStorage, PruningStorage,
     TenantStorage, DatabaseStatus

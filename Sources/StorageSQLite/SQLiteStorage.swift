@@ -33,6 +33,17 @@ package final class SQLiteStorage: SQLStorage {
     ///
     /// Throws `inUse` when another process is its writer, `foreignDatabase`, `schemaTooNew`, `schemaTooOld`,
     /// `readOnly`, `unfinishedCopy`, or what kept it from being opened; then nothing stays open.
+    ///
+    /// One process writes; others can read at the same time:
+    ///
+    /// ```swift
+    /// let location = try SQLiteLocation(url: "sqlite:\(path)")
+    /// let storage = try await SQLiteStorage.open(location)
+    ///
+    /// var options = SQLiteOptions()
+    /// options.access = .readOnly
+    /// let reader = try await SQLiteStorage.open(location, options: options)
+    /// ```
     package static func open(
         _ location: SQLiteLocation, options: SQLiteOptions = SQLiteOptions()
     ) async throws(StorageError) -> SQLiteStorage {

@@ -3,6 +3,16 @@ internal import Glibc
 internal import Synchronization
 
 /// Sends single HTTP requests to servers other than APNs, each on its own short-lived thread.
+///
+/// ```swift
+/// var request = WebRequest(url: url, timeout: .seconds(5))
+/// request.body = Array(#"{"ok":true}"#.utf8)
+/// request.answerBytesMax = 4_096
+/// let answer = try await WebClient.send(request)
+/// guard answer.status == 200, answer.isOfType("application/json") else {
+///     throw WebFailure(kind: .answer, description: "status \(answer.status)")
+/// }
+/// ```
 package enum WebClient {
     /// Sends a request and waits for the complete response; redirects are not followed.
     package static func send(_ request: WebRequest) async throws(WebFailure) -> WebAnswer {

@@ -5,6 +5,23 @@ package import Network
 ///
 /// Confined to the loop. Opens connections as load requires, keeps them open and replaces them; every push gets
 /// exactly one outcome within ``ClientSettings/pushTimeout``. ``PoolState`` decides; this class acts on its decisions.
+///
+/// On the loop:
+///
+/// ```swift
+/// let credentials = try ProviderCredentials(teamID: "ABCDE12345", keyID: "KEY1234567", key: key)
+/// let client = Client(
+///     endpoint: endpoint, tls: tls, tokens: ProviderTokenSource(credentials), on: loop)
+/// let notification = Notification(
+///     topic: topic, expiration: 0, payload: Array(#"{"aps":{"alert":"Build finished"}}"#.utf8))
+/// let outcome = await client.send(Push(notification, to: deviceToken, id: id))
+/// switch outcome {
+/// case .accepted: break
+/// case .rejected(let rejection): print("APNs refused the push: \(rejection.name)")
+/// case .unreachable(let unreachable): print("APNs did not answer: \(unreachable.cause.rawValue)")
+/// }
+/// await client.stop(deadline: .seconds(5))
+/// ```
 package final class Client {
     package let loop: EventLoop
     package let endpoint: Endpoint

@@ -3,6 +3,23 @@ package import Network
 /// An HTTP/1.1 server on one event loop, with its own listening socket.
 ///
 /// A process starts one per loop, all with the same address, `Service` and `ConnectionLedger`.
+///
+/// ```swift
+/// var router = Router()
+/// router.onSync(.get, "/health") { _ in
+///     Response(contentType: "text/plain", body: Array("ok".utf8))
+/// }
+/// router.on(.post, "/echo") { request, _ in
+///     Response(contentType: "application/json", body: request.body)
+/// }
+/// let loop = EventLoop(label: "http")
+/// var options = HTTPServer.Options(address: address)
+/// options.limits.bodyBytesMax = 4_096
+/// let ledger = ConnectionLedger(limits: options.limits)
+/// let server = try await HTTPServer.start(Service(router: router), options, ledger: ledger, on: loop)
+/// ```
+///
+/// Call `stop(within:)` before stopping the loop.
 package struct HTTPServer: Sendable {
     /// The options of a server.
     package struct Options: Sendable {

@@ -1,6 +1,15 @@
 /// A sealed notification: the string that a push carries beside `aps` as `sealed`.
 ///
 /// The format is docs/reference/encryption.md, version 1.
+///
+/// The sender and the phone have the same `secret`, a ``PairingSecret``:
+///
+/// ```swift
+/// let message = SealedMessage(id: "evt_1", sentAt: now, title: "Done", body: "All tests pass.")
+/// let sealed = try Envelope.seal(message, type: "complete", with: secret.notificationKey)
+///
+/// let opened = try Envelope.open(sealed, type: "complete", with: [secret.notificationKey])
+/// ```
 public enum Envelope {
     /// The version that this library seals and opens; register a device with it.
     public static let version = 1

@@ -2,6 +2,17 @@
 ///
 /// The link is the one that OpenCode's app reads. With a ``key``, notifications can be sealed. Nothing that describes
 /// values reveals the secrets.
+///
+/// The sender shows the link as a QR code; the phone scans it:
+///
+/// ```swift
+/// let secret = PairingSecret()
+/// let pairing = try Pairing(
+///     relayURL: "https://relay.example.org", hosts: ["http://192.0.2.10:4096"], key: secret)
+/// let link = pairing.link()
+///
+/// let scanned = try Pairing(parsing: link)
+/// ```
 public struct Pairing: Sendable, Equatable {
     /// The scheme of OpenCode's app.
     public static let schemeDefault = "mobilevoice"

@@ -5,6 +5,19 @@ public import PushSealing
 ///
 /// Calls repeat requests that the relay refuses for now (status 429 and 503), and end with a result or a
 /// ``RelayError`` within the policy's deadline and one request's timeout.
+///
+/// With `let relay = Relay(pairing)`, a phone registers and sends itself a notification:
+///
+/// ```swift
+/// var registration = Registration(token: token)
+/// registration.bundleID = "com.example.app"
+/// registration.environment = .sandbox
+/// let outcome = try await relay.register(registration)
+/// if case .challenged = outcome {
+///     // The relay sends a push with a code: register again with it as `challengeCode`.
+/// }
+/// let result = try await relay.notify(VisibleNotification(title: "Hello"), to: token)
+/// ```
 public struct Relay: Sendable {
     let connection: RelayConnection
     let pairing: Pairing
