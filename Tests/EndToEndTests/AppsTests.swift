@@ -157,7 +157,7 @@ struct AppsTests {
         let relay = try Program("relay", ["serve"], environment: settings)
         #expect(try await relay.ended() == 78)
         for problem in [
-            "APNS_APPS_FILE describes the apps, but APNS_SOUND describes one, too; unset one of them",
+            "APNS_APPS_FILE describes the apps, but APNS_SOUND also describes one; unset one of them",
             "APNS_APPS_FILE: apps[0].bundleIDs[1] is \"com.example.b\", which apps[0] already lists",
             "APNS_APPS_FILE: apps[0].teamID is missing",
             "APNS_APPS_FILE: apps[0].privateKey or apps[0].privateKeyFile is missing",

@@ -59,9 +59,9 @@ actor ActivityDesk {
             switch answer {
             case .accepted: break
             case .refused(let reason):
-                console.note("the relay refuses states for Live Activities: \(reason)")
+                console.note("the relay refused a Live Activity's state: \(reason)")
             case .later(let reason, _), .unreachable(let reason):
-                console.explain("the relay can't take a Live Activity's state now: \(reason)")
+                console.explain("the relay can't accept a Live Activity's state now: \(reason)")
             }
             // The activity was started while its session ended.
             if board.finish(session, answer, .current), isStart, case .accepted = answer {

@@ -63,7 +63,7 @@ struct Bridge: Sendable {
                 guard !Task.isCancelled else { return }
                 lastFault = ""
                 lostAt = .current
-                parts.console.note("the event stream ended (\(text(end))); connecting again")
+                parts.console.note("the event stream ended (\(text(end))); reconnecting")
             } catch {
                 guard !Task.isCancelled else { return }
                 // The same fault every half minute would fill the journal.
@@ -106,7 +106,7 @@ struct Bridge: Sendable {
     private func text(_ end: ServerStream.End) -> String {
         switch end {
         case .closed(let reason): reason
-        case .silent: "nothing came for \(parts.silenceMax.components.seconds) seconds"
+        case .silent: "no data received for \(parts.silenceMax.components.seconds) seconds"
         case .overflow: "too many events at once"
         }
     }

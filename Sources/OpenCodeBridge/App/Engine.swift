@@ -72,7 +72,7 @@ actor Engine {
         for action in actions {
             switch action {
             case .ring(let ring) where quiet.silences(ring.type):
-                console.explain("complete of \(ring.session) doesn't ring: somebody types at this machine")
+                console.explain("complete of \(ring.session) doesn't ring: someone is typing at this machine")
             case .ring(let ring):
                 let state = await activities?.rang(ring)
                 guard let request = ring.request else {

@@ -64,7 +64,7 @@ enum CheckCommand {
         guard case .unreachable(_, false) = fault, place.origin == .standard else { return nil }
         return .good(
             "server: none at \(place.address), so only hooks ring. For OpenCode, start `opencode --port 4096` "
-                + "(a plain `opencode` listens nowhere), or `opencode serve` and `opencode attach`, or set "
+                + "(without --port, `opencode` doesn't listen), or `opencode serve` and `opencode attach`, or set "
                 + "--opencode-url")
     }
 
@@ -105,7 +105,8 @@ enum CheckCommand {
         let fault = await task.value
         if hasBegun.withLock({ $0 }) { return .good("event stream: alive") }
         return .fault(
-            "event stream: \(fault?.description ?? "nothing came; restart the OpenCode server or update it")")
+            "event stream: \(fault?.description ?? "no event received; restart or update the OpenCode server")"
+        )
     }
 
     // MARK: The relay
@@ -139,7 +140,7 @@ enum CheckCommand {
         let body = try? JSON.parse(answer.body, maxBytes: Bounds.postAnswerBytesMax)
         guard let checks = body?["checks"]?.object else {
             return .fault(
-                "relay at \(address): status \(answer.status) without a relay's answer; check --relay-url")
+                "relay at \(address): status \(answer.status) is not a relay's response; check --relay-url")
         }
         let faults = checks.members.filter { $0.value.string != "ok" }
             .map { "\(Console.safe($0.name)) is \(Console.safe($0.value.string ?? "?"))" }
@@ -156,7 +157,7 @@ enum CheckCommand {
         let body = try? JSON.parse(answer.body, maxBytes: Bounds.postAnswerBytesMax)
         guard answer.status == 200, let devices = body?["devices"]?.array else {
             let reason = Console.safe(body?["error"]?.string ?? "status \(answer.status)")
-            return [.fault("secret: the relay refuses it: \(reason)")]
+            return [.fault("secret: the relay refused it: \(reason)")]
         }
         guard !devices.isEmpty else {
             return [
@@ -174,7 +175,8 @@ enum CheckCommand {
             let reason = last["reason"]?.string.map { ": " + $0 } ?? ""
             let text = Console.safe("last push \(status)\(reason)") + note
             return status == "failed"
-                ? .fault("device \(name): \(text); open the app, or see the relay's docs/reference/api.md")
+                ? .fault(
+                    "device \(name): \(text); open the app once, or see the relay's docs/reference/api.md")
                 : .good("device \(name): \(text)")
         }
     }

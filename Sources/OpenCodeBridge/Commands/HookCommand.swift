@@ -46,10 +46,10 @@ struct HookCommand {
         }
         let now = SystemTime.now
         guard let ring = event.ring(agent, call: "\(now) \(getpid())") else {
-            return console.explain("doesn't ring: its session has no name that the relay takes")
+            return console.explain("doesn't ring: its session has no usable ID")
         }
         guard !configuration.quiet.silences(ring.type) else {
-            return console.explain("doesn't ring: somebody types at this machine")
+            return console.explain("doesn't ring: someone is typing at this machine")
         }
         _ = try configuration.requireRelay()
         guard configuration.relaySecretFile != nil || SmallFile.exists(SecretFile.path(configuration)) else {
@@ -59,7 +59,7 @@ struct HookCommand {
         if let warning = access.warning { console.explain("warning: \(warning)") }
         switch decision(on: event, configuration) {
         case .rings: break
-        case .isKnown: return console.explain("doesn't ring: another hook told of it")
+        case .isKnown: return console.explain("doesn't ring: another hook already reported it")
         case .floods: return console.explain("doesn't ring: its session has rung too often")
         }
         let readable = QueuedEvent(ring, at: now)
@@ -72,7 +72,7 @@ struct HookCommand {
                 .take(event, of: agent, now: SystemTime.now)
         } catch {
             // Ringing twice is better than not at all.
-            console.explain("can't tell whether it rang already: \(error)")
+            console.explain("cannot check whether it already rang: \(error)")
             return .rings
         }
     }
@@ -83,7 +83,7 @@ struct HookCommand {
             if try QueueOwnership(directory: configuration.stateDirectory, patience: .zero) == nil {
                 try QueueFile(directory: configuration.stateDirectory).append([.put(event)], isDurable: true)
                 worked(configuration)
-                return console.explain("left to the running bridge")
+                return console.explain("handed to the running bridge")
             }
         } catch {
             console.explain("the queue can't be used: \(error)")
@@ -97,9 +97,9 @@ struct HookCommand {
                 } else {
                     worked(configuration)
                 }
-            case .refused(let reason): fail("the relay refuses it: \(reason)", configuration)
+            case .refused(let reason): fail("the relay refused it: \(reason)", configuration)
             case .later(let reason, _), .unreachable(let reason):
-                fail("\(reason); left to the next `opencode-bridge serve`", configuration)
+                fail("\(reason); the next `opencode-bridge serve` sends it", configuration)
                 do throws(SmallFile.Fault) {
                     try QueueFile(directory: configuration.stateDirectory)
                         .append([.put(event)], isDurable: true)

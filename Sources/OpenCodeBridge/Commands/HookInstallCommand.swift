@@ -42,7 +42,7 @@ struct HookInstallCommand {
         let new = try changed(old, path)
         let difference = SettingsText.difference(from: old ?? "", to: new)
         guard !difference.isEmpty else {
-            console.print("\(path) is as it should be")
+            console.print("\(path) is already up to date")
             return .success
         }
         console.print(([path] + difference.map { "  " + Printable.line($0) }).joined(separator: "\n"))

@@ -42,7 +42,7 @@ struct PairOptions: Sendable, Equatable {
             } else if Pairing.isScheme(value) {
                 scheme = value
             } else {
-                throw Invocation.Problem(sentence: "--scheme needs a URL's scheme, such as my-app")
+                throw Invocation.Problem(sentence: "--scheme needs a URL scheme, such as my-app")
             }
         default: return false
         }
@@ -90,8 +90,8 @@ enum PairCommand {
         if !isAnswering(hosts) {
             console.note(
                 "no server answers at \(hosts.joined(separator: ", ")), so the app can't open sessions, but "
-                    + "notifications work. Let the OpenCode server listen on an address that the phone "
-                    + "reaches (`--hostname`), or name one with --advertise-host")
+                    + "notifications work. Make the OpenCode server listen on an address that the phone "
+                    + "can reach (`--hostname`), or name one with --advertise-host")
         }
         return .success
     }
@@ -126,11 +126,12 @@ enum PairCommand {
         let otherwise = "or add --local if the app runs on this machine, such as in a simulator"
         if !relay.isReachableFromElsewhere {
             problems.append(
-                "no phone reaches \(relay); set --relay-url to an address that phones reach, \(otherwise)")
+                "phones can't reach \(relay); set --relay-url to an address that they can reach, \(otherwise)"
+            )
         }
         for host in hosts where (try? WebAddress(host))?.isReachableFromElsewhere == false {
             problems.append(
-                "no phone reaches \(host); name the OpenCode server's address with --advertise-host, "
+                "phones can't reach \(host); name the OpenCode server's address with --advertise-host, "
                     + otherwise)
         }
         guard problems.isEmpty else { throw SettingProblems(problems) }
@@ -144,7 +145,7 @@ enum PairCommand {
                 relayURL: relay.text, relaySecret: secret.relaySecret, hosts: hosts,
                 serverID: RelayClient.serverID(relay, secret.relaySecret), key: secret.key)
         } catch {
-            throw SettingProblems(["--relay-url can't be put in a link; use only ASCII characters"])
+            throw SettingProblems(["--relay-url must contain only ASCII characters to fit in a link"])
         }
     }
 
@@ -154,7 +155,8 @@ enum PairCommand {
         _ configuration: Configuration, _ secret: SharedSecret, _ console: Console
     ) throws(SettingProblems) {
         try SecretFile.replace(configuration, with: secret)
-        console.note("the secret is new: pair all phones again. Those with the old one get nothing more.")
+        console.note(
+            "the secret is new: pair all phones again. Phones with the old one get no more notifications.")
         // The lock's owner read the old secret when it started.
         let free = try? QueueOwnership(directory: configuration.stateDirectory, patience: .zero)
         if free == nil { console.note("restart the running bridge, which still uses the old secret") }
@@ -183,7 +185,7 @@ enum PairCommand {
                 "readable for the relay and Apple (--no-seal)"
             } else {
                 "readable for the relay and Apple: the secret in \(SecretFile.path(configuration)) has no key. "
-                    + "--rotate makes one that has"
+                    + "--rotate makes a secret with a key"
             }
         return """
             relay   \(pairing.relayURL)

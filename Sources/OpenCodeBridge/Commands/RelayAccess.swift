@@ -45,21 +45,21 @@ struct RelayAccess: Sendable {
         }
         if configuration.seals == nil, mark.isSet {
             throw SettingProblems([
-                "texts were sealed before, but the secret in \(SecretFile.path(configuration)) has no key any more. "
+                "texts were sealed before, but the secret in \(SecretFile.path(configuration)) no longer has a key. "
                     + "Restore the key, make a new one with `opencode-bridge pair --rotate`, or set --no-seal to let "
                     + "the relay and Apple read texts"
             ])
         }
         if configuration.seals == true {
             throw SettingProblems([
-                "--seal needs a secret with a key, which that in \(SecretFile.path(configuration)) hasn't; "
+                "--seal needs a secret with a key, but the secret in \(SecretFile.path(configuration)) has none; "
                     + "make a new one with `opencode-bridge pair --rotate`"
             ])
         }
         guard !configuration.hidesSessions else {
             throw SettingProblems([
-                "--private-sessions needs sealed texts, which have the real session inside; make a secret "
-                    + "with a key by `opencode-bridge pair --rotate`, and don't set --no-seal"
+                "--private-sessions needs sealed texts, which carry the real session ID; make a secret "
+                    + "with a key with `opencode-bridge pair --rotate`, and don't set --no-seal"
             ])
         }
         return nil

@@ -53,10 +53,10 @@ enum ServeCommand {
             ended.signal()
         }
         console.note(
-            "rings through \(relay.address), \(access.sealer == nil ? "texts readable" : "texts sealed")")
+            "ringing through \(relay.address) with \(access.sealer == nil ? "readable" : "sealed") texts")
         if configuration.allowsReplies {
             console.note(
-                "phones answer permissions\(access.sealer == nil ? "; the relay could, too" : ", sealed replies only")"
+                "phones can answer permissions\(access.sealer == nil ? "; so could the relay" : ", with sealed replies only")"
             )
         }
         waitForSignal()

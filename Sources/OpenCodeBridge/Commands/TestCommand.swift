@@ -23,11 +23,11 @@ enum TestCommand {
                 }
                 return .success
             case .refused(let reason):
-                console.print("the relay refuses the event: \(reason)")
+                console.print("the relay refused the event: \(reason)")
             case .later(let reason, _):
-                console.print("the relay can't take the event: \(reason)")
+                console.print("the relay can't accept the event now: \(reason)")
             case .unreachable(let reason):
-                console.print("no relay answers: \(reason)")
+                console.print("the relay doesn't answer: \(reason)")
                 return .unavailable
             }
             return .failed

@@ -54,7 +54,7 @@ struct Configuration: Sendable {
         relay = address(.relayURL)
         if let relay, !relay.isSecure, !relay.isLoopback, !isOn(.insecureRelay) {
             problems.append(
-                "\(values.name(.relayURL)) is http:// on another machine, so anyone on the way can read the "
+                "\(values.name(.relayURL)) is http:// on another machine, so anyone on the network path can read the "
                     + "secret and the texts; use https://, or set --insecure-relay for a trusted network")
         }
         relaySecretFile = values[.relaySecretFile]

@@ -6,7 +6,9 @@ import JSON
 /// and input, and six seconds later `Notification` with neither. All of them name the run (`prompt_id`).
 enum ClaudeCodeHook {
     static func read(_ input: JSON.Value, _ showsCommands: Bool) -> HookVerdict {
-        guard let name = input["hook_event_name"]?.string else { return .silent("no hook_event_name") }
+        guard let name = input["hook_event_name"]?.string else {
+            return .silent("the input has no hook_event_name")
+        }
         let isSubAgent = input["agent_id"] != nil
         func event(_ type: EventType, _ body: String?) -> HookEvent {
             HookEvent(
@@ -19,14 +21,18 @@ enum ClaudeCodeHook {
         case "PermissionRequest":
             let asks = question(input, showsCommands)
             // Questions and plans ask in every mode. Should another prompt open, its notification rings.
-            guard asks != nil || !input.bypassesPermissions else { return .silent("nobody is asked") }
+            guard asks != nil || !input.bypassesPermissions else {
+                return .silent("the agent bypasses permissions")
+            }
             var event = event(.permission, asks ?? input.tool(showsCommands))
             event.identity = input.call
             event.echoes = call(input)
             event.announces = request(input, "permission")
             return .ring(event)
         case "PreToolUse":
-            guard let asks = question(input, showsCommands) else { return .silent("this tool asks nobody") }
+            guard let asks = question(input, showsCommands) else {
+                return .silent("this tool asks no question")
+            }
             var event = event(.permission, asks)
             event.identity = input.call
             event.announces = call(input)
@@ -38,7 +44,7 @@ enum ClaudeCodeHook {
         case "Stop":
             guard !isSubAgent else { return .silent("a sub-agent ended") }
             // Another end follows when the work is done.
-            guard !hasBackgroundWork(input) else { return .silent("work goes on in the background") }
+            guard !hasBackgroundWork(input) else { return .silent("work continues in the background") }
             var event = event(.complete, input.words("last_assistant_message"))
             event.identity = end(input)
             return .ring(event)

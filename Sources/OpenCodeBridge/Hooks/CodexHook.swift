@@ -16,7 +16,7 @@ enum CodexHook {
         case "agent-turn-complete":
             guard input["client"] != nil else { return .silent("a sub-agent ended") }
             let request = input["input-messages"]?.array?.first?.string
-            guard request?.hasPrefix(titleRequest) != true else { return .silent("Codex made a title") }
+            guard request?.hasPrefix(titleRequest) != true else { return .silent("Codex generated a title") }
             return event(
                 .complete, input.words("turn-id").map { .mark($0) } ?? .call,
                 input.words("last-assistant-message"))
@@ -24,15 +24,15 @@ enum CodexHook {
             guard input["agent_id"] == nil else { return .silent("a sub-agent ended") }
             return event(.complete, end(input), input.words("last_assistant_message"))
         case "PermissionRequest":
-            guard !input.bypassesPermissions else { return .silent("nobody is asked") }
+            guard !input.bypassesPermissions else { return .silent("the agent bypasses permissions") }
             return event(.permission, input.call, input.tool(showsCommands))
         case "PreToolUse":
             guard input["tool_name"]?.string == "request_user_input" else {
-                return .silent("this tool asks nobody")
+                return .silent("this tool asks no question")
             }
             return event(.permission, input.call, input.question(input.firstQuestion, showsCommands))
         case let name?: return .silent("\(Console.safe(name)) doesn't ring")
-        case nil: return .silent("neither type nor hook_event_name")
+        case nil: return .silent("the input has neither type nor hook_event_name")
         }
     }
 

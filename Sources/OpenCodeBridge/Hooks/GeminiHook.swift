@@ -8,7 +8,9 @@ enum GeminiHook {
     private static let noAnswer = "[no response text]"
 
     static func read(_ input: JSON.Value, _ showsCommands: Bool) -> HookVerdict {
-        guard let name = input["hook_event_name"]?.string else { return .silent("no hook_event_name") }
+        guard let name = input["hook_event_name"]?.string else {
+            return .silent("the input has no hook_event_name")
+        }
         func event(_ type: EventType, _ body: String?) -> HookEvent {
             HookEvent(
                 type: type, session: input.words("session_id") ?? "unknown",
@@ -24,7 +26,7 @@ enum GeminiHook {
             if details["type"]?.string == askUser { event.echoes = askUser }
             return .ring(event)
         case "BeforeTool":
-            guard input["tool_name"]?.string == askUser else { return .silent("this tool asks nobody") }
+            guard input["tool_name"]?.string == askUser else { return .silent("this tool asks no question") }
             var event = event(.permission, input.question(input.firstQuestion, showsCommands))
             event.announces = askUser
             return .ring(event)
@@ -67,7 +69,7 @@ enum GenericHook {
         guard let input else {
             return .ring(HookEvent(type: .complete, session: "unknown"))
         }
-        guard input.object != nil else { return .silent("the input is no JSON object") }
+        guard input.object != nil else { return .silent("the input isn't a JSON object") }
         let name = input["eventType"]?.string ?? EventType.complete.rawValue
         guard let type = EventType(rawValue: name) else {
             return .silent("eventType must be complete, permission or error")

@@ -60,7 +60,7 @@ enum HookVerdict: Sendable, Equatable {
             case .generic: GenericHook.read(input)
             }
         guard case .ring(let event) = verdict, case .headless(let rings) = run else { return verdict }
-        guard event.type != .permission else { return .silent("a headless run asks nobody") }
+        guard event.type != .permission else { return .silent("a headless run asks for no permission") }
         return rings ? verdict : .silent("headless runs ring only with --headless")
     }
 }

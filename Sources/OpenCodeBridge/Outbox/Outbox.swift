@@ -104,7 +104,7 @@ actor Outbox {
             try readFile()
         } catch {
             if !isUnwritable {
-                console.note("cannot write the queue: \(error); events don't survive a restart")
+                console.note("cannot write the queue: \(error); pending events will be lost at a restart")
             }
             isUnwritable = true
             for record in records { contents.apply(record) }
@@ -117,7 +117,7 @@ actor Outbox {
     ) throws(SmallFile.Fault) {
         guard file.isOversized else { return }
         let path = try file.setAside(keeping: contents.records)
-        console.note("the queue's file was larger than \(Bounds.queueFileBytesMax) bytes; it is now \(path)")
+        console.note("the queue file exceeded \(Bounds.queueFileBytesMax) bytes and was moved to \(path)")
     }
 
     private func readFile() throws(SmallFile.Fault) {
@@ -164,7 +164,8 @@ actor Outbox {
     private func step(_ start: (QueuedEvent) -> Void) {
         try? readFile()
         for event in contents.queue.expire(before: wallClock() - Bounds.eventAgeMax.milliseconds) {
-            console.note("gave up an event of \(event.session): the relay took it not within 15 minutes")
+            console.note(
+                "dropped an event of \(event.session): the relay did not accept it within 15 minutes")
             write([.done(id: event.id, at: wallClock())], isDurable: false)
         }
         compact()
@@ -181,13 +182,13 @@ actor Outbox {
             console.note("\(name): \(summary)")
             outcome = .done
         case .refused(let reason):
-            console.note("\(name): the relay refuses it: \(reason)")
+            console.note("\(name): the relay refused it: \(reason)")
             outcome = .done
         case .later(let reason, let pause):
-            console.note("\(name): the relay can't take it now (\(reason)); trying again")
+            console.note("\(name): the relay can't accept it now (\(reason)); retrying")
             outcome = .later(pause)
         case .unreachable(let reason):
-            if !Task.isCancelled { console.note("no relay answers (\(reason)); trying again") }
+            if !Task.isCancelled { console.note("the relay doesn't answer (\(reason)); retrying") }
             outcome = .unreachable
         }
         contents.queue.finish(event, outcome, .current, random: .random(in: 0...1))

@@ -93,7 +93,7 @@ struct RelayClient: Sendable {
         // Anything on the way, such as a proxy, answers with the relay's statuses, too.
         case _ where value?["ok"]?.bool != false || value?["code"]?.string == nil:
             return .later(
-                "status \(answer.status) without a relay's answer; is --relay-url right?", answer.pause)
+                "status \(answer.status) is not a relay's response; check --relay-url", answer.pause)
         case 409: return .accepted("sent before")
         default: return .refused(reason)
         }

@@ -31,18 +31,18 @@ struct SharedSecret: Sendable, Equatable {
         let words = bytes.split(whereSeparator: isSpace)
         guard words.count == 1, let word = words.first, word.count <= Bounds.secretBytesMax else {
             throw SmallFile.Fault(
-                "it isn't one word of at most \(Bounds.secretBytesMax) bytes; leave only the secret in it")
+                "it must be one word of at most \(Bounds.secretBytesMax) bytes; leave only the secret in it")
         }
         guard word.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw SmallFile.Fault(
-                "it has characters other than ASCII, such as curly quotes or a byte order mark; write it again as plain "
+                "it contains non-ASCII characters, such as curly quotes or a byte order mark; write it again as plain "
                     + "text")
         }
         let text = String(decoding: word, as: UTF8.self)
         if text.hasPrefix(Self.keyPrefix) {
             guard let key = PairingSecret(base64URL: String(text.dropFirst(Self.keyPrefix.count))) else {
                 throw SmallFile.Fault(
-                    "what follows \(Self.keyPrefix) isn't a pairing secret, which has 43 characters; copy it again, or "
+                    "the text after \(Self.keyPrefix) must be a pairing secret of 43 characters; copy it again, or "
                         + "make a new one with `opencode-bridge pair --rotate`")
             }
             self.init(key)
@@ -99,7 +99,7 @@ enum SecretFile {
             guard error.isMissing else { throw unreadable(path, error) }
             guard makesGivenFile || configuration.relaySecretFile == nil else {
                 throw SettingProblems([
-                    "the secret in \(path) can't be read: \(error); `opencode-bridge pair` makes it"
+                    "the secret in \(path) can't be read: \(error); run `opencode-bridge pair` to make it"
                 ])
             }
         }

@@ -14,15 +14,15 @@ enum ServerFault: Error, Sendable, Equatable, CustomStringConvertible {
     var description: String {
         switch self {
         case .unreachable(let reason, _):
-            "no OpenCode server answers (\(reason)). A plain `opencode` listens nowhere: start "
+            "no OpenCode server answers (\(reason)). Without --port, `opencode` doesn't listen: start "
                 + "`opencode --port 4096`, or `opencode serve` and `opencode attach`, or set --opencode-url"
         case .unauthorized:
-            "the OpenCode server refuses the password; set OPENCODE_PASSWORD (2.x), or "
+            "the OpenCode server rejected the password; set OPENCODE_PASSWORD (2.x), or "
                 + "OPENCODE_SERVER_USERNAME and OPENCODE_SERVER_PASSWORD (1.x), as for the server"
         case .unknownServer(let what):
-            "this is no OpenCode server of 1.x or 2.x: \(what); set --opencode-url to the server's address"
+            "this is not an OpenCode 1.x or 2.x server: \(what); set --opencode-url to the server's address"
         case .status(let status): "the OpenCode server returned status \(status)"
-        case .answer(let what): "the OpenCode server's answer is unusable: \(what)"
+        case .answer(let what): "the OpenCode server's response is invalid: \(what)"
         }
     }
 

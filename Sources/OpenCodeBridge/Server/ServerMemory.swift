@@ -59,8 +59,8 @@ final class ServerMemory: Sendable {
 
     /// What it means that a directory's open requests can't be listed.
     static func unlistedReport(_ directory: String) -> String {
-        "OpenCode can't list the open requests of \(name(directory)): new ones ring, but not those from before the "
-            + "bridge's start. Answer the pending ones, or restart OpenCode"
+        "OpenCode can't list the open requests of \(name(directory)): new requests ring, but not those made before the "
+            + "bridge started. Answer the pending requests, or restart OpenCode"
     }
 
     private static func name(_ directory: String) -> String {

@@ -70,8 +70,8 @@ struct APNsConfiguration: Sendable {
         if !given.isEmpty {
             let list = given.joined(separator: ", ")
             reader.note(
-                "APNS_APPS_FILE describes the apps, but \(list) \(given.count == 1 ? "describes" : "describe") "
-                    + "one, too; unset one of them")
+                "APNS_APPS_FILE describes the apps, but \(list) also \(given.count == 1 ? "describes" : "describe") "
+                    + "one; unset one of them")
         }
         switch AppsFile.read(path, readFile: reader.readFile) {
         case .success(let apps): return apps

@@ -153,7 +153,7 @@ extension MCPTool {
         "properties": [
             "id": text, "name": text, "createdAt": time, "nextAt": time, "every": ["type": "object"],
             "lastAt": time,
-            "lastOutcome": ["type": "string", "description": "What became of the last one, in a word"],
+            "lastOutcome": ["type": "string", "description": "The outcome of the last one, in one word"],
             "skipped": count,
         ],
         "required": ["id", "createdAt", "nextAt", "skipped"],

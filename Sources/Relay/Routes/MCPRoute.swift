@@ -14,7 +14,7 @@ struct MCPRoute: AnsweringRoute {
         guard origins.allSatisfy(services.shared.origins.allow) else {
             trace.add(.note("detail", "the Origin is not in RELAY_WEB_ORIGINS"))
             return refusal(
-                .invalidRequest("Requests of this web page are not accepted.", status: 403),
+                .invalidRequest("Requests from this web page are not accepted.", status: 403),
                 .invalidRequest, &trace)
         }
         guard let secret = services.headerSecret(of: request),

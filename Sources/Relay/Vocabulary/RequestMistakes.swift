@@ -34,7 +34,8 @@ enum BodyMistake {
             first | 0x20 >= UInt8(ascii: "a") && first | 0x20 <= UInt8(ascii: "z")
             && body.contains(UInt8(ascii: "="))
         if isForm { return "It looks like a form; send a JSON object." }
-        return first == UInt8(ascii: "'") ? "It begins with a single quote, which the shell left there." : nil
+        guard first == UInt8(ascii: "'") else { return nil }
+        return "It begins with a single quote that the shell did not remove."
     }
 }
 

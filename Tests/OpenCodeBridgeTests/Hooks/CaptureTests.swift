@@ -81,12 +81,12 @@ struct CaptureTests {
         claude_PostToolUse_Bash_subagent | silent | PostToolUse doesn't ring
         claude_PostToolUse_ExitPlanMode | silent | PostToolUse doesn't ring
         claude_PostToolUse_mcp__t__elicit_form | silent | PostToolUse doesn't ring
-        claude_PreToolUse_Agent | silent | this tool asks nobody
+        claude_PreToolUse_Agent | silent | this tool asks no question
         claude_PreToolUse_AskUserQuestion | permission | Has a question. | Which database?
-        claude_PreToolUse_Bash | silent | this tool asks nobody
-        claude_PreToolUse_Bash_subagent | silent | this tool asks nobody
+        claude_PreToolUse_Bash | silent | this tool asks no question
+        claude_PreToolUse_Bash_subagent | silent | this tool asks no question
         claude_PreToolUse_ExitPlanMode | permission | Has a plan for your approval.
-        claude_PreToolUse_mcp__t__elicit_form | silent | this tool asks nobody
+        claude_PreToolUse_mcp__t__elicit_form | silent | this tool asks no question
         claude_SessionEnd | silent | SessionEnd doesn't ring
         claude_SessionStart | silent | SessionStart doesn't ring
         claude_Stop | complete | Fixed the auth bug. All tests pass.
@@ -94,8 +94,8 @@ struct CaptureTests {
         claude_StopFailure_server_error | error | API Error: 500 boom. This is a server-side issue, usually \
         temporary — try again in a moment. If…
         claude_StopFailure_unknown | error | API Error: 400 boom
-        claude_Stop_background_shell | silent | work goes on in the background
-        claude_Stop_background_subagent | silent | work goes on in the background
+        claude_Stop_background_shell | silent | work continues in the background
+        claude_Stop_background_subagent | silent | work continues in the background
         claude_SubagentStart | silent | SubagentStart doesn't ring
         claude_SubagentStop | silent | SubagentStop doesn't ring
         claude_UserPromptSubmit | silent | UserPromptSubmit doesn't ring
@@ -105,10 +105,10 @@ struct CaptureTests {
         codex_PostToolUse_Bash | silent | PostToolUse doesn't ring
         codex_PostToolUse_request_user_input | silent | PostToolUse doesn't ring
         codex_PostToolUse_spawn_agent | silent | PostToolUse doesn't ring
-        codex_PreToolUse_Bash | silent | this tool asks nobody
-        codex_PreToolUse_mcp__t__elicit_form | silent | this tool asks nobody
+        codex_PreToolUse_Bash | silent | this tool asks no question
+        codex_PreToolUse_mcp__t__elicit_form | silent | this tool asks no question
         codex_PreToolUse_request_user_input | permission | Has a question. | Which database?
-        codex_PreToolUse_spawn_agent | silent | this tool asks nobody
+        codex_PreToolUse_spawn_agent | silent | this tool asks no question
         codex_SessionEnd | silent | SessionEnd doesn't ring
         codex_SessionStart | silent | SessionStart doesn't ring
         codex_Stop | complete | Fixed the auth bug. All tests pass.
@@ -117,7 +117,7 @@ struct CaptureTests {
         codex_UserPromptSubmit | silent | UserPromptSubmit doesn't ring
         codex_UserPromptSubmit_subagent | silent | UserPromptSubmit doesn't ring
         codex_notify_subagent | silent | a sub-agent ended
-        codex_notify_title_thread | silent | Codex made a title
+        codex_notify_title_thread | silent | Codex generated a title
         codex_notify_turn | complete | Fixed the auth bug. All tests pass.
         gemini_AfterAgent | complete | Fixed the auth bug. All tests pass.
         gemini_AfterAgent_cancelled | silent | the turn failed or was cancelled
@@ -126,9 +126,9 @@ struct CaptureTests {
         gemini_AfterTool_run_shell_command | silent | AfterTool doesn't ring
         gemini_BeforeAgent | silent | BeforeAgent doesn't ring
         gemini_BeforeTool_ask_user | permission | Has a question. | Which database
-        gemini_BeforeTool_mcp_t_elicit_form | silent | this tool asks nobody
-        gemini_BeforeTool_run_shell_command | silent | this tool asks nobody
-        gemini_BeforeTool_write_file | silent | this tool asks nobody
+        gemini_BeforeTool_mcp_t_elicit_form | silent | this tool asks no question
+        gemini_BeforeTool_run_shell_command | silent | this tool asks no question
+        gemini_BeforeTool_write_file | silent | this tool asks no question
         gemini_Notification_ToolPermission_ask_user | permission | Has a question.
         gemini_Notification_ToolPermission_edit | permission | Wants to edit a file. | Edit: x.txt
         gemini_Notification_ToolPermission_exec | permission | Wants to run a command. | Shell: touch /tmp/agt_gc1

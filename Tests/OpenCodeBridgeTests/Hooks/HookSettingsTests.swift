@@ -121,11 +121,11 @@ struct HookSettingsTests {
         let now = SystemTime.now
         #expect(faults.note("no phone is paired", of: .codex, now: now))
         #expect(!faults.note("no phone is paired", of: .codex, now: now + 1))
-        #expect(faults.note("the relay refuses it", of: .gemini, now: now))
+        #expect(faults.note("the relay refused it", of: .gemini, now: now))
         #expect(
             faults.sentences == [
                 "hook codex: no phone is paired (0 minutes ago)",
-                "hook gemini: the relay refuses it (0 minutes ago)",
+                "hook gemini: the relay refused it (0 minutes ago)",
             ])
         #expect(faults.note("no phone is paired", of: .codex, now: now + Bounds.hookFaultPause.milliseconds))
         faults.note(nil, of: .codex, now: now)

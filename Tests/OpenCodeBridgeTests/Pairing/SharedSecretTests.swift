@@ -49,7 +49,7 @@ struct SharedSecretTests {
         let directory = try TestDirectory()
         let configuration = try configuration(["BRIDGE_RELAY_SECRET_FILE": directory.path + "/new/secret"])
         let problem = #expect(throws: SettingProblems.self) { try SecretFile.read(configuration) }
-        #expect(problem?.sentences.first?.contains("`opencode-bridge pair` makes it") == true)
+        #expect(problem?.sentences.first?.contains("run `opencode-bridge pair` to make it") == true)
         let secret = try SecretFile.read(configuration, makesGivenFile: true)
         #expect(try SecretFile.read(configuration) == secret)
     }

@@ -20,7 +20,7 @@ enum SecretInput {
             return Secret(bytes)
         case .noTerminal:
             StandardError.message(
-                "no secret was given and there is no terminal to ask for it: set RELAY_SECRET, or use --secret-file PATH "
+                "no secret was given, and there is no terminal on which to ask for it: set RELAY_SECRET, or use --secret-file PATH "
                     + "(- is standard input)")
             throw .usage
         case .interrupted:
