@@ -1,6 +1,6 @@
 /// When an agent last used a secret: a row of `agent_use`.
 package struct AgentUse: Hashable, Sendable {
-    /// When, to half a minute.
+    /// The time of the last use, accurate to half a minute.
     package let usedAt: EpochMilliseconds
     /// What the agent's client calls itself, without control characters; nil if it didn't say.
     package let client: String?

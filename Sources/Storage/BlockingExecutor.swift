@@ -18,13 +18,13 @@ package final class BlockingExecutor: SerialExecutor, @unchecked Sendable {  // 
         var queue: [Work] = []
         var sleeping = false
         var stopping = false
-        // The thread has run its last; what still comes is run where it comes from.
+        // The thread has run its last job; later jobs run on the thread that queues them.
         var ended = false
-        // A thread id of the kernel's. glibc declares pthread_self() const, so an optimiser may keep its value over a
-        // suspension, after which it is another thread's.
+        // A kernel thread ID. glibc declares pthread_self() const, so an optimiser may keep its value across a
+        // suspension, after which the code may run on another thread.
         var runner: pid_t?
-        // This executor, while a caller's thread runs what came after the end: its actor may be let go by the job that
-        // runs, and with it the last that held the executor.
+        // A reference to this executor while a caller's thread runs late jobs: such a job may release the actor, which
+        // can hold the last reference to the executor.
         var kept: BlockingExecutor?
         var thread: pthread_t?
         var waiters: [CheckedContinuation<Void, Never>] = []
@@ -59,7 +59,7 @@ package final class BlockingExecutor: SerialExecutor, @unchecked Sendable {  // 
         add(.job(UnownedJob(job)))
     }
 
-    /// Queues a closure behind the waiting jobs; cheaper than a task that calls the actor.
+    /// Queues a closure after the waiting jobs; cheaper than a task that calls the actor.
     package func submit(_ work: @escaping @Sendable () -> Void) {
         add(.closure(work))
     }
@@ -74,7 +74,7 @@ package final class BlockingExecutor: SerialExecutor, @unchecked Sendable {  // 
         locked { $0.runner == gettid() }
     }
 
-    /// What `assumeIsolated` asks when no job of the actor is running, which is so in a submitted closure.
+    /// Called by `assumeIsolated` when no job of the actor is running, as in a submitted closure.
     package func isIsolatingCurrentContext() -> Bool? {
         isCurrent
     }
@@ -160,11 +160,11 @@ extension BlockingExecutor {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Sleeps until there is work; returns false when the executor has ended, with no work left after `shutdown()`.
+    /// Sleeps until there is work; returns false after `shutdown()` once no work is left.
     private func waitForWork() -> Bool {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
-        // Not in `locked`: waiting lets others change the state, which must not be borrowed meanwhile.
+        // Not inside `locked`: other threads change the state during the wait, so it must not be borrowed.
         while state.queue.isEmpty, !state.stopping {
             state.sleeping = true
             unsafe pthread_cond_wait(wakeUp, mutex)
@@ -190,14 +190,14 @@ extension BlockingExecutor {
         }
     }
 
-    /// Takes what is queued; when there is nothing, `last` gets the hold that this executor had on itself, to be let go
-    /// where nothing of it is used any more.
+    /// Takes the queued jobs; if there are none, moves this executor's reference to itself into `last`, so that the
+    /// caller can release it once it no longer uses the executor.
     private func takeAll(into batch: inout [Work], orLetGo last: inout BlockingExecutor?) -> Bool {
         locked { state in
             swap(&state.queue, &batch)
             guard batch.isEmpty else { return true }
             if state.ended {
-                // A thread that brought a job has run it; the next one may come from elsewhere.
+                // This thread has run its late jobs; the next one may be queued by another thread.
                 state.runner = nil
                 swap(&state.kept, &last)
             }

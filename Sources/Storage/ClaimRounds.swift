@@ -1,16 +1,17 @@
-/// Which parts of the queue the next claims of a process look into, so that several relays rarely want the same pushes.
+/// The parts of the queue that a process's next claims look into, chosen so that relays rarely compete for the same
+/// pushes.
 ///
-/// A round visits every part that has a backlog once, in an order that is new each time; then the next one begins. So
-/// each part gets its turn, however many rows another has. Claims that look past backlogs have rounds of their own,
-/// because each of them should get to every part, too.
+/// A round visits every part with a backlog once, in a new random order; then the next round begins. So each part gets
+/// its turn, however many rows another has. Claims that look past backlogs have separate rounds, so that they also
+/// reach every part.
 package struct ClaimRounds: Hashable, Sendable {
-    /// The parts that are still to be visited, the next one last.
+    /// The parts not visited yet; the last element is visited next.
     private var left: [ClaimScope: [Int]] = [:]
 
-    /// No round has begun.
+    /// Creates a value in which no round has begun.
     package init() {}
 
-    /// Begins a round of a scope, unless one isn't over.
+    /// Begins a round for a scope unless one is still in progress.
     ///
     /// - Parameter backlogs: The parts that have a backlog.
     package mutating func begin(

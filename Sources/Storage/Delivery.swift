@@ -10,7 +10,7 @@ package enum DeliveryStatus: String, Hashable, Sendable, CaseIterable {
 package struct Delivery: Hashable, Sendable {
     /// The error of a push whose device was removed before it could be sent.
     package static let deviceRemoved = "DeviceRemoved"
-    /// What the event type of a push to a Live Activity begins with.
+    /// The prefix of the event type of a push to a Live Activity.
     package static let activityPrefix = "activity."
 
     /// The row's ID: a UUIDv7, or a UUIDv4 in rows written by OpenCode's relay.
@@ -102,9 +102,9 @@ package struct DeliveryCursor: Hashable, Sendable {
 
 /// How many pushes to a device APNs accepted.
 package struct SentCount: Hashable, Sendable {
-    /// In the whole time.
+    /// In the whole period.
     package var all: Int
-    /// In the later part of it.
+    /// In the later part of the period.
     package var recent: Int
 
     /// Creates a count from its parts.

@@ -5,7 +5,7 @@ package enum DeviceEnvironment: String, Hashable, Sendable, CaseIterable {
     /// `api.push.apple.com`: TestFlight and the App Store.
     case production
 
-    /// The environment that a column's text stands for.
+    /// The environment for a column's text.
     ///
     /// A row written by another program may contain any text. Unknown texts count as the column's default, so that one
     /// invalid row doesn't prevent reading its secret's devices; if the default is wrong, APNs' answer corrects it.
@@ -71,7 +71,7 @@ package struct Registration: Hashable, Sendable {
     package let at: EpochMilliseconds
     /// Details of the device; on update, nil keeps the stored value.
     ///
-    /// The installation decides which device it is.
+    /// The installation ID, if present, identifies the device.
     package let details: DeviceDetails
 
     /// Creates a registration from its parts.

@@ -41,7 +41,7 @@ package struct DeviceDetails: Hashable, Sendable {
     /// The app's name for its installation; at most one of a secret's devices has it.
     package var installationID: String? { box?.parts.installationID }
 
-    /// What the token is for if it isn't a device's own: the recipient is then a row of `push_token`.
+    /// The token's kind if it isn't a device's own; the recipient is then a row of `push_token`.
     package var tokenKind: PushTokenKind? { box?.parts.tokenKind }
 
     /// No details.

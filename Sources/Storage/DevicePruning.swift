@@ -1,7 +1,7 @@
 /// A device's place in the order in which ``RegistrationStorage/pruneDevices(before:after:limit:at:)`` walks over all
 /// devices: by hash, then token.
 package struct DeviceCursor: Hashable, Sendable {
-    /// The hash as the row has it.
+    /// The hash exactly as stored in the row.
     package let secretHash: String
     /// The device's token.
     package let token: String

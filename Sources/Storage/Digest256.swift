@@ -27,7 +27,7 @@ package struct Digest256: Hashable, Sendable {
     // `compute` writes 32 bytes at the pointer and returns whether it succeeded.
     private init(_ compute: (UnsafeMutablePointer<UInt8>?) -> Bool) {
         words = unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.byteCount) { bytes in
-            // Only a machine without memory fails here; going on without a digest would mix tenants.
+            // This fails only if memory runs out; continuing without a digest would mix up tenants.
             precondition(unsafe compute(bytes.baseAddress), "OpenSSL could not compute a digest")
             let raw = UnsafeRawBufferPointer(bytes)
             return Words256 { word in
@@ -126,7 +126,7 @@ struct Words256: Hashable, Sendable {
     }
 }
 
-/// OpenSSL's SHA-256, fetched once: `EVP_sha256()` would look its provider up at each use.
+/// OpenSSL's SHA-256, fetched once: `EVP_sha256()` would look up its provider at each use.
 @safe
 private struct SHA256: @unchecked Sendable {  // why: an EVP_MD never changes and is never freed here
     static let shared = unsafe SHA256(pointer: EVP_MD_fetch(nil, "SHA256", nil))

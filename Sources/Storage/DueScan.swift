@@ -59,8 +59,8 @@ package struct DueScan: Sendable {
 }
 
 extension [DuePush] {
-    /// At most `limit` of them: one of each secret in turn, the secret first that has waited longest, and within a
-    /// secret the push that has waited longest.
+    /// At most `limit` of the pushes found: one per secret in turn, starting with the secret that has waited longest,
+    /// and within each secret the push that has waited longest.
     package func inTurn(limit: Int) -> [DuePush] {
         var order: [SecretHash] = []
         var bySecret: [SecretHash: [DuePush]] = [:]

@@ -17,7 +17,8 @@ package struct EventClaim: Hashable, Sendable {
     package let at: EpochMilliseconds
     /// When others may take over the event, unless it has been completed or released before.
     ///
-    /// The lease is for processes that die. It must outlast any event, or the event is sent twice.
+    /// The lease frees events of processes that died. It must outlast the handling of any event, or the event is sent
+    /// twice.
     package let leaseUntil: EpochMilliseconds
 
     /// Creates a claim from its parts.
@@ -41,7 +42,7 @@ package struct EventClaim: Hashable, Sendable {
             storedActions ?? "", field: "actions", bytes: StorageLimits.replyActionsBytes)
     }
 
-    /// The actions as they are stored: with a space between two; nil without any.
+    /// The actions in their stored form, separated by spaces; nil if there are none.
     package var storedActions: String? { actions.isEmpty ? nil : actions.joined(separator: " ") }
 
     /// Throws if an answer is over its limit; every driver calls this before storing one.

@@ -30,9 +30,9 @@ package struct EventName: Hashable, Sendable {
 
 /// A person's reply to an event, as the phone sent it.
 package struct EventReply: Hashable, Sendable {
-    /// What the person chose; nil if it is sealed.
+    /// The action that the person chose; nil if the reply is sealed.
     package let action: String?
-    /// What the person typed.
+    /// The text that the person typed.
     package let text: String?
     /// Action and text, encrypted for the sender.
     package let sealed: String?
@@ -52,13 +52,13 @@ package struct EventReply: Hashable, Sendable {
     }
 }
 
-/// That somebody has seen an event: a row of `event_reply`.
+/// The acknowledgement of an event, which shows that someone has seen it: a row of `event_reply`.
 package struct Acknowledgement: Hashable, Sendable {
     /// When it was first acknowledged or replied to.
     package var at: EpochMilliseconds
-    /// The first reply and when it came; nil without one.
+    /// The first reply; nil if there is none.
     package var reply: EventReply?
-    /// When the reply came; nil without one.
+    /// When the first reply arrived; nil if there is none.
     package var repliedAt: EpochMilliseconds?
 
     /// An acknowledgement from its columns.
@@ -71,17 +71,17 @@ package struct Acknowledgement: Hashable, Sendable {
 
 /// The result of acknowledging an event, or of replying to it.
 package enum AcknowledgementResult: Hashable, Sendable {
-    /// This call stored it: the event's acknowledgement now.
+    /// This call stored the acknowledgement; the event's acknowledgement as it is now.
     case stored(Acknowledgement)
-    /// It had been acknowledged, or replied to, before; nothing was changed.
+    /// The event was acknowledged or replied to before; nothing was changed.
     case existing(Acknowledgement)
     /// The secret sent no event with this ID within the last 24 h.
     case unknownEvent
-    /// The event offers other actions than the reply's: these. Nothing was changed.
+    /// The event doesn't offer the reply's action, only these. Nothing was changed.
     case notOffered([String])
 }
 
-/// What the receipt of an event says of it.
+/// The state of an event according to its receipt.
 package enum EventState: Hashable, Sendable {
     /// It has no valid receipt.
     case unknown
@@ -93,14 +93,14 @@ package enum EventState: Hashable, Sendable {
 
 /// Acknowledgements of events and replies to them, for their senders.
 ///
-/// A row stays under the hash that it was stored with, like receipts, and is found under every hash of the secret. It
-/// ends together with the event's receipt.
+/// Like a receipt, a row stays under the hash it was stored with and is found under every hash of the secret. It
+/// expires together with the event's receipt.
 package protocol ReplyStorage: Sendable {
-    /// Acknowledges an event and stores the reply, if there is one; the event's history item is acknowledged, too, if the
+    /// Acknowledges an event and stores the reply, if there is one; also acknowledges the event's history item if the
     /// history can be written.
     ///
-    /// The event needs a valid receipt; if that names actions, a reply that isn't sealed must have one of them. Of any
-    /// number of concurrent replies the first one is stored. Repeating the call is allowed. A secret keeps its newest
+    /// The event needs a valid receipt; if the receipt names actions, an unsealed reply must use one of them. Of
+    /// several concurrent replies only the first is stored. Repeating the call is allowed. A secret keeps its newest
     /// ``StorageLimits/acknowledgementsMax``.
     func acknowledge(
         _ event: EventName, reply: EventReply?, at now: EpochMilliseconds
@@ -111,6 +111,6 @@ package protocol ReplyStorage: Sendable {
         of events: Set<EventName>, at now: EpochMilliseconds
     ) async throws(StorageError) -> [EventName: Acknowledgement]
 
-    /// What the event's receipt says at `now`; of several, one with an answer counts.
+    /// The state of the event's receipt at `now`; of several receipts, one with an answer takes precedence.
     func state(of event: EventName, at now: EpochMilliseconds) async throws(StorageError) -> EventState
 }

@@ -33,7 +33,7 @@ package enum ExpiringTable: String, CaseIterable, Sendable {
 package struct Pruning: Hashable, Sendable {
     /// How many rows this call removed.
     package var removed: Int
-    /// The time of the first row that the step left, from which the next step goes on; nil if none was left.
+    /// The time of the first row that the step left, where the next step starts; nil if no rows are left.
     package var next: EpochMilliseconds?
 
     /// Creates a result.
@@ -47,9 +47,9 @@ package struct Pruning: Hashable, Sendable {
 package protocol PruningStorage: Sendable {
     /// Removes rows of a table whose time is at or after `start` and before `end`: the oldest, at most `limit`.
     ///
-    /// One step of a walk along the index of times; small steps let other writers in. Call again with the result's
-    /// `next` as `start` until it is nil, so that a step doesn't search through the remains of earlier ones; begin with
-    /// `.min`. Any number of callers may do this at once. One whose rows were removed by others meanwhile removes none.
+    /// One step of a walk along the index of times; small steps let other writers in. Begin with `.min` and call again
+    /// with the result's `next` as `start` until it is nil, so that a step doesn't scan entries that earlier steps
+    /// removed. Any number of callers may do this at once; rows that another caller has already removed aren't counted.
     func prune(
         _ table: ExpiringTable, from start: EpochMilliseconds, before end: EpochMilliseconds, limit: Int
     ) async throws(StorageError) -> Pruning

@@ -2,7 +2,7 @@ internal import Glibc
 
 /// A value behind a pthread mutex, for short critical sections.
 ///
-/// `Synchronization.Mutex` would do, but ThreadSanitizer doesn't understand it and reports races that aren't there.
+/// Not `Synchronization.Mutex`: ThreadSanitizer doesn't understand it and reports false races.
 package struct Guarded<Value: Sendable>: Sendable {
     @usableFromInline
     final class Box: @unchecked Sendable {  // why: `value` is touched only while `mutex` is held

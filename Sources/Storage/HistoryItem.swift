@@ -8,7 +8,7 @@ package struct HistoryItem: Hashable, Sendable {
     package let eventID: String?
     /// The event's type or the notification's kind, as in the delivery log.
     package let eventType: String
-    /// The session that it is about; empty for none.
+    /// The session that the item is about; empty for none.
     package let sessionID: String
     /// The session's server.
     package let serverID: String?
@@ -58,13 +58,13 @@ package struct HistoryItem: Hashable, Sendable {
     }
 }
 
-/// What became of items that were added to histories.
+/// The result of adding items to histories.
 package struct HistoryAddition: Hashable, Sendable {
-    /// Items that were stored; the others' `eventID` had an item already.
+    /// The number of stored items; for the others, the history already had an item with the same `eventID`.
     package var stored: Int
     /// Older items that were removed because their secret had more than ``StorageLimits/historyItemsMax``.
     package var removed: Int
-    /// The unread items of the keys that were to be counted, those of this call included.
+    /// The numbers of unread items for the requested keys, including those added by this call.
     package var unread: [SecretKey: Int]
 
     /// Creates an addition from its numbers.
@@ -79,7 +79,7 @@ package struct HistoryAddition: Hashable, Sendable {
 package struct HistoryPage: Hashable, Sendable {
     /// The items, newest first.
     package var items: [HistoryItem]
-    /// How many of all the secret's items are unread.
+    /// How many of the secret's items are unread in total.
     package var unread: Int
 
     /// Creates a page from its parts.

@@ -12,7 +12,7 @@ package struct Holdings: Hashable, Sendable {
     package var schedules: Int
     /// Acknowledgements and replies, including expired ones.
     package var replies: Int
-    /// Tokens besides the devices' own, with the marks of started activities, including expired ones.
+    /// Tokens other than the devices' own, and records of started activities, including expired ones.
     package var tokens: Int
     /// Agents' last uses.
     package var agents: Int
@@ -51,7 +51,7 @@ package struct Holdings: Hashable, Sendable {
 /// Totals of the delivery log over a period.
 package struct DeliveryTally: Hashable, Sendable {
     /// The number of distinct combinations of time, session, event type and secret: all pushes of an event that end
-    /// while it is answered are logged with one time.
+    /// before its response are logged with the same time.
     package var events: Int
     /// Pushes that APNs accepted.
     package var sent: Int
@@ -76,7 +76,7 @@ package struct DeliveryTally: Hashable, Sendable {
         }
     }
 
-    /// The time before which about `limit` rows lie, if the row after them was written at `next`.
+    /// A time that about `limit` rows precede, if the row after them was written at `next`.
     ///
     /// Rows of one millisecond are counted together.
     package static func end(

@@ -26,7 +26,8 @@ package struct PendingPush: Hashable, Sendable {
     package let createdAt: EpochMilliseconds
     /// When the push expires; `apns-expiration` is this in seconds.
     package let expiresAt: EpochMilliseconds
-    /// The ID by which its event is acknowledged, which makes the push pointless; nil if nothing does.
+    /// The ID by which the push's event can be acknowledged, after which the push isn't sent; nil if the event can't be
+    /// acknowledged.
     package let eventID: String?
     /// The event type or the notification's kind, which devices can opt out of; nil if it has none.
     package let kind: String?
@@ -55,7 +56,7 @@ package struct PendingPush: Hashable, Sendable {
         self.kind = kind
     }
 
-    /// Whether it goes to a token besides its device's own: a row of `push_token`.
+    /// Whether the push goes to a row of `push_token` instead of its device's own token.
     var isForToken: Bool { ["liveactivity", "widgets", "controls"].contains(pushType) }
 
     /// The same push, for a device that is stored under another hash.
@@ -97,15 +98,15 @@ package struct PendingPush: Hashable, Sendable {
     }
 }
 
-/// A worker's temporary hold on pushes; until it ends, no other worker gets them.
+/// A worker's temporary right to send pushes; until it ends, no other worker can claim them.
 ///
 /// In the table a leased row has `lease_owner`, and `due_at` is the lease's end: a push whose lease has expired is
 /// simply due.
 package struct PushLease: Hashable, Sendable {
     /// The lease's owner.
     ///
-    /// Different for each call that takes a lease, so that a worker can't mistake a later hold on the same row
-    /// for an earlier one of its own.
+    /// A different ID for each call that takes a lease, so that a worker can't confuse two of its own leases on the
+    /// same row.
     package let owner: UUIDv7
     /// When others may take the pushes, by the clock of the process that took the lease.
     ///
@@ -129,7 +130,7 @@ package enum EnqueueResult: Hashable, Sendable {
     case deviceGone
 }
 
-/// A push that a worker holds.
+/// A push that a worker has leased.
 package struct ClaimedPush: Hashable, Sendable {
     /// The push; its `dueAt` is as it was before the claim.
     package let push: PendingPush
@@ -146,7 +147,7 @@ package struct ClaimedPush: Hashable, Sendable {
     }
 }
 
-/// How much is queued.
+/// The size of the queue.
 package struct QueueSize: Hashable, Sendable {
     /// The number of pushes.
     package var pushes: Int
@@ -160,7 +161,7 @@ package struct QueueSize: Hashable, Sendable {
     }
 }
 
-/// How a worker ends its hold on one push.
+/// How a worker ends its lease on a push.
 package struct Settlement: Hashable, Sendable {
     /// What to do with the push.
     package enum End: Hashable, Sendable {
@@ -176,7 +177,7 @@ package struct Settlement: Hashable, Sendable {
     package let id: String
     /// The hash under which it was claimed or stored.
     package let secretHash: SecretHash
-    /// The owner of the lease under which it is held.
+    /// The owner of the push's lease.
     package let owner: UUIDv7
     /// What to do with the push.
     package let end: End
@@ -189,7 +190,7 @@ package struct Settlement: Hashable, Sendable {
         self.end = end
     }
 
-    /// Throws if the log row can't be stored as it is; drivers call this before they write the row.
+    /// Throws if the log row can't be stored unchanged; drivers call this before they write the row.
     package func validate() throws(StorageError) {
         if case .over(let delivery) = end { try delivery.validate() }
     }

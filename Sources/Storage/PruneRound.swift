@@ -1,28 +1,28 @@
 /// One round of removing expired rows from all tables: what to do next, as a pure value.
 ///
-/// The tables take turns, so that one which is far behind doesn't keep the others waiting. After each step the round
+/// The tables take turns, so that a table with many expired rows doesn't delay the others. After each step the round
 /// pauses for half as long as the step took, so it uses at most two thirds of one connection's time. Steps grow as long
 /// as they are short.
 ///
-/// Rounds of several processes need no agreement. If a step finds its rows removed by another process, the round
-/// leaves the table alone for a while, longer each time. So with any number of processes about as many steps run as one
-/// or two can make, and another goes on when one of them dies.
+/// Processes don't coordinate their rounds. If a step finds that another process has removed its rows, the round skips
+/// the table for a while, longer each time. So any number of processes run about as many steps as one or two would, and
+/// another takes over if one dies.
 package struct PruneRound: Sendable {
     /// Rows of the first step in a table.
     package static let rowsFirst = 500
     /// Maximum rows of a step.
     package static let rowsMax = 4_000
-    /// Minimum rows of a step that is tried again because it took too long.
+    /// Minimum rows of a step that is retried because it took too long.
     static let rowsMin = 30
-    /// A full step that takes less is followed by one of twice the size.
+    /// A full step that takes less than this is followed by one of twice the size.
     static let stepShort: Duration = .milliseconds(20)
-    /// A step that takes longer is followed by one of half the size.
+    /// A step that takes longer than this is followed by one of half the size.
     static let stepLong: Duration = .milliseconds(80)
     /// The maximum pause after a step.
     static let pauseMax: Duration = .seconds(5)
     /// The first time for which a table is left to another process; it doubles each time.
     static let yieldMin: Duration = .seconds(1)
-    /// The maximum of these times.
+    /// The maximum time for which a table is left to another process.
     static let yieldMax: Duration = .seconds(8)
 
     /// One call to ``PruningStorage/prune(_:from:before:limit:)``.
@@ -63,7 +63,7 @@ package struct PruneRound: Sendable {
         var isOver = false
         /// The time of the oldest expired row that is left.
         var oldest: EpochMilliseconds?
-        /// How much longer the table is left to another process, and for how long the next time.
+        /// How much longer the table is left to another process, and how long it will be left the next time.
         var wait: Duration = .zero
         var yield = PruneRound.yieldMin
     }
@@ -77,7 +77,7 @@ package struct PruneRound: Sendable {
     ///
     /// - Parameters:
     ///   - ends: For each table, the time before which its rows have expired.
-    ///   - duration: How long the round may go on.
+    ///   - duration: How long the round may take.
     package init(_ ends: [(table: ExpiringTable, end: EpochMilliseconds)], atMost duration: Duration) {
         parts = ends.map { Part(table: $0.table, end: $0.end) }
         left = duration
@@ -115,7 +115,7 @@ package struct PruneRound: Sendable {
         rest(after: took)
     }
 
-    /// Records that the step failed: its table is left to the next round, unless it is worth trying with fewer rows.
+    /// Records that the step failed: the next round handles its table, unless a smaller step may succeed.
     package mutating func noteFailure(mayRetry: Bool, took: Duration) {
         parts[turn].rows /= 4
         parts[turn].isOver = !mayRetry || parts[turn].rows < Self.rowsMin
@@ -127,7 +127,7 @@ package struct PruneRound: Sendable {
         Dictionary(uniqueKeysWithValues: parts.map { ($0.table, $0.removed) })
     }
 
-    /// The tables that the round's time didn't suffice for.
+    /// The tables that the round had no time to finish.
     package var unfinished: [ExpiringTable] {
         parts.filter { !$0.isOver && $0.oldest != nil }.map(\.table)
     }

@@ -1,4 +1,4 @@
-/// What a token besides a device's own is for; the raw value is the column's text.
+/// The kind of a token other than a device's own; the raw value is the column's text.
 package enum PushTokenKind: String, Hashable, Sendable, CaseIterable {
     /// Updates and ends one Live Activity.
     case activity
@@ -9,14 +9,14 @@ package enum PushTokenKind: String, Hashable, Sendable, CaseIterable {
     /// Reloads a device's controls.
     case controls
 
-    /// The text of rows that hold no token: that a session's activity was started on a device, for
-    /// ``StorageLimits/activityStartInterval``.
+    /// The `kind` text of rows without a token, which record for ``StorageLimits/activityStartInterval`` that a
+    /// session's activity was started on a device.
     static let startedColumn = "started"
-    /// The text of rows whose token was an activity's until the app registered another one.
+    /// The `kind` text of rows with a former token of an activity, for which the app has registered another one.
     static let replacedColumn = "replaced"
 }
 
-/// A token besides a device's own, registered under a secret: a row of `push_token`.
+/// A token other than a device's own, registered under a secret: a row of `push_token`.
 package struct PushToken: Hashable, Sendable {
     /// The row's ID, by which queued pushes find it.
     package let id: String
@@ -117,7 +117,7 @@ package struct PushToken: Hashable, Sendable {
 package struct ActivityState: Hashable, Sendable {
     /// How a state reaches the activities.
     package enum Urgency: Hashable, Sendable {
-        /// At most once per interval, the newest state only; with `starting` also on devices without an activity.
+        /// At most once per interval, and only the newest state; with `starting`, also devices without an activity.
         case progress(interval: EpochMilliseconds, starting: Bool)
         /// At once.
         case immediate
@@ -131,7 +131,7 @@ package struct ActivityState: Hashable, Sendable {
     package let now: EpochMilliseconds
     /// How it reaches the activities.
     package let urgency: Urgency
-    /// Whether it was offered before and waited since; some of the activities may have it.
+    /// Whether the state was offered before and has waited since; some activities may already have it.
     package let isHeld: Bool
 
     /// Creates a state from its parts.
@@ -151,9 +151,10 @@ package struct ActivityState: Hashable, Sendable {
         if case .progress(_, starting: true) = urgency { true } else { false }
     }
 
-    /// The state with a time that tells it apart from every activity's last state.
+    /// The state with a time that differs from every activity's last state.
     ///
-    /// Two events may arrive in one millisecond, and an activity that has the first must get the second.
+    /// Two events can arrive in the same millisecond, and an activity that has received the first must also get the
+    /// second.
     fileprivate func distinct(from activities: [PushToken]) -> ActivityState {
         guard !isHeld else { return self }
         let taken = Set(activities.map(\.stateAt))
@@ -166,21 +167,21 @@ package struct ActivityState: Hashable, Sendable {
 extension PushToken {
     /// Whether an activity gets a state.
     package enum Turn: Hashable, Sendable {
-        /// It does, and is then as given.
+        /// It gets the state; the associated value is the activity afterwards.
         case now(PushToken)
-        /// It had another progress a moment ago, and may get the state from this time on.
+        /// It received other progress recently and may get the state from this time on.
         case later(EpochMilliseconds)
-        /// It has had the state, or a newer one.
+        /// It has already received this state or a newer one.
         case never
     }
 
     /// Decides whether this activity gets a state; a pure function.
     ///
-    /// Its `timestamp` is the time at which the state arrived, but later than the one before. A state is known by that
-    /// time, so no other state may have it; see ``ActivityTurn/init(of:among:)``.
+    /// The push's `timestamp` is the state's arrival time, or later if needed to follow the previous one. States are
+    /// identified by their time, so no two may share it; see ``ActivityTurn/init(of:among:)``.
     package func turn(for state: ActivityState) -> Turn {
         var next = stamped(max(state.at / 1_000, stamp + 1))
-        // Times far ahead come from a clock that was wrong, which must not silence the activity.
+        // A time far in the future was written by a wrong clock, which must not silence the activity.
         let aheadMin = StorageLimits.activityStartInterval
         let isAhead = stateAt - state.at >= aheadMin
         next.stateAt = isAhead ? state.at : max(stateAt, state.at)
@@ -193,9 +194,9 @@ extension PushToken {
         return .now(next)
     }
 
-    /// The token with which this activity goes on after others of its device.
+    /// This token as the successor of the device's earlier tokens for the activity.
     ///
-    /// It may get the last state again, since the token before may have been void already, but no older one.
+    /// It may get the last state again, because the previous token may already have been invalid, but no older state.
     package func succeeding(_ others: [PushToken]) -> PushToken {
         var next = stamped(others.map(\.stamp).max() ?? stamp)
         next.stateAt = max(0, (others.map(\.stateAt).max() ?? 0) - 1)
@@ -209,15 +210,15 @@ package struct ActivityTurn: Hashable, Sendable {
     package var updates: [PushToken] = []
     /// The devices on which to start an activity: tokens of kind `start`, each with the `stamp` of this push.
     package var starts: [PushToken] = []
-    /// The number of activities that get the state later, and when the first may.
+    /// The number of activities that get the state later.
     package var held = 0
-    /// When the first of these may get it; nil if there are none.
+    /// When the first of these activities may get the state; nil if there are none.
     package var heldUntil: EpochMilliseconds?
-    /// The devices that show an activity of the session, by their `id`.
+    /// The `id`s of the devices that show an activity of the session.
     package var devices: Set<String> = []
-    /// The time by which activities know the state: that of its arrival or a moment later.
+    /// The time that identifies the state to activities: its arrival time or slightly later.
     ///
-    /// A state that is held keeps it.
+    /// A postponed state keeps this time.
     package private(set) var at: EpochMilliseconds = 0
 
     /// No activities.
@@ -239,22 +240,23 @@ package struct ActivityTurn: Hashable, Sendable {
         }
     }
 
-    /// Whether no activity is concerned.
+    /// Whether no activity is affected.
     package var isEmpty: Bool { updates.isEmpty && starts.isEmpty && held == 0 }
 }
 
-/// The tokens of secrets besides their devices' own.
+/// The secrets' tokens other than their devices' own.
 package protocol PushTokenStorage: Sendable {
     /// Stores a token, or updates it if the secret has it already; false, with nothing stored, if the secret has no
     /// device.
     ///
-    /// A device has one token of each kind, and one activity per session: the call's replaces the one before, as
-    /// ``PushToken/succeeding(_:)`` says. An activity's token that was replaced before changes nothing as long as the
-    /// device has a later one: its registration arrived late, or again. On update `id` and `createdAt` stay, and
-    /// `updatedAt` becomes later than it was. An activity that has ended stays ended. A secret keeps its newest ``StorageLimits/activitiesMax`` activities.
+    /// A device has one token of each kind, and one activity per session: the new token replaces the previous one, as
+    /// described in ``PushToken/succeeding(_:)``. Registering an activity's former token changes nothing while the
+    /// device has a later one, because the registration was delayed or repeated. On update, `id` and `createdAt` stay,
+    /// and `updatedAt` becomes later than it was. An activity that has ended stays ended. A secret keeps its newest
+    /// ``StorageLimits/activitiesMax`` activities.
     func save(_ token: PushToken, under key: SecretKey) async throws(StorageError) -> Bool
 
-    /// Removes tokens of a kind, and says how many.
+    /// Removes tokens of a kind and returns how many.
     ///
     /// - Parameters:
     ///   - session: Of kind `activity`, those of this session.
@@ -269,20 +271,20 @@ package protocol PushTokenStorage: Sendable {
         _ kind: PushTokenKind, of key: SecretKey, at now: EpochMilliseconds
     ) async throws(StorageError) -> [PushToken]
 
-    /// Decides which activities get a state, and records that they do; with no activity it only reads.
+    /// Decides which activities get a state, and records that they do; if there are none, it only reads.
     ///
-    /// Each chosen activity's `stamp` is the state's time in seconds, and later than its stamp before, whichever relay sent
-    /// that. A progress that isn't newer than the last state of an activity isn't sent to it, so a state that was held
-    /// reaches each activity once. A device gets at most one start per session and
-    /// ``StorageLimits/activityStartInterval``, at most ``StorageLimits/activityStartsMax`` in that time, and none for a
-    /// session that has an activity without a device, which may be its own.
+    /// Each chosen activity's `stamp` is the state's time in seconds, made later than the activity's previous stamp if
+    /// necessary, whichever relay sent that. Progress that isn't newer than an activity's last state isn't sent to it,
+    /// so a postponed state reaches each activity once. Within ``StorageLimits/activityStartInterval`` a device gets at
+    /// most one start per session and at most ``StorageLimits/activityStartsMax`` in total. It gets none for a session
+    /// with an activity that has no device, because that activity may be on this device.
     func take(_ state: ActivityState, under key: SecretKey) async throws(StorageError) -> ActivityTurn
 
     /// Forgets that a session's activity was started with these tokens, of kind `start`, because their pushes failed.
     ///
-    /// The session's next start gets the devices again.
+    /// The session's next start then includes these devices again.
     func releaseStarts(_ starts: [PushToken], session sessionID: String) async throws(StorageError)
 
-    /// Removes activities whose end was sent, and marks those whose end is queued, which get no state any more.
+    /// Removes activities whose end was sent, and marks those whose end is queued, which get no further states.
     func endActivities(sent: [PushToken], queued: [PushToken]) async throws(StorageError)
 }

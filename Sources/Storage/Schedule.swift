@@ -1,20 +1,20 @@
-/// What a scheduled send is for; names are unique and limits count within a kind.
+/// The purpose of a scheduled send; names are unique within a kind, and limits apply to each kind.
 package enum ScheduleKind: String, Hashable, Sendable, CaseIterable {
-    /// What a client scheduled.
+    /// A send that a client scheduled.
     case schedule
     /// A push that is repeated until it is acknowledged.
     case `repeat`
     /// A push that waits for the end of a device's quiet hours.
     case held
-    /// An event that was answered before it was sent.
+    /// An event whose response was sent before the event itself.
     case async
 }
 
-/// What is to be sent at a later time, once or repeatedly: a row of `schedule`.
+/// A send at a later time, once or repeatedly: a row of `schedule`.
 ///
-/// It exists until its last occurrence has been sent or skipped. Storage doesn't look into `rule` and `content`.
+/// It exists until its last occurrence has been sent or skipped. Storage doesn't interpret `rule` and `content`.
 package struct Schedule: Hashable, Sendable {
-    /// Its identifier; a schedule that replaces another one of its name has a new one.
+    /// Its identifier; a schedule that replaces another one with the same name gets a new ID.
     package let id: UUIDv7
     /// The hash under which it is stored, together with the secret's devices.
     package let secretHash: SecretHash
@@ -22,25 +22,25 @@ package struct Schedule: Hashable, Sendable {
     package let kind: ScheduleKind
     /// Its name, unique among those of its secret and kind; nil for none.
     package let name: String?
-    /// When it is repeated, as JSON; nil for once.
+    /// The recurrence rule as JSON; nil for a single occurrence.
     package let rule: String?
-    /// What is sent, as JSON.
+    /// The content to send, as JSON.
     package let content: String
     /// The nominal time of the next occurrence.
     package var nextAt: EpochMilliseconds
-    /// When a worker takes it: after `nextAt` by its share of `window`, or earlier, to look at the rule again.
+    /// When a worker takes it: `nextAt` plus its delay within `window`, or earlier to evaluate the rule again.
     package var dueAt: EpochMilliseconds
-    /// The latest nominal time of an occurrence; nil without an end.
+    /// The latest nominal time of an occurrence; nil if the schedule has no end.
     package let endsAt: EpochMilliseconds?
-    /// How late an occurrence may be sent; one that is later is skipped.
+    /// How late an occurrence may be sent; later ones are skipped.
     package let lateBy: EpochMilliseconds
-    /// The span over which occurrences of one time are spread.
+    /// The span over which occurrences with the same nominal time are spread.
     package let window: EpochMilliseconds
     /// When it was created.
     package let createdAt: EpochMilliseconds
     /// When the last occurrence was sent or skipped; nil before the first.
     package var lastAt: EpochMilliseconds?
-    /// What became of the last occurrence, in a word.
+    /// The outcome of the last occurrence, in one word.
     package var lastOutcome: String?
     /// The number of skipped occurrences.
     package var skipped: Int
@@ -69,9 +69,9 @@ package struct Schedule: Hashable, Sendable {
         dueAt = spread(nextAt)
     }
 
-    /// When an occurrence is sent: within `window` after its nominal time, by a hash of the ID.
+    /// When an occurrence is sent: within `window` after its nominal time, at a delay derived from a hash of the ID.
     ///
-    /// All occurrences of a schedule have the same delay, so that their intervals are what was asked for.
+    /// All occurrences of a schedule have the same delay, so that the intervals between them are as requested.
     package func spread(_ nominal: EpochMilliseconds) -> EpochMilliseconds {
         guard window > 0 else { return nominal }
         let word = Digest256(of: Array(id.text.utf8)).words[0]
@@ -92,7 +92,7 @@ package struct Schedule: Hashable, Sendable {
 package enum ScheduleCreation: Hashable, Sendable {
     /// It is stored.
     case created
-    /// It is stored in place of another one of its name, which had this ID.
+    /// It replaced another schedule with the same name, which had this ID.
     case replaced(UUIDv7)
     /// The secret has the maximum number of schedules of the kind.
     case limitReached
@@ -108,19 +108,19 @@ package enum ScheduleReference: Hashable, Sendable {
     case name(String)
 }
 
-/// Where a page of all schedules begins: behind this one.
+/// The position after which a page of all schedules begins.
 package struct ScheduleCursor: Hashable, Sendable {
     /// The text of its hash.
     package let secretHash: String
     /// Its ID.
     package let id: String
 
-    /// The place of a schedule.
+    /// The position of a schedule.
     package init(_ schedule: Schedule) {
         self.init(secretHash: schedule.secretHash.hex, id: schedule.id.text)
     }
 
-    /// A place from its parts.
+    /// Creates a position from its parts.
     package init(secretHash: String, id: String) {
         self.secretHash = secretHash
         self.id = id
@@ -138,7 +138,7 @@ package struct SchedulePage: Hashable, Sendable {
     package init() {}
 }
 
-/// A schedule that a worker holds.
+/// A schedule that a worker has leased.
 package struct ClaimedSchedule: Hashable, Sendable {
     /// The schedule as it was claimed.
     package let schedule: Schedule
@@ -152,9 +152,9 @@ package struct ClaimedSchedule: Hashable, Sendable {
     }
 }
 
-/// How a worker ends its hold on a schedule.
+/// How a worker ends its lease on a schedule.
 package enum ScheduleEnd: Hashable, Sendable {
-    /// What became of occurrences: when, in a word, and how many were skipped.
+    /// The outcome of occurrences: the time, one word, and how many were skipped.
     package struct Outcome: Hashable, Sendable {
         /// When they were sent or skipped.
         package let at: EpochMilliseconds
@@ -171,11 +171,11 @@ package enum ScheduleEnd: Hashable, Sendable {
         }
     }
 
-    /// The next occurrence; without an outcome, only the rule was looked at again.
+    /// The schedule is due at its next occurrence; without an outcome, only the rule was evaluated again.
     case next(nextAt: EpochMilliseconds, dueAt: EpochMilliseconds, Outcome?)
-    /// There is no other occurrence: deletes the row.
+    /// There are no more occurrences: deletes the row.
     case over
-    /// Nothing was sent: it is due again at a time.
+    /// Nothing was sent: the schedule is due again at this time.
     case again(dueAt: EpochMilliseconds)
 }
 
@@ -184,10 +184,10 @@ package enum ScheduleEnd: Hashable, Sendable {
 /// Rows belong to their secret like its devices: `rehash` moves them, `revoke` and unregistering the last device remove
 /// them.
 package protocol ScheduleStorage: Sendable {
-    /// Stores a schedule, in place of one with the same kind and name, unless the secret has `limit` others of the kind.
+    /// Stores a schedule, replacing one with the same kind and name, unless the secret has `limit` others of the kind.
     ///
-    /// The secret must have a device, so that unknown secrets can't fill the database. Callers at the same moment don't
-    /// exceed the limit.
+    /// The secret must have a device, so that unknown secrets can't fill the database. Concurrent callers can't exceed
+    /// the limit.
     func create(
         _ schedule: Schedule, under key: SecretKey, limit: Int
     ) async throws(StorageError) -> ScheduleCreation
@@ -202,32 +202,32 @@ package protocol ScheduleStorage: Sendable {
 
     /// Removes a schedule; false if there was none, which is no error.
     ///
-    /// An occurrence that a worker is sending is sent.
+    /// An occurrence that a worker is already sending isn't stopped.
     func cancel(
         _ reference: ScheduleReference, kind: ScheduleKind, of key: SecretKey
     ) async throws(StorageError) -> Bool
 
-    /// Takes schedules that are due at `now`, at most `limit`; nobody else gets them until the lease has expired.
+    /// Leases schedules that are due at `now`, at most `limit`; no other caller gets them until the lease has expired.
     ///
     /// Secrets take turns, beginning with those in a part of the table that the caller chooses. If callers choose it at
-    /// random, they rarely want the same rows, and no row is left out for long. The call may return fewer schedules
-    /// than are due, or none, if other callers take them at the same moment. A lease that ends later than
-    /// ``StorageLimits/scheduleLeaseMax`` from now counts as expired: a clock that was ahead made it.
+    /// random, they rarely compete for the same rows, and no row waits long. The call may return fewer schedules than
+    /// are due, or none, if other callers take them at the same time. A lease that ends later than
+    /// ``StorageLimits/scheduleLeaseMax`` from now counts as expired, because a clock that was ahead wrote it.
     func claimSchedules(
         dueAt now: EpochMilliseconds, lease: PushLease, limit: Int, from bucket: Int
     ) async throws(StorageError) -> [ClaimedSchedule]
 
-    /// Ends the hold on a schedule with one change; false, with nothing changed, if the owner no longer holds it: the
-    /// lease ran out, or the schedule was cancelled or replaced or moved with its secret.
+    /// Ends the lease on a schedule with one change; returns false and changes nothing if the owner has lost the lease:
+    /// it expired, or the schedule was cancelled, replaced or moved with its secret.
     func settle(_ claimed: ClaimedSchedule, _ end: ScheduleEnd) async throws(StorageError) -> Bool
 
-    /// When the next schedule that nobody holds is due; nil if there is none.
+    /// When the next unleased schedule is due; nil if there is none.
     ///
     /// One look-up in an index.
     func nextScheduleDue(at now: EpochMilliseconds) async throws(StorageError) -> EpochMilliseconds?
 
-    /// Finds schedules that were created, or sent the last time, later than `time`, at most `limit`; held ones and those
-    /// that can't be read are left out.
+    /// Finds schedules that were created or last sent after `time`, at most `limit`; leased and unreadable ones are
+    /// left out.
     ///
     /// Only a clock that was ahead can have written a time in the future. Reads the whole table.
     func schedules(

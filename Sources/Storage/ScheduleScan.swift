@@ -2,22 +2,22 @@
 struct DueSchedule: Hashable {
     let secretHash: SecretHash
     let id: String
-    /// When it became due; a claim expects that nobody changed it.
+    /// When it became due; a claim succeeds only if this hasn't changed.
     let dueAt: EpochMilliseconds
 }
 
-/// Chooses which due schedules a claim takes: the logic of all drivers, without SQL.
+/// Chooses the due schedules that a claim takes: the logic shared by all drivers, without SQL.
 struct ScheduleScan {
     /// The part of the table to begin with.
     let start: Int
     let limit: Int
 
-    /// The parts of the table in the order in which this claim looks at them.
+    /// The parts of the table, in the order in which this claim searches them.
     var buckets: [Int] {
         (0..<StorageLimits.scheduleBucketsPerClaim).map { (start + $0) % StorageLimits.buckets }
     }
 
-    /// The schedules to claim: one of each secret in turn, the nearest parts of the table first.
+    /// The schedules to claim: one per secret in turn, the nearest parts of the table first.
     func chosen(from rows: [DueSchedule]) -> [DueSchedule] {
         var turns: [SecretHash: Int] = [:]
         let oldestFirst = rows.sorted { ($0.dueAt, $0.id) < ($1.dueAt, $1.id) }

@@ -28,13 +28,13 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
     case pushTokens = 11
     /// `pending_push.bucket`: the parts of the queue that claims begin with.
     ///
-    /// Rows that were stored before the step, or by a relay before it, are in part 0 whatever their hash.
+    /// Rows stored before this step, or by an older relay, are in part 0 whatever their hash.
     case pushBuckets = 12
-    /// `event_receipt.actions`: what replies to the event may choose.
+    /// `event_receipt.actions`: the actions that replies to the event may choose.
     case eventActions = 13
     /// `event_id` and `kind` of `pending_push`: nullable columns.
     ///
-    /// Rows that were stored before the step, or by a relay before it, are sent whatever became of their events.
+    /// Rows stored before this step, or by an older relay, are sent even if their events were acknowledged.
     case pushEvents = 14
 
     /// What the step does, for `relay migrate`.

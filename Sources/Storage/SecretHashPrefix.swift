@@ -24,7 +24,7 @@ package struct SecretHashPrefix: Hashable, Sendable, CustomStringConvertible {
     var end: String {
         var bytes = Array(digits.utf8)
         let last = bytes.removeLast()
-        // Behind "9" comes "a", and behind every hexadecimal digit "g".
+        // "a" follows "9", and "g" sorts after every hexadecimal digit.
         bytes.append(last == 0x39 ? 0x61 : last + 1)
         return String(decoding: bytes, as: UTF8.self)
     }

@@ -1,6 +1,6 @@
 /// Identifies a tenant's rows: a digest of its secret, stored as 64 lower-case hexadecimal characters.
 ///
-/// Its description is a prefix, enough to follow one tenant through a log and too little to find its rows.
+/// Its description is a prefix that is long enough to follow a tenant through a log and too short to find its rows.
 package struct SecretHash: Hashable, Sendable, CustomStringConvertible {
     /// How many characters of the hash a log line shows.
     package static let prefixCount = 12
@@ -22,7 +22,8 @@ package struct SecretHash: Hashable, Sendable, CustomStringConvertible {
     /// The text in the tables.
     package var hex: String { digest.hex }
 
-    /// Which part of a table its rows are in, by its first bits; workers of several relays begin at different parts.
+    /// The part of a table that contains its rows, from its first bits; workers of different relays start at different
+    /// parts.
     package var bucket: Int {
         Int(digest.words[0] >> (64 - UInt64(StorageLimits.buckets.trailingZeroBitCount)))
     }
@@ -36,9 +37,9 @@ package struct SecretHash: Hashable, Sendable, CustomStringConvertible {
 
 /// The hashes under which one secret's rows may be stored.
 ///
-/// Every call that reads or changes a tenant's rows takes one. Drivers match rows under each hash, write under
-/// `primary` alone, and move what they find under `legacy` to `primary` when they are asked to (`Storage.rehash`) and
-/// when the secret next registers a device.
+/// Every call that reads or changes a tenant's rows takes one. Drivers match rows under each hash and write only under
+/// `primary`. They move rows from `legacy` hashes to `primary` on request (`Storage.rehash`) and when the secret next
+/// registers a device.
 package struct SecretKey: Hashable, Sendable, CustomStringConvertible {
     /// The maximum number of hashes besides the primary one.
     package static let legacyMax = 2
@@ -68,7 +69,7 @@ package struct SecretKey: Hashable, Sendable, CustomStringConvertible {
     /// All of its hashes, in order of precedence.
     package var hashes: [SecretHash] { [primary] + legacy }
 
-    /// Its hashes, as many for each key, some of them more than once: for a statement that looks for any of them.
+    /// Its hashes, padded by repetition to the same number for every key, for a statement that matches any of them.
     package var hashesPadded: [SecretHash] {
         hashes + Array(repeating: primary, count: Self.legacyMax - legacy.count)
     }
@@ -95,9 +96,8 @@ package struct SecretKey: Hashable, Sendable, CustomStringConvertible {
 
 /// Computes the keys of secrets' rows.
 ///
-/// Without a pepper the hash is SHA-256 of the secret's bytes, which is what existing installations hold. With one it
-/// is HMAC-SHA-256 under the pepper (RFC 2104), and the plain hash becomes a legacy one; so does that under another
-/// pepper, which was used before or will be.
+/// Without a pepper the hash is the SHA-256 of the secret's bytes, as in existing installations. With a pepper it is
+/// HMAC-SHA-256 (RFC 2104), and the plain hash becomes a legacy hash, as does the hash under a former or future pepper.
 package struct SecretHasher: Sendable {
     /// The minimum length of a pepper in bytes.
     package static let pepperBytesMin = 32
@@ -113,7 +113,7 @@ package struct SecretHasher: Sendable {
 
     /// A hasher with a pepper, or with none; nil when one has fewer than 32 bytes.
     ///
-    /// - Parameter other: The pepper under which there may be rows, too.
+    /// - Parameter other: Another pepper under which rows may be stored.
     package init?(pepper: Secret?, other: Secret? = nil) {
         for pepper in [pepper, other].compactMap(\.self) {
             guard pepper.bytes.count >= Self.pepperBytesMin else { return nil }
@@ -122,7 +122,7 @@ package struct SecretHasher: Sendable {
         otherPepper = other == pepper ? nil : other
     }
 
-    /// Keys for another purpose, one from each pepper, that of the pepper for new rows first; none without a pepper.
+    /// Keys for another purpose, one per pepper, starting with the pepper for new rows; none without a pepper.
     ///
     /// They reveal nothing about the peppers or keys for other purposes.
     package func keys(for purpose: String) -> [Secret] {

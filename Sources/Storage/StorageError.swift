@@ -1,7 +1,7 @@
 /// All errors of storage drivers; each driver maps its own errors to these in one place.
 ///
 /// `description` is a sentence that may be sent to a caller: it contains no SQL, path, host, secret or token.
-/// `logDetail` is what the log keeps: the database's own words, never a secret, a token or a password.
+/// `logDetail` is for the log: the database's own message, without secrets, tokens or passwords.
 package enum StorageError: Error, Hashable, Sendable {
     /// The database could not be reached or queried; nothing was changed.
     case unavailable(logDetail: String)
@@ -20,8 +20,8 @@ package enum StorageError: Error, Hashable, Sendable {
     case denied(logDetail: String)
     /// The database has no space left; the change was not made.
     case full(logDetail: String)
-    /// The database was opened for reading, or is read-only. A failover may end this, or another server may be
-    /// found.
+    /// The database was opened for reading, or is read-only. After a failover, or on another server, writing may work
+    /// again.
     case readOnly(logDetail: String)
     /// Another process is this database's writer, and only one is allowed.
     case inUse(logDetail: String)

@@ -52,21 +52,21 @@ package enum StorageLimits {
     package static let scheduleRuleBytes = 1_024
     /// Bytes of what a schedule sends.
     package static let scheduleContentBytes = 32_768
-    /// Bytes of the word for what became of an occurrence.
+    /// Bytes of the word for an occurrence's outcome.
     package static let scheduleOutcomeBytes = 32
     /// Parts of the tables of schedules and of queued pushes, by the first bits of the secret's hash; a power of two.
     package static let buckets = 64
-    /// Parts that a claim looks into if the oldest due schedules are not all.
+    /// Parts that a claim searches if the oldest due schedules aren't all that are due.
     package static let scheduleBucketsPerClaim = 8
     /// Milliseconds by which the clocks of relays that share a database may differ; later times come from a wrong clock.
     package static let clockSkewMax: EpochMilliseconds = 60 * 1_000
     /// Milliseconds that a schedule can be leased.
     package static let scheduleLeaseMax: EpochMilliseconds = 15 * 60 * 1_000
-    /// Bytes of what a person chose in reply to an event.
+    /// Bytes of the action that a person chose in reply to an event.
     package static let replyActionBytes = 64
     /// Actions that an event offers for replies.
     package static let replyActionsMax = 8
-    /// Bytes of an event's actions, with a space between two.
+    /// Bytes of an event's actions, separated by spaces.
     package static let replyActionsBytes = replyActionsMax * (replyActionBytes + 1) - 1
     /// Bytes of the text that a person typed in reply to an event.
     package static let replyTextBytes = 4_096
@@ -76,19 +76,19 @@ package enum StorageLimits {
     package static let attributesTypeBytes = 128
     /// Live Activities of a secret; the oldest are removed.
     package static let activitiesMax = 64
-    /// Milliseconds in which a session's activity is started on a device at most once.
+    /// Milliseconds within which a session's activity is started on a device at most once.
     package static let activityStartInterval: EpochMilliseconds = 60 * 60 * 1_000
     /// Activities started on a device in that time, about what iOS allows.
     package static let activityStartsMax = 10
     /// Bytes of a stored answer.
     package static let answerBytes = 65_536
-    /// Rows of a secret's log among which the last delivery to a device is looked for.
+    /// Rows of a secret's log that are searched for the last delivery to a device.
     package static let lastDeliveriesWindow = 1_000
     /// Milliseconds that an event's receipt is kept: the same `eventID` within 24 h gets the first answer again.
     package static let receiptLifetime: EpochMilliseconds = 24 * 60 * 60 * 1_000
     /// Milliseconds that an event's receipt can be leased.
     package static let receiptLeaseMax: EpochMilliseconds = 15 * 60 * 1_000
-    /// Fewest rows for which an engine's bulk protocol is used; fewer are one statement, and so one round trip.
+    /// Minimum rows for an engine's bulk protocol; fewer rows fit one statement and so one round trip.
     package static let loadedRowsMin = 17
     /// Due rows that a claim looks at in one query.
     package static let claimWindow = 512

@@ -8,7 +8,7 @@ package struct Tenant: Hashable, Sendable {
     package var waiting = 0
     /// When one of its devices last registered; nil if it has no devices.
     package var deviceUpdatedAt: EpochMilliseconds?
-    /// When its newest row of the delivery log was written; nil when there is none.
+    /// When its newest row of the delivery log was written; nil if there is none.
     package var deliveredAt: EpochMilliseconds?
 
     /// Creates a tenant without any rows yet.
@@ -16,7 +16,7 @@ package struct Tenant: Hashable, Sendable {
         self.secretHash = secretHash
     }
 
-    /// The later of the two; nil when neither is known.
+    /// The later of the two times; nil if neither is known.
     package var lastUsed: EpochMilliseconds? {
         [deviceUpdatedAt, deliveredAt].compactMap(\.self).max()
     }
@@ -24,7 +24,7 @@ package struct Tenant: Hashable, Sendable {
 
 /// Some of a database's tenants, in the order of their hashes.
 package struct TenantPage: Hashable, Sendable {
-    /// Those that were read.
+    /// The tenants that were read.
     package var tenants: [Tenant]
     /// Where the next page begins; nil when there is none.
     package var next: String?
@@ -48,13 +48,13 @@ package struct WaitingPush: Hashable, Sendable {
     package let eventType: String
     /// The number of attempts so far.
     package let attempts: Int
-    /// When it may be tried next; while a relay holds it, the end of the lease.
+    /// When the next attempt may start; while a relay has leased the push, the end of the lease.
     package let dueAt: EpochMilliseconds
-    /// Whether a relay holds it: it is being sent.
+    /// Whether a relay has leased the push and is sending it.
     package let isLeased: Bool
     /// When the event arrived.
     package let createdAt: EpochMilliseconds
-    /// When it is given up.
+    /// When it expires.
     package let expiresAt: EpochMilliseconds
 
     /// Creates a push from its columns.

@@ -1,4 +1,4 @@
-/// A version 7 UUID (RFC 9562, 5.7): 48 bits of milliseconds, then randomness, so that ids sort by time.
+/// A version 7 UUID (RFC 9562, 5.7): 48 bits of milliseconds, then randomness, so that IDs sort by time.
 package struct UUIDv7: Hashable, Sendable, CustomStringConvertible {
     private let high: UInt64
     private let low: UInt64
@@ -10,16 +10,16 @@ package struct UUIDv7: Hashable, Sendable, CustomStringConvertible {
         low = 0x8000_0000_0000_0000 | generator.next() >> 2
     }
 
-    /// Makes the one that follows another of the same source: within a millisecond it sorts behind it.
+    /// Creates the ID that follows another one from the same source; within a millisecond it sorts after it.
     ///
-    /// Rows with such IDs are added at the end of an index, not in the middle. Each ID is a random amount of up to 32
-    /// bits after the previous one (RFC 9562, 6.2, method 2), so that two sources don't produce the same sequence.
+    /// Rows with such IDs go to the end of an index, not into the middle. Each ID is a random amount of up to 32 bits
+    /// after the previous one (RFC 9562, 6.2, method 2), so that two sources don't produce the same sequence.
     package init(
         at now: EpochMilliseconds, after previous: UUIDv7?, using generator: inout some RandomNumberGenerator
     ) {
         let fresh = UUIDv7(at: now, using: &generator)
         guard let previous, previous.high >> 16 == fresh.high >> 16 else {
-            // The highest random bit is room to count on.
+            // The highest random bit stays free for increments.
             high = fresh.high
             low = fresh.low & ~(1 << 61)
             return
@@ -50,7 +50,7 @@ package struct UUIDv7: Hashable, Sendable, CustomStringConvertible {
         guard high >> 12 & 0xF == 7, low >> 62 == 2 else { return nil }
     }
 
-    /// The time that it was made for, in milliseconds since 1970.
+    /// The time for which it was created, in milliseconds since 1970.
     package var milliseconds: EpochMilliseconds { EpochMilliseconds(high >> 16) }
 
     /// The canonical form: 36 characters, lower case, with hyphens.
@@ -74,7 +74,7 @@ package struct UUIDv7: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension UUIDv7: Comparable {
-    /// Orders by time, then by the random bits, as their texts sort.
+    /// Orders by time, then by the random bits, in the same order as the texts.
     package static func < (left: UUIDv7, right: UUIDv7) -> Bool {
         (left.high, left.low) < (right.high, right.low)
     }

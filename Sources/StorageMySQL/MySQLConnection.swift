@@ -12,7 +12,7 @@ package final class MySQLConnection: ServerConnection {
     private var statements: [String: MySQLStatement] = [:]
     /// Whether the server is known to have no bulk protocol: MySQL has none, MariaDB has.
     private var hasNoBulkProtocol = false
-    /// Session variables that a schema change needs otherwise.
+    /// Session variables that need other values during a schema change.
     private let limits: SessionLimits
 
     /// False after a failure that ended the connection.
@@ -20,7 +20,7 @@ package final class MySQLConnection: ServerConnection {
 
     /// Statements that are kept prepared; the program has fewer.
     private static let statementsMax = 256
-    /// How long taking leave of a server may take.
+    /// How long closing a connection may take.
     private static let closingTime: Duration = .milliseconds(100)
 
     private init(_ handle: UnsafeMutablePointer<MYSQL>, _ wait: MySQLWait, _ options: ServerOptions) {
@@ -37,7 +37,7 @@ package final class MySQLConnection: ServerConnection {
         statements = [:]
     }
 
-    /// As `SQLConnection` says; each host gets the whole `connectTimeout`.
+    /// Connects as documented in `ServerConnection`; each host gets the whole `connectTimeout`.
     package static func open(
         _ location: MySQLLocation, options: ServerOptions
     ) throws(SQLFailure) -> MySQLConnection {
@@ -52,7 +52,7 @@ package final class MySQLConnection: ServerConnection {
                 try connection.prepareSession(options, isOneOfSeveral: hosts.count > 1)
                 return connection
             } catch {
-                // What may be better later counts more than a host that refuses.
+                // A failure that may be temporary takes precedence over a host's refusal.
                 if index == 0 || error.kind == .connectionLost { failure = error }
             }
         }
@@ -60,7 +60,7 @@ package final class MySQLConnection: ServerConnection {
         throw failure
     }
 
-    /// When the statements that are run now must have ended.
+    /// The deadline of the statements that run next.
     package var deadline: ContinuousClock.Instant {
         get { wait.deadline }
         set { wait.deadline = newValue }
@@ -71,14 +71,14 @@ package final class MySQLConnection: ServerConnection {
         unsafe handle.pointee.server_status & UInt32(SERVER_STATUS_IN_TRANS) != 0
     }
 
-    /// Runs a statement and says how many rows it inserted, deleted, or found to update.
+    /// Runs a statement and returns how many rows it inserted, deleted or matched for an update.
     package func execute(_ sql: String, _ parameters: [SQLValue]) throws(SQLFailure) -> Int {
         let statement = try run(sql, parameters)
         defer { statement.reset() }
         return statement.matchedRows
     }
 
-    /// Runs a statement and gives its rows to `row`.
+    /// Runs a statement and passes its rows to `row`.
     package func query(
         _ sql: String, _ parameters: [SQLValue], row: (SQLRow) throws(SQLFailure) -> Void
     ) throws(SQLFailure) {
@@ -88,7 +88,7 @@ package final class MySQLConnection: ServerConnection {
         while let found = try checked("reading", next) { try row(found) }
     }
 
-    /// As `SQLConnection` says, where the server is MariaDB.
+    /// Uses MariaDB's bulk protocol; false on other servers.
     package func load(_ rows: RowBlock) throws(SQLFailure) -> Bool {
         guard !hasNoBulkProtocol else { return false }
         let marks = Array(repeating: "?", count: rows.columns.count).joined(separator: ", ")
@@ -101,7 +101,7 @@ package final class MySQLConnection: ServerConnection {
         return isDone
     }
 
-    /// Runs text as it is.
+    /// Runs SQL text unchanged.
     package func run(_ sql: String) throws(SQLFailure) {
         try checked("running a statement") { () throws(MySQLStatement.Fault) in
             guard unsafe mysql_real_query(handle, sql, UInt(sql.utf8.count)) == 0 else {
@@ -113,10 +113,11 @@ package final class MySQLConnection: ServerConnection {
         }
     }
 
-    /// As `SQLConnection` says, with a lock of this name that the server keeps for this database.
+    /// Uses a named lock that the server keeps for this database.
     ///
-    /// MySQL's DDL commits by itself, so what `body` did before it threw stays. The lock is the connection's: it goes
-    /// with it. On Galera it is one node's; the steps are statements that do no harm when two processes run them.
+    /// MySQL commits each DDL statement, so changes that `body` made before it threw stay. The lock belongs to the
+    /// connection and ends with it. On Galera it covers only one node; the steps' statements are harmless when two
+    /// processes run them.
     package func withSchemaLock<Result>(
         _ body: () throws(SQLFailure) -> Result
     ) throws(SQLFailure) -> Result {
@@ -127,13 +128,12 @@ package final class MySQLConnection: ServerConnection {
             }
         }
         defer { try? run("DO release_lock('\(name)')") }
-        // Rebuilding a large table takes its time.
+        // Rebuilding a large table takes long.
         try run(limits.forSchemaChange)
         defer { try? run("SET SESSION \(limits.forCalls)") }
         return try body()
     }
 
-    /// As `ServerConnection` says.
     package func trySchemaLock() throws(SQLFailure) {
         let name = try schemaLockName()
         if try integer("SELECT get_lock(?, 0)", [.text(name)]) == 1 { try run("DO release_lock('\(name)')") }
@@ -141,8 +141,8 @@ package final class MySQLConnection: ServerConnection {
 
     /// The schema lock's name, of at most the 64 characters that MySQL allows, whatever the database is called.
     ///
-    /// Hashed here, since servers differ in the functions that they have: `sha1()` left MySQL in version 9.6. The server
-    /// is asked for the database's name, which it may spell otherwise than the URL.
+    /// Hashed here, because servers have different functions: MySQL 9.6 removed `sha1()`. The database's name comes
+    /// from the server, which may spell it differently from the URL.
     private func schemaLockName() throws(SQLFailure) -> String {
         let database = try texts("SELECT database()").first ?? ""
         return "relay_schema:" + Digest256(of: Array(database.utf8)).hex.prefix(40)
@@ -152,7 +152,7 @@ package final class MySQLConnection: ServerConnection {
 // MARK: - Parts
 
 extension MySQLConnection {
-    /// Runs a statement that is prepared at its first use; its result, if any, is on this side then.
+    /// Runs a statement, which is prepared at its first use, and buffers its result, if any, on the client.
     private func run(_ sql: String, _ parameters: [SQLValue]) throws(SQLFailure) -> MySQLStatement {
         let statement = try prepared(sql)
         try checked("running a statement") { () throws(MySQLStatement.Fault) in
@@ -193,25 +193,25 @@ extension MySQLConnection {
 
     /// The session variables that the statements rely on, because a server may begin sessions with any others.
     ///
-    /// Only `transaction_read_only` stays as it is: a server that begins transactions as read-only says that it isn't to be
-    /// written. The character sets are set again, because a server may ignore what the client said when it connected.
+    /// Only `transaction_read_only` stays unchanged: a server that begins transactions as read-only must not be written
+    /// to. The character sets are set again, because a server may ignore those that the client sent when it connected.
     private static let session = [
         "NAMES utf8mb4 COLLATE utf8mb4_bin", "autocommit = 1", "completion_type = 'NO_CHAIN'",
-        // Strict: what doesn't fit is an error.
+        // Strict mode: a value that doesn't fit is an error.
         "sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'", "time_zone = '+00:00'",
         "sql_safe_updates = 0", "sql_select_limit = 18446744073709551615", "sql_big_selects = 1",
         "sql_auto_is_null = 0", "unique_checks = 1", "max_sort_length = 1024",
     ].joined(separator: ", ")
 
-    /// Makes the session what `SQLConnection` promises.
+    /// Sets up the session as `SQLConnection` requires.
     private func prepareSession(_ options: ServerOptions, isOneOfSeveral: Bool) throws(SQLFailure) {
         try run("SET \(Self.session), \(limits.forCalls)")
-        // It has a statement of its own on every server.
+        // The isolation level has its own statement on every server.
         let access = options.access == .readOnly ? ", READ ONLY" : ""
         try run("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED\(access)")
         try followServer(options)
         guard isOneOfSeveral, options.access != .readOnly else { return }
-        // A replica, or a node outside its cluster, which refuses even this question.
+        // A replica, or a node outside its cluster, refuses even this query.
         guard try integer("SELECT @@global.read_only") == 0 else {
             throw SQLFailure(
                 .connectionLost, .readOnly(logDetail: "the host is read-only"), mayBeDone: false)
@@ -220,9 +220,9 @@ extension MySQLConnection {
 }
 
 extension MySQLConnection {
-    /// As `SQLConnection` says: with statements that can't succeed, because rights are looked at before what is wrong.
+    /// Checks privileges with statements that can't succeed, because servers check privileges before other errors.
     ///
-    /// Rights come from roles and patterns too, so that only the server itself can tell.
+    /// Privileges can also come from roles and patterns, so only the server can evaluate them.
     package func checkSchemaRights(tables: [String]) throws(SQLFailure) {
         var trials = ["CREATE TABLE relay_trial (twice int, twice int)"]
         for table in try texts(
@@ -248,7 +248,7 @@ extension MySQLConnection {
         }
     }
 
-    /// Asks what kind of server this is, and sets what sessions on such a server need.
+    /// Determines the kind of server, and sets the variables that sessions on such a server need.
     ///
     /// One address may stand for several servers behind a load balancer, so the server is asked, not the URL.
     private func followServer(_ options: ServerOptions) throws(SQLFailure) {
@@ -269,7 +269,7 @@ extension MySQLConnection {
         }
     }
 
-    /// Has the server's binary log take rows: a log of statements rules out READ COMMITTED (error 1665).
+    /// Sets the server's binary log to row format: statement format excludes READ COMMITTED (error 1665).
     private func logRows() throws(SQLFailure) {
         do throws(SQLFailure) {
             try run("SET SESSION binlog_format = 'ROW'")
@@ -285,7 +285,7 @@ extension MySQLConnection {
     }
 }
 
-/// The session variables with which a server itself gives up what its client no longer waits for.
+/// The session variables that make the server abort statements that its client no longer waits for.
 private struct SessionLimits {
     let isMariaDB: Bool
     /// Assignments; `forSchemaChange` is a statement.
@@ -295,7 +295,7 @@ private struct SessionLimits {
     init(isMariaDB: Bool, callTimeout: Duration) {
         self.isMariaDB = isMariaDB
         let seconds = max(1, Int((callTimeout / .seconds(1)).rounded(.up)))
-        // Metadata locks, too: whoever waits for one keeps all others from the table.
+        // Includes metadata locks: a session that waits for one blocks all others from the table.
         let locks = "innodb_lock_wait_timeout = \(seconds), lock_wait_timeout = \(seconds)"
         func statement(_ seconds: Int) -> String {
             isMariaDB ? "max_statement_time = \(seconds)" : "max_execution_time = \(seconds * 1_000)"

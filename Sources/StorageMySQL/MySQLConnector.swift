@@ -2,7 +2,7 @@ internal import CMariaDB
 internal import Glibc
 internal import Storage
 
-/// Makes connections: what libmariadb is told before it connects, and what is checked after.
+/// Opens connections: sets libmariadb's options before connecting, and checks the result.
 @safe
 struct MySQLConnector {
     private let location: MySQLLocation
@@ -15,7 +15,7 @@ struct MySQLConnector {
         self.options = options
     }
 
-    /// The authentication methods that the client library may use: none that sends the password in clear to any server.
+    /// The authentication methods that the client library may use: none of them sends the password in clear text.
     private static let authentication =
         "mysql_native_password,client_ed25519,caching_sha2_password,sha256_password"
 
@@ -43,19 +43,19 @@ struct MySQLConnector {
             throw failure
         }
         wait.isEncrypted = unsafe mysql_get_ssl_cipher(handle) != nil
-        // libmariadb falls back to plain text where the server offers no TLS, and only some modes allow that.
+        // libmariadb falls back to plain text if the server offers no TLS, which only some modes allow.
         guard wait.isEncrypted || location.tlsMode == .disabled || location.tlsMode == .preferred else {
             wait.during { unsafe mysql_close(handle) }
             throw SQLFailure(.other, .refused(logDetail: "\(place) offers no TLS"), mayBeDone: false)
         }
-        // With TLS libmariadb reads from the socket without asking `wait` first, unless it doesn't block.
+        // With TLS, libmariadb reads from a blocking socket without calling `wait` first.
         let socket = unsafe mysql_get_socket(handle)
         _ = fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK)
         if host != nil { keepAlive(socket) }
         return unsafe handle
     }
 
-    /// Has the kernel probe an idle connection, so that nothing between here and the server forgets it.
+    /// Makes the kernel probe an idle connection, so that no firewall in between drops it.
     private func keepAlive(_ socket: my_socket) {
         let probes = options.keepAlive
         for (level, name, value) in [
@@ -68,12 +68,12 @@ struct MySQLConnector {
         }
     }
 
-    /// Not thread-safe by itself, and done by the first `mysql_init` otherwise.
+    /// Not thread-safe, and otherwise called by the first `mysql_init`.
     private static let prepareLibrary: Void = {
         _ = mysql_server_init(0, nil, nil)
     }()
 
-    /// A file that can't be read is named here; the library's words would not say which.
+    /// Reports unreadable files by name; the library's message doesn't contain the name.
     private func checkFiles() throws(SQLFailure) {
         for path in [location.authorityFile, location.certificateFile, location.keyFile].compactMap(\.self) {
             guard unsafe access(path, R_OK) == 0 else {
@@ -86,24 +86,24 @@ struct MySQLConnector {
     private func configure(_ handle: UnsafeMutablePointer<MYSQL>, isSocket: Bool) {
         let seconds = UInt32(max(1, (options.connectTimeout / .seconds(1)).rounded(.up)))
         unsafe set(handle, MYSQL_OPT_CONNECT_TIMEOUT, seconds)
-        // For what the library reads while it connects; later `wait` alone counts.
+        // Only for reads while connecting; later, `wait` sets the limit.
         unsafe set(handle, MYSQL_OPT_READ_TIMEOUT, seconds)
         unsafe set(handle, MYSQL_OPT_WRITE_TIMEOUT, seconds)
         unsafe mysql_options(
             handle, MARIADB_OPT_IO_WAIT, unsafeBitCast(MySQLWait.hook, to: UnsafeRawPointer.self))
-        // Else "localhost" would be a socket.
+        // Otherwise "localhost" would mean a socket.
         let way = isSocket ? MYSQL_PROTOCOL_SOCKET : MYSQL_PROTOCOL_TCP
         unsafe set(handle, MYSQL_OPT_PROTOCOL, way.rawValue)
         unsafe mysql_options(handle, MYSQL_SET_CHARSET_NAME, "utf8mb4")
         unsafe mysql_options(handle, MARIADB_OPT_RESTRICTED_AUTH, Self.authentication)
-        // The server must not be able to ask for files of this machine.
+        // The server must not be able to request files from this machine.
         unsafe set(handle, MYSQL_OPT_LOCAL_INFILE, UInt32(0))
         unsafe mysql_options4(handle, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", "relay")
         guard location.tlsMode != .disabled else { return }
         unsafe set(handle, MYSQL_OPT_SSL_ENFORCE, my_bool(1))
         unsafe set(
             handle, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, my_bool(location.tlsMode == .verifyIdentity ? 1 : 0))
-        // With an authority named, the library asks for one of its certificates in any mode.
+        // If an authority is set, the library requires one of its certificates in every mode.
         if let file = location.authorityFile { unsafe mysql_options(handle, MYSQL_OPT_SSL_CA, file) }
         if let file = location.certificateFile { unsafe mysql_options(handle, MYSQL_OPT_SSL_CERT, file) }
         if let file = location.keyFile { unsafe mysql_options(handle, MYSQL_OPT_SSL_KEY, file) }

@@ -1,11 +1,11 @@
 package import Storage
 
 extension MySQLConnection {
-    /// MySQL's own words, as MariaDB, Vitess and TiDB understand them too.
+    /// MySQL's SQL dialect, which MariaDB, Vitess and TiDB also understand.
     package static let dialect = SQLDialect(
         deletesInOrder: true, begin: "START TRANSACTION",
         countTables: SchemaDialect.countTables(in: "database()"),
-        // Keys and ids are in columns that compare bytes.
+        // Columns of keys and IDs compare by bytes.
         bytewise: { $0 },
         insertUnlessPresent: { "INSERT IGNORE \($0)" },
         replacing: { _, others in
@@ -13,7 +13,7 @@ extension MySQLConnection {
         },
         deleteFirst: { "DELETE FROM \($0.table) WHERE \($0.condition) ORDER BY \($0.order) LIMIT ?" })
 
-    /// MySQL's own words for the schema.
+    /// MySQL's SQL for the schema.
     package static let schema = SchemaDialect(
         currentSchema: "database()",
         clock: "SELECT CAST(unix_timestamp(now(3)) * 1000 AS SIGNED)",

@@ -6,8 +6,8 @@ enum MySQLError {
     /// The failure of a code.
     ///
     /// - Parameters:
-    ///   - message: The server's or the library's words. They are left out where they repeat a value.
-    ///   - isTimeUp: Whether the connection's deadline has passed: the library calls that a lost connection.
+    ///   - message: The message of the server or the library, which is left out if it repeats a value.
+    ///   - isTimeUp: Whether the connection's deadline has passed, which the library reports as a lost connection.
     static func failure(
         _ code: UInt32, _ message: String, doing action: String, isTimeUp: Bool
     ) -> SQLFailure {
@@ -21,7 +21,7 @@ enum MySQLError {
         case .crowded: SQLFailure(.connectionLost, .crowded(logDetail: detail), mayBeDone: false)
         case .ending: SQLFailure(.connectionLost, .unavailable(logDetail: detail), mayBeDone: false)
         case .readOnlyServer: SQLFailure(.connectionLost, .readOnly(logDetail: detail), mayBeDone: false)
-        // Of a statement on several shards, some may have done their part.
+        // Some shards of a statement on several shards may have completed their part.
         case .passing: SQLFailure(.other, .unavailable(logDetail: detail), mayBeDone: true)
         case .conflict: SQLFailure(.conflict, .unavailable(logDetail: detail))
         case .lockTimeout: SQLFailure(.conflict, .timeout(logDetail: detail))
@@ -41,14 +41,15 @@ enum MySQLError {
         }
     }
 
-    /// What a code means.
+    /// The meaning of a code.
     private enum Kind {
         case lost, crowded, ending, readOnlyServer, passing, conflict, lockTimeout, timeout, duplicateKey,
             alreadyExists, refused, denied, full, readOnly, corrupt, unsuitable, text, fault, value
     }
 
     private static func kind(_ code: Int32, _ message: String) -> Kind {
-        // One code for a server that became a replica, of whose hosts another is to be asked, and for other options.
+        // This code means that the server became a replica, so another host must be tried, but also that another option
+        // forbids the statement.
         if code == ER_OPTION_PREVENTS_STATEMENT {
             return message.contains("read-only") || message.contains("read_only") ? .readOnlyServer : .ending
         }
@@ -57,9 +58,9 @@ enum MySQLError {
         if code == CR_SSL_CONNECTION_ERROR, ["certificate", "required"].contains(where: message.contains) {
             return .refused
         }
-        // The client library's own numbers: whatever it is, the connection's state isn't known any more.
+        // The client library's own codes: whatever the error, the connection's state is unknown.
         if (CR_MIN_ERROR...CR_MAX_ERROR).contains(code) || (5_000...5_999).contains(code) { return .lost }
-        // Any other message may repeat a value out of a row.
+        // Any other message may repeat a row's value.
         return .value
     }
 
@@ -71,7 +72,8 @@ enum MySQLError {
 
     private static let groups: [(Kind, [Int32])] = [
         (.crowded, [ER_CON_COUNT_ERROR, ER_TOO_MANY_USER_CONNECTIONS, ER_USER_LIMIT_REACHED]),
-        // The server goes, ends this connection, has no room for it, or isn't in its cluster (1047, Galera's).
+        // The server is shutting down, ended this connection, has no free connections, or isn't in its cluster (1047,
+        // Galera).
         (
             .ending,
             [
@@ -82,7 +84,8 @@ enum MySQLError {
             ]
         ),
         (.readOnlyServer, [ER_READ_ONLY_MODE]),
-        // 4031: MySQL's, for a connection that was idle too long. An error of COMMIT itself (Galera's) says no more.
+        // 4031: MySQL closed a connection that was idle too long. An error of COMMIT itself (Galera) has no more
+        // details.
         (
             .lost,
             [
@@ -90,9 +93,9 @@ enum MySQLError {
                 ER_ERROR_DURING_COMMIT, ER_ERROR_DURING_ROLLBACK,
             ]
         ),
-        // TiDB's: a write conflict, two of a transaction that must be begun again, a schema that changed.
+        // TiDB: a write conflict, two for a transaction that must be restarted, a changed schema.
         (.conflict, [ER_LOCK_DEADLOCK, ER_CHECKREAD, 9_007, 8_002, 8_022, 8_028]),
-        // What Vitess says of nearly everything, and TiDB of a region or a server that can't be reached now.
+        // Vitess uses this for nearly every error, and TiDB for a region or server that is currently unreachable.
         (.passing, [ER_UNKNOWN_ERROR, 9_001, 9_002, 9_003, 9_004, 9_005, 9_006]),
         (.lockTimeout, [ER_LOCK_WAIT_TIMEOUT]),
         // 3024: MySQL's max_execution_time.

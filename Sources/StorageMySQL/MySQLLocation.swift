@@ -5,7 +5,7 @@ package import Storage
 ///
 /// `mysql://user:password@host1:3306,host2:3306/database?ssl-mode=verify-identity&ssl-ca=ca.pem`
 package struct MySQLLocation: Equatable, Sendable {
-    /// One server that may be asked; a name, an IPv4 or an IPv6 address.
+    /// One server: a name, an IPv4 or an IPv6 address.
     package struct Host: Hashable, Sendable {
         /// The name or address, without brackets.
         package let name: String
@@ -13,17 +13,17 @@ package struct MySQLLocation: Equatable, Sendable {
         package let port: UInt16
     }
 
-    /// What is asked of TLS; the raw value is the URL's, and that of MySQL's own clients.
+    /// The TLS mode; the raw value is the one in the URL and in MySQL's own clients.
     package enum TLSMode: String, Sendable, CaseIterable {
         /// No TLS.
         case disabled
-        /// TLS if the server offers it, without asking who the server is.
+        /// TLS if the server offers it, without verifying the server's identity.
         case preferred
-        /// TLS, without asking who the server is.
+        /// TLS, without verifying the server's identity.
         case required
-        /// TLS with a certificate of one of the authorities in `ssl-ca`.
+        /// TLS with a certificate issued by one of the authorities in `ssl-ca`.
         case verifyCA = "verify-ca"
-        /// The same, and the certificate must be for the host's name.
+        /// Like `verifyCA`, and the certificate must be for the host's name.
         case verifyIdentity = "verify-identity"
     }
 
@@ -44,7 +44,7 @@ package struct MySQLLocation: Equatable, Sendable {
     /// The paths of the client's own certificate and its key in PEM.
     package let certificateFile: String?, keyFile: String?
 
-    /// Where the database is, for a person: never a user or a password.
+    /// The location for messages, without user or password.
     package var description: String {
         let places = hosts.map { host in
             (host.name.contains(":") ? "[\(host.name)]" : host.name) + ":\(host.port)"
@@ -137,7 +137,7 @@ package struct MySQLLocation: Equatable, Sendable {
         return Host(name: host, port: port)
     }
 
-    /// The text that an escaped part stands for; `part` names it, since it may be the password.
+    /// Decodes an escaped part; errors name it as `part`, because its text may be the password.
     private static func decode(_ text: Substring, _ part: String) throws(DatabaseURLError) -> String {
         guard let decoded = PercentEscapes.decode(text) else {
             throw DatabaseURLError("The MySQL URL's \(part) has a wrong percent escape.")
@@ -146,7 +146,7 @@ package struct MySQLLocation: Equatable, Sendable {
     }
 }
 
-/// What stands behind the question mark of a MySQL URL.
+/// The query of a MySQL URL.
 private struct MySQLURLOptions {
     var socket: String?
     var mode: MySQLLocation.TLSMode?
@@ -180,7 +180,7 @@ private struct MySQLURLOptions {
         case "ssl-cert": certificateFile = value
         case "ssl-key": keyFile = value
         default:
-            // MySQL's own tools write VERIFY_IDENTITY.
+            // MySQL's own tools use the form VERIFY_IDENTITY.
             let spelled = value.lowercased().replacing("_", with: "-")
             guard let mode = MySQLLocation.TLSMode(rawValue: spelled) else {
                 let modes = MySQLLocation.TLSMode.allCases.map(\.rawValue).joined(separator: ", ")
@@ -190,12 +190,12 @@ private struct MySQLURLOptions {
         }
     }
 
-    /// What is asked of TLS, or why that makes no sense beside the other options.
+    /// The TLS mode, or why it conflicts with the other options.
     func checkedMode(isSocket: Bool) throws(DatabaseURLError) -> MySQLLocation.TLSMode {
         guard (certificateFile == nil) == (keyFile == nil) else {
             throw DatabaseURLError("The MySQL URL has one of ssl-cert and ssl-key; both are needed, or none.")
         }
-        // As MySQL's clients: who names an authority wants it asked.
+        // Like MySQL's clients: naming an authority implies verification.
         let mode = mode ?? (authorityFile == nil ? .preferred : .verifyIdentity)
         switch mode {
         case .disabled where authorityFile != nil || certificateFile != nil,

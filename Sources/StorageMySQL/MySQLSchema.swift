@@ -1,11 +1,11 @@
 internal import Storage
 
-/// The schema in MySQL's dialect: each statement commits by itself and does no harm when it is run again.
+/// The schema in MySQL's dialect: each statement commits by itself and is harmless when repeated.
 ///
-/// Keys are hexadecimal texts and ids in `ascii_bin`, or bytes: of the collations that every engine has, those for
-/// Unicode either take `a` and `a ` for the same or don't exist on all of them.
+/// Keys are bytes, or hexadecimal texts and IDs in `ascii_bin`: Unicode collations either treat `a` and `a ` as equal
+/// or don't exist on every engine.
 enum MySQLSchema {
-    /// What stands behind each table's columns.
+    /// The options after each table's columns.
     static let options =
         " ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin ROW_FORMAT = DYNAMIC"
 
@@ -33,7 +33,7 @@ enum MySQLSchema {
         "\(type) CHARACTER SET ascii COLLATE ascii_bin"
     }
 
-    /// A secret's devices and its log stand side by side, in the order in which they are asked for.
+    /// A secret's devices and log rows are stored next to each other, in the order in which they are read.
     private static let devicesAndDeliveries = [
         """
         CREATE TABLE IF NOT EXISTS device_registration (
@@ -60,9 +60,9 @@ enum MySQLSchema {
         """ + options,
     ]
 
-    /// Makes the columns of OpenCode's tables hold what the new ones hold; its own relay can still use them.
+    /// Widens the columns of OpenCode's tables to match the new ones; OpenCode's relay can still use them.
     ///
-    /// Their collation was the server's default, under which keys are the same that aren't.
+    /// Their collation was the server's default, under which different keys can be equal.
     private static let adopted = [
         """
         ALTER TABLE device_registration
@@ -72,7 +72,7 @@ enum MySQLSchema {
             MODIFY bundle_id varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
             MODIFY apns_env varchar(16) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT 'production'
         """,
-        // Without it two processes could have registered one device twice.
+        // Without this index, two processes could register a device twice.
         """
         CREATE UNIQUE INDEX device_registration_secret_token_idx
             ON device_registration (secret_hash, device_token)
@@ -130,7 +130,7 @@ enum MySQLSchema {
             INDEX pending_push_due_at_idx (due_at, secret_hash, id),
             INDEX pending_push_device_idx (secret_hash, device_id))
         """ + options,
-        // Each claimed push looks its device up by id.
+        // Every claimed push looks up its device by ID.
         "CREATE INDEX device_registration_secret_id_idx ON device_registration (secret_hash, id)",
     ]
 
@@ -144,7 +144,7 @@ enum MySQLSchema {
             ADD COLUMN event_id varbinary(128) NULL, ADD COLUMN kind \(ascii("varchar(32)")) NULL
         """
 
-    /// Each `ALTER TABLE` adds all its columns or none, so that one there means all are.
+    /// Each `ALTER TABLE` adds all its columns or none, so if one exists, all do.
     private static let deviceDetails = [
         """
         ALTER TABLE device_registration
@@ -164,7 +164,7 @@ enum MySQLSchema {
             note varchar(255) NULL)
         """ + options
 
-    /// Without an index: a secret has few devices, which stand side by side.
+    /// Needs no index: a secret has few devices, which are stored next to each other.
     private static let installations = """
         ALTER TABLE device_registration
             ADD COLUMN sealed_versions \(ascii("varchar(64)")) NULL,

@@ -3,12 +3,12 @@ internal import Storage
 
 /// MariaDB's bulk protocol (MariaDB Connector/C's manual, "Bulk Insert (Column-wise Binding)").
 extension MySQLStatement {
-    /// Runs the statement once with all rows; false if the server doesn't have the protocol, and then nothing was sent.
+    /// Runs the statement once with all rows; returns false without sending anything if the server lacks the protocol.
     ///
-    /// The server takes it as one statement: it inserts all rows or none.
+    /// For the server it is one statement: it inserts all rows or none.
     func load(_ rows: RowBlock) throws(Fault) -> Bool {
         try setRowCount(rows.count)
-        // The same statement may be run with one row's parameters later.
+        // The same statement may later run with the parameters of a single row.
         defer { try? setRowCount(0) }
         let status = unsafe rows.bytes.withUnsafeBytes { bytes in
             let arrays = unsafe BulkColumns(rows, bytes)
@@ -31,7 +31,8 @@ extension MySQLStatement {
     }
 }
 
-/// The arrays that libmariadb reads a block's rows from: for each column the addresses, lengths and NULLs of its values.
+/// The arrays from which libmariadb reads a block's rows: for each column, the addresses, lengths and NULLs of its
+/// values.
 @safe
 private final class BulkColumns {
     let binds: UnsafeMutableBufferPointer<MYSQL_BIND>

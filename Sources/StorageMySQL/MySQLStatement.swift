@@ -3,8 +3,7 @@ internal import Storage
 
 /// One prepared statement and the only owner of its handle, on its connection's thread.
 ///
-/// It must not outlive its connection's handle, which is closed first: then the library frees only memory here and
-/// sends nothing.
+/// Its connection's handle must be closed first, so that the library then only frees memory and sends nothing.
 @safe
 final class MySQLStatement {
     let handle: UnsafeMutablePointer<MYSQL_STMT>
@@ -30,7 +29,7 @@ final class MySQLStatement {
         unsafe mysql_stmt_close(handle)
     }
 
-    /// What the library says of a call that has just failed.
+    /// The library's error for a call that has just failed.
     struct Fault: Error {
         let code: UInt32
         let message: String
@@ -61,7 +60,7 @@ final class MySQLStatement {
         guard unsafe mysql_stmt_store_result(handle) == 0 else { throw unsafe Fault(handle) }
     }
 
-    /// Rows that the last execution inserted, deleted, or found to update.
+    /// Rows that the last execution inserted, deleted or matched for an update.
     var matchedRows: Int {
         unsafe Int(clamping: mysql_stmt_affected_rows(handle))
     }
@@ -77,7 +76,7 @@ final class MySQLStatement {
         }
     }
 
-    /// Drops what is left of the result.
+    /// Discards the rest of the result.
     func reset() {
         if columns != nil { unsafe mysql_stmt_free_result(handle) }
     }
@@ -105,14 +104,14 @@ private struct MySQLParameters {
                 bytes.append(contentsOf: blob)
                 places.append((MYSQL_TYPE_BLOB, offset, blob.count))
             }
-            // Integers are read where they stand.
+            // Integers are read in place.
             while !bytes.count.isMultiple(of: 8) { bytes.append(0) }
         }
-        // An empty text needs an address, too.
+        // An empty text also needs an address.
         bytes.append(0)
     }
 
-    /// Calls `body` with what libmariadb wants to know of each; the addresses are good until it returns.
+    /// Calls `body` with libmariadb's descriptions of the parameters; the addresses are valid until it returns.
     mutating func withBinds(_ body: (UnsafeMutablePointer<MYSQL_BIND>?) -> Int32) -> Int32 {
         let places = places
         return unsafe bytes.withUnsafeMutableBytes { memory in
@@ -128,7 +127,7 @@ private struct MySQLParameters {
     }
 }
 
-/// Where a statement's rows are put, a column each.
+/// The buffers for a statement's rows, one per column.
 @safe
 private final class MySQLColumns {
     private enum Form {
@@ -142,9 +141,9 @@ private final class MySQLColumns {
     private var capacities: [Int]
     private var isBound = false
 
-    /// Bytes that a text has room for at first.
+    /// The initial size of a text's buffer in bytes.
     private static let textBytes = 512
-    /// The number of the character set that stands for bytes without one.
+    /// The number of the character set for binary data.
     private static let binaryCharset: UInt32 = 63
 
     init(_ statement: UnsafeMutablePointer<MYSQL_STMT>) {
@@ -177,14 +176,14 @@ private final class MySQLColumns {
         unsafe nulls.deallocate()
     }
 
-    /// Tells the library where to put rows, if it doesn't know yet.
+    /// Passes the buffers to the library, unless it already has them.
     func bind(_ statement: UnsafeMutablePointer<MYSQL_STMT>) {
         guard !isBound else { return }
         isBound = true
         unsafe mysql_stmt_bind_result(statement, binds.baseAddress)
     }
 
-    /// The row that has just been fetched; a text that another program left has U+FFFD where it is no UTF-8.
+    /// The row that has just been fetched; invalid UTF-8, written by other programs, becomes U+FFFD.
     func row(_ statement: UnsafeMutablePointer<MYSQL_STMT>) -> [SQLValue] {
         forms.indices.map { column in
             guard unsafe nulls[column] == 0 else { return .null }
@@ -221,7 +220,7 @@ private final class MySQLColumns {
         case MYSQL_TYPE_TINY, MYSQL_TYPE_SHORT, MYSQL_TYPE_INT24, MYSQL_TYPE_LONG, MYSQL_TYPE_LONGLONG,
             MYSQL_TYPE_NEWDECIMAL, MYSQL_TYPE_DECIMAL:
             .integer
-        // Of the types for bytes only BLOB holds something else than text: VARBINARY is for keys.
+        // Of the binary types only BLOB contains data other than text: VARBINARY is used for keys.
         case MYSQL_TYPE_TINY_BLOB, MYSQL_TYPE_BLOB, MYSQL_TYPE_MEDIUM_BLOB, MYSQL_TYPE_LONG_BLOB:
             unsafe field.charsetnr == binaryCharset ? .blob : .text
         default: .text

@@ -1,6 +1,6 @@
 package import Storage
 
-/// The `Storage` contract on MySQL, MariaDB and what speaks their protocol.
+/// The `Storage` contract on MySQL, MariaDB and compatible servers.
 ///
 /// ```swift
 /// // Such as mysql://relay@db.example.org/relay?ssl-mode=verify-identity

@@ -3,14 +3,13 @@ internal import Glibc
 
 /// How long one connection may wait for its server.
 ///
-/// libmariadb's own timeouts are whole seconds, fixed when it connects, and begin anew with each packet. It can leave
-/// its waits to a function, though, which gets the socket and nothing else; so the connection whose call is running
-/// stands in a value of the thread.
+/// libmariadb's own timeouts are whole seconds, fixed when it connects, and restart with each packet. Instead, it can
+/// call a function to wait, which gets only the socket, so the active connection is kept in thread-local storage.
 @safe
 final class MySQLWait {
     /// When waiting ends.
     var deadline = ContinuousClock.now
-    /// Whether the socket's bytes go through TLS.
+    /// Whether the connection uses TLS.
     var isEncrypted = false
 
     /// The function for `MARIADB_OPT_IO_WAIT`.
@@ -22,14 +21,14 @@ final class MySQLWait {
         }
     }
 
-    /// Calls into libmariadb, whose waits end at `deadline` then.
+    /// Calls into libmariadb, whose waits then end at `deadline`.
     func during<Result>(_ body: () -> Result) -> Result {
         unsafe pthread_setspecific(Self.key, Unmanaged.passUnretained(self).toOpaque())
         defer { pthread_setspecific(Self.key, nil) }
         return body()
     }
 
-    /// Whether the time is over.
+    /// Whether the deadline has passed.
     var isOver: Bool { ContinuousClock.now >= deadline }
 
     private static let key: pthread_key_t = {
@@ -39,7 +38,7 @@ final class MySQLWait {
         return key
     }()
 
-    /// Milliseconds after which an encrypted connection looks again.
+    /// Milliseconds after which an encrypted connection checks again.
     private static let encryptedSlice: Int32 = 50
 
     /// As poll(2): more than 0 when the socket is ready, 0 at the deadline.
@@ -53,8 +52,8 @@ final class MySQLWait {
             var descriptor = pollfd(fd: socket, events: Int16(isRead ? POLLIN : POLLOUT), revents: 0)
             var milliseconds = Int32(min(left.rounded(.up), 60_000))
             if isEncrypted {
-                // libmariadb asks for reading when OpenSSL can't write, too. So this returns as well when a full
-                // socket has room, and now and then without a cause: OpenSSL then just asks again.
+                // libmariadb waits for reading even if OpenSSL can't write. So this also returns when a full socket has
+                // room, and occasionally without a reason: OpenSSL then simply waits again.
                 if !isWritable(socket) { descriptor.events = Int16(POLLIN | POLLOUT) }
                 milliseconds = min(milliseconds, Self.encryptedSlice)
             }

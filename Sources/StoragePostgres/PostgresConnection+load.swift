@@ -4,12 +4,12 @@ package import Storage
 
 /// Loading rows with `COPY` (PostgreSQL's manual, "Functions Associated with the COPY Command").
 extension PostgresConnection {
-    /// Bytes that are handed to libpq at once.
+    /// Bytes that are passed to libpq at once.
     private static let pieceBytes = 32 * 1024
 
-    /// As `SQLConnection` says, in the text format: it fits columns of any type, as tables adopted from OpenCode have.
+    /// Uses the text format, which fits columns of any type, such as those of tables adopted from OpenCode.
     package func load(_ rows: RowBlock) throws(SQLFailure) -> Bool {
-        // Postgres can't store it, and the rows before it would be refused with it all the same.
+        // Postgres can't store a NUL, and would refuse all rows because of it.
         guard !rows.bytes.contains(0) else { throw SQLFailure(.other, .invalidValue(field: "text")) }
         let action = "COPY \(rows.table)"
         let sql = "COPY \(rows.table) (\(rows.columns.joined(separator: ", "))) FROM STDIN"
@@ -34,17 +34,17 @@ extension PostgresConnection {
         return true
     }
 
-    /// Waits until the server wants rows.
+    /// Waits until the server is ready for rows.
     private func begin(_ action: String) throws(SQLFailure) {
         try flush(action)
         guard let result = try nextResult(action) else { throw ended(action) }
         guard result.status != PGRES_COPY_IN else { return }
-        // Until its last result was read the connection is busy.
+        // The connection is busy until its last result is read.
         while try nextResult(action) != nil {}
         throw failure(of: result, action)
     }
 
-    /// Hands rows to libpq, which keeps in memory what the server doesn't read yet.
+    /// Passes rows to libpq, which buffers what the server hasn't read yet.
     private func put(_ piece: [UInt8], _ action: String) throws(SQLFailure) {
         guard !piece.isEmpty else { return }
         while true {

@@ -4,8 +4,8 @@ package import Storage
 
 /// One libpq connection and its only owner: opened by `open`, closed by `deinit`, used on one thread at a time.
 ///
-/// Statements are sent and their results awaited with `poll`, so that a server which says nothing holds a call no
-/// longer than its deadline; libpq's own waits know none.
+/// Results are awaited with `poll`, so that an unresponsive server can't delay a call beyond its deadline; libpq's own
+/// waits have no deadline.
 @safe
 package final class PostgresConnection: ServerConnection {
     /// What differs in Postgres' SQL.
@@ -13,7 +13,7 @@ package final class PostgresConnection: ServerConnection {
     /// What differs in Postgres' schema.
     package static var schema: SchemaDialect { PostgresSchema.schema }
 
-    /// When the statements that are run now must have ended.
+    /// The deadline of the statements that run next.
     package var deadline = ContinuousClock.now
     /// False after a failure that ended the connection.
     package private(set) var isUsable = true
@@ -21,14 +21,14 @@ package final class PostgresConnection: ServerConnection {
     let handle: OpaquePointer
     private let prepares: Bool
     private var statements: [String: Statement] = [:]
-    /// Whether the server is a coordinator of Citus; nil until it matters.
+    /// Whether the server is a Citus coordinator; nil until this is needed.
     private var isCitus: Bool?
 
-    /// A statement as Postgres writes it, and its name once it was prepared.
+    /// A statement in Postgres' syntax, and its name once it is prepared.
     private struct Statement {
         let text: String
         let name: String
-        /// Its first words, for the log.
+        /// The statement's first words, for the log.
         let action: String
         var isPrepared: Bool
     }
@@ -42,10 +42,8 @@ package final class PostgresConnection: ServerConnection {
         unsafe PQfinish(handle)
     }
 
-    /// As `SQLConnection` says.
-    ///
-    /// Blocks, for each host and address at most `connect_timeout` of the URL or the options' `connectTimeout` (at
-    /// least 2 s, libpq's least), and while the system's resolver looks a name up.
+    /// Blocks for at most the URL's `connect_timeout` or the options' `connectTimeout` (at least 2 s, libpq's minimum)
+    /// per host and address, plus the time of name resolution.
     package static func open(
         _ location: PostgresLocation, options: ServerOptions
     ) throws(SQLFailure) -> PostgresConnection {
@@ -66,9 +64,9 @@ package final class PostgresConnection: ServerConnection {
         _ location: PostgresLocation, _ options: ServerOptions
     ) -> OpaquePointer? {
         let seconds = max(options.connectTimeout.components.seconds, 2)
-        // After a failover a host that was the primary still answers; only a reader may be content with it.
+        // After a failover, the former primary still answers; only a reader may use it.
         let wanted = options.access == .readOnly ? "any" : "read-write"
-        // What stands before the URL is a default, what stands behind it is final.
+        // Parameters before the URL are defaults, those after it override it.
         let probes = options.keepAlive
         let pairs: [(String, String)] = [
             ("connect_timeout", String(seconds)), ("keepalives_idle", String(probes.idleSeconds)),
@@ -98,7 +96,7 @@ package final class PostgresConnection: ServerConnection {
             let detail = "its encoding is \(encoding ?? ""), and only UTF8 holds every text"
             throw SQLFailure(.other, .unsuitable(logDetail: detail))
         }
-        // A pooler would pass the settings on to the connection's next client.
+        // A pooler would apply the settings to the connection's next client as well.
         guard prepares else { return }
         deadline = .now + options.callTimeout
         try run(Self.settings(options))
@@ -107,11 +105,11 @@ package final class PostgresConnection: ServerConnection {
     /// Sets what the statements rely on, because the server, the database and the account may begin sessions with any other
     /// settings.
     ///
-    /// Formats don't count, since values travel as binary or as plain integers and texts. These stay as they are:
-    /// `default_transaction_read_only`, with which some hosts stop writes, `search_path`, which may choose the relay's
-    /// schema, and limits for sessions that are idle, which the pool can bear.
+    /// Output formats don't matter, because values are sent as binary or as plain integers and texts. These settings
+    /// stay unchanged: `default_transaction_read_only`, with which some hosts stop writes, `search_path`, which may
+    /// select the relay's schema, and limits for idle sessions, which the pool tolerates.
     private static func settings(_ options: ServerOptions) -> String {
-        // A little less than a call has, so that the server says it and the connection lives.
+        // Slightly less than a call's time, so that the server reports the timeout and the connection stays usable.
         let milliseconds = max((options.callTimeout * 0.8) / .milliseconds(1), 1)
         return """
             SELECT set_config(name, value, false) FROM (VALUES
@@ -126,7 +124,7 @@ package final class PostgresConnection: ServerConnection {
 // MARK: - Statements
 
 extension PostgresConnection {
-    /// Whether a transaction is open, be it one that failed.
+    /// Whether a transaction is open, including a failed one.
     package var isInTransaction: Bool {
         switch unsafe PQtransactionStatus(handle) {
         case PQTRANS_IDLE: false
@@ -134,12 +132,10 @@ extension PostgresConnection {
         }
     }
 
-    /// As `SQLConnection` says.
     package func execute(_ sql: String, _ parameters: [SQLValue]) throws(SQLFailure) -> Int {
         try perform(sql, parameters).matchedCount
     }
 
-    /// As `SQLConnection` says.
     package func query(
         _ sql: String, _ parameters: [SQLValue], row: (SQLRow) throws(SQLFailure) -> Void
     ) throws(SQLFailure) {
@@ -147,7 +143,7 @@ extension PostgresConnection {
         for index in 0..<result.rowCount { try row(try result.row(index)) }
     }
 
-    /// As `SQLConnection` says: true on Citus, which is recognized by its settings.
+    /// True on Citus, which is recognized by its settings.
     package func shardsBySecret() throws(SQLFailure) -> Bool {
         if let isCitus { return isCitus }
         let sql = "SELECT CASE WHEN current_setting('citus.shard_count', true) IS NULL THEN 0 ELSE 1 END"
@@ -156,9 +152,9 @@ extension PostgresConnection {
         return found
     }
 
-    /// As `SQLConnection` says, from the catalog: asking locks nothing.
+    /// Reads the catalog, which locks nothing.
     ///
-    /// Since version 15 a new database lets only its owner create tables in the schema `public`.
+    /// Since version 15, only a new database's owner can create tables in its schema `public`.
     package func checkSchemaRights(tables: [String]) throws(SQLFailure) {
         let nowhere = try texts(
             """
@@ -186,27 +182,26 @@ extension PostgresConnection {
         throw SQLFailure(.other, .denied(logDetail: detail))
     }
 
-    /// As `SQLConnection` says.
     package func run(_ sql: String) throws(SQLFailure) {
         let action = Self.action(of: sql)
         try check(unsafe PQsendQuery(handle, sql), action)
         let result = try finish(action)
-        // The answer to the COMMIT of a transaction that had failed before.
+        // The response to the COMMIT of a failed transaction.
         if sql == "COMMIT", result.command == "ROLLBACK" {
             throw SQLFailure(.other, .internalFault(logDetail: "a transaction that had failed was committed"))
         }
     }
 
-    /// As `SQLConnection` says: under a lock of the transaction in which all is done, so poolers do no harm.
+    /// Uses a lock of the transaction in which everything runs, which works with poolers.
     package func withSchemaLock<Result>(
         _ body: () throws(SQLFailure) -> Result
     ) throws(SQLFailure) -> Result {
         try run(Self.dialect.begin)
         do throws(SQLFailure) {
-            // Building an index takes as long as it takes, up to the deadline.
+            // Building an index may take until the deadline.
             try run("SET LOCAL statement_timeout = 0")
             try run("SELECT pg_advisory_xact_lock(\(Self.schemaLock))")
-            // Whoever waits for a table keeps all others from it.
+            // A session that waits for a table blocks all others from it.
             try run("SET LOCAL lock_timeout = \(Self.tableLockMilliseconds)")
             let result = try body()
             try run("COMMIT")
@@ -239,7 +234,8 @@ extension PostgresConnection {
     private func statement(_ sql: String) throws(SQLFailure) -> Statement {
         if let known = statements[sql] { return known }
         let text = Self.numbered(sql)
-        // Behind a pooler the connection may have a statement of another client of ours: of this name it is this one.
+        // Behind a pooler, the connection may have a statement of another relay connection; equal names mean equal
+        // statements.
         let name = "relay_" + Digest256(of: Array(text.utf8)).hex.prefix(32)
         var statement = Statement(text: text, name: name, action: Self.action(of: sql), isPrepared: false)
         if prepares {
@@ -280,7 +276,7 @@ extension PostgresConnection {
         guard sent == 1 else { throw ended(action) }
     }
 
-    /// Sends what is left to send and waits for the result; of several, the first that failed or the last.
+    /// Sends remaining output and waits for the result; of several results, returns the first failed one or the last.
     func finish(_ action: String) throws(SQLFailure) -> PostgresResult {
         try flush(action)
         var last: PostgresResult?
@@ -292,7 +288,7 @@ extension PostgresConnection {
         return last
     }
 
-    /// Waits for the next result of what was sent; nil after the last.
+    /// Waits for the next result; nil after the last.
     func nextResult(_ action: String) throws(SQLFailure) -> PostgresResult? {
         while unsafe PQisBusy(handle) == 1 {
             try wait(for: POLLIN, action)
@@ -302,7 +298,7 @@ extension PostgresConnection {
         return unsafe PostgresResult(pointer)
     }
 
-    /// The failure of which a result tells.
+    /// The failure that a result reports.
     func failure(of result: PostgresResult, _ action: String) -> SQLFailure {
         let isOver = unsafe PQstatus(handle) == CONNECTION_BAD
         let failure = unsafe PostgresError.from(result: result.pointer, doing: action, isOver: isOver)
@@ -316,7 +312,7 @@ extension PostgresConnection {
             case 0: return
             case 1:
                 let events = try wait(for: POLLIN | POLLOUT, action)
-                // A server may want to be read before it reads on.
+                // A server may stop reading until its output is read.
                 if events & Int16(POLLIN) != 0, unsafe PQconsumeInput(handle) != 1 { throw ended(action) }
             default: throw ended(action)
             }
@@ -334,7 +330,7 @@ extension PostgresConnection {
             if count < 0, errno == EINTR { continue }
             isUsable = false
             guard count == 0 else { throw PostgresError.lost("poll failed while \(action): \(errno)") }
-            // A COMMIT may be waiting for a standby, also that of a statement by itself.
+            // A COMMIT, also the implicit one of a single statement, may be waiting for a standby.
             throw SQLFailure(
                 .other, .timeout(logDetail: "no answer in time while \(action)"), mayBeDone: true)
         }

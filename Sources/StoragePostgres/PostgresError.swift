@@ -3,7 +3,7 @@ internal import Storage
 
 /// The only place that maps SQLSTATEs and libpq's messages to failures (PostgreSQL's manual, appendix A).
 enum PostgresError {
-    /// The failure of a statement whose result says so; details are left out, because they repeat the rows' values.
+    /// The failure of a statement, from its result; details are left out, because they repeat the rows' values.
     ///
     /// - Parameter isOver: Whether the connection has ended.
     static func from(result: OpaquePointer?, doing action: String, isOver: Bool) -> SQLFailure {
@@ -13,36 +13,36 @@ enum PostgresError {
         guard let state = field(UInt8(ascii: "C")) else {
             return lost("the connection ended while \(action)")
         }
-        // Texts of data exceptions have the data in them.
+        // Messages of data exceptions contain the data.
         let hasData = state.hasPrefix("22")
         let message = hasData ? "a value was not accepted" : field(UInt8(ascii: "M")) ?? "no message"
         let detail = "Postgres \(state) while \(action): \(message)"
-        // FATAL ends the connection, even if libpq hasn't read that yet. Servers before 9.6 and poolers have only "S".
+        // FATAL ends the connection, even if libpq hasn't noticed yet. Servers before 9.6 and poolers send only "S".
         let severity = field(UInt8(ascii: "V")) ?? field(UInt8(ascii: "S"))
         return from(state: state, detail: detail, keepsConnection: !isOver && severity == "ERROR")
     }
 
     /// The failure of an SQLSTATE.
     ///
-    /// - Parameter keepsConnection: Whether the server goes on serving this connection.
+    /// - Parameter keepsConnection: Whether the server keeps serving this connection.
     static func from(state: String, detail: String, keepsConnection: Bool = false) -> SQLFailure {
         switch state {
-        // It is not known whether the transaction was committed.
+        // Whether the transaction was committed is unknown.
         case "08007": SQLFailure(.connectionLost, .unavailable(logDetail: detail))
-        // The server's own connection to another one was lost, as a Citus coordinator's to a worker.
+        // The server lost its own connection to another server, such as a Citus coordinator to a worker.
         case _ where keepsConnection && state.hasPrefix("08"):
             SQLFailure(.other, .unavailable(logDetail: detail), mayBeDone: true)
         case "40001", "40P01": SQLFailure(.conflict, .unavailable(logDetail: detail))
         case "23505": SQLFailure(.duplicateKey, .internalFault(logDetail: detail))
-        // CockroachDB: it is not known whether the transaction was committed.
+        // CockroachDB: whether the transaction was committed is unknown.
         case "40003": SQLFailure(.connectionLost, .unavailable(logDetail: detail), mayBeDone: true)
         case "42P07", "42701", "42710": SQLFailure(.alreadyExists, .internalFault(logDetail: detail))
         case "57014", "55P03": SQLFailure(.other, .timeout(logDetail: detail))
-        // Was the primary until a moment ago: another host may be it now.
+        // The server was the primary until recently; another host may be the primary now.
         case "25006": SQLFailure(.connectionLost, .readOnly(logDetail: detail), mayBeDone: false)
-        // Idle for too long, by a setting of the server's.
+        // The connection was idle for longer than a server setting allows.
         case "25P03", "25P04", "57P05": SQLFailure(.connectionLost, .unavailable(logDetail: detail))
-        // A plan of before a migration; a new connection makes new ones.
+        // A cached plan from before a migration; a new connection creates new plans.
         case "0A000" where detail.contains("cached plan"):
             SQLFailure(.connectionLost, .unavailable(logDetail: detail), mayBeDone: false)
         case "53300", "53400": SQLFailure(.other, .crowded(logDetail: detail))
@@ -73,10 +73,10 @@ enum PostgresError {
         SQLFailure(.connectionLost, .unavailable(logDetail: detail))
     }
 
-    /// The failure of connecting, which libpq tells in words only: a sentence for each address that it tried.
+    /// The failure of connecting, which libpq reports only as text: a sentence for each address that it tried.
     ///
-    /// They decide no more than whether waiting may help; words that aren't known count as if it may. A host that
-    /// refused at one of its addresses has refused, whatever its others said (`localhost` has two).
+    /// The text only determines whether waiting may help; for unknown texts it may. A host that refused at one of its
+    /// addresses has refused, whatever happened at the others (`localhost` has two).
     static func connecting(_ words: String) -> SQLFailure {
         let detail = words.split(whereSeparator: \.isNewline).joined(separator: "; ")
         var refused: Set<Substring> = []
@@ -106,7 +106,7 @@ enum PostgresError {
     }
 
     private static let readOnlyWords = ["session is read-only", "server is in hot standby mode"]
-    // Those of PgBouncer are the last.
+    // The last ones are PgBouncer's.
     private static let crowdedWords = [
         "too many clients already", "too many connections for", "remaining connection slots are reserved",
         "no more connections allowed",

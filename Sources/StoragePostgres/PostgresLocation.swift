@@ -2,25 +2,25 @@ internal import CPostgres
 internal import Spelling
 package import Storage
 
-/// Where a Postgres database is: a libpq URI, checked, with the relay's own keys taken out of it.
+/// The location of a Postgres database: a validated libpq URI without the relay's own keys.
 ///
-/// Anything that libpq knows may stand in it (PostgreSQL's manual, 34.1.1.2 and 34.1.2): several hosts, `sslmode`,
+/// It may contain anything that libpq supports (PostgreSQL's manual, 34.1.1.2 and 34.1.2): several hosts, `sslmode`,
 /// `target_session_attrs`. The relay's own key is `prepared_statements`, `on` (the default) or `off`, for poolers that
-/// give each transaction another connection.
+/// use another connection for each transaction.
 package struct PostgresLocation: Sendable, CustomStringConvertible {
-    /// libpq's own parameters by name; the values may hold a password.
+    /// libpq's own parameters by name; the values may contain a password.
     let parameters: Secret
-    /// Whether statements are prepared once in a connection's life.
+    /// Whether statements are prepared once per connection.
     package let preparesStatements: Bool
     /// Hosts and database, without user, password and options: `db.example.org:5432/relay`.
     package let description: String
 
-    /// The key that is the relay's own.
+    /// The relay's own key.
     private static let preparedStatementsKey = "prepared_statements"
 
     /// Reads a `DATABASE_URL` whose scheme is `postgres` or `postgresql`.
     ///
-    /// What it says of a fault never repeats a part of the URL that could be a password.
+    /// Its errors never repeat a part of the URL that could be a password.
     package init(url: String) throws(DatabaseURLError) {
         let parts = try Parts(url)
         var prepares = true
@@ -69,11 +69,11 @@ package struct PostgresLocation: Sendable, CustomStringConvertible {
     }
 }
 
-/// A URL cut where libpq cuts it, with what would make it cut elsewhere than its author meant refused.
+/// A URL split where libpq splits it; URLs that libpq would split differently from what their author meant are refused.
 private struct Parts {
     /// User, password, hosts and ports.
     let authority: Substring
-    /// From the slash on, empty without one.
+    /// The path with its slash; empty if there is none.
     let path: Substring
     /// The pairs of the query.
     let query: [Substring]
@@ -89,8 +89,8 @@ private struct Parts {
         let rest = url[mark.upperBound...]
         let beforeQuery = rest[..<(rest.firstIndex(of: "?") ?? rest.endIndex)]
         let authority = beforeQuery[..<(beforeQuery.firstIndex(of: "/") ?? beforeQuery.endIndex)]
-        // Credentials end at the first @, and at none behind a slash or a question mark: one that comes later was
-        // meant otherwise, and what is before it would be taken for a host or a key.
+        // Credentials end at the first @, which must come before any slash or question mark. A later @ must be escaped,
+        // or libpq treats the text before it as a host or a key.
         let misplaced = rest.count { $0 == "@" } > (authority.contains("@") ? 1 : 0)
         guard !misplaced, !rest.contains("#") else {
             throw DatabaseURLError(
@@ -105,11 +105,11 @@ private struct Parts {
 
 /// libpq's parameters.
 enum PostgresKeys {
-    /// Refuses a key of the query that libpq doesn't know, and values that it would only refuse when it connects.
+    /// Refuses query keys that libpq doesn't know, and values that it would refuse only when connecting.
     static func check(_ name: Substring, _ value: Substring) throws(DatabaseURLError) {
-        // libpq takes `ssl=true` for JDBC's sake.
+        // libpq accepts `ssl=true` for compatibility with JDBC.
         guard known.contains(String(name)) || name == "ssl" else {
-            // What doesn't look like a key may be a part of a password.
+            // Text that doesn't look like a key may be part of a password.
             guard name.utf8.allSatisfy({ 0x61...0x7A ~= $0 || $0 == 0x5F }), name.utf8.count <= 40 else {
                 throw DatabaseURLError("The Postgres URL has an unknown key.")
             }
@@ -121,7 +121,7 @@ enum PostgresKeys {
         throw DatabaseURLError("\(name) must be one of \(allowed.joined(separator: ", ")).")
     }
 
-    /// What libpq reads out of a URI.
+    /// The parameters that libpq parses from a URI.
     static func options(of uri: String) throws(DatabaseURLError) -> [String: String] {
         // Its message may repeat the URI, so it isn't shown.
         var message: UnsafeMutablePointer<CChar>?

@@ -2,7 +2,7 @@ internal import CPostgres
 internal import Glibc
 internal import Storage
 
-/// A statement's parameters as libpq wants them: texts and integers as text, bytes as they are.
+/// A statement's parameters in libpq's form: texts and integers as text, bytes as binary.
 struct PostgresParameters {
     private var bytes: [UInt8] = []
     private var offsets: [Int?] = []
@@ -22,7 +22,7 @@ struct PostgresParameters {
                     return true
                 }
             case .text(let text):
-                // Postgres can't store it, and libpq would cut the text there.
+                // Postgres can't store a NUL, and libpq would truncate the text there.
                 guard !Self.hasNUL(text) else { throw SQLFailure(.other, .invalidValue(field: "text")) }
                 add(isBinary: false) { bytes in
                     bytes.append(contentsOf: text.utf8)
@@ -37,7 +37,7 @@ struct PostgresParameters {
         }
     }
 
-    /// Adds what `write` appends, or null if it returns false.
+    /// Adds the bytes that `write` appends, or NULL if it returns false.
     private mutating func add(isBinary: Bool, _ write: (inout [UInt8]) -> Bool) {
         let start = bytes.count
         let isValue = write(&bytes)
@@ -77,7 +77,7 @@ struct PostgresParameters {
     }
 }
 
-/// A result of libpq's and its only owner.
+/// A libpq result and its only owner.
 @safe
 final class PostgresResult {
     let pointer: OpaquePointer?
@@ -99,15 +99,15 @@ final class PostgresResult {
         }
     }
 
-    /// The words of the command that was done: `COMMIT`, `UPDATE 1`.
+    /// The command tag: `COMMIT`, `UPDATE 1`.
     var command: String { unsafe String(cString: PQcmdStatus(pointer)) }
 
-    /// Rows that a changing statement has matched.
+    /// Rows that a changing statement matched.
     var matchedCount: Int { Int(unsafe String(cString: PQcmdTuples(pointer))) ?? 0 }
 
     var rowCount: Int32 { unsafe PQntuples(pointer) }
 
-    /// One row; its columns come in binary form.
+    /// One row, with its columns in binary form.
     func row(_ row: Int32) throws(SQLFailure) -> SQLRow {
         var values: [SQLValue] = []
         let count = unsafe PQnfields(pointer)
@@ -124,7 +124,7 @@ final class PostgresResult {
         switch type {
         case TypeOID.int2, TypeOID.int4, TypeOID.int8, TypeOID.bool:
             let bits = unsafe bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-            // Sign-extended from as many bytes as there are.
+            // Sign-extended from the column's size.
             let shift = 64 - 8 * bytes.count
             return .integer(type == TypeOID.bool ? Int64(bits) : Int64(bitPattern: bits << shift) >> shift)
         case TypeOID.bytea:
@@ -139,7 +139,7 @@ final class PostgresResult {
         }
     }
 
-    /// Numbers of types that never change (pg_type.dat).
+    /// OIDs of built-in types, which never change (pg_type.dat).
     private enum TypeOID {
         static let bool: Oid = 16
         static let bytea: Oid = 17

@@ -2,8 +2,8 @@ internal import Storage
 
 /// The schema and the dialect of PostgreSQL.
 ///
-/// Texts are equal when their bytes are, under every collation that a database has by default; where their order
-/// counts, the statement says `COLLATE "C"`. As a column's property CockroachDB refuses it.
+/// Under every default collation, texts are equal only if their bytes are; where their order matters, statements use
+/// `COLLATE "C"`. CockroachDB doesn't support it as a property of columns.
 enum PostgresSchema {
     static let dialect = SQLDialect(
         begin: "BEGIN ISOLATION LEVEL READ COMMITTED",
@@ -44,9 +44,9 @@ enum PostgresSchema {
 // MARK: - The steps
 
 extension PostgresSchema {
-    /// OpenCode's tables get the width that the relay counts on; no row is rewritten.
+    /// Widens the columns of OpenCode's tables as the relay requires; no row is rewritten.
     ///
-    /// Without the index two processes could have registered one device twice.
+    /// Without the index, two processes could register a device twice.
     private static let adopted = [
         """
         ALTER TABLE device_registration
@@ -71,7 +71,7 @@ extension PostgresSchema {
         """,
     ]
 
-    /// Keys begin with what engines shard by, and hold nothing that they would have to keep unique across shards.
+    /// Keys begin with the column by which engines shard, so none has to be unique across shards.
     private static let devicesAndDeliveries = [
         """
         CREATE TABLE IF NOT EXISTS device_registration (
@@ -145,7 +145,7 @@ extension PostgresSchema {
         """,
         "CREATE INDEX IF NOT EXISTS pending_push_due_at_idx ON pending_push (due_at, secret_hash, id)",
         "CREATE INDEX IF NOT EXISTS pending_push_device_idx ON pending_push (secret_hash, device_id)",
-        // Each claimed push looks its device up by id.
+        // Every claimed push looks up its device by ID.
         "CREATE INDEX IF NOT EXISTS device_registration_secret_id_idx ON device_registration (secret_hash, id)",
     ]
 
@@ -169,7 +169,7 @@ extension PostgresSchema {
         )
         """
 
-    /// Without an index: a secret has few devices, which its key finds.
+    /// Needs no index: a secret has few devices, which are found by the primary key.
     private static let installations = """
         ALTER TABLE device_registration
             ADD COLUMN IF NOT EXISTS sealed_versions varchar(64),

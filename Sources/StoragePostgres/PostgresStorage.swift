@@ -1,6 +1,6 @@
 package import Storage
 
-/// The `Storage` contract on PostgreSQL and what speaks its protocol.
+/// The `Storage` contract on PostgreSQL and compatible servers.
 ///
 /// ```swift
 /// // Such as postgres://relay@db.example.org/relay?sslmode=verify-full

@@ -11,8 +11,8 @@ struct DeliveryWrites {
     private let insertMany: SQLiteStatement
 
     init(_ connection: SQLiteConnection) throws(StorageError) {
-        // A failed call is rolled back as a whole. With `OR FAIL`, SQLite needn't be able to roll back the statement
-        // alone, for which it would copy every page before the statement's first change of it.
+        // A failed call is rolled back as a whole. With `OR FAIL`, SQLite needn't support rolling back this statement
+        // alone, for which it would copy every page before changing it.
         insert = try connection.prepare(Self.insertion(rows: 1))
         insertMany = try connection.prepare(
             Self.insertion(rows: Self.rowsPerStatement),
@@ -20,7 +20,7 @@ struct DeliveryWrites {
     }
 
     func append(_ deliveries: [Delivery]) throws(StorageError) {
-        // In the table's order each row is inserted after the previous one, so SQLite needn't search for its place.
+        // In the table's order, each row follows the previous one, so SQLite needn't search for its place.
         var rest = deliveries.inTableOrder[...]
         while !rest.isEmpty {
             let count = rest.count < Self.rowsPerStatement ? 1 : Self.rowsPerStatement

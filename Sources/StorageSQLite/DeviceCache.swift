@@ -2,9 +2,9 @@ internal import Storage
 
 /// A cache of the devices of recently used secrets.
 ///
-/// It is consistent because this process is the file's only writer: every change to a device passes through here, and
-/// is answered only after the affected entries have been dropped. Changes by other programs (such as `sqlite3`) are
-/// seen after `lifetime`. A pure value; times are milliseconds of a monotonic clock.
+/// It is consistent because this process is the file's only writer: every change to a device passes through here and is
+/// confirmed only after the affected entries are dropped. Changes by other programs (such as `sqlite3`) are seen after
+/// `lifetime`. A pure value; times are milliseconds of a monotonic clock.
 struct DeviceCache: Sendable {
     /// A look-up's start relative to changes: its result is cached only if nothing has changed since.
     struct Epoch: Equatable, Sendable {
@@ -19,7 +19,7 @@ struct DeviceCache: Sendable {
 
     private let capacity: Int
     private let lifetime: Int64
-    /// Secrets used since the last change of generations, and those used in the one before.
+    /// Secrets used in the current generation, and those used in the previous one.
     private var young: [SecretHash: Entry] = [:]
     private var old: [SecretHash: Entry] = [:]
     /// Which secret's entry has rows under a legacy hash.
@@ -34,7 +34,7 @@ struct DeviceCache: Sendable {
         self.lifetime = lifetime
     }
 
-    /// The beginning of a look-up that may be kept.
+    /// Marks the start of a look-up whose result may be cached.
     var epoch: Epoch { Epoch(changes: changes) }
 
     /// A secret's cached devices; nil if they must be looked up.
@@ -53,7 +53,7 @@ struct DeviceCache: Sendable {
         insert(Entry(devices: devices, legacy: key.legacy, until: now + lifetime), key)
     }
 
-    /// Drops a secret's devices after they changed, before the change is answered.
+    /// Drops a secret's devices after they changed; call it before the change is confirmed.
     mutating func forget(_ key: SecretKey) {
         for hash in key.hashes { forget(hash) }
     }

@@ -55,7 +55,7 @@ struct DeviceWrites {
         insert = try connection.prepare(Device.insert)
     }
 
-    /// As `SQLSession.register`, for a secret without legacy hashes.
+    /// Like `SQLSession.register`, for a secret without legacy hashes.
     func register(
         _ registration: Registration, _ hash: SecretHash, limit: Int
     ) throws(StorageError) -> RegistrationResult {

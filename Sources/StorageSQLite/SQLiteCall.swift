@@ -2,8 +2,8 @@ internal import Storage
 
 /// A call that waits in an inbox for its thread.
 ///
-/// It runs there, again if its transaction was lost, and is answered once. It is handed from the caller to the thread
-/// and never used by both at once.
+/// It runs on the thread, again if its transaction was lost, and is answered once. It passes from the caller to the
+/// thread and is never used by both at once.
 final class SQLiteCall<Session>: @unchecked Sendable {  // why: handed over
     private let body: (Session) throws(StorageError) -> Void
     private let continuation: CheckedContinuation<StorageError?, Never>
@@ -39,11 +39,11 @@ final class SQLiteCall<Session>: @unchecked Sendable {  // why: handed over
     }
 }
 
-/// Holds a call's result, so that all calls have the same type.
+/// Stores a call's result, so that all calls have the same type.
 final class CallOutput<Value: Sendable>: @unchecked Sendable {  // why: read only when the call was answered
     var value: Value?
 
-    /// The call's result, after it was answered without an error.
+    /// The call's result; set once the call was answered without an error.
     func get() throws(StorageError) -> Value {
         guard let value else { throw .internalFault(logDetail: "a call came to nothing") }
         return value
@@ -53,7 +53,7 @@ final class CallOutput<Value: Sendable>: @unchecked Sendable {  // why: read onl
 extension Inbox {
     /// Queues a call for the thread, wakes the thread with `wake` if it sleeps, and waits for the call's end.
     ///
-    /// Not an actor's method, because that would return to the caller through the actor's thread.
+    /// Not an actor method, because that would return to the caller through the actor's thread.
     func perform<Session>(
         _ body: @escaping @Sendable (Session) throws(StorageError) -> Void, wake: () -> Void
     ) async throws(StorageError) where Element == SQLiteCall<Session> {

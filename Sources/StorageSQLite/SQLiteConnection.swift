@@ -4,7 +4,7 @@ package import Storage
 /// One SQLite handle and its only owner: opened by `init`, closed by `deinit`, used on one thread.
 @safe
 package final class SQLiteConnection {
-    /// For the statements of this connection, which must not be used after it.
+    /// For this connection's statements, which must not be used after it is closed.
     let handle: OpaquePointer
     private let walPages: UnsafeMutablePointer<Int32>
     /// The lock that makes this process the file's writer while the connection exists.
@@ -13,7 +13,7 @@ package final class SQLiteConnection {
     /// valid UTF-8.
     var repairsTexts = false
     private var statements: [StatementText: SQLiteStatement] = [:]
-    /// As `SQLConnection` says: the statements wait for locks alone, which have a time of their own.
+    /// Not used: statements wait only for locks, which have their own timeout.
     package var deadline = ContinuousClock.now
 
     enum Mode {
@@ -55,12 +55,12 @@ package final class SQLiteConnection {
         unsafe walPages.deallocate()
     }
 
-    /// Whether SQLite could open the file for reading only, although it was asked to write.
+    /// Whether SQLite could open the file only for reading, although writing was requested.
     var isReadOnly: Bool {
         unsafe sqlite3_db_readonly(handle, "main") != 0
     }
 
-    /// Whether a transaction is open: some errors end it by themselves.
+    /// Whether a transaction is open; some errors end it automatically.
     package var isInTransaction: Bool {
         unsafe sqlite3_get_autocommit(handle) == 0
     }
@@ -72,32 +72,32 @@ package final class SQLiteConnection {
 
     /// Prepares a statement that will be used many times.
     ///
-    /// - Parameter textBytes: How much its texts take, unless it is about a hash's for each parameter; those beyond are
-    ///   bound more slowly.
+    /// - Parameter textBytes: The expected size of all texts; by default, that of a hash per parameter. Texts beyond it
+    ///   are bound more slowly.
     func prepare(_ sql: String, textBytes: Int? = nil) throws(StorageError) -> SQLiteStatement {
         try SQLiteStatement(sql, on: self, textBytes: textBytes)
     }
 
-    /// Runs one statement that is used once, without parameters.
+    /// Runs a statement without parameters that is used only once.
     func execute(_ sql: String) throws(StorageError) {
         try prepare(sql).execute()
     }
 
-    /// The first column of the first row of a statement that is used once; nil without a row.
+    /// The first column of the first row of a statement that is used only once; nil if there is no row.
     func integer(_ sql: String) throws(StorageError) -> Int64? {
         var value: Int64?
         try prepare(sql).query({ _ in }) { row throws(StorageError) in value = try row.integer(0) }
         return value
     }
 
-    /// The first column of every row of a statement that is used once.
+    /// The first column of every row of a statement that is used only once.
     func texts(_ sql: String) throws(StorageError) -> [String] {
         var values: [String] = []
         try prepare(sql).query({ _ in }) { row throws(StorageError) in values.append(try row.text(0)) }
         return values
     }
 
-    /// Runs the statements that all engines share, in the transaction that is open or as one each.
+    /// Runs statements shared by all engines, in the open transaction or each in its own.
     func withSession<Output>(
         _ body: (SQLSession) throws(SQLFailure) -> Output
     ) throws(StorageError) -> Output {
@@ -108,14 +108,14 @@ package final class SQLiteConnection {
         }
     }
 
-    /// Copies what readers don't need any more from the log to the database; never waits for readers.
+    /// Copies log pages that readers no longer need into the database; never waits for readers.
     func checkpoint() throws(StorageError) {
         let status = unsafe sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
         guard status == SQLITE_OK else { throw unsafe SQLiteError.last(on: handle, doing: "checkpointing") }
         unsafe walPages.pointee = 0
     }
 
-    // Fails only if something used SQLite before, and then costs a little speed.
+    // Fails only if SQLite was used before, which only makes it slightly slower.
     private static let prepareLibrary: Void = {
         _ = relay_sqlite3_disable_memory_statistics()
     }()
@@ -127,10 +127,9 @@ extension SQLiteConnection: SQLConnection {
         hasOneWriter: true, begin: "BEGIN IMMEDIATE",
         countTables: "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?", greatest: "max")
 
-    /// As `SQLConnection` says: a file isn't lost.
+    /// Always true: the connection to a file can't be lost.
     package var isUsable: Bool { true }
 
-    /// As `SQLConnection` says.
     package func execute(_ sql: String, _ parameters: [SQLValue]) throws(SQLFailure) -> Int {
         do throws(StorageError) {
             return try prepared(sql).execute { binder in for value in parameters { binder.value(value) } }
@@ -139,7 +138,6 @@ extension SQLiteConnection: SQLConnection {
         }
     }
 
-    /// As `SQLConnection` says.
     package func query(
         _ sql: String, _ parameters: [SQLValue], row: (SQLRow) throws(SQLFailure) -> Void
     ) throws(SQLFailure) {
@@ -155,7 +153,6 @@ extension SQLiteConnection: SQLConnection {
         }
     }
 
-    /// As `SQLConnection` says.
     package func run(_ sql: String) throws(SQLFailure) {
         do throws(StorageError) { try execute(sql) } catch { throw SQLFailure(.other, error) }
     }
@@ -169,7 +166,7 @@ extension SQLiteConnection: SQLConnection {
     }
 }
 
-/// A statement's text as a dictionary's key, found by its length: most statements have one of their own.
+/// A statement's text as a dictionary key, hashed by its length, which differs for most statements.
 private struct StatementText: Hashable {
     let sql: String
 

@@ -1,6 +1,6 @@
 package import Storage
 
-/// Where a SQLite database is: the path out of `sqlite:relay.db` or `sqlite:///var/lib/relay/relay.db`.
+/// The location of a SQLite database: the path in `sqlite:relay.db` or `sqlite:///var/lib/relay/relay.db`.
 package struct SQLiteLocation: Hashable, Sendable {
     /// The file's path, relative to the working directory unless it begins with a slash.
     package let path: String

@@ -1,11 +1,11 @@
 internal import Storage
 
-/// A connection for look-ups, opened for reading only, on a thread of its own.
+/// A read-only connection for look-ups, on its own thread.
 ///
-/// Calls that wait together are answered in one read transaction: taking the log's shared lock for each one would cost
-/// as much as the look-up. It begins after all of them, so each sees what was committed before it was made.
+/// Concurrent calls share one read transaction: taking the log's shared lock for each one would cost as much as the
+/// look-up. The transaction begins after all of its calls were made, so each sees what was committed before it.
 actor SQLiteReader {
-    /// What its calls work with.
+    /// The context of a call.
     struct Session {
         let connection: SQLiteConnection
         let devices: DeviceReads
@@ -25,7 +25,7 @@ actor SQLiteReader {
         callsPerBatchMax = options.lookupsPerBatchMax
     }
 
-    /// Opens the file, whose schema must be the current one.
+    /// Opens the file, whose schema must be current.
     func open(_ path: String, options: SQLiteOptions) throws(StorageError) {
         let connection = try SQLiteConnection(
             path: path, mode: .readOnly, busyTimeoutMilliseconds: options.busyTimeoutMilliseconds)
@@ -45,7 +45,7 @@ actor SQLiteReader {
         return try SQLiteSchema.pending(after: try SQLiteSchema.inspect(connection))
     }
 
-    /// How many calls it has to do.
+    /// The number of waiting calls.
     nonisolated var load: Int { inbox.load }
 
     /// Runs a look-up on the thread and returns to the caller's executor.
@@ -61,7 +61,7 @@ actor SQLiteReader {
         return try output.get()
     }
 
-    /// Answers what waits, closes the connection and ends the thread; later calls fail as `closed`.
+    /// Answers waiting calls, closes the connection and ends the thread; later calls fail as `closed`.
     nonisolated func close() async {
         inbox.close()
         await closeSession()
@@ -81,11 +81,11 @@ actor SQLiteReader {
                 for call in batch { call.fail(.closed) }
                 continue
             }
-            // If it can't begin, each call takes its own lock and reports what is wrong.
+            // If the transaction can't begin, each call takes its own lock and reports the error.
             let together = batch.count > 1 && (try? session.begin.execute()) != nil
             for call in batch { _ = call.run(session) }
             if together { _ = try? session.commit.execute() }
-            // All at once, so that an event loop is woken once for them.
+            // All at once, so that an event loop is woken only once.
             for call in batch { call.finish() }
         }
     }

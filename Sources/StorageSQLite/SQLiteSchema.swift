@@ -1,11 +1,11 @@
 internal import Storage
 
-/// The schema in SQLite's dialect: whose file it is, which steps it has had, and the steps themselves.
+/// The schema in SQLite's dialect: the file's owner, the applied steps, and the steps themselves.
 enum SQLiteSchema {
-    /// `APNR`: what `PRAGMA application_id` is in a relay's file.
+    /// `APNR`: the `PRAGMA application_id` of a relay's file.
     static let applicationID: Int64 = 0x4150_4E52
 
-    /// Finds out whose file it is, changing nothing; `foreignDatabase` when it is another program's.
+    /// Determines whose file it is without changing it; throws `foreignDatabase` if it belongs to another program.
     static func inspect(_ connection: SQLiteConnection) throws(StorageError) -> SchemaState {
         let identifier = try connection.integer("PRAGMA application_id") ?? 0
         if identifier == applicationID { return .relay(version: try version(connection)) }
@@ -28,12 +28,12 @@ enum SQLiteSchema {
         return .adoptable
     }
 
-    /// The version that the steps have reached; only in a relay's file.
+    /// The version that the steps have reached; requires a relay's file.
     static func version(_ connection: SQLiteConnection) throws(StorageError) -> Int {
         try connection.integer(SchemaStep.versionQuery).map { Int($0) } ?? 0
     }
 
-    /// Refuses a file that steps are missing from, or that has more of them than this program knows.
+    /// Refuses a file with missing steps, or with more steps than this program knows.
     static func requireCurrent(_ connection: SQLiteConnection) throws(StorageError) {
         let version = try inspect(connection).version
         guard try SchemaStep.pending(after: version).isEmpty else {
@@ -41,9 +41,9 @@ enum SQLiteSchema {
         }
     }
 
-    /// Applies the steps that are missing, all or none, and says which they were.
+    /// Applies the missing steps, all or none, and returns them.
     ///
-    /// The caller is the only writer, and `BEGIN IMMEDIATE` holds even against one that isn't a relay.
+    /// The caller is the only relay that writes, and `BEGIN IMMEDIATE` excludes other programs.
     static func migrate(_ connection: SQLiteConnection) throws(StorageError) -> [SchemaStep] {
         try connection.execute("BEGIN IMMEDIATE")
         do throws(StorageError) {
@@ -66,7 +66,7 @@ enum SQLiteSchema {
         }
     }
 
-    /// The steps that a file lacks, with their statements.
+    /// The missing steps with their statements.
     static func pending(after state: SchemaState) throws(StorageError) -> [PendingStep] {
         try SchemaStep.pending(after: state.version).map { step in
             let first = step == SchemaStep.allCases.first ? becomingOurs : []
@@ -74,7 +74,7 @@ enum SQLiteSchema {
         }
     }
 
-    /// What makes a file a relay's.
+    /// Marks a file as a relay's.
     private static let becomingOurs = [
         "PRAGMA application_id = \(applicationID)",
         "CREATE TABLE IF NOT EXISTS relay_schema (version INTEGER PRIMARY KEY, summary TEXT NOT NULL) STRICT",
@@ -99,7 +99,8 @@ enum SQLiteSchema {
         }
     }
 
-    /// Forgets the copy that filled the file, from which it now begins to differ; one that isn't finished is refused.
+    /// Removes the record of the copy that filled the file, because the file will now differ; refuses an unfinished
+    /// copy.
     static func endCopy(_ connection: SQLiteConnection) throws(StorageError) {
         guard try holdsCopy(connection) else { return }
         guard try !holdsUnfinishedCopy(connection) else { throw .unfinishedCopy }
@@ -120,7 +121,7 @@ enum SQLiteSchema {
         return try connection.integer(count) != 0
     }
 
-    /// An adopted table may compare its keys otherwise than byte for byte, which would mix up devices.
+    /// An adopted table may not compare its keys byte for byte, which would mix up devices.
     private static func checkAdopted(_ connection: SQLiteConnection) throws(StorageError) {
         let columns = try connection.texts(
             """
@@ -136,7 +137,7 @@ enum SQLiteSchema {
 // MARK: - The steps
 
 extension SQLiteSchema {
-    /// An adopted file has the tables; without the index two processes could have registered one device twice.
+    /// An adopted file has the tables; without the index, two processes could register a device twice.
     private static let adoptedIndex = [
         """
         CREATE UNIQUE INDEX IF NOT EXISTS device_registration_secret_token_idx
@@ -144,11 +145,11 @@ extension SQLiteSchema {
         """
     ]
 
-    /// A new file keeps rows in the order in which they are used.
+    /// A new file stores rows in the order in which they are used.
     ///
-    /// A secret's devices lie side by side, by the key they are looked up by: half the size, and half the time of a
-    /// look-up, of OpenCode's table with its primary key on `id`. The log grows at its end and is pruned at its
-    /// beginning, with one index instead of three.
+    /// A secret's devices are stored next to each other, under the key of look-ups: this halves the size and the time
+    /// of a look-up compared with OpenCode's table, whose primary key is `id`. The log grows at its end and is pruned
+    /// at its beginning, with one index instead of three.
     private static let devicesAndDeliveries = [
         """
         CREATE TABLE device_registration (
@@ -237,7 +238,7 @@ extension SQLiteSchema {
         "CREATE INDEX push_token_expires_at_idx ON push_token (expires_at)",
     ]
 
-    /// A table with rowids, so that what is counted and scanned are small indices and not payloads.
+    /// A table with rowids, so that counts and scans read small indices instead of payloads.
     private static let pendingPushes = [
         """
         CREATE TABLE pending_push (
@@ -260,7 +261,7 @@ extension SQLiteSchema {
         """,
         "CREATE INDEX pending_push_due_at_idx ON pending_push (due_at, secret_hash, id)",
         "CREATE INDEX pending_push_device_idx ON pending_push (secret_hash, device_id)",
-        // Each claimed push looks its device up by id.
+        // Every claimed push looks up its device by ID.
         "CREATE INDEX device_registration_secret_id_idx ON device_registration (secret_hash, id)",
     ]
 
@@ -293,7 +294,7 @@ extension SQLiteSchema {
         """
     ]
 
-    /// Without an index: a secret has few devices, which lie side by side.
+    /// Needs no index: a secret has few devices, which are stored next to each other.
     private static let installations = [
         "ALTER TABLE device_registration ADD COLUMN sealed_versions TEXT",
         "ALTER TABLE device_registration ADD COLUMN installation_id TEXT",
@@ -310,7 +311,7 @@ extension SQLiteSchema {
         "CREATE INDEX agent_use_used_at_idx ON agent_use (used_at)",
     ]
 
-    /// A table with rowids, so that what is counted and scanned are small indices and not texts.
+    /// A table with rowids, so that counts and scans read small indices instead of texts.
     private static let history = [
         """
         CREATE TABLE history_item (
@@ -333,7 +334,7 @@ extension SQLiteSchema {
         "CREATE INDEX history_item_read_at_idx ON history_item (secret_hash, read_at)",
     ]
 
-    /// A table with rowids, so that what is scanned are small indices and not contents.
+    /// A table with rowids, so that scans read small indices instead of contents.
     private static let schedules = [
         """
         CREATE TABLE schedule (

@@ -3,20 +3,20 @@ internal import Storage
 
 /// One prepared statement and the only owner of its handle, on its connection's thread.
 ///
-/// It must not be used after its connection. Every use binds all parameters, and resets the statement before it
-/// returns: a statement left in the middle would keep its read transaction, and the write-ahead log could not be
+/// It must not be used after its connection is closed. Every use binds all parameters, and resets the statement before
+/// it returns: an unfinished statement would keep its read transaction open, and the write-ahead log could not be
 /// reused.
 @safe
 final class SQLiteStatement {
     private let handle: OpaquePointer
     private let database: OpaquePointer
     private let columnCount: Int32
-    /// What the bound texts are copied to, which SQLite then need not copy each for itself.
+    /// Memory to which bound texts are copied, so that SQLite need not copy each one itself.
     private let texts: UnsafeMutableRawBufferPointer
 
     private static let textBytesMax = 16_384
 
-    /// Prepares it, with so much room for the texts of one use; what finds none is copied by SQLite.
+    /// Prepares the statement with this much room for the texts of one use; SQLite copies texts that don't fit.
     init(_ sql: String, on connection: SQLiteConnection, textBytes: Int?) throws(StorageError) {
         var prepared: OpaquePointer?
         let status = unsafe sqlite3_prepare_v3(
@@ -37,7 +37,7 @@ final class SQLiteStatement {
         unsafe texts.deallocate()
     }
 
-    /// Runs a statement that returns no rows and says how many rows it changed.
+    /// Runs a statement that returns no rows, and returns how many rows it changed.
     @discardableResult
     func execute(_ bind: (inout SQLiteBinder) -> Void = { _ in }) throws(StorageError) -> Int {
         try query(bind) { _ throws(StorageError) in }
@@ -70,10 +70,10 @@ final class SQLiteStatement {
 @safe
 struct SQLiteBinder {
     private let handle: OpaquePointer
-    /// The statement's memory, where texts stay until its next use.
+    /// The statement's memory, which keeps texts until its next use.
     private let texts: UnsafeMutableRawBufferPointer
     private var textsUsed = 0
-    /// The digest bound last and its text: rows of one statement often have the same.
+    /// The digest bound last, and its text: rows of one statement often have the same hash.
     private var lastDigest: (value: Digest256, text: UnsafeMutableRawPointer)?
     private var index: Int32 = 0
     private(set) var status = SQLITE_OK
@@ -91,7 +91,7 @@ struct SQLiteBinder {
     }
 
     private mutating func bind(_ utf8: UnsafeBufferPointer<UInt8>, _ index: Int32) -> Int32 {
-        // An empty Swift string may have no address, which SQLite would take for NULL.
+        // An empty Swift string may have no address, which SQLite would treat as NULL.
         guard let base = utf8.baseAddress else { return unsafe relay_sqlite3_bind_text(handle, index, "", 0) }
         if let kept = unsafe take(utf8.count) {
             unsafe kept.copyMemory(from: base, byteCount: utf8.count)
@@ -130,7 +130,7 @@ struct SQLiteBinder {
             })
     }
 
-    /// Each hash of a key, where a statement has `IN (…)` of all hashes.
+    /// All hashes of a key, for a statement with `IN (…)`.
     mutating func anyHash(of key: SecretKey) {
         for value in key.hashesPadded { hash(value) }
     }
@@ -161,7 +161,7 @@ struct SQLiteBinder {
         }
     }
 
-    /// Room for a text in the statement's memory; nil when there is none left.
+    /// Room for a text in the statement's memory; nil if none is left.
     private mutating func take(_ count: Int) -> UnsafeMutableRawPointer? {
         guard let base = unsafe texts.baseAddress, unsafe count <= texts.count - textsUsed else {
             return nil
@@ -170,7 +170,7 @@ struct SQLiteBinder {
         return unsafe base + textsUsed
     }
 
-    /// Without a destructor (`SQLITE_STATIC`): the memory is the statement's.
+    /// No destructor (`SQLITE_STATIC`): the statement owns the memory.
     private func bindKept(_ index: Int32, _ text: UnsafeMutableRawPointer, _ count: Int) -> Int32 {
         unsafe sqlite3_bind_text(
             handle, index, text.assumingMemoryBound(to: CChar.self), Int32(count), nil)
@@ -186,9 +186,9 @@ struct SQLiteBinder {
     }
 }
 
-/// The row a statement stands on; valid only while it is being handled.
+/// A statement's current row; valid only while it is being handled.
 ///
-/// A column of another type than asked for, or with broken UTF-8, is `corrupt`: nothing this program wrote.
+/// A column with an unexpected type or invalid UTF-8 is `corrupt`, because this program didn't write it.
 @safe
 struct SQLiteRow: ~Copyable {
     private let handle: OpaquePointer
@@ -199,9 +199,9 @@ struct SQLiteRow: ~Copyable {
         self.count = count
     }
 
-    /// Every column as what it holds; text that another program wrote and that is no UTF-8 is its bytes.
+    /// Every column by its stored type; invalid UTF-8, written by another program, is returned as bytes.
     ///
-    /// - Parameter repairing: Whether such text is to be `repairedText` instead.
+    /// - Parameter repairing: Whether to return `repairedText` for such text instead.
     func values(repairing: Bool) throws(StorageError) -> [SQLValue] {
         var values: [SQLValue] = []
         values.reserveCapacity(Int(count))
@@ -224,20 +224,20 @@ struct SQLiteRow: ~Copyable {
         return text
     }
 
-    /// A text without NULs; nil where the column's is none, or has one.
+    /// A text without NULs; nil if the column isn't text or contains a NUL.
     private func validText(_ column: Int32) -> String? {
         guard let bytes = unsafe sqlite3_column_text(handle, column) else { return nil }
         let count = unsafe Int(sqlite3_column_bytes(handle, column))
-        // Much faster than validating a buffer; shorter than the column only if there is a NUL in it.
+        // Much faster than validating a buffer; shorter than the column only if the column contains a NUL.
         let text = unsafe bytes.withMemoryRebound(to: CChar.self, capacity: count + 1) {
             unsafe String(validatingCString: $0)
         }
         return text?.utf8.count == count ? text : nil
     }
 
-    /// The column as text whatever it holds, with U+FFFD where its bytes are no UTF-8.
+    /// The column as text, whatever its type, with U+FFFD for invalid UTF-8.
     ///
-    /// For rows that another program may have written, each of which must be readable for itself.
+    /// For rows that another program may have written; one invalid row must not affect others.
     func repairedText(_ column: Int32) -> String {
         guard let bytes = unsafe sqlite3_column_text(handle, column) else { return "" }
         let count = unsafe Int(sqlite3_column_bytes(handle, column))
@@ -268,7 +268,7 @@ struct SQLiteRow: ~Copyable {
         unsafe sqlite3_column_type(handle, column) == SQLITE_NULL
     }
 
-    /// An error for a value that has the right type and means nothing to this program.
+    /// The error for a value of the right type that has no meaning for this program.
     func wrong(_ column: Int32) -> StorageError {
         let name =
             unsafe sqlite3_column_name(handle, column).map { unsafe String(cString: $0) } ?? "\(column)"

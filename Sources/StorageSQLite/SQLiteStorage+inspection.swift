@@ -1,10 +1,10 @@
 package import Storage
 
 extension SQLiteStorage {
-    /// Looks at a file and changes nothing in it, also beside a relay that writes it; makes none where there is none.
+    /// Inspects a file without changing it, also while a relay writes to it; doesn't create a missing file.
     ///
-    /// Throws what kept it from being read, `foreignDatabase`, `schemaTooNew`, `unfinishedCopy`, or why no file could
-    /// be made.
+    /// Throws the error that prevented reading it, `foreignDatabase`, `schemaTooNew`, `unfinishedCopy`, or why no file
+    /// could be created.
     package static func inspection(
         at location: SQLiteLocation, id: UUIDv7, now: EpochMilliseconds
     ) async throws(StorageError) -> DatabaseInspection {
@@ -27,7 +27,7 @@ extension SQLiteStorage {
 }
 
 extension SQLiteReader {
-    /// Instead of `open`, on the reader's thread.
+    /// Used instead of `open`, on the reader's thread.
     fileprivate func inspection(
         _ path: String, id: UUIDv7, now: EpochMilliseconds
     ) throws(StorageError) -> DatabaseInspection {
@@ -43,7 +43,7 @@ extension SQLiteReader {
             clock: nil, write: try trial(path, version: version, id: id, now: now))
     }
 
-    /// How long the look waits for another's lock.
+    /// How long the inspection waits for another process's lock.
     private static var lookBusyMilliseconds: Int32 { 2_000 }
 
     private func trial(
@@ -54,10 +54,10 @@ extension SQLiteReader {
         case .held(let process): return .heldBy(process: process)
         case .free(let free): lock = free
         }
-        // Held, so that no relay becomes the writer meanwhile.
+        // Holds the lock, so that no relay becomes the writer in the meantime.
         return withExtendedLifetime(lock) {
             do throws(StorageError) {
-                // Beside the file SQLite and the relay make others.
+                // SQLite and the relay create other files in the same directory.
                 try DatabaseFile.checkFolder(of: path)
                 let connection = try SQLiteConnection(
                     path: path, mode: .readWrite, busyTimeoutMilliseconds: Self.lookBusyMilliseconds)

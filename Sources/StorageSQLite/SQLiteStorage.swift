@@ -2,19 +2,18 @@ internal import Glibc
 internal import Instruments
 package import Storage
 
-/// The `Storage` contract over one SQLite file: one writing thread and a few reading ones.
+/// The `Storage` contract on a SQLite file, with one writing thread and a few reading threads.
 ///
-/// Every call is a hop to a thread and back to the caller's executor, shared with whatever else waits there. What a
-/// call means is written at `Storage`.
+/// Every call hops to a thread and back to the caller's executor, together with other calls that wait there. `Storage`
+/// documents the calls.
 package final class SQLiteStorage: SQLStorage {
-    /// The schema's steps that opening it applied; empty when it was current.
+    /// The migration steps applied when the database was opened; empty if its schema was current.
     package let appliedSteps: [SchemaStep]
-    /// Implements `SQLStorage`.
     package let claimRounds = Guarded(ClaimRounds())
 
     private let writer: SQLiteWriter?
     private let readers: [SQLiteReader]
-    /// Remembers nothing in a process that only reads: it doesn't see the changes.
+    /// Empty in a process that only reads, because it doesn't see changes.
     let cache: Guarded<DeviceCache>
 
     private init(
@@ -29,10 +28,10 @@ package final class SQLiteStorage: SQLStorage {
                 lifetime: options.cachedDevicesLifetimeMilliseconds))
     }
 
-    /// Opens a database, making the file and bringing its schema up to date as `options.access` allows.
+    /// Opens a database; creates the file and brings its schema up to date as `options.access` allows.
     ///
-    /// Throws `inUse` when another process is its writer, `foreignDatabase`, `schemaTooNew`, `schemaTooOld`,
-    /// `readOnly`, `unfinishedCopy`, or what kept it from being opened; then nothing stays open.
+    /// Throws `inUse` if another process is its writer, or `foreignDatabase`, `schemaTooNew`, `schemaTooOld`,
+    /// `readOnly`, `unfinishedCopy` or another error; then nothing stays open.
     ///
     /// One process writes; others can read at the same time:
     ///
@@ -73,7 +72,7 @@ package final class SQLiteStorage: SQLStorage {
         }
     }
 
-    /// The steps that opening a database for writing would apply; the file is only read, and need not be there.
+    /// The steps that opening a database for writing would apply; only reads the file, which need not exist.
     package static func pendingSteps(
         at location: SQLiteLocation
     ) async throws(StorageError) -> [PendingStep] {
@@ -89,8 +88,6 @@ package final class SQLiteStorage: SQLStorage {
         }
     }
 
-    /// Implements `Storage`.
-    ///
     /// The writer is last: only it may copy the log into the database.
     package func close() async {
         cache.withLock { $0.end() }
@@ -98,14 +95,13 @@ package final class SQLiteStorage: SQLStorage {
         await writer?.close()
     }
 
-    /// A clock that never goes back, to a few milliseconds.
+    /// A monotonic clock with a resolution of a few milliseconds.
     private static var milliseconds: Int64 {
         var time = timespec()
         unsafe clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
         return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
     }
 
-    /// Implements `Storage`.
     package var load: StorageLoad {
         var load = StorageLoad()
         load.waitingCalls = waitingChanges
@@ -113,10 +109,9 @@ package final class SQLiteStorage: SQLStorage {
         return load
     }
 
-    /// How many changes wait for the writer.
+    /// The number of changes that wait for the writer.
     package var waitingChanges: Int { writer?.load ?? 0 }
 
-    /// Implements `SQLStorage`.
     package func read<Output: Sendable>(
         _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output {
@@ -125,7 +120,6 @@ package final class SQLiteStorage: SQLStorage {
         }
     }
 
-    /// Implements `SQLStorage`.
     package func write<Output: Sendable>(
         _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output {
@@ -153,7 +147,7 @@ package final class SQLiteStorage: SQLStorage {
     private func look<Output: Sendable>(
         _ body: @escaping @Sendable (SQLiteReader.Session) throws(StorageError) -> Output
     ) async throws(StorageError) -> Output {
-        // The first idle reader, so that one that is warm is used again; when all are busy, the least busy.
+        // The first idle reader, so that a warm one is reused; if all are busy, the least busy one.
         var chosen = readers[0]
         var load = chosen.load
         for reader in readers.dropFirst() where load > 0 {
@@ -171,10 +165,9 @@ package final class SQLiteStorage: SQLStorage {
     }
 }
 
-// MARK: - Calls that are measured to be faster when they are SQLite's own
+// MARK: - Calls measured to be faster with SQLite's own implementation
 
 extension SQLiteStorage {
-    /// Implements `Storage`.
     package func devices(of key: SecretKey) async throws(StorageError) -> [Device] {
         let (known, epoch) = cache.withLock { ($0.devices(of: key, at: Self.milliseconds), $0.epoch) }
         if let known { return known }
@@ -183,7 +176,6 @@ extension SQLiteStorage {
         return devices
     }
 
-    /// Implements `Storage`.
     package func register(
         _ registration: Registration, under key: SecretKey, deviceLimit: Int
     ) async throws(StorageError) -> RegistrationResult {
@@ -198,7 +190,6 @@ extension SQLiteStorage {
         }
     }
 
-    /// Implements `Storage`.
     package func append(_ deliveries: [Delivery], isRepeated: Bool) async throws(StorageError) {
         try deliveries.validate()
         try await change { session throws(StorageError) in
@@ -209,9 +200,7 @@ extension SQLiteStorage {
         }
     }
 
-    /// Implements `Storage`.
-    ///
-    /// A reader chooses, so that a long queue keeps no change waiting.
+    /// A reader chooses the pushes, so that a long queue doesn't delay changes.
     package func claimPushes(
         dueAt now: EpochMilliseconds, lease: PushLease, limit: Int, scope: ClaimScope
     ) async throws(StorageError) -> [ClaimedPush] {

@@ -3,11 +3,11 @@ package import Storage
 
 /// One side of a copy in a SQLite file.
 package enum SQLiteTransfer {
-    /// The copy has just had the lock itself.
+    /// The copy itself has just held the lock.
     private static let lockWaitMilliseconds: Int64 = 300
     private static let busyMilliseconds: Int32 = 5_000
 
-    /// The file at a location, only to be read; a relay may be running over it.
+    /// The file at a location, only for reading; a relay may be using it.
     package static func source(_ location: SQLiteLocation) -> TransferSide<SQLiteConnection> {
         TransferSide { () throws(StorageError) in
             try await version(location)
@@ -20,7 +20,7 @@ package enum SQLiteTransfer {
         }
     }
 
-    /// The file at a location, whose one writer the copy becomes; its schema must be current.
+    /// The file at a location, whose only writer the copy becomes; its schema must be current.
     package static func target(_ location: SQLiteLocation) -> TransferSide<SQLiteConnection> {
         TransferSide { () throws(StorageError) in
             try await version(location)
@@ -38,7 +38,8 @@ package enum SQLiteTransfer {
         }
     }
 
-    /// Removes the file of a target, with what SQLite and the relay put beside it, unless it holds rows or is in use.
+    /// Removes a target's file and the files that SQLite and the relay created next to it, unless it contains rows or
+    /// is in use.
     ///
     /// - Returns: Whether it was removed.
     package static func removeEmpty(_ location: SQLiteLocation) throws(StorageError) -> Bool {

@@ -2,11 +2,11 @@ internal import Glibc
 internal import Instruments
 internal import Storage
 
-/// The one connection that changes the database and checkpoints its log, on a thread of its own.
+/// The only connection that changes the database and checkpoints its log, on its own thread.
 ///
-/// Calls that wait together share one transaction and thus one fsync; each runs in a savepoint, so that a failing call
-/// rolls back only its own changes. If a call ends the transaction (on a full disk), the others are run again without
-/// it. No call is answered before its commit.
+/// Concurrent calls share one transaction and so one fsync; each runs in a savepoint, so that a failing call rolls back
+/// only its own changes. If a call ends the transaction (on a full disk), the others run again without it. No call is
+/// answered before its commit.
 actor SQLiteWriter {
     /// The context of a call.
     struct Session {
@@ -20,7 +20,7 @@ actor SQLiteWriter {
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
     private nonisolated let inbox: Inbox<SQLiteCall<Session>>
-    /// How long transactions took.
+    /// The durations of transactions.
     nonisolated let durations = Guarded(DurationHistogram())
     private let options: SQLiteOptions
     private var session: Session?
@@ -43,7 +43,7 @@ actor SQLiteWriter {
         if options.access == .writeWithoutMigrating { try SQLiteSchema.requireCurrent(connection) }
         try configure(connection)
         let steps = pending.isEmpty ? [] : try SQLiteSchema.migrate(connection)
-        // Their holders are dead, except that the relay of a copy's source may be running.
+        // The leases' owners are dead, except that the relay of a copy's source may be running.
         if options.access != .copyTarget {
             try SQLiteSchema.endCopy(connection)
             for statement in Self.endLeases { try connection.execute(statement) }
@@ -61,7 +61,7 @@ actor SQLiteWriter {
     private static let endLeases = [
         "UPDATE pending_push SET lease_owner = NULL, due_at = created_at WHERE lease_owner IS NOT NULL",
         "UPDATE event_receipt SET lease_until = 0 WHERE answer IS NULL AND lease_until > 0",
-        // Only what was due can be leased; the others aren't read.
+        // Only due rows can be leased; the others aren't read.
         """
         UPDATE schedule SET lease_owner = NULL, lease_until = 0
         WHERE due_at <= unixepoch() * 1000 AND lease_until > 0
@@ -104,7 +104,7 @@ actor SQLiteWriter {
             throw .unavailable(logDetail: "the file system can't do write-ahead logging: \(mode)")
         }
         try connection.execute("PRAGMA synchronous = FULL")
-        // Otherwise savepoints keep overwritten pages in a temporary file, one per transaction.
+        // Otherwise, savepoints keep overwritten pages in a temporary file for each transaction.
         try connection.execute("PRAGMA temp_store = MEMORY")
         try connection.execute("PRAGMA journal_size_limit = \(options.journalBytesMax)")
         try connection.execute("PRAGMA cache_size = -\(options.cacheKiB)")
@@ -136,7 +136,8 @@ actor SQLiteWriter {
                 for call in calls { call.finish() }
                 continue
             }
-            // On a full disk what the log holds may fit the database, and then the log's own room can be used again.
+            // On a full disk, the log's pages may still fit into the database, after which the log's space can be
+            // reused.
             if case .full = failure.error, mayMakeRoom {
                 mayMakeRoom = false
                 if (try? session.connection.checkpoint()) != nil {
@@ -144,7 +145,7 @@ actor SQLiteWriter {
                     continue
                 }
             }
-            // A smaller transaction may find room.
+            // A smaller transaction may fit.
             if failure.call == nil, case .full = failure.error, calls.count > 1 {
                 let middle = calls.startIndex + calls.count / 2
                 left += [calls[middle...], calls[..<middle]]
@@ -159,14 +160,14 @@ actor SQLiteWriter {
         }
     }
 
-    /// Why a transaction was rolled back with the changes of all its calls.
+    /// Why a transaction was rolled back together with all of its calls' changes.
     private struct LostTransaction {
         let error: StorageError
         /// The index of the call that ended it; `nil` if the transaction couldn't be begun or committed.
         var call: Int?
     }
 
-    /// A clock that never goes back.
+    /// A monotonic clock.
     private static var nanoseconds: UInt64 {
         var time = timespec()
         unsafe clock_gettime(CLOCK_MONOTONIC, &time)
@@ -192,9 +193,9 @@ actor SQLiteWriter {
         }
     }
 
-    /// Copies a long write-ahead log into the database, outside of commits, so that no call waits for it.
+    /// Copies a long write-ahead log into the database, outside of commits, so that no call waits for this.
     ///
-    /// When it fails (a full disk) the log only grows; the next commit reports what is wrong and the next batch tries
+    /// If this fails (on a full disk), the log only grows; the next commit reports the error and the next batch tries
     /// again.
     private func checkpointIfDue(_ connection: SQLiteConnection) {
         guard connection.pagesInLog >= options.checkpointPages else { return }
@@ -222,7 +223,7 @@ private struct Transaction {
         rollbackToSavepoint = try connection.prepare("ROLLBACK TO call")
     }
 
-    /// Commits what `body` does, or takes all of it back when it throws or can't be committed.
+    /// Commits the changes of `body`, or rolls them back if it throws or the commit fails.
     func run(_ body: () throws(StorageError) -> Void) throws(StorageError) {
         try begin.execute()
         do throws(StorageError) {
@@ -234,11 +235,11 @@ private struct Transaction {
         }
     }
 
-    /// Takes back what `body` does when it returns an error; throws when the whole transaction is lost.
+    /// Rolls back the changes of `body` if it returns an error; throws if the whole transaction is lost.
     func savepoint(_ body: () -> StorageError?) throws(StorageError) {
         try savepoint.execute()
         if let error = body() {
-            // A full disk, for one, ends the transaction by itself.
+            // Some errors, such as a full disk, end the transaction.
             guard connection.isInTransaction else { throw error }
             try rollbackToSavepoint.execute()
         }

@@ -1,24 +1,24 @@
 internal import Glibc
 internal import Storage
 
-/// The right to be a database file's one writer: an flock(2) on a file beside it, held until `deinit`.
+/// The right to be a database file's only writer: an flock(2) on a file next to it, held until `deinit`.
 ///
 /// SQLite before 3.51.3 can damage a write-ahead log that two connections reset, so a second process must not even try.
-/// The lock is not on the database itself: closing any descriptor of that file would drop SQLite's own locks on it. The
-/// kernel lets go when the process dies, so a lock file that is left behind means nothing. Only `removeFile` removes
-/// it: whoever gets the lock of a file that is no longer there tries again with the one that is.
+/// The lock isn't on the database itself: closing any descriptor of that file would drop SQLite's own locks on it. The
+/// kernel releases the lock when the process dies, so a leftover lock file has no effect. Only `removeFile` removes the
+/// file: a process that locks a file that was removed tries again with the current one.
 @safe
 final class WriterLock {
     private let descriptor: Int32
 
-    /// The file whose lock stands for a database's.
+    /// The path of a database's lock file.
     static func path(forDatabase path: String) -> String {
         path + suffix
     }
 
     private static let suffix = "-writer"
 
-    /// Takes the lock, trying for some time; `inUse` names the process that holds it.
+    /// Takes the lock, retrying for a while; `inUse` names the process that holds it.
     init(forDatabase database: String, waitingMilliseconds: Int64) throws(StorageError) {
         let path = Self.path(forDatabase: database)
         let deadline = ContinuousClock.now + .milliseconds(waitingMilliseconds)
@@ -31,11 +31,11 @@ final class WriterLock {
         writeHolder()
     }
 
-    /// Opens the lock's file, making it where it is missing, and locks it.
+    /// Opens the lock file, creating it if necessary, and locks it.
     private static func locked(
         _ path: String, until deadline: ContinuousClock.Instant
     ) throws(StorageError) -> Int32 {
-        // Root must not write where a link leads that the database's owner has put here.
+        // Root must not follow a symbolic link that the database's owner has put here.
         let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR)
         guard descriptor >= 0 else { throw StorageError.systemCall("opening \(path)", errno) }
         DatabaseFile.give(descriptor, toOwnerOf: String(path.dropLast(Self.suffix.count)))
@@ -55,7 +55,7 @@ final class WriterLock {
         return descriptor
     }
 
-    /// Whether an open file is the one that a path names, and wasn't removed meanwhile.
+    /// Whether an open file is still the one at a path, and wasn't removed in the meantime.
     private static func isFile(_ descriptor: Int32, at path: String) -> Bool {
         var opened = stat()
         var named = stat()
@@ -63,14 +63,14 @@ final class WriterLock {
         return opened.st_dev == named.st_dev && opened.st_ino == named.st_ino
     }
 
-    /// Removes the lock's file, along with a database that is removed; this process still holds the lock.
+    /// Removes the lock file together with a database; this process still holds the lock.
     func removeFile(ofDatabase database: String) {
         unsafe _ = unlink(Self.path(forDatabase: database))
     }
 
     /// Takes the lock if its file exists and no process holds it, without changing anything; for inspecting a database.
     ///
-    /// Whoever comes first to a database makes the file, so without one there is no writer.
+    /// The first writer of a database creates the lock file, so without the file there is no writer.
     private init?(lookingAt path: String) throws(StorageError) {
         descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -85,13 +85,13 @@ final class WriterLock {
 
     /// The state of a database's lock.
     enum Look {
-        /// Nobody has it, nor will anybody as long as this lives, where there is something to lock.
+        /// No process holds the lock, and if the lock file exists, none can take it during the lifetime of this value.
         case free(WriterLock?)
-        /// A process writes the database; its id.
+        /// The ID of the process that writes the database.
         case held(process: String)
     }
 
-    /// Finds out whether a process writes a database; makes no file.
+    /// Determines whether a process writes a database; creates no file.
     static func look(atDatabase database: String) throws(StorageError) -> Look {
         do throws(StorageError) {
             return .free(try WriterLock(lookingAt: path(forDatabase: database)))
@@ -107,7 +107,7 @@ final class WriterLock {
 
     private static let retryMicroseconds: UInt32 = 10_000
 
-    /// Leaves this process's id in the file, for the message that the next one gets; the lock doesn't depend on it.
+    /// Writes this process's ID to the file, for the error message of other processes; the lock doesn't depend on it.
     private func writeHolder() {
         let text = "\(getpid())\n"
         guard ftruncate(descriptor, 0) == 0 else { return }
@@ -122,13 +122,13 @@ final class WriterLock {
     }
 }
 
-/// A database file's one true path, so that two names for it meet at one lock.
+/// A database file's canonical path, so that different names for it lead to the same lock.
 enum DatabaseFile {
-    /// The path without symbolic links; makes an empty file, for its owner alone, when there is none.
+    /// The path without symbolic links; if the file is missing, creates an empty one that only its owner can access.
     static func create(_ path: String) throws(StorageError) -> String {
         if let existing = resolve(path) { return existing }
         let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR)
-        // EEXIST: another process made it in between.
+        // EEXIST: another process created it in the meantime.
         guard descriptor >= 0 || errno == EEXIST else {
             throw StorageError.systemCall("creating \(path)", errno)
         }
@@ -139,9 +139,9 @@ enum DatabaseFile {
         return try find(path)
     }
 
-    /// Gives a file that root made to the owner of what is around it, as SQLite does with the files it adds.
+    /// Gives a file created by root to the directory's owner, as SQLite does with the files that it adds.
     ///
-    /// Otherwise a service that runs as another user couldn't open it any more. A failure shows there.
+    /// Otherwise, a service that runs as another user could no longer open it, and would report that.
     static func give(_ descriptor: Int32, toOwnerOf path: String) {
         guard geteuid() == 0 else { return }
         var around = stat()
@@ -155,18 +155,18 @@ enum DatabaseFile {
         path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
     }
 
-    /// The path without symbolic links of a file that must be there.
+    /// The path without symbolic links of an existing file.
     static func find(_ path: String) throws(StorageError) -> String {
         guard let existing = resolve(path) else { throw StorageError.systemCall("finding \(path)", errno) }
         return existing
     }
 
-    /// Whether there is a file.
+    /// Whether the file exists.
     static func exists(_ path: String) -> Bool {
         unsafe access(path, F_OK) == 0
     }
 
-    /// Fails where no file could be made at a path: its folder is missing, or closed to this process.
+    /// Fails if no file can be created at a path, because its directory is missing or inaccessible.
     static func checkFolder(of path: String) throws(StorageError) {
         let folder = folder(of: path)
         guard unsafe access(folder, W_OK | X_OK) == 0 else {
@@ -182,7 +182,7 @@ enum DatabaseFile {
 }
 
 extension StorageError {
-    /// The error of a system call that failed; the path is for the log only.
+    /// The error of a failed system call; the path is only for the log.
     static func systemCall(_ action: String, _ code: Int32) -> StorageError {
         let reason = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
         let detail = "\(action): \(reason)"

@@ -9,9 +9,7 @@ internal import Synchronization
 /// request.body = Array(#"{"ok":true}"#.utf8)
 /// request.answerBytesMax = 4_096
 /// let answer = try await WebClient.send(request)
-/// guard answer.status == 200, answer.isOfType("application/json") else {
-///     throw WebFailure(kind: .answer, description: "status \(answer.status)")
-/// }
+/// let isJSON = answer.status == 200 && answer.isOfType("application/json")
 /// ```
 package enum WebClient {
     /// Sends a request and waits for the complete response; redirects are not followed.

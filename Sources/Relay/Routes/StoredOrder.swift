@@ -105,7 +105,6 @@ struct StoredOrder: Sendable, Equatable {
 struct ScheduledPushing: OccurrenceSender {
     let services: LoopServices
 
-    /// Implements `OccurrenceSender`.
     nonisolated(nonsending) func send(_ occurrence: Occurrence) async -> OccurrenceResult {
         let schedule = occurrence.schedule
         guard let stored = StoredOrder(stored: schedule.content) else { return .over(.invalid) }
@@ -164,7 +163,6 @@ extension Schedule {
 }
 
 extension ScheduledPushing {
-    /// Implements `OccurrenceSender`.
     func isDelay(_ schedule: Schedule) -> Bool { StoredOrder(stored: schedule.content)?.isDelay ?? false }
 
     /// Implements `OccurrenceSender`: one row of the delivery log, whatever the number of devices.

@@ -6,7 +6,7 @@ package struct DatabaseInspection: Sendable, Hashable {
     package let hasDevices: Bool?
     /// The server's clock; nil for a file.
     package let clock: ClockReading?
-    /// The result of a trial write that was rolled back.
+    /// The result of the trial write, which was rolled back.
     package let write: WriteTrial
 
     /// The result of inserting, updating and deleting a row in a transaction that was rolled back.

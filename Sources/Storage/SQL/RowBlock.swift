@@ -1,7 +1,7 @@
-/// Rows of texts for one table, one value after the other in one block of bytes.
+/// Rows of texts for one table, with all values stored consecutively in one block of bytes.
 ///
-/// Engines that load rows in bulk read them from here: a value that is a copy in a block costs much less than an
-/// ``SQLValue`` that is a parameter of a statement. The engine converts a text to its column's type.
+/// Engines that load rows in bulk read them from here: copying a value into a block costs much less than passing an
+/// ``SQLValue`` as a parameter of a statement. The engine converts a text to its column's type.
 package struct RowBlock: Sendable {
     /// The table.
     package let table: String
@@ -17,7 +17,7 @@ package struct RowBlock: Sendable {
     /// Creates a block without rows.
     ///
     /// - Parameters:
-    ///   - rows: Number of rows to come.
+    ///   - rows: The expected number of rows.
     ///   - bytesPerRow: Typical size of a row's texts.
     package init(_ table: String, _ columns: [String], rows: Int, bytesPerRow: Int) {
         self.table = table

@@ -4,17 +4,18 @@
 /// of their statements (`READ COMMITTED`), texts are UTF-8 in both directions, and a value that doesn't fit its column
 /// is an error: it is never truncated or rounded.
 package protocol SQLConnection: AnyObject, SendableMetatype {
-    /// What differs in this engine's SQL.
+    /// This engine's SQL dialect.
     static var dialect: SQLDialect { get }
 
-    /// When the statements that are run now must have ended.
+    /// The deadline of the statements that run next.
     ///
-    /// A statement that would wait longer fails as `timeout`, and the connection can't be used any more. A driver that
-    /// can't interrupt its wait then ends it after the options' `callTimeout`. SQLite, which waits for locks alone,
-    /// has its own timeout for them.
+    /// A statement that would wait longer fails as `timeout`, and the connection is then unusable. A driver that can't
+    /// interrupt its wait ends it after the options' `callTimeout`. SQLite, which waits only for locks, has its own
+    /// timeout for them.
     var deadline: ContinuousClock.Instant { get set }
 
-    /// False after a failure that ended the connection or left it in an unknown state; it is then discarded.
+    /// False after a failure that ended the connection or left it in an unknown state; the connection is then
+    /// discarded.
     var isUsable: Bool { get }
 
     /// A query for the server's clock, in milliseconds since 1970; nil for a file.
@@ -25,31 +26,31 @@ package protocol SQLConnection: AnyObject, SendableMetatype {
 
     /// Runs a statement and returns how many rows it inserted, deleted or matched for an update (changed or not).
     ///
-    /// `?` stands for each parameter in turn, and for nothing else: the statements have no `?` in texts or names.
-    /// The statement is prepared once in a connection's life, if the location doesn't forbid it; the program has a
-    /// bounded number of them.
+    /// Each `?` is a parameter, in order: the statements have no `?` in texts or names. A statement is prepared once
+    /// per connection, unless the location forbids it; the program has a bounded number of statements.
     func execute(_ sql: String, _ parameters: [SQLValue]) throws(SQLFailure) -> Int
 
-    /// Runs a statement and passes its rows to `row`, one by one; if that throws, the rest are dropped.
+    /// Runs a statement and passes its rows to `row` one by one; if `row` throws, the rest are dropped.
     func query(
         _ sql: String, _ parameters: [SQLValue], row: (SQLRow) throws(SQLFailure) -> Void
     ) throws(SQLFailure)
 
-    /// Runs a text unchanged, without parameters or results: `BEGIN`, `COMMIT`, DDL.
+    /// Runs SQL text unchanged, without parameters or results: `BEGIN`, `COMMIT`, DDL.
     func run(_ sql: String) throws(SQLFailure)
 
-    /// Inserts rows with the engine's bulk protocol, all or none; false if there is none, and then nothing was done.
+    /// Inserts rows with the engine's bulk protocol, all or none; returns false without inserting if the engine has no
+    /// such protocol.
     ///
-    /// Not within a transaction. Fails as `execute` does.
+    /// Must not be called within a transaction. Fails like `execute`.
     func load(_ rows: RowBlock) throws(SQLFailure) -> Bool
 
-    /// Whether other servers behind this one have the rows, by secret, so that what names several secrets costs more
-    /// or is refused: Citus refuses a `SELECT … FOR UPDATE` of several secrets' rows.
+    /// Whether the rows are sharded by secret across servers behind this one, so that statements for several secrets
+    /// cost more or are refused: Citus refuses a `SELECT … FOR UPDATE` of several secrets' rows.
     func shardsBySecret() throws(SQLFailure) -> Bool
 }
 
 extension SQLConnection {
-    /// What differs in this engine's SQL.
+    /// This engine's SQL dialect.
     package var dialect: SQLDialect { Self.dialect }
 
     /// False: the engine has no bulk protocol.

@@ -1,6 +1,6 @@
 /// The parts of SQL that differ between engines; everything else is written once, in ``SQLSession``.
 package final class SQLDialect: Sendable {
-    /// Whether one connection makes all changes, so that rows need no locks and statements no round trips.
+    /// Whether one connection makes all changes, so that rows need no locks and statements need no round trips.
     package let hasOneWriter: Bool
     /// Begins a transaction that may write, at `READ COMMITTED`.
     package let begin: String
@@ -8,9 +8,9 @@ package final class SQLDialect: Sendable {
     package let countTables: String
     /// An `INSERT` that leaves an existing row with the same key unchanged and then reports no affected row.
     ///
-    /// `rest` is what follows the keyword: `secret_lock (secret_hash) VALUES (?)`.
+    /// `rest` is the text after the keyword: `secret_lock (secret_hash) VALUES (?)`.
     package let insertUnlessPresent: @Sendable (_ rest: String) -> String
-    /// The end of an `INSERT` that replaces an existing row: takes the key's columns, then the others.
+    /// The end of an `INSERT` that replaces an existing row; its arguments are the key's columns and the other columns.
     package let replacing: @Sendable (_ key: [String], _ others: [String]) -> String
     /// Whether `DELETE` may have an order and a limit.
     let deletesInOrder: Bool
@@ -18,7 +18,7 @@ package final class SQLDialect: Sendable {
     let deleteFirst: @Sendable (LimitedDeletion) -> String
     /// Updates a device; parameters are the registration's values, the secret's hash and the token.
     package let updateDevice: String
-    /// Like `updateDevice`, only if the device is the installation that follows the token.
+    /// Like `updateDevice`, but only if the device belongs to the installation given after the token.
     let updateInstallation: String
     /// The statements built from this dialect, once.
     let statements: SQLStatements
@@ -88,7 +88,7 @@ package struct LimitedDeletion: Sendable {
     package let table: String
     /// The columns of its primary key.
     package let key: [String]
-    /// Which rows: a condition with parameters.
+    /// The condition that selects the rows, with parameters.
     package let condition: String
     /// The column that determines the order; rows with its smallest values are deleted first.
     package let order: String

@@ -2,14 +2,14 @@
 package struct SQLFailure: Error, Hashable, Sendable {
     /// How to recover from a failure.
     package enum Kind: Hashable, Sendable {
-        /// The connection was lost or couldn't be opened. The call may succeed on another one.
+        /// The connection was lost or couldn't be opened. The call may succeed on another connection.
         case connectionLost
         /// The server rolled back the transaction because of a conflict (deadlock, serialization failure); the whole
         /// transaction may be run again.
         case conflict
         /// A row with the same key exists.
         case duplicateKey
-        /// What a `CREATE` or `ALTER` would add exists already.
+        /// The object that a `CREATE` or `ALTER` would add already exists.
         case alreadyExists
         /// No automatic recovery is possible; see `error`.
         case other
@@ -34,7 +34,7 @@ package struct SQLFailure: Error, Hashable, Sendable {
 }
 
 extension StorageError {
-    /// The error for the caller of a change that may have been made when this kept it from being confirmed.
+    /// The error for the caller of a change that may have been made, but whose confirmation this failure prevented.
     var ofUnconfirmedChange: StorageError {
         .unconfirmed(logDetail: "a change was not confirmed: \(logDetail)")
     }

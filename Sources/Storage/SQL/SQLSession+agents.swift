@@ -2,9 +2,9 @@
 extension SQLSession {
     func note(_ uses: [(use: AgentUse, key: SecretKey)]) throws(SQLFailure) {
         try transaction { () throws(SQLFailure) in
-            // In one order everywhere, so that concurrent calls don't wait for each other's rows.
+            // All calls use the same order, so that concurrent calls don't deadlock.
             for (use, key) in uses.sorted(by: { $0.key.primary.hex < $1.key.primary.hex }) {
-                // Locked, so that no use is stored after the removal of the secret's last device.
+                // The secret is locked so that no use is stored after its last device is removed.
                 guard try hasDevice(key) else { continue }
                 try lock(key.primary)
                 guard try hasDevice(key) else { continue }
@@ -16,7 +16,7 @@ extension SQLSession {
                     """,
                     [
                         time, .text(use.client), .hash(key.primary), time,
-                        // Only a clock that was ahead can have stored it.
+                        // Only a clock that was ahead can have stored such a time.
                         .integer(use.usedAt + StorageLimits.clockSkewMax),
                     ])
                 guard changed == 0 else { continue }
@@ -50,14 +50,12 @@ extension SQLSession {
 }
 
 extension SQLStorage {
-    /// Implements `Storage`.
     package func note(_ uses: [(use: AgentUse, key: SecretKey)]) async throws(StorageError) {
         for part in parts(of: uses, by: \.key.primary) {
             try await write { session throws(SQLFailure) in try session.note(part) }
         }
     }
 
-    /// Implements `Storage`.
     package func agentUse(
         of key: SecretKey, deliveries: Int
     ) async throws(StorageError) -> (use: AgentUse?, deliveries: [Delivery]) {

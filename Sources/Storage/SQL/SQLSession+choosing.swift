@@ -2,14 +2,14 @@
 extension SQLSession {
     /// The due pushes that a claim tries to take; other callers may be faster.
     ///
-    /// If one window holds all that is due, nothing else is read. Otherwise there is a backlog: the claim takes the rows
-    /// of the parts that have few, and goes on to the next parts of the round among the others.
+    /// If one window contains all due rows, nothing else is read. Otherwise there is a backlog: the claim takes the
+    /// rows of parts with few rows, then continues with the round's next parts among the others.
     package func choose(
         dueAt now: EpochMilliseconds, limit: Int, _ scope: ClaimScope, _ rounds: inout ClaimRounds
     ) throws(SQLFailure) -> [DuePush] {
         guard limit > 0 else { return [] }
         var found: [DuePush] = []
-        // Within a round the other parts are known to have backlogs, too, and nothing else is read.
+        // Within a round the other parts are also known to have backlogs, so nothing else is read.
         if scope == .oldest { try visit(&rounds, scope, dueAt: now, limit: limit, &found) }
         if found.isEmpty {
             found = try window(dueAt: now)
@@ -26,10 +26,10 @@ extension SQLSession {
         return found.inTurn(limit: limit)
     }
 
-    /// Goes on with a round until it has found enough.
+    /// Continues a round until it has found enough pushes.
     ///
-    /// A part fills half of a claim at most, so that a round is over sooner. A claim that looks past backlogs does so in
-    /// as many parts as it may.
+    /// A part fills at most half of a claim, so that a round ends sooner. A claim that looks past backlogs does so in
+    /// as many parts as allowed.
     private func visit(
         _ rounds: inout ClaimRounds, _ scope: ClaimScope, dueAt now: EpochMilliseconds, limit: Int,
         _ found: inout [DuePush]
@@ -59,7 +59,7 @@ extension SQLSession {
             """, [.integer(now)])
     }
 
-    /// The oldest due pushes of a part, without those of some secrets.
+    /// The oldest due pushes of a part, excluding some secrets.
     private func window(
         of bucket: Int, without excluded: [SecretHash], dueAt now: EpochMilliseconds
     ) throws(SQLFailure) -> [DuePush] {
@@ -91,7 +91,7 @@ extension SQLSession {
         return samples
     }
 
-    /// Each engine reads each part's rows along an index, which not all do for one condition on all parts.
+    /// One subquery per part, because every engine then uses an index; not all do for a single condition on all parts.
     private static let sampleOfBuckets = (0..<StorageLimits.buckets).map { bucket in
         """
         SELECT * FROM (SELECT secret_hash, id, due_at, bucket FROM pending_push

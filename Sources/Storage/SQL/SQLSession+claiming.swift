@@ -1,6 +1,6 @@
 /// Claiming due pushes.
 extension SQLSession {
-    /// Takes those of the chosen pushes that nobody took since they were read.
+    /// Takes the chosen pushes that no other caller has taken since they were read.
     package func claim(
         _ chosen: [DuePush], dueAt now: EpochMilliseconds, _ lease: PushLease
     ) throws(SQLFailure) -> [ClaimedPush] {
@@ -12,9 +12,9 @@ extension SQLSession {
         }
     }
 
-    /// Leases those of the chosen pushes that nobody took since they were read; within a transaction.
+    /// Leases the chosen pushes that no other caller has taken since they were read; within a transaction.
     func take(_ chosen: [DuePush], _ lease: PushLease) throws(SQLFailure) {
-        // In the same order everywhere, so that concurrent claims wait for each other less often.
+        // All claims use the same order, so that concurrent ones wait for each other less often.
         let inOrder = chosen.sorted { ($0.secretHash.hex, $0.id) < ($1.secretHash.hex, $1.id) }
         for chunk in Insertion.chunks(of: inOrder) { try take(chunk, lease) }
     }
@@ -27,7 +27,7 @@ extension SQLSession {
             "UPDATE pending_push SET lease_owner = ?, due_at = ? WHERE \(rows)", values)
     }
 
-    /// What the lease holds now; its owner's id belongs to this call alone.
+    /// The pushes under the lease; the owner's ID is unique to this call.
     func held(
         _ lease: PushLease, _ chosen: [DuePush], _ now: EpochMilliseconds
     ) throws(SQLFailure) -> [ClaimedPush] {
@@ -55,11 +55,11 @@ extension SQLSession {
         let inOrder = chosen.compactMap { due in
             claimed.removeValue(forKey: PlaceOfPush(hash: due.secretHash, id: due.id))
         }
-        // The pushes taken by a first attempt whose connection was lost.
+        // Includes pushes taken by a first attempt whose connection was lost.
         return inOrder + claimed.values
     }
 
-    /// Finds the recipients of pushes that don't go to a device's own token; there are few of them.
+    /// Finds the recipients of pushes that don't go to a device's own token; such pushes are few.
     private func addTokens(to claimed: inout [PlaceOfPush: ClaimedPush]) throws(SQLFailure) {
         for (place, found) in claimed where found.device == nil && found.push.isForToken {
             let token = try token(id: found.push.deviceID, found.push.secretHash)

@@ -2,7 +2,7 @@
 extension SQLSession {
     package func append(_ deliveries: [Delivery], isRepeated: Bool) throws(SQLFailure) {
         guard !deliveries.isEmpty else { return }
-        // Some engines commit a transaction of several shards in part, so each row is looked for.
+        // Some engines can commit a transaction on several shards partially, so each row is looked up.
         if isRepeated || self.isRepeated {
             return try transaction { () throws(SQLFailure) in try appendUnlessPresent(deliveries) }
         }

@@ -10,10 +10,8 @@ extension SQLSession {
         return key.ordered(devices)
     }
 
-    /// Implements `Storage`.
-    ///
-    /// A known device takes one statement; a new one, or a new token of an installation, is stored while its secret
-    /// is locked.
+    /// A known device takes one statement; a new device, or an installation's new token, is stored while its secret is
+    /// locked.
     package func register(
         _ registration: Registration, _ key: SecretKey, limit: Int
     ) throws(SQLFailure) -> RegistrationResult {
@@ -23,8 +21,8 @@ extension SQLSession {
             try moveAll(from: legacy, to: key.primary)
             let installation = registration.details.installationID
             if let installation { try giveToken(registration.token, to: installation, key.primary) }
-            // The device may be another installation's or none so far, or have moved. With several writers, another one
-            // may have created it meanwhile.
+            // The device may belong to another installation or to none, or may have moved. Another writer may have
+            // created it in the meantime.
             let mayBeKnown = installation != nil || !legacy.isEmpty || !dialect.hasOneWriter
             if mayBeKnown, try update(registration, key, ofAnyInstallation: true) {
                 return try updatedResult(registration, key)
@@ -51,7 +49,7 @@ extension SQLSession {
         _ token: String, _ key: SecretKey, at now: EpochMilliseconds, logging: Bool
     ) throws(SQLFailure) -> Bool {
         if let wasThere = try unregisterOnce(token, key, at: now, logging: logging) { return wasThere }
-        // It existed and is gone: removed, or moved to the primary hash meanwhile.
+        // The device existed and is gone: it was removed, or moved to the primary hash.
         return try unregisterOnce(token, key, at: now, logging: logging) ?? false
     }
 
@@ -68,7 +66,8 @@ extension SQLSession {
         ) { row throws(SQLFailure) in rows.append((try row.hash(0), try row.text(1))) }
         guard !rows.isEmpty else { return false }
         return try transaction { () throws(SQLFailure) in
-            // So that nothing is stored for the secret between the removal of its last device and of all else.
+            // Locked so that nothing is stored for the secret between the removal of its last device and of its other
+            // rows.
             try lock(key.hashes)
             var deleted = 0
             for row in rows {
@@ -96,7 +95,7 @@ extension SQLSession {
         _ device: Device, notUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds, logging: Bool
     ) throws(SQLFailure) -> Bool {
         try transaction { () throws(SQLFailure) in
-            // So that no token is stored for the device between its removal and that of its tokens.
+            // Locked so that no token is stored for the device between its removal and that of its tokens.
             if device.details.tokenKind == nil { try lock(device.secretHash) }
             let removed = try execute(
                 "DELETE FROM \(device.table) WHERE secret_hash = ? AND id = ? AND updated_at <= ?",
@@ -114,7 +113,7 @@ extension SQLSession {
 extension SQLSession {
     /// Ends the queued pushes of a device that is being removed.
     ///
-    /// A push that a worker holds is left to that worker, because it may be in flight.
+    /// A push that a worker has leased is left to that worker, because it may be in flight.
     private func endPushes(
         for device: String, _ hash: SecretHash, at now: EpochMilliseconds, logging: Bool
     ) throws(SQLFailure) {
@@ -128,7 +127,7 @@ extension SQLSession {
         let logged = try execute(
             statements.logRemovedPushes, [.integer(now), .hash(hash), .text(device)])
         guard logged > 0 else { return }
-        // And no row that was stored since: its end is written when it is claimed without a device.
+        // Rows stored since then stay; they end when they are claimed without a device.
         _ = try execute(
             """
             DELETE FROM pending_push WHERE secret_hash = ? AND device_id = ? AND EXISTS (
@@ -194,23 +193,23 @@ extension SQLSession {
         return found
     }
 
-    /// Locks a secret under all these hashes, and moves its rows to the primary one; within a transaction.
+    /// Locks a secret under all of these hashes and moves its rows to the primary one; within a transaction.
     private func moveAll(from legacy: [SecretHash], to primary: SecretHash) throws(SQLFailure) {
-        // A relay without the pepper registers under a legacy hash meanwhile.
+        // A relay without the pepper may register under a legacy hash in the meantime.
         try lock([primary] + legacy)
         for hash in legacy { try move(from: hash, to: primary) }
     }
 
-    /// Moves all rows of a secret to its primary hash; where a token or an installation has both, the primary row stays
-    /// and gets the pushes that wait for the other.
+    /// Moves all rows of a secret to its primary hash; where a token or installation has rows under both, the primary
+    /// row stays and gets the pushes that wait for the other.
     ///
-    /// As delete and insert: engines that shard by `secret_hash` refuse to change it.
+    /// Deletes and inserts, because engines that shard by `secret_hash` refuse to change it.
     private func move(from legacy: SecretHash, to primary: SecretHash) throws(SQLFailure) {
         let current = try devices(of: SecretKey(primary: primary))
         let ids = Dictionary(current.map { (Array($0.token.utf8), $0.id) }) { first, _ in first }
         var replaced: [String: String] = [:]
         var found: [Device] = []
-        // Held until the end, so that no change of them is undone by the copy.
+        // Locked until the end, so that the copy doesn't undo any change to them.
         let sql =
             "SELECT \(Device.columns) FROM device_registration WHERE secret_hash = ?\(statements.lockRows)"
         try query(sql, [.hash(legacy)]) { row throws(SQLFailure) in

@@ -1,16 +1,16 @@
 extension ExpiringTable {
-    /// Which rows are of a span of time.
+    /// The condition for rows in a span of time.
     private var span: String { "\(time) >= ? AND \(time) < ?" }
 
-    /// Finds the time of the row of a span that a number of rows precede.
+    /// Finds the time of the row after a given number of rows in a span.
     fileprivate var boundary: String {
         "SELECT \(time) FROM \(rawValue) WHERE \(span) ORDER BY \(time) LIMIT 1 OFFSET ?"
     }
 
-    /// Removes a span's rows.
+    /// Removes all rows of a span.
     fileprivate var deletion: String { "DELETE FROM \(rawValue) WHERE \(span)" }
 
-    /// Removes a number of a span's rows.
+    /// Removes a limited number of rows of a span.
     fileprivate var limitedDeletion: LimitedDeletion {
         LimitedDeletion(from: rawValue, key: key, where: span, orderedBy: time)
     }
@@ -38,8 +38,8 @@ extension SQLSession {
     private func removeSpan(
         of table: ExpiringTable, from start: EpochMilliseconds, before end: EpochMilliseconds, limit: Int
     ) throws(SQLFailure) -> Int {
-        // In order, callers wait for each other's rows and don't deadlock. Where that takes a sort and a look-up of each
-        // row, the whole span is removed in whatever order.
+        // Removing rows in order keeps concurrent callers from deadlocking. Where that would need a sort and a look-up
+        // per row, the whole span is removed in any order.
         if dialect.deletesInOrder {
             return try removeFirst(of: table, from: start, before: end, limit: limit)
         }
@@ -55,7 +55,6 @@ extension SQLSession {
 }
 
 extension SQLStorage {
-    /// Implements `Storage`.
     package func prune(
         _ table: ExpiringTable, from start: EpochMilliseconds, before end: EpochMilliseconds, limit: Int
     ) async throws(StorageError) -> Pruning {

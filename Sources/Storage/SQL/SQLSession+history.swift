@@ -41,7 +41,7 @@ extension SQLSession {
         return try transaction { () throws(SQLFailure) in
             var reading = HistoryReading()
             if let ids {
-                // In one order everywhere, as two devices may report the same items at once.
+                // All calls use the same order, because two devices may report the same items at once.
                 for id in Set(ids).sorted() {
                     reading.read += try execute(
                         update + " AND created_at = ? AND id = ?",
@@ -68,7 +68,8 @@ extension SQLSession {
 // MARK: - Parts
 
 extension SQLSession {
-    /// Those items whose secret has a device; it is locked, so that none is stored after its last device was removed.
+    /// The items whose secret has a device; the secret is locked, so that no item is stored after its last device is
+    /// removed.
     private func ofRegistered(
         _ items: [(item: HistoryItem, key: SecretKey)]
     ) throws(SQLFailure) -> [(item: HistoryItem, key: SecretKey)] {
@@ -80,7 +81,7 @@ extension SQLSession {
         return items.filter { registered.contains($0.key.primary) }
     }
 
-    /// Those items whose `eventID` has no item yet, in table order, so that concurrent calls lock rows in one order.
+    /// The items whose `eventID` has no item yet, in table order, so that concurrent calls lock rows in the same order.
     private func withoutRepeated(
         _ items: [(item: HistoryItem, key: SecretKey)]
     ) throws(SQLFailure) -> [HistoryItem] {

@@ -1,9 +1,9 @@
-/// Devices that are installations: the app names them, so that a new token takes the old one's place.
+/// Devices with an installation ID from the app, so that a new token replaces the old one.
 extension SQLSession {
-    /// Gives a new token to the device of an installation, if there is one; within a transaction that locks the secret.
+    /// Gives a new token to an installation's device, if there is one; within a transaction that locks the secret.
     ///
-    /// The device keeps its id, so its queued pushes go to the new token. Another device of the secret that has the
-    /// token goes, and its queued pushes move, also those that a worker holds: one phone has one token.
+    /// The device keeps its ID, so its queued pushes go to the new token. If another device of the secret has the
+    /// token, it is removed and its queued pushes move, including leased ones: a phone has only one token.
     func giveToken(_ token: String, to installation: String, _ hash: SecretHash) throws(SQLFailure) {
         let select = "SELECT id FROM device_registration WHERE secret_hash = ?"
         func id(_ column: String, _ value: String) throws(SQLFailure) -> String? {
@@ -31,9 +31,9 @@ extension SQLSession {
             [.text(token), .hash(hash), .text(device)])
     }
 
-    /// Merges a device that is being moved to another hash into its installation's device there, whose id stays.
+    /// Merges a device that is being moved to another hash into its installation's device there, which keeps its ID.
     ///
-    /// The later of both registrations has the token.
+    /// The later registration's token is used.
     func merge(_ moved: Device, into kept: Device) throws(SQLFailure) {
         guard moved.updatedAt > kept.updatedAt else { return }
         _ = try execute(
@@ -49,7 +49,7 @@ extension SQLSession {
 }
 
 extension Device {
-    /// Whether both are the same installation.
+    /// Whether both belong to the same installation.
     ///
     /// Compares bytes, because Swift treats canonically equivalent strings as equal.
     func isSameInstallation(as other: Device) -> Bool {

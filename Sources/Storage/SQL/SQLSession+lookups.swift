@@ -2,8 +2,8 @@
 extension SQLSession {
     /// The devices of each secret.
     ///
-    /// One statement reads all rows of a secret. In two, it would miss those that another caller moves from one of its
-    /// hashes to another meanwhile.
+    /// One statement reads all rows of a secret. Two statements could miss rows that another caller moves between its
+    /// hashes in the meantime.
     func devices(of keys: [SecretKey]) throws(SQLFailure) -> [[Device]] {
         if keys.count == 1 { return [try devices(of: keys[0])] }
         var found: [SecretHash: [Device]] = [:]
@@ -25,7 +25,7 @@ extension SQLSession {
         guard let any = hashes.first,
             let selection = Self.lookups.first(where: { $0.places >= hashes.count })
         else { return }
-        // The places that are left find the same rows once more, and so nothing new.
+        // The remaining parameters repeat a hash, so they match no further rows.
         let filling = Array(repeating: any, count: selection.places - hashes.count)
         for hash in hashes { found[hash] = [] }
         try query(selection.sql, (hashes + filling).map { .hash($0) }) { row throws(SQLFailure) in

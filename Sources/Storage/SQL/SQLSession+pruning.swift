@@ -1,12 +1,12 @@
-/// Walks over all devices and secrets, to remove what nobody renews. Each step reads a bounded number of rows along an
-/// index.
+/// Walks over all devices and secrets to remove rows that are no longer renewed. Each step reads a bounded number of
+/// rows along an index.
 extension SQLSession {
     /// The devices among the next `limit` that last registered before `time`, and where the next step begins.
     func staleDevices(
         before time: EpochMilliseconds, after cursor: DeviceCursor?, limit: Int
     ) throws(SQLFailure) -> (devices: [Device], next: DeviceCursor?) {
         let start = cursor ?? DeviceCursor(secretHash: "", token: "")
-        // The first bound is redundant, but lets the index be read from there.
+        // The first bound is redundant, but lets the engine start reading the index there.
         let after = "secret_hash >= ? AND (secret_hash > ? OR device_token > ?)"
         let from: [SQLValue] = [.text(start.secretHash), .text(start.secretHash), .text(start.token)]
         var next: DeviceCursor?
@@ -18,8 +18,8 @@ extension SQLSession {
         ) { row throws(SQLFailure) in
             next = DeviceCursor(secretHash: try row.repairedText(0), token: try row.repairedText(1))
         }
-        // The last step has an end, too: without one, Postgres may plan to read the whole table. "g" sorts after all
-        // hexadecimal digits.
+        // The last step also has an upper bound: without one, Postgres may plan to read the whole table. "g" sorts
+        // after all hexadecimal digits.
         let end = next ?? DeviceCursor(secretHash: "g", token: "")
         var devices: [Device] = []
         try query(
@@ -32,7 +32,7 @@ extension SQLSession {
                 .text(end.secretHash), .text(end.secretHash), .text(end.token), .integer(time), .limit(limit),
             ]
         ) { row throws(SQLFailure) in
-            // A row that another program wrote may have no valid hash.
+            // A row written by another program may have an invalid hash.
             if let device = try? Device(row) { devices.append(device) }
         }
         return (devices, next)
@@ -60,11 +60,11 @@ extension SQLSession {
 
     /// Removes the locks of secrets without devices; see ``RegistrationStorage/pruneLocks(after:limit:)``.
     ///
-    /// Each removal is a statement by itself, since one that locks several rows may end in a deadlock. So that they take
-    /// less than a call's time where a commit is slow, a call stops after ``StorageLimits/locksRemovedPerCall``.
+    /// Each removal is a separate statement, because a statement that locks several rows can deadlock. A call stops
+    /// after ``StorageLimits/locksRemovedPerCall``, so that it meets its deadline even if commits are slow.
     ///
-    /// A caller that is adding a secret's first device may lose its lock's row to this after it commits. Callers that
-    /// wait for the row then make a new one.
+    /// After a caller that adds a secret's first device commits, this may remove its lock row. Callers that wait for
+    /// the row then create a new one.
     func pruneLocks(after start: String, limit: Int) throws(SQLFailure) -> (removed: Int, next: String?) {
         guard !dialect.hasOneWriter else { return (0, nil) }
         var looked: [String] = []

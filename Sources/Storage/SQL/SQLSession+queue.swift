@@ -43,11 +43,11 @@ extension SQLSession {
         }
     }
 
-    /// Moves a secret's rows to another hash; a worker that holds one waits for the move and then no longer holds it.
+    /// Moves a secret's rows to another hash; a worker that has leased one waits for the move and then loses the lease.
     ///
     /// As delete and insert: engines that shard by `secret_hash` refuse to change it.
     ///
-    /// - Parameter devices: For each device that is dropped, the id of the device that gets its pushes.
+    /// - Parameter devices: For each dropped device, the ID of the device that gets its pushes.
     func movePushes(
         from old: SecretHash, to new: SecretHash, replacing devices: [String: String]
     ) throws(SQLFailure) {
@@ -79,7 +79,7 @@ extension SQLSession {
     private struct Backlog {
         var waiting: Int
         let devices: Set<String>
-        /// Ids that are already stored; looked up only where that matters.
+        /// IDs that are already stored; looked up only where needed.
         let stored: Set<String>
 
         mutating func add(_ push: PendingPush, limit: Int) -> EnqueueResult {
@@ -97,11 +97,11 @@ extension SQLSession {
         var waiting = try countPushes(of: secret)
         let isNearLimit = waiting + count > limit / 2
         if isNearLimit {
-            // Near the limit, callers count one at a time; far below it, none of them can exceed it.
+            // Near the limit, callers count one at a time; far below it, no caller can exceed it.
             try lock(secret)
             waiting = try countPushes(of: secret)
         }
-        // Locked, so that a concurrent move or removal of the devices either sees these pushes or comes first.
+        // Locked, so that a concurrent move or removal of the devices either sees these pushes or happens first.
         var devices = try ids(
             "SELECT id FROM device_registration WHERE secret_hash = ?\(statements.lockRows)", secret)
         if withTokens {
@@ -114,7 +114,7 @@ extension SQLSession {
         return Backlog(waiting: waiting, devices: devices, stored: stored)
     }
 
-    /// The pushes that have a log row since they were created.
+    /// The pushes that got a log row after they were created.
     private func ended(_ pushes: [PendingPush]) throws(SQLFailure) -> Set<PlaceOfPush> {
         var ended: Set<PlaceOfPush> = []
         for chunk in Insertion.chunks(of: pushes) {
@@ -167,7 +167,7 @@ extension SQLSession {
     }
 }
 
-// MARK: - Due times that a clock which was ahead has left behind
+// MARK: - Due times written by a clock that was ahead
 
 extension SQLSession {
     func pushes(
@@ -186,7 +186,7 @@ extension SQLSession {
     }
 
     func setDue(_ pushes: [DuePush], to time: EpochMilliseconds) throws(SQLFailure) -> Int {
-        // In the order in which they are claimed.
+        // The same order as in claims.
         let inOrder = pushes.sorted { ($0.secretHash.hex, $0.id) < ($1.secretHash.hex, $1.id) }
         return try transaction { () throws(SQLFailure) in
             var count = 0

@@ -1,4 +1,4 @@
-/// Event receipts: every change is one statement whose condition states what it expects.
+/// Event receipts: every change is one statement whose condition checks the expected state.
 extension SQLSession {
     /// How often a claim retries after another caller was faster; each time, that caller has made progress.
     private static var claimAttemptsMax: Int { 16 }
@@ -27,17 +27,17 @@ extension SQLSession {
         throw SQLFailure(.other, .unavailable(logDetail: "an event's receipt changed too often"))
     }
 
-    /// Claims several events: new ones with few statements, others one by one.
+    /// Claims several events: new ones together with few statements, others one by one.
     func claim(_ events: [EventClaim]) throws(SQLFailure) -> [Result<EventClaimResult, StorageError>] {
         guard events.count > 1 else { return try events.map(outcome(of:)) }
-        // In one order everywhere, so that concurrent claims wait for each other less often.
+        // All claims use the same order, so that concurrent ones wait for each other less often.
         let inOrder = events.filter { !$0.key.hasLegacy }
             .sorted { ($0.key.primary.hex, $0.eventID) < ($1.key.primary.hex, $1.eventID) }
         var claimed: Set<UUIDv7> = []
         for (chunk, filled) in Insertion.padded(inOrder) {
             let inserted = try execute(
                 statements.insertReceipts.sql(rows: filled.count), filled.flatMap(receiptValues))
-            // If some weren't new, each is looked up; those just inserted are recognized by their claim.
+            // If some events weren't new, each is looked up; those just inserted are recognized by their claim.
             if inserted == chunk.count { claimed.formUnion(chunk.map(\.id)) }
         }
         return try events.map { event throws(SQLFailure) in
@@ -67,7 +67,7 @@ extension SQLSession {
             let answers = filled.flatMap { [.text($0.claim.id.text), .blob($0.answer)] as [SQLValue] }
             let updated = try execute(
                 SQLStatements.completions[filled.count] ?? "", answers + filled.flatMap(\.place))
-            // If some claims were lost, each is stored once more, which tells which.
+            // If some claims were lost, each answer is stored once more to find out which.
             if updated == chunk.count { completed.formUnion(chunk.map(\.claim.id)) }
         }
         return try events.map { event throws(SQLFailure) in
@@ -133,14 +133,14 @@ extension SQLSession {
     private func result(of event: EventClaim, _ receipt: Receipt) -> EventClaimResult? {
         guard receipt.content == event.content.hex else { return .conflict }
         if let answer = receipt.answer { return .answered(answer) }
-        // The call itself, on a connection whose answer was lost.
+        // This call itself made the claim, such as in an attempt whose connection was lost.
         if receipt.claimID == event.id.text { return .claimed }
         return receipt.leaseUntil > event.at ? .inProgress : nil
     }
 
     /// Shortens a lease that ends later than allowed, because the clock was ahead when it was taken.
     ///
-    /// It isn't taken over, because its holder may still be at work.
+    /// The receipt isn't taken over, because its owner may still be working.
     private func shorten(_ receipt: Receipt, for event: EventClaim) throws(SQLFailure) {
         guard receipt.leaseUntil > event.at + StorageLimits.receiptLeaseMax else { return }
         _ = try execute(

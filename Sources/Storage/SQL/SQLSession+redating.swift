@@ -1,4 +1,4 @@
-/// Schedules that a clock wrote which was ahead.
+/// Schedules written by a clock that was ahead.
 extension SQLSession {
     func schedules(
         writtenAfter time: EpochMilliseconds, at now: EpochMilliseconds, limit: Int

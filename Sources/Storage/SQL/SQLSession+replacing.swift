@@ -1,9 +1,9 @@
-/// Tokens of activities that were replaced by others of their device and session.
+/// Activity tokens that were replaced by newer ones for the same device and session.
 ///
-/// A registration may arrive late, or again after its answer was lost. Rows without a token remember which were replaced,
-/// so that these don't displace their successors.
+/// A registration may arrive late, or again after its response was lost. Rows without a token record the replaced
+/// tokens, so that these don't displace their successors.
 extension SQLSession {
-    /// Whether a device has replaced this activity's token by another one, which it still has.
+    /// Whether the device has replaced this activity token with another one that it still has.
     func isReplaced(_ token: PushToken, under hash: SecretHash) throws(SQLFailure) -> Bool {
         guard token.kind == .activity, let device = token.deviceID else { return false }
         let mark = Self.mark(of: token, under: hash)
@@ -27,7 +27,7 @@ extension SQLSession {
         return false
     }
 
-    /// Remembers that a token took the place of others; the oldest of too many are forgotten.
+    /// Records that a token replaced others; the oldest records over the limit are dropped.
     func noteReplaced(_ others: [PushToken], by token: PushToken, under hash: SecretHash) throws(SQLFailure) {
         guard token.kind == .activity, !others.isEmpty else { return }
         for other in others {

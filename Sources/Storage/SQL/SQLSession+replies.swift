@@ -1,4 +1,4 @@
-/// Acknowledgements and replies: every change is one statement whose condition states what it expects.
+/// Acknowledgements and replies: every change is one statement whose condition checks the expected state.
 extension SQLSession {
     /// How often a call retries after another caller was faster; each time, that caller has made progress.
     private static var acknowledgeAttemptsMax: Int { 8 }
@@ -16,7 +16,7 @@ extension SQLSession {
             let new = Acknowledgement(at: now, reply: reply, repliedAt: reply.map { _ in now })
             for _ in 0..<Self.acknowledgeAttemptsMax {
                 let found = try rows(of: event)
-                // Of an earlier event with the same ID.
+                // It belongs to an earlier event with the same ID.
                 for row in found where row.expiresAt <= now { try remove(row, of: event) }
                 guard let row = found.filter({ $0.expiresAt > now }).min(by: Self.comesFirst) else {
                     guard try insert(new, of: event, until: receipt.end) else { continue }
@@ -84,7 +84,7 @@ extension SQLSession {
 // MARK: - Parts
 
 extension SQLSession {
-    /// A row's key; the ID's bytes, since texts are equal in spite of different bytes.
+    /// A row's key, with the ID as bytes, because Swift strings with different bytes can be equal.
     private struct Name: Hashable {
         let hash: SecretHash
         let eventID: [UInt8]
@@ -99,13 +99,13 @@ extension SQLSession {
         "secret_hash, acked_at, replied_at, action, reply_text, sealed, expires_at, event_id"
     }
 
-    /// Under two hashes of a secret there can be two rows: the one with a reply counts, then the earlier one.
+    /// A secret can have a row under each of two hashes: the one with a reply takes precedence, then the earlier one.
     private static func comesFirst(_ one: ReplyRow, _ other: ReplyRow) -> Bool {
         let (left, right) = (one.acknowledgement, other.acknowledgement)
         return (left.repliedAt ?? .max, left.at) < (right.repliedAt ?? .max, right.at)
     }
 
-    /// Until when the event's receipt is valid, and the actions that it offers; nil if it has none.
+    /// The end of the validity of the event's receipt, and the actions that it offers; nil if it has none.
     private func receipt(
         of event: EventName, at now: EpochMilliseconds
     ) throws(SQLFailure) -> (end: EpochMilliseconds, actions: [String]?)? {
@@ -166,7 +166,7 @@ extension SQLSession {
             [.hash(row.hash), .text(event.eventID), .integer(row.expiresAt)])
     }
 
-    /// Removes the oldest of too many, and those of the same millisecond.
+    /// Removes the oldest rows over the limit, and others of the same millisecond.
     private func removeAcknowledgements(of hash: SecretHash, beyond limit: Int) throws(SQLFailure) {
         let last = try integer(
             "SELECT acked_at FROM event_reply WHERE secret_hash = ? ORDER BY acked_at DESC LIMIT 1 OFFSET ?",
@@ -206,7 +206,6 @@ private struct ReplyRow {
 }
 
 extension SQLStorage {
-    /// Implements `Storage`.
     package func acknowledge(
         _ event: EventName, reply: EventReply?, at now: EpochMilliseconds
     ) async throws(StorageError) -> AcknowledgementResult {
@@ -224,7 +223,6 @@ extension SQLStorage {
         }
     }
 
-    /// Implements `Storage`.
     package func acknowledgements(
         of events: Set<EventName>, at now: EpochMilliseconds
     ) async throws(StorageError) -> [EventName: Acknowledgement] {
@@ -234,7 +232,6 @@ extension SQLStorage {
         }
     }
 
-    /// Implements `Storage`.
     package func state(
         of event: EventName, at now: EpochMilliseconds
     ) async throws(StorageError) -> EventState {

@@ -3,16 +3,16 @@ extension SQLSession {
     func create(
         _ schedule: Schedule, _ key: SecretKey, limit: Int
     ) throws(SQLFailure) -> ScheduleCreation {
-        // Stored next to the secret's devices, from which the worker reads them.
+        // Stored under the hash of the secret's devices, where the worker looks for them.
         if key.hasLegacy { _ = try rehash(key) }
-        // Before the lock, whose row would stay for every secret that somebody makes up.
+        // Checked before locking, which would leave a lock row for every invented secret.
         guard try hasDevice(key) else { return .noDevices }
         return try transaction { () throws(SQLFailure) in
             try lock(key.primary)
             guard try hasDevice(key) else { return .noDevices }
             var replaced: UUIDv7?
             if let name = schedule.name, let id = try scheduleID(named: name, schedule.kind, key.primary) {
-                // The call itself, on a connection whose answer was lost.
+                // This call stored the schedule in an attempt whose connection was lost.
                 guard id != schedule.id else { return .created }
                 _ = try execute(Self.deleteSchedule, [.hash(key.primary), .text(id.text)])
                 replaced = id
@@ -49,7 +49,7 @@ extension SQLSession {
         var page = SchedulePage()
         var read = 0
         var last: ScheduleCursor?
-        // The first bound is redundant, but lets the index be read from there.
+        // The first bound is redundant, but lets the engine start reading the index there.
         try query(
             """
             SELECT \(Self.scheduleColumns) FROM schedule
@@ -79,7 +79,8 @@ extension SQLSession {
             """, .anyHash(of: key) + [.text(kind.rawValue), .text(value)]) > 0
     }
 
-    /// Moves a secret's rows to another hash, as delete and insert; one whose name is taken there is dropped.
+    /// Moves a secret's rows to another hash by deleting and inserting them; rows whose name is already taken there are
+    /// dropped.
     func moveSchedules(from old: SecretHash, to new: SecretHash) throws(SQLFailure) {
         var found: [ScheduleRow] = []
         try query(
@@ -104,7 +105,7 @@ extension SQLSession {
         guard !chosen.isEmpty || isRepeated else { return [] }
         return try transaction { () throws(SQLFailure) in
             let claimed = try takeSchedules(chosen, dueAt: now, lease)
-            // What a first attempt took whose connection was lost.
+            // Includes schedules taken by a first attempt whose connection was lost.
             return isRepeated ? try held("due_at <= ? AND lease_owner = ?", [.integer(now)], lease) : claimed
         }
     }
@@ -116,7 +117,7 @@ extension SQLSession {
         let scan = ScheduleScan(start: bucket, limit: limit)
         var rows = try dueSchedules("", [], at: now)
         if rows.count == StorageLimits.claimWindow {
-            // There is a backlog: others begin elsewhere.
+            // There is a backlog, and other callers begin in other parts.
             var some: [DueSchedule] = []
             for bucket in scan.buckets where some.count < limit {
                 some += try dueSchedules("bucket = ? AND ", [.integer(Int64(bucket))], at: now)
@@ -126,11 +127,11 @@ extension SQLSession {
         return scan.chosen(from: rows)
     }
 
-    /// Takes those of the chosen schedules that nobody took since they were read; within a transaction.
+    /// Leases the chosen schedules that no other caller has taken since they were read; within a transaction.
     func takeSchedules(
         _ chosen: [DueSchedule], dueAt now: EpochMilliseconds, _ lease: PushLease
     ) throws(SQLFailure) -> [ClaimedSchedule] {
-        // In the same order everywhere, so that concurrent claims wait for each other less often.
+        // All claims use the same order, so that concurrent ones wait for each other less often.
         let inOrder = chosen.sorted { ($0.secretHash.hex, $0.id) < ($1.secretHash.hex, $1.id) }
         var claimed: [ClaimedSchedule] = []
         for chunk in Insertion.chunks(of: inOrder) {
@@ -194,7 +195,7 @@ extension SQLSession {
     static let scheduleColumns = SQLStatements.scheduleColumns.joined(separator: ", ")
     private static let deleteSchedule = "DELETE FROM schedule WHERE secret_hash = ? AND id = ?"
 
-    /// A row without a lease, or with one that is over or can't be right.
+    /// The condition for a row without a lease, or with one that has expired or is impossibly long.
     static let isFree = "(lease_until <= ? OR lease_until > ?)"
 
     static func free(at now: EpochMilliseconds) -> [SQLValue] {
@@ -231,7 +232,7 @@ extension SQLSession {
         return rows
     }
 
-    /// The rows of a lease; those that this program can't read are left out until a newer one takes them.
+    /// The rows of a lease; rows that this program can't read are left for a newer version.
     private func held(
         _ condition: String, _ values: [SQLValue], _ lease: PushLease
     ) throws(SQLFailure) -> [ClaimedSchedule] {

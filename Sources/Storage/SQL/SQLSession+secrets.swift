@@ -17,7 +17,7 @@ extension SQLSession {
 
     func revoke(_ key: SecretKey, limit: Int) throws(SQLFailure) -> Holdings {
         try transaction { () throws(SQLFailure) in
-            // So that no schedule or token is stored by a call that still saw a device.
+            // Locked so that a call that still saw a device can't store a schedule or token.
             try lock(key.hashes)
             var removed = Holdings()
             for hash in key.hashes {

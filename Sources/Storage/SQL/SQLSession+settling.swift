@@ -1,9 +1,9 @@
 extension SQLSession {
-    /// Uses few statements for any number of pushes, because each is a round trip: finds and locks those that are held,
-    /// then ends them.
+    /// Finds and locks the pushes still leased to the caller, then ends them: few statements for any number of pushes,
+    /// because each is a round trip.
     func settle(_ settlements: [Settlement], logging: Bool) throws(SQLFailure) -> [Bool] {
         guard !settlements.isEmpty else { return [] }
-        // In the order in which they are claimed.
+        // The same order as in claims.
         let inOrder = settlements.sorted { ($0.secretHash.hex, $0.id) < ($1.secretHash.hex, $1.id) }
         return try transaction { () throws(SQLFailure) in
             var held = try self.held(inOrder)
@@ -23,7 +23,7 @@ extension SQLSession {
         }
     }
 
-    /// The pushes that are held; no other caller can claim them before the transaction ends.
+    /// The pushes still leased to the caller; no other caller can claim them before the transaction ends.
     private func held(_ inOrder: [Settlement]) throws(SQLFailure) -> Set<Hold> {
         var held: Set<Hold> = []
         let groups = try connection.shardsBySecret() ? Self.bySecret(inOrder) : [inOrder]
@@ -83,7 +83,8 @@ extension SQLSession {
 
     /// The pushes that this call ended before its connection was lost.
     ///
-    /// Without log rows, an end can't be told from a row that another caller took; it counts as not held.
+    /// Without log rows, an ended push can't be distinguished from one that another caller took; it counts as not
+    /// leased.
     private func ended(_ settlements: [Settlement], logging: Bool) throws(SQLFailure) -> Set<Hold> {
         var over: [Settlement] = []
         var again: [Settlement] = []
@@ -123,7 +124,7 @@ extension SQLSession {
     }
 }
 
-/// A queued push and its holder.
+/// A queued push and its lease's owner.
 private struct Hold: Hashable {
     static let condition = "secret_hash = ? AND id = ? AND lease_owner = ?"
 

@@ -1,12 +1,12 @@
-// What operators inspect and change. Each statement reads a bounded number of rows along an index. Texts that aren't
-// hashes are skipped: another program wrote them.
+// Inspection and changes by operators. Each statement reads a bounded number of rows along an index. Invalid hashes,
+// written by other programs, are skipped.
 
 // MARK: - Blocked secrets
 
 extension SQLSession {
     func block(_ secret: BlockedSecret, limit: Int) throws(SQLFailure) -> BlockResult {
         try transaction { () throws(SQLFailure) in
-            // One after the other, so that the limit holds.
+            // Blocks are stored one at a time, so that the limit can't be exceeded.
             try lock(Self.blockLock)
             return try blockAlone(secret, limit: limit)
         }
@@ -20,7 +20,7 @@ extension SQLSession {
             "SELECT secret_hash, created_at, note FROM blocked_secret WHERE secret_hash = ?",
             [.hash(secret.secretHash)])
         if let stored = found.compactMap(Self.blocked).first {
-            // A call that is repeated after a lost connection finds its own row.
+            // A call repeated after a lost connection finds its own row.
             return stored == secret ? .blocked : .alreadyBlocked(stored)
         }
         guard try count("SELECT count(*) FROM blocked_secret", []) < limit else { return .limitReached }
@@ -95,7 +95,7 @@ extension SQLSession {
         let devices = try rows(
             Self.grouped("device_registration", newest: "max(updated_at)"), parameters)
         let pushes = try rows(Self.grouped("pending_push", newest: "0"), parameters)
-        // One table's rows beyond the other table's page belong to the next page.
+        // Rows of one table beyond the end of the other table's page belong to the next page.
         let full = [devices, pushes].filter { $0.count >= limit }.compactMap { $0.last?[0].text }
         let last = full.min()
         var tenants: [String: Tenant] = [:]

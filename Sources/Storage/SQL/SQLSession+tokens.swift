@@ -1,10 +1,10 @@
-/// The tokens of secrets besides their devices' own.
+/// The secrets' tokens other than their devices' own.
 extension SQLSession {
     func save(_ token: PushToken, _ key: SecretKey) throws(SQLFailure) -> Bool {
-        // Before the lock, whose row would stay for every secret that somebody makes up.
+        // Checked before locking, which would leave a lock row for every invented secret.
         guard try hasDevice(key) else { return false }
         return try transaction { () throws(SQLFailure) in
-            // So that concurrent calls neither exceed the limit nor store two tokens of one device.
+            // Locked so that concurrent calls neither exceed the limit nor store two tokens for one device.
             try lock(key.primary)
             guard try hasDevice(key) else { return false }
             guard try !isReplaced(token, under: key.primary) else { return true }
@@ -86,7 +86,7 @@ extension SQLSession {
 // MARK: - Parts of other calls
 
 extension SQLSession {
-    /// The token with an id; nil if there is none that this program can read.
+    /// The token with an ID; nil if there is none or this program can't read it.
     func token(id: String, _ hash: SecretHash) throws(SQLFailure) -> PushToken? {
         try rows("id = ?", [.text(id)], SecretKey(primary: hash)).first
     }
@@ -97,9 +97,9 @@ extension SQLSession {
             "DELETE FROM push_token WHERE secret_hash = ? AND device_id = ?", [.hash(hash), .text(device)])
     }
 
-    /// Moves a secret's tokens to another hash; those that it has already stay as they are.
+    /// Moves a secret's tokens to another hash; tokens already stored there stay unchanged.
     ///
-    /// - Parameter devices: For each device that is dropped, the id of the device that replaces it.
+    /// - Parameter devices: For each dropped device, the ID of the device that replaces it.
     func moveTokens(
         from old: SecretHash, to new: SecretHash, replacing devices: [String: String]
     ) throws(SQLFailure) {
@@ -121,7 +121,7 @@ extension SQLSession {
 // MARK: - Activities
 
 extension SQLSession {
-    /// Whether a state may concern activities of a secret; a look before anything is locked.
+    /// Whether a state may concern activities of a secret; checked before anything is locked.
     func mayTake(_ state: ActivityState, _ key: SecretKey) throws(SQLFailure) -> Bool {
         var kinds = [PushTokenKind.activity.rawValue]
         if state.isStarting { kinds.append(PushTokenKind.start.rawValue) }
@@ -138,7 +138,7 @@ extension SQLSession {
 
     func take(_ state: ActivityState, _ key: SecretKey) throws(SQLFailure) -> ActivityTurn {
         try transaction { () throws(SQLFailure) in
-            // So that two relays neither start one activity twice nor send two states with one stamp.
+            // Locked so that two relays neither start an activity twice nor send two states with the same stamp.
             try lock(key.primary)
             let activities = try rows(
                 "kind = ? AND session_id = ? AND expires_at > ? AND ended = 0",
@@ -163,7 +163,7 @@ extension SQLSession {
                 + Self.place(of: token, under: token.secretHash))
     }
 
-    /// Whether this call starts the session's activity on a device; false if another did within the interval.
+    /// Whether this call starts the session's activity on a device; false if another call did within the interval.
     private func claimStart(_ start: PushToken, _ state: ActivityState) throws(SQLFailure) -> Bool {
         let mine: [SQLValue] = [.hash(start.secretHash), .text(PushTokenKind.startedColumn)]
         _ = try execute(
@@ -183,7 +183,7 @@ extension SQLSession {
         var values = start.values(under: start.secretHash)
         values[1] = .text(PushTokenKind.startedColumn)
         values[2] = .text(state.sessionID)
-        // A device's token may change within the hour.
+        // A device's token may change within the interval.
         values[3] = .text(start.deviceID)
         values[11] = .integer(state.now + StorageLimits.activityStartInterval)
         return try execute(PushToken.insertion(dialect), values) > 0
@@ -234,7 +234,7 @@ extension SQLSession {
         _ = try execute(PushToken.insertion(dialect), token.values(under: hash))
     }
 
-    /// Removes expired activities, and the oldest beyond the limit.
+    /// Removes expired activities, and the oldest ones over the limit.
     private func removeOldest(_ hash: SecretHash, at now: EpochMilliseconds) throws(SQLFailure) {
         _ = try execute(
             "DELETE FROM push_token WHERE secret_hash = ? AND kind = ? AND expires_at <= ?",
@@ -273,7 +273,7 @@ extension PushToken {
         ]
     }
 
-    /// A row of `columns`; nil if it holds no token.
+    /// A row of `columns`; nil if it has no token.
     fileprivate init?(_ row: SQLRow) throws(SQLFailure) {
         guard let kind = PushTokenKind(rawValue: try row.text(1)) else { return nil }
         self.init(
@@ -293,13 +293,11 @@ extension SQLValue {
 }
 
 extension SQLStorage {
-    /// Implements `Storage`.
     package func save(_ token: PushToken, under key: SecretKey) async throws(StorageError) -> Bool {
         try token.validate()
         return try await write { session throws(SQLFailure) in try session.save(token, key) }
     }
 
-    /// Implements `Storage`.
     package func removeTokens(
         _ kind: PushTokenKind, session sessionID: String, token: String?, device: String?,
         under key: SecretKey
@@ -309,14 +307,12 @@ extension SQLStorage {
         }
     }
 
-    /// Implements `Storage`.
     package func tokens(
         _ kind: PushTokenKind, of key: SecretKey, at now: EpochMilliseconds
     ) async throws(StorageError) -> [PushToken] {
         try await read { session throws(SQLFailure) in try session.tokens(kind, of: key, at: now) }
     }
 
-    /// Implements `Storage`.
     package func take(
         _ state: ActivityState, under key: SecretKey
     ) async throws(StorageError) -> ActivityTurn {
@@ -325,7 +321,6 @@ extension SQLStorage {
         return try await write { session throws(SQLFailure) in try session.take(state, key) }
     }
 
-    /// Implements `Storage`.
     package func releaseStarts(
         _ starts: [PushToken], session sessionID: String
     ) async throws(StorageError) {
@@ -333,7 +328,6 @@ extension SQLStorage {
         try await write { session throws(SQLFailure) in try session.releaseStarts(starts, sessionID) }
     }
 
-    /// Implements `Storage`.
     package func endActivities(sent: [PushToken], queued: [PushToken]) async throws(StorageError) {
         guard !sent.isEmpty || !queued.isEmpty else { return }
         try await write { session throws(SQLFailure) in

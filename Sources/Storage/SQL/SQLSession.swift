@@ -6,7 +6,7 @@ package struct SQLSession {
     package let connection: any SQLConnection
     /// The caller's deadline; nil if calls wait only for locks.
     let deadline: ContinuousClock.Instant?
-    /// Whether the call ran before on a connection that was lost, and may have been committed.
+    /// Whether the call already ran on a connection that was lost, and may have been committed.
     let isRepeated: Bool
     /// Whether the call runs in a transaction that the connection's owner commits or rolls back.
     private let isInTransaction: Bool
@@ -93,7 +93,7 @@ package struct SQLSession {
         _ = try execute(statements.takeLock, [.hash(hash)])
     }
 
-    /// Locks a secret under several hashes, in one order everywhere; within a transaction.
+    /// Locks a secret under several hashes, always in the same order; within a transaction.
     func lock(_ hashes: [SecretHash]) throws(SQLFailure) {
         for hash in hashes.sorted(by: { $0.hex < $1.hex }) { try lock(hash) }
     }

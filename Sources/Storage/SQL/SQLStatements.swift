@@ -29,7 +29,7 @@ final class SQLStatements: Sendable {
     let firstItemBeyond: String
     let deleteItemsFrom: String
     let insertSchedules: Insertion
-    /// A schedule's ID, to be ordered by its bytes.
+    /// A schedule's ID, for ordering by bytes.
     let scheduleID: String
     let insertReply: String
 
@@ -146,7 +146,7 @@ final class SQLStatements: Sendable {
     ]
 
     private static func page(of table: String, _ columns: [String], id: String) -> String {
-        // The first bound on created_at says nothing new; an index can be read up to it.
+        // The first bound on created_at is redundant, but limits the part of the index that is read.
         """
         SELECT \(columns.joined(separator: ", ")) FROM \(table)
         WHERE secret_hash = ? AND created_at <= ? AND (created_at < ? OR created_at = ? AND \(id) < ?)
@@ -159,7 +159,7 @@ final class SQLStatements: Sendable {
 struct Insertion: Sendable {
     /// The allowed numbers of rows per statement.
     static let chunkSizes = [64, 16, 4, 1]
-    /// Where the rows come in a statement that goes on behind them.
+    /// Marks the place of the rows in a statement that continues after them.
     static let mark = "\u{1}"
 
     private let statements: [Int: String]
@@ -196,7 +196,8 @@ struct Insertion: Sendable {
 
     /// Splits elements into chunks of one of ``paddedSizes``; the last one repeats its last element.
     ///
-    /// For statements that do the same when a row comes twice: one of them costs less than several, each a transaction.
+    /// For statements with the same effect if a row occurs twice: one statement costs less than several, each with its
+    /// own transaction.
     static func padded<Element>(_ elements: [Element]) -> [(chunk: ArraySlice<Element>, filled: [Element])] {
         var chunks: [(ArraySlice<Element>, [Element])] = []
         var rest = elements[...]
@@ -214,13 +215,13 @@ struct Insertion: Sendable {
         statements[rows] ?? ""
     }
 
-    /// What follows `INSERT`: the table, its columns, and the word before the rows.
+    /// The text after `INSERT`: the table, its columns, and the word before the rows.
     static func into(_ table: String, _ columns: [String]) -> String {
         "INTO \(table) (\(columns.joined(separator: ", "))) VALUES "
     }
 }
 
 extension [SQLValue] {
-    /// Each hash of a key, where a statement has `SQLStatements.anyHash`.
+    /// The hashes of a key, as values for `SQLStatements.anyHash`.
     static func anyHash(of key: SecretKey) -> [SQLValue] { key.hashesPadded.map { .hash($0) } }
 }

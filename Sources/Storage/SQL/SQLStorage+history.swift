@@ -1,5 +1,4 @@
 extension SQLStorage {
-    /// Implements `Storage`.
     package func add(
         _ items: [(item: HistoryItem, key: SecretKey)], counting keys: Set<SecretKey>
     ) async throws(StorageError) -> HistoryAddition {
@@ -19,7 +18,6 @@ extension SQLStorage {
         return addition
     }
 
-    /// Implements `Storage`.
     package func history(
         of key: SecretKey, before id: UUIDv7?, limit: Int
     ) async throws(StorageError) -> HistoryPage {
@@ -28,7 +26,6 @@ extension SQLStorage {
         }
     }
 
-    /// Implements `Storage`.
     package func markRead(
         _ ids: [UUIDv7]?, of key: SecretKey, at now: EpochMilliseconds
     ) async throws(StorageError) -> HistoryReading {

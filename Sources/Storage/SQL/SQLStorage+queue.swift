@@ -1,5 +1,4 @@
 extension SQLStorage {
-    /// Implements `Storage`.
     package func enqueue(
         _ pushes: [PendingPush], lease: PushLease?, limitPerSecret: Int, isRepeated: Bool
     ) async throws(StorageError) -> [EnqueueResult] {
@@ -9,7 +8,6 @@ extension SQLStorage {
         }
     }
 
-    /// Implements `Storage`.
     package func claimPushes(
         dueAt now: EpochMilliseconds, lease: PushLease, limit: Int, scope: ClaimScope
     ) async throws(StorageError) -> [ClaimedPush] {
@@ -25,9 +23,9 @@ extension SQLStorage {
         return isWhole ? claimed : try await claimInParts(chosen, dueAt: now, lease)
     }
 
-    /// Takes the pushes of each part in a transaction of its own, then reads what the lease holds.
+    /// Takes the pushes of each part in a separate transaction, then reads the pushes under the lease.
     ///
-    /// If one can't be taken, the caller gets those before it.
+    /// If a part can't be taken, the caller gets the pushes of the parts before it.
     private func claimInParts(
         _ chosen: [DuePush], dueAt now: EpochMilliseconds, _ lease: PushLease
     ) async throws(StorageError) -> [ClaimedPush] {
@@ -47,7 +45,6 @@ extension SQLStorage {
         return claimed
     }
 
-    /// Implements `Storage`.
     package func settle(
         _ settlements: [Settlement], logging: Bool
     ) async throws(StorageError) -> [Bool] {
@@ -62,14 +59,12 @@ extension SQLStorage {
         return results
     }
 
-    /// Implements `Storage`.
     package func nextPushDue() async throws(StorageError) -> EpochMilliseconds? {
         try await read { session throws(SQLFailure) in
             try session.integer("SELECT due_at FROM pending_push ORDER BY due_at LIMIT 1", [])
         }
     }
 
-    /// Implements `Storage`.
     package func pushes(
         dueAfter horizon: EpochMilliseconds, leased: Bool, limit: Int
     ) async throws(StorageError) -> [DuePush] {
@@ -78,7 +73,6 @@ extension SQLStorage {
         }
     }
 
-    /// Implements `Storage`.
     package func setDue(_ pushes: [DuePush], to time: EpochMilliseconds) async throws(StorageError) -> Int {
         var count = 0
         for part in parts(of: pushes, by: \.secretHash) where !part.isEmpty {
@@ -87,7 +81,6 @@ extension SQLStorage {
         return count
     }
 
-    /// Implements `Storage`.
     package func countPushes(limit: Int) async throws(StorageError) -> Int {
         try await read { session throws(SQLFailure) in
             try session.count(
@@ -95,7 +88,6 @@ extension SQLStorage {
         }
     }
 
-    /// Implements `Storage`.
     package func measurePushes(limit: Int) async throws(StorageError) -> QueueSize {
         try await read { session throws(SQLFailure) in
             var size = QueueSize()
@@ -112,10 +104,9 @@ extension SQLStorage {
     }
 }
 
-// MARK: - All that a secret has, and all that is there
+// MARK: - A secret's rows and totals
 
 extension SQLStorage {
-    /// Implements `Storage`.
     package func countDevices(limit: Int) async throws(StorageError) -> Int {
         try await read { session throws(SQLFailure) in
             try session.count(
@@ -124,19 +115,16 @@ extension SQLStorage {
         }
     }
 
-    /// Implements `Storage`.
     package func holdings(of key: SecretKey) async throws(StorageError) -> Holdings {
         try await read { session throws(SQLFailure) in try session.holdings(of: key) }
     }
 
-    /// Implements `Storage`.
     package func revoke(_ key: SecretKey, limit: Int) async throws(StorageError) -> Holdings {
         try await writeDevices(of: key) { session throws(SQLFailure) in
             try session.revoke(key, limit: limit)
         }
     }
 
-    /// Implements `Storage`.
     package func tally(
         of hash: SecretHash?, from start: EpochMilliseconds, before end: EpochMilliseconds, limit: Int
     ) async throws(StorageError) -> DeliveryTally {
@@ -145,7 +133,6 @@ extension SQLStorage {
         }
     }
 
-    /// Implements `Storage`.
     package func census(ofShare share: UInt8) async throws(StorageError) -> Census {
         try await read { session throws(SQLFailure) in try session.census(ofShare: share) }
     }

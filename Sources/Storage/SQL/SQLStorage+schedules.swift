@@ -1,5 +1,4 @@
 extension SQLStorage {
-    /// Implements `Storage`.
     package func create(
         _ schedule: Schedule, under key: SecretKey, limit: Int
     ) async throws(StorageError) -> ScheduleCreation {
@@ -9,7 +8,6 @@ extension SQLStorage {
         }
     }
 
-    /// Implements `Storage`.
     package func schedules(
         of key: SecretKey, kind: ScheduleKind, limit: Int
     ) async throws(StorageError) -> [Schedule] {
@@ -18,25 +16,22 @@ extension SQLStorage {
         }
     }
 
-    /// Implements `Storage`.
     package func schedules(
         after cursor: ScheduleCursor?, limit: Int
     ) async throws(StorageError) -> SchedulePage {
         try await read { session throws(SQLFailure) in try session.schedules(after: cursor, limit: limit) }
     }
 
-    /// Implements `Storage`.
     package func cancel(
         _ reference: ScheduleReference, kind: ScheduleKind, of key: SecretKey
     ) async throws(StorageError) -> Bool {
-        // No row has such a name, and it can't be sent to a server.
+        // No row has a name with a NUL, and it can't be sent to a server.
         if case .name(let name) = reference, name.utf8.contains(0) { return false }
         return try await write { session throws(SQLFailure) in
             try session.cancel(reference, kind: kind, key)
         }
     }
 
-    /// Implements `Storage`.
     package func claimSchedules(
         dueAt now: EpochMilliseconds, lease: PushLease, limit: Int, from bucket: Int
     ) async throws(StorageError) -> [ClaimedSchedule] {
@@ -57,7 +52,7 @@ extension SQLStorage {
                     }
                 }
             } catch {
-                // The caller sends what it holds; it claims again soon.
+                // The caller sends the schedules that it has leased, and soon claims again.
                 guard !claimed.isEmpty else { throw error }
                 return claimed
             }
@@ -65,21 +60,18 @@ extension SQLStorage {
         return claimed
     }
 
-    /// Implements `Storage`.
     package func settle(
         _ claimed: ClaimedSchedule, _ end: ScheduleEnd
     ) async throws(StorageError) -> Bool {
         try await write { session throws(SQLFailure) in try session.settle(claimed, end) }
     }
 
-    /// Implements `Storage`.
     package func nextScheduleDue(
         at now: EpochMilliseconds
     ) async throws(StorageError) -> EpochMilliseconds? {
         try await read { session throws(SQLFailure) in try session.nextScheduleDue(at: now) }
     }
 
-    /// Implements `Storage`.
     package func schedules(
         writtenAfter time: EpochMilliseconds, at now: EpochMilliseconds, limit: Int
     ) async throws(StorageError) -> [Schedule] {
@@ -88,12 +80,10 @@ extension SQLStorage {
         }
     }
 
-    /// Implements `Storage`.
     package func redate(_ schedule: Schedule, to redated: Schedule) async throws(StorageError) -> Bool {
         try await write { session throws(SQLFailure) in try session.redate(schedule, to: redated) }
     }
 
-    /// Implements `Storage`.
     package func countSchedules(limit: Int) async throws(StorageError) -> Int {
         try await read { session throws(SQLFailure) in
             try session.count(

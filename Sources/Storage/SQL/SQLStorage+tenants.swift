@@ -1,21 +1,17 @@
 extension SQLStorage {
-    /// Implements `Storage`.
     package func block(_ secret: BlockedSecret, limit: Int) async throws(StorageError) -> BlockResult {
         try secret.validate()
         return try await write { session throws(SQLFailure) in try session.block(secret, limit: limit) }
     }
 
-    /// Implements `Storage`.
     package func unblock(_ hash: SecretHash) async throws(StorageError) -> Bool {
         try await write { session throws(SQLFailure) in try session.unblock(hash) }
     }
 
-    /// Implements `Storage`.
     package func blockedSecrets(limit: Int) async throws(StorageError) -> [BlockedSecret] {
         try await read { session throws(SQLFailure) in try session.blockedSecrets(limit: limit) }
     }
 
-    /// Implements `Storage`.
     package func hashes(
         beginningWith prefix: SecretHashPrefix, in scope: SecretHashScope, limit: Int
     ) async throws(StorageError) -> [SecretHash] {
@@ -24,7 +20,6 @@ extension SQLStorage {
         }
     }
 
-    /// Implements `Storage`.
     package func tenants(
         after start: String, before end: String, limit: Int
     ) async throws(StorageError) -> TenantPage {
@@ -33,7 +28,6 @@ extension SQLStorage {
         }
     }
 
-    /// Implements `Storage`.
     package func waitingPushes(
         of hash: SecretHash?, after cursor: WaitingCursor?, limit: Int
     ) async throws(StorageError) -> [WaitingPush] {

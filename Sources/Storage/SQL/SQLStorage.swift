@@ -3,10 +3,9 @@
 /// Each call is implemented once, here. A driver provides the connection, and may implement a call itself where that
 /// has been measured to be faster.
 package protocol SQLStorage: Storage {
-    /// Where the next claims look for due pushes.
+    /// The parts of the queue in which the next claims look for due pushes.
     var claimRounds: Guarded<ClaimRounds> { get }
 
-    /// As `SQLConnection` says.
     var shardsBySecret: Bool { get }
 
     /// Calls `body` with a connection; it must not change the database.
@@ -31,8 +30,8 @@ extension SQLStorage {
     /// False, as on most engines.
     package var shardsBySecret: Bool { false }
 
-    /// What one transaction may change together: all elements, or on a database that shards by secret those of each
-    /// part of the hashes (`SecretHash.bucket`), in order.
+    /// The groups of elements that one transaction may change: all of them or, on a database that shards by secret,
+    /// those of each part of the hashes (`SecretHash.bucket`), in order.
     func parts<Element>(
         of elements: [Element], by hash: (Element) -> SecretHash
     ) -> [[Element]] {
@@ -64,7 +63,6 @@ extension SQLStorage {
 // MARK: - Devices
 
 extension SQLStorage {
-    /// Implements `Storage`.
     package func register(
         _ registration: Registration, under key: SecretKey, deviceLimit: Int
     ) async throws(StorageError) -> RegistrationResult {
@@ -74,29 +72,25 @@ extension SQLStorage {
         }
     }
 
-    /// Implements `Storage`.
     package func unregister(
         token: String, under key: SecretKey, at now: EpochMilliseconds
     ) async throws(StorageError) -> Bool {
-        // No row has such a token, and it can't be sent to a server.
+        // No row has a token with a NUL, and it can't be sent to a server.
         guard !token.utf8.contains(0) else { return false }
         return try await writeDevicesLogging(of: key) { session, logging throws(SQLFailure) in
             try session.unregister(token, key, at: now, logging: logging)
         }
     }
 
-    /// Implements `Storage`.
     package func devices(of key: SecretKey) async throws(StorageError) -> [Device] {
         try await read { session throws(SQLFailure) in try session.devices(of: key) }
     }
 
-    /// Implements `Storage`.
     package func rehash(_ key: SecretKey) async throws(StorageError) -> Bool {
         guard key.hasLegacy else { return false }
         return try await writeDevices(of: key) { session throws(SQLFailure) in try session.rehash(key) }
     }
 
-    /// Implements `Storage`.
     package func setEnvironment(
         _ environment: DeviceEnvironment, of device: Device
     ) async throws(StorageError) -> Bool {
@@ -105,7 +99,6 @@ extension SQLStorage {
         }
     }
 
-    /// Implements `Storage`.
     package func remove(
         _ device: Device, ifNotUpdatedAfter time: EpochMilliseconds, at now: EpochMilliseconds
     ) async throws(StorageError) -> Bool {
@@ -115,7 +108,6 @@ extension SQLStorage {
         }
     }
 
-    /// Implements `Storage`.
     package func pruneDevices(
         before time: EpochMilliseconds, after cursor: DeviceCursor?, limit: Int, at now: EpochMilliseconds
     ) async throws(StorageError) -> DevicePruning {
@@ -129,14 +121,12 @@ extension SQLStorage {
         return pruning
     }
 
-    /// Implements `Storage`.
     package func preferences(
         after cursor: DeviceCursor?, limit: Int
     ) async throws(StorageError) -> PreferencesPage {
         try await read { session throws(SQLFailure) in try session.preferences(after: cursor, limit: limit) }
     }
 
-    /// Implements `Storage`.
     package func pruneLocks(
         after start: String, limit: Int
     ) async throws(StorageError) -> (removed: Int, next: String?) {
@@ -147,7 +137,6 @@ extension SQLStorage {
 // MARK: - The delivery log
 
 extension SQLStorage {
-    /// Implements `Storage`.
     package func append(_ deliveries: [Delivery], isRepeated: Bool) async throws(StorageError) {
         try deliveries.validate()
         // The parts before one that fails are stored, so the caller's next attempt must find them.
@@ -159,7 +148,6 @@ extension SQLStorage {
         }
     }
 
-    /// Implements `Storage`.
     package func deliveries(
         of key: SecretKey, before cursor: DeliveryCursor?, limit: Int
     ) async throws(StorageError) -> [Delivery] {
@@ -168,7 +156,6 @@ extension SQLStorage {
         }
     }
 
-    /// Implements `Storage`.
     package func countSent(
         of key: SecretKey, since start: EpochMilliseconds, recentlySince recent: EpochMilliseconds,
         before end: EpochMilliseconds
@@ -182,19 +169,16 @@ extension SQLStorage {
 // MARK: - Event receipts
 
 extension SQLStorage {
-    /// Implements `Storage`.
     package func claim(_ event: EventClaim) async throws(StorageError) -> EventClaimResult {
         try event.validate()
         return try await write { session throws(SQLFailure) in try session.claim(event) }
     }
 
-    /// Implements `Storage`.
     package func complete(_ event: EventClaim, answer: [UInt8]) async throws(StorageError) -> Bool {
         try event.validate(answer: answer)
         return try await write { session throws(SQLFailure) in try session.complete(event, answer: answer) }
     }
 
-    /// Implements `Storage`.
     package func release(_ event: EventClaim) async throws(StorageError) {
         try await write { session throws(SQLFailure) in try session.release(event) }
     }
@@ -203,7 +187,7 @@ extension SQLStorage {
 // MARK: - The database itself
 
 extension SQLStorage {
-    /// See `Storage`; a look-up that reads one page, and one of the server's clock.
+    /// See `Storage`; reads one page and the server's clock.
     package func ping(
         now: @escaping @Sendable () -> EpochMilliseconds
     ) async throws(StorageError) -> ClockReading? {
@@ -215,12 +199,11 @@ extension SQLStorage {
         }
     }
 
-    /// Implements `Storage`.
     package func tryWriting(id: UUIDv7, at now: EpochMilliseconds) async throws(StorageError) {
         try await write { session throws(SQLFailure) in
             try session.transaction { () throws(SQLFailure) in
                 if !session.dialect.hasOneWriter {
-                    // No row of that table is ever deleted, so the privilege may be missing.
+                    // The relay never deletes rows of that table, so the account may lack the privilege.
                     try session.connection.run("SAVEPOINT lock_trial")
                     try session.execute(TrialWrite.locking(id: id))
                     try session.connection.run("ROLLBACK TO SAVEPOINT lock_trial")
@@ -230,7 +213,6 @@ extension SQLStorage {
         }
     }
 
-    /// Implements `Storage`.
     package func schemaVersion() async throws(StorageError) -> Int {
         try await read { session throws(SQLFailure) in try session.count(SchemaStep.versionQuery, []) }
     }

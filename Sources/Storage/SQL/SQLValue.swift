@@ -14,7 +14,7 @@ extension SQLValue {
     /// The text of a hash's column.
     package static func hash(_ hash: SecretHash) -> SQLValue { .text(hash.hex) }
 
-    /// The value of a `LIMIT`, never negative.
+    /// A value for `LIMIT`, never negative.
     static func limit(_ limit: Int) -> SQLValue { .integer(Int64(max(limit, 0))) }
 
     /// A text, or NULL.

@@ -1,15 +1,15 @@
 /// The statements of a trial write, the same in every engine; each `?` is one of `parameters`.
 ///
 /// In each table they insert, update (where the relay does) and delete one row, under a hash that no secret has. So
-/// they need the same privileges as, and at least as much space as, a registration, a queued push and its log row.
-/// One is a `SELECT`, which must give `text` back as it was written.
+/// they need the same privileges as a registration, a queued push and its log row, and at least as much space. One
+/// statement is a `SELECT`, which must return `text` as it was written.
 package enum TrialWrite {
     /// One statement with its parameters.
     package typealias Statement = (sql: String, parameters: [SQLValue])
 
     /// The statements for the tables that a schema of this version has.
     ///
-    /// - Parameter version: The schema's; nothing is written below the first.
+    /// - Parameter version: The schema's version; nothing is written below the first.
     package static func statements(
         id: UUIDv7, at now: EpochMilliseconds, version: Int = SchemaStep.current
     ) -> [Statement] {
@@ -30,7 +30,7 @@ package enum TrialWrite {
         }
     }
 
-    /// A text whose character takes four bytes: a session or a column whose character set is another refuses or changes it.
+    /// A text with a four-byte character, which a session or column with another character set refuses or changes.
     package static let text = "🔔"
 
     /// The statements for the table of locks, which exists only on servers; none of its rows is ever deleted.
@@ -243,6 +243,6 @@ package enum TrialWrite {
         }
     }
 
-    /// As long as APNs takes: it doesn't fit the page that it begins on, so that a free one is needed.
+    /// As long as APNs accepts: it exceeds the page on which it begins, so another free page is needed.
     private static let payload = [UInt8](repeating: 0x20, count: 4_096)
 }

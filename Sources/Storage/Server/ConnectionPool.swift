@@ -1,12 +1,12 @@
 internal import Instruments
 
-/// A bounded number of connections, each on a thread of its own, and the calls that wait for one.
+/// A bounded number of connections, each on its own thread, and the calls that wait for one.
 ///
 /// `PoolState` makes the decisions and this class carries them out. Callers wait without a thread, at most until
 /// their call's deadline.
 ///
-/// It isn't generic over the connection: drivers are other modules, for which the compiler can't specialise it, and
-/// looking up generic types at run time took a tenth of an event's processor time.
+/// It isn't generic over the connection: the compiler can't specialise it for drivers in other modules, and looking up
+/// generic types at run time took a tenth of an event's processor time.
 final class ConnectionPool: Sendable {
     private struct Shared {
         var state: PoolState
@@ -20,7 +20,7 @@ final class ConnectionPool: Sendable {
     private let options: ServerOptions
     private let origin = ContinuousClock.now
     private let shared: Guarded<Shared>
-    /// Opens a connection, on the thread that is going to use it.
+    /// Opens a connection, on the thread that will use it.
     private let connect: @Sendable () throws(SQLFailure) -> any ServerConnection
     private let lanes: [Lane]
     private let timer = Guarded<PoolTimer?>(nil)
@@ -47,7 +47,7 @@ final class ConnectionPool: Sendable {
     /// `body` is run again after a conflict, and once more on another connection after one was lost: it must then
     /// return the same result as the first run, for which it can use `session.isRepeated`.
     ///
-    /// - Parameter isChange: Whether to throw `unconfirmed` if `body` fails and may have changed something.
+    /// - Parameter isChange: Whether to throw `unconfirmed` if `body` fails but may have changed something.
     func perform<Output: Sendable>(
         within timeout: Duration, isChange: Bool = false,
         _ body: @escaping @Sendable (SQLSession, any ServerConnection) throws(SQLFailure) -> Output
@@ -93,7 +93,7 @@ final class ConnectionPool: Sendable {
     }
 }
 
-// MARK: - Doing what the state says
+// MARK: - Actions
 
 extension ConnectionPool {
     private func add(_ call: any PoolCall) {
@@ -102,8 +102,8 @@ extension ConnectionPool {
             shared.calls[shared.lastCall] = call
             return shared.lastCall
         }
-        // Half of the call's time is for the work: a call that gets its connection at the last moment would only be
-        // begun, given up, and cost the connection.
+        // Half of the call's time is reserved for the work: a call that got its connection at the last moment would
+        // time out, which costs the connection.
         let deadline = time(min(call.deadline, .now + options.callTimeout / 2))
         react { state, now in state.add(identifier, deadline: deadline, now: now) }
     }
@@ -119,7 +119,7 @@ extension ConnectionPool {
 
     /// Passes an event to the state and carries out the resulting actions.
     ///
-    /// Work is passed to the lanes while the state is locked, so that each lane receives it in the order of the
+    /// Work is passed to the lanes while the state is locked, so that each lane receives it in the order of the state's
     /// decisions.
     private func react(_ event: Event) {
         let (failed, nextTick) = shared.withLock { shared in
@@ -205,9 +205,9 @@ extension ConnectionPool {
     }
 }
 
-/// A place for one connection: its thread, and the connection while there is one.
+/// A slot for one connection: its thread, and the connection while there is one.
 private final class Lane: @unchecked Sendable {  // why: see `connection`
-    /// Touched on the executor's thread only.
+    /// Used only on the executor's thread.
     var connection: (any ServerConnection)?
     private let label: String
     private let executor = Guarded<BlockingExecutor?>(nil)
@@ -225,7 +225,7 @@ private final class Lane: @unchecked Sendable {  // why: see `connection`
         started.submit(work)
     }
 
-    /// Runs what was submitted and ends the thread, if it ever began.
+    /// Runs the submitted work and ends the thread, if it was started.
     func shutdown() async {
         await executor.withLock { $0 }?.shutdown()
     }

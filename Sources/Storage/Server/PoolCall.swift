@@ -4,7 +4,7 @@ internal import Glibc
 enum PoolVerdict: Sendable {
     /// It has an outcome.
     case done
-    /// Its connection was lost, so run it again on another; if that is impossible, throw this error.
+    /// The call's connection was lost; run it again on another, or throw this error if that is impossible.
     case again(StorageError)
 }
 
@@ -24,7 +24,7 @@ protocol PoolCall: AnyObject, Sendable {
 
 /// The only kind of call: a closure over a session, and what to do with its outcome.
 ///
-/// It passes from the caller to one or more threads, but never belongs to two at once.
+/// It passes from the caller to one or more threads, but is never used by two at once.
 final class PendingPoolCall<Output: Sendable>: PoolCall,
     @unchecked Sendable  // why: the line above
 {

@@ -1,9 +1,8 @@
 /// A pool's decisions about which connection serves which call, without connections, threads or clocks.
 ///
-/// Events with times go in, actions come out. A pool has a bounded number of slots, each
-/// a place for one connection. Calls are served in order of arrival. While there is no connection and the last
-/// attempt to connect failed, the server counts as down: calls fail at once, and the pool tries to connect by itself,
-/// each wait twice as long as the one before up to a bound.
+/// Takes events with their times and returns actions. A pool has a bounded number of slots for one connection each.
+/// Calls are served in order of arrival. While there is no connection and the last attempt to connect failed, the
+/// server counts as down: calls fail at once, and the pool keeps trying to connect, doubling the delay up to a maximum.
 package struct PoolState: Sendable {
     /// A call's number within the pool.
     package typealias CallID = UInt64
@@ -26,7 +25,7 @@ package struct PoolState: Sendable {
         case empty
         case opening
         case idle(since: Time, retireAt: Time)
-        /// `since`: when it was last idle.
+        /// `since`: when the slot became idle.
         case busy(since: Time, retireAt: Time)
 
         var isLive: Bool {
@@ -47,7 +46,7 @@ package struct PoolState: Sendable {
         var retryAt: Time
         var error: StorageError
 
-        /// Whether the server runs, but has no connection left for now.
+        /// Whether the server is up but has no connection left.
         var isCrowded: Bool {
             if case .crowded = error { true } else { false }
         }
@@ -61,7 +60,7 @@ package struct PoolState: Sendable {
     private(set) var openedCount: UInt64 = 0
     private(set) var failedCount: UInt64 = 0
     private(set) var lostCount: UInt64 = 0
-    // Connections that were last used before a loss may have been lost with it.
+    // Connections last used before this loss may have been lost too.
     private var suspectBefore: Time?
 
     /// A pool without connections.
@@ -70,7 +69,7 @@ package struct PoolState: Sendable {
         slots = Array(repeating: .empty, count: max(options.connectionsMax, 1))
     }
 
-    /// When `tick` must be called next; nil if no time is awaited.
+    /// When `tick` must be called next; nil if nothing is scheduled.
     package var nextTick: Time? {
         guard !isClosed else { return nil }
         var next = waiting.first?.deadline
@@ -81,7 +80,7 @@ package struct PoolState: Sendable {
         return next
     }
 
-    /// The numbers of connections by state, and counts of former ones.
+    /// The numbers of connections by state, and counts of past connections.
     package var connections: StorageLoad.Connections {
         var connections = StorageLoad.Connections()
         connections.max = slots.count
@@ -102,12 +101,12 @@ package struct PoolState: Sendable {
     /// Whether to replace a lost connection even if no call is waiting for it.
     private var wantsConnections: Bool { !waiting.isEmpty || !slots.contains(where: \.isLive) }
 
-    /// Whether calls fail at once; they wait for a server that is only crowded.
+    /// Whether calls fail at once; if the server only has no free connection, they wait.
     private var isDown: Bool {
         outage != nil && !isCrowded && !slots.contains(where: \.isLive)
     }
 
-    /// Whether the server has no further connection for this pool, so that those there are are kept.
+    /// Whether the server has no further connection for this pool, so that the existing ones are kept.
     private var isCrowded: Bool { outage?.isCrowded == true }
 }
 
@@ -126,7 +125,7 @@ extension PoolState {
         return serve(now: now)
     }
 
-    /// A call whose connection was lost before it did anything comes back, ahead of all others.
+    /// Requeues a call whose connection was lost before it did anything, ahead of all others.
     package mutating func addAgain(
         _ call: CallID, deadline: Time, error: StorageError, now: Time
     ) -> [Action] {
@@ -176,9 +175,10 @@ extension PoolState {
         return failIfDown() + serve(now: now)
     }
 
-    /// A slot's connection was found dead after it was idle; the pool has closed it.
+    /// A slot's idle connection was found dead; the pool has closed it.
     ///
-    /// Those that were idle for longer are closed unasked: where a network forgot one, asking each costs a wait.
+    /// Connections that were idle for longer are closed without a test: if the network dropped one, testing each would
+    /// cost a timeout.
     package mutating func foundDead(slot: Int, now: Time) -> [Action] {
         guard case .busy(let since, _) = slots[slot] else { return lost(slot: slot, now: now) }
         var actions: [Action] = []
@@ -191,7 +191,7 @@ extension PoolState {
         return actions + lost(slot: slot, now: now)
     }
 
-    /// Time has passed: waits end, old connections are closed, a server that was down is tried again.
+    /// Time has passed: ends expired waits, closes old connections and retries a server that was down.
     package mutating func tick(now: Time) -> [Action] {
         guard !isClosed else { return [] }
         var actions: [Action] = []
@@ -209,7 +209,7 @@ extension PoolState {
         return actions + serve(now: now)
     }
 
-    /// Further calls are refused, waiting ones fail, and connections are closed as soon as they are free.
+    /// Refuses further calls, fails waiting ones and closes connections as soon as they are free.
     package mutating func close() -> [Action] {
         isClosed = true
         var actions: [Action] = waiting.map { .fail($0.call, .closed) }
@@ -242,7 +242,7 @@ extension PoolState {
         return actions + open(now: now)
     }
 
-    /// The one used last: it is warm, and the others may grow old.
+    /// The most recently used connection: it is warm, and the others can age out.
     private func freshestIdle() -> (slot: Int, since: Time, retireAt: Time)? {
         var found: (slot: Int, since: Time, retireAt: Time)?
         for (index, slot) in slots.enumerated() {
@@ -253,7 +253,7 @@ extension PoolState {
         return found
     }
 
-    /// Nobody waits for a server that is down, unless another attempt to connect still runs.
+    /// No call waits for a server that is down, unless another attempt to connect is in progress.
     private mutating func failIfDown() -> [Action] {
         guard let outage, isDown, !slots.contains(.opening) else { return [] }
         defer { waiting = [] }
@@ -264,7 +264,8 @@ extension PoolState {
         var opening = slots.count { $0 == .opening }
         var wanted = waiting.count
         if let outage {
-            // One at a time after a failure, even if no call waits, to notice when the server is back.
+            // After a failure, opens one connection at a time, even if no call waits, to notice when the server is
+            // back.
             guard now >= outage.retryAt, opening == 0, wantsConnections else { return [] }
             wanted = 1
         }

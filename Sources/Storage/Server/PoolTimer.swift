@@ -2,7 +2,7 @@ internal import Glibc
 
 /// A thread that calls a function at given times; the function returns the next one.
 ///
-/// One for each pool: its calls wait on their own threads' behalf, so nothing else can see their deadlines pass.
+/// Each pool has one, because callers wait without a thread, so nothing else notices that their deadlines pass.
 @safe
 final class PoolTimer: @unchecked Sendable {  // why: state is under mutex
     private let tick: @Sendable () -> ContinuousClock.Instant?
@@ -21,7 +21,7 @@ final class PoolTimer: @unchecked Sendable {  // why: state is under mutex
         unsafe pthread_mutex_init(mutex, nil)
         var attributes = pthread_condattr_t()
         unsafe pthread_condattr_init(&attributes)
-        // The system's clock may be set back while a call waits.
+        // A monotonic clock, because the system clock may be set back while a call waits.
         unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         unsafe pthread_cond_init(wakeUp, &attributes)
         unsafe pthread_condattr_destroy(&attributes)
@@ -54,7 +54,7 @@ final class PoolTimer: @unchecked Sendable {  // why: state is under mutex
     }
 
     private func start() {
-        // The thread owns the timer until its end.
+        // The thread owns the timer until it ends.
         let context = unsafe Unmanaged.passRetained(self).toOpaque()
         var thread = pthread_t()
         let status = unsafe pthread_create(

@@ -4,7 +4,7 @@ package struct SchemaDialect: Sendable {
     package let currentSchema: String
     /// A query for the server's clock, in milliseconds since 1970.
     package let clock: String
-    /// The statements of a step, each safe to repeat (`alreadyExists` doesn't count as a failure).
+    /// The statements of a step, each safe to repeat (`alreadyExists` isn't treated as a failure).
     ///
     /// `adopting`: the database has OpenCode's two tables, and step 1 converts them.
     package let statements: @Sendable (_ step: SchemaStep, _ adopting: Bool) -> [String]

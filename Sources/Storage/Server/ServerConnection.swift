@@ -1,13 +1,13 @@
 /// One connection to a database server: everything that a driver implements for `ServerStorage`.
 ///
-/// It is opened, used and released on one thread at a time (releasing it closes it). Every wait ends at `deadline`, and
-/// opening at the options' `connectTimeout` for each host: a server that is silent gives `timeout` or `unavailable`,
-/// not a thread that hangs.
+/// It is opened, used and released on one thread at a time; releasing it closes it. Every wait ends at `deadline`, and
+/// opening ends at the options' `connectTimeout` for each host, so an unresponsive server causes `timeout` or
+/// `unavailable` instead of a hung thread.
 package protocol ServerConnection: SQLConnection {
-    /// Where the database is: the URL, read and checked. Its description shows neither user nor password.
+    /// The location of a database: its parsed and validated URL. Its description shows neither user nor password.
     associatedtype Location: Sendable
 
-    /// What differs in this server's schema.
+    /// This server's SQL for the schema.
     static var schema: SchemaDialect { get }
 
     /// Connects to the first of the location's hosts that answers and meets the URL's requirements.
@@ -18,13 +18,13 @@ package protocol ServerConnection: SQLConnection {
 
     /// Fails as `denied` if the account may not create tables, or not alter those of `tables` that exist.
     ///
-    /// Changes nothing. On an engine that can't tell, it does nothing.
+    /// Changes nothing. Does nothing on an engine that can't check this.
     func checkSchemaRights(tables: [String]) throws(SQLFailure)
 
-    /// Fails if `withSchemaLock` would because of the server's kind; doesn't wait for those in it.
+    /// Fails if this kind of server doesn't support `withSchemaLock`; doesn't wait for the lock.
     func trySchemaLock() throws(SQLFailure)
 
-    /// Runs `body` while no other connection to this database is in `withSchemaLock`, and commits what it did.
+    /// Runs `body` while no other connection to this database is in `withSchemaLock`, and commits its changes.
     ///
     /// Waits for others until `deadline`, then fails as `timeout`. If DDL is transactional, the lock belongs to a
     /// transaction, and everything that `body` did is undone if it throws.
@@ -34,12 +34,11 @@ package protocol ServerConnection: SQLConnection {
 }
 
 extension ServerConnection {
-    /// As `SQLConnection` says.
     package var clock: String? { schema.clock }
 
-    /// What differs in this server's schema.
+    /// This server's SQL for the schema.
     package var schema: SchemaDialect { Self.schema }
 
-    /// Nothing: every server has the lock.
+    /// Does nothing: every server of this engine has the lock.
     package func trySchemaLock() throws(SQLFailure) {}
 }

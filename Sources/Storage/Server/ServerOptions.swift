@@ -30,14 +30,14 @@ package struct ServerOptions: Sendable {
     package var waitingCallsMax = 10_000
     /// Maximum calls of one kind that share a statement.
     package var callsPerSharedStatementMax = 64
-    /// Maximum such statements of a kind at a time; calls that come meanwhile wait and share the next.
+    /// Maximum such statements of a kind at a time; calls that arrive in the meantime wait and share the next one.
     package var sharedStatementsMax = 2
     /// How long a call may take, including all waits.
     package var callTimeout: Duration = .seconds(5)
     /// How long connecting to one host may take, unless the URL says otherwise.
     package var connectTimeout: Duration = .seconds(3)
-    /// How long a connection may be idle before it is tested when it is next used: what stands between may have
-    /// forgotten it, and then its packets are dropped without a word.
+    /// How long a connection may be idle before it is tested when next used: a firewall or load balancer may have
+    /// dropped it silently.
     package var checkAfterIdle: Duration = .seconds(5)
     /// Timeout of that test, at most a quarter of `callTimeout`.
     package var checkTimeout: Duration = .seconds(1)
@@ -47,7 +47,7 @@ package struct ServerOptions: Sendable {
     package var lifetime: Duration = .seconds(30 * 60)
     /// The first delay after failing to connect; it doubles each time, less a random part of up to half.
     package var reconnectDelayMin: Duration = .milliseconds(100)
-    /// The maximum of these delays, thus about the longest time until the pool notices that the server is back.
+    /// The maximum of these delays, and so about the longest time until the pool notices that the server is back.
     package var reconnectDelayMax: Duration = .seconds(1)
     /// Maximum runs of a transaction that the server rolls back because of conflicts.
     package var conflictAttemptsMax = 20

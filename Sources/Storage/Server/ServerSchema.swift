@@ -2,8 +2,8 @@
 struct ServerSchema {
     let connection: any ServerConnection
 
-    /// The schema's state, read without changing it; throws `foreignDatabase` if another program owns one of our table
-    /// names.
+    /// Reads the schema's state without changing it; throws `foreignDatabase` if another program owns a table with one
+    /// of the relay's names.
     func inspect() throws(SQLFailure) -> SchemaState {
         let tables = Set(
             try connection.texts(
@@ -14,8 +14,8 @@ struct ServerSchema {
                 """))
         let isBegun = tables.contains("relay_schema")
         if isBegun, case let version = try version(), version > 0 { return .relay(version: version) }
-        // Where each DDL statement commits by itself, an earlier attempt may have stopped in the middle of the first
-        // step. The tables tell which variant of the step to run; its statements are harmless when run again.
+        // On engines that commit each DDL statement separately, an earlier attempt may have stopped in the middle of
+        // the first step. The tables show which variant of the step to run; its statements are harmless when repeated.
         let ours = tables.subtracting(["relay_schema"])
         if ours.isEmpty || (isBegun && ours.count < SchemaState.adoptedColumns.count) { return .empty }
         if isBegun, try !isKeyedByID() { return .empty }
@@ -43,12 +43,12 @@ struct ServerSchema {
             """) != 0
     }
 
-    /// The version that the steps have reached; only where `relay_schema` is.
+    /// The version that the steps have reached; requires `relay_schema`.
     func version() throws(SQLFailure) -> Int {
         Int(try connection.integer(SchemaStep.versionQuery) ?? 0)
     }
 
-    /// The steps that are missing, with their statements.
+    /// The missing steps with their statements.
     func pending(after state: SchemaState) throws(SQLFailure) -> [PendingStep] {
         let steps: [SchemaStep]
         do throws(StorageError) {
@@ -59,8 +59,8 @@ struct ServerSchema {
         return steps.map { step in
             var statements = connection.schema.statements(step, state == .adoptable)
             if step == SchemaStep.allCases.first {
-                // Last where tables are adopted: until they all are, they are still another relay's, also after an
-                // attempt that was cut where each statement commits by itself.
+                // When adopting tables, this comes last: until all are adopted they belong to the other relay, even
+                // after an interrupted attempt on an engine that commits each statement separately.
                 let place = state == .adoptable ? statements.endIndex : 0
                 statements.insert(connection.schema.createVersionTable, at: place)
             }
@@ -69,7 +69,7 @@ struct ServerSchema {
     }
 
     /// Fails as `denied` before the first step if the account lacks a privilege that the steps need, or as `unsuitable`
-    /// if there is no place for tables.
+    /// if there is no schema in which to create tables.
     ///
     /// MySQL commits each statement by itself, so a privilege missing halfway would leave half a schema.
     func requireRights(for pending: [PendingStep]) throws(SQLFailure) {
@@ -87,7 +87,7 @@ struct ServerSchema {
 
     /// Applies the missing steps while no other process does, and returns them.
     func migrate() throws(SQLFailure) -> [SchemaStep] {
-        // Without the lock another process may be seen in the middle of its steps: only "nothing to do" is certain.
+        // Without the lock, another process may be in the middle of its steps: only "nothing to do" is certain.
         if let missing = try? pending(after: try inspect()) {
             if missing.isEmpty { return [] }
             try requireRights(for: missing)
@@ -105,8 +105,8 @@ struct ServerSchema {
         guard try !copyTables().isEmpty else { return }
         try connection.withSchemaLock { () throws(SQLFailure) in
             guard try !holdsUnfinishedCopy() else { throw SQLFailure(.other, .unfinishedCopy) }
-            // Without these rows the database isn't a copy any more. The account may lack the privilege to drop the
-            // table.
+            // Without these rows the database is no longer a copy. They are deleted because the account may lack the
+            // privilege to drop the table.
             if try copyTables().contains(TransferTables.marks) {
                 _ = try connection.execute("DELETE FROM \(TransferTables.marks)", [])
             }
@@ -137,7 +137,8 @@ struct ServerSchema {
             do throws(SQLFailure) {
                 try connection.run(statement)
             } catch  where error.kind == .alreadyExists {
-                // An earlier attempt came this far: where DDL commits by itself, a step can end in its middle.
+                // An earlier attempt already did this: on engines that commit each DDL statement separately, a step can
+                // stop halfway.
             }
         }
         // On a cluster the lock covers one node, so another process may have applied this step on another node.

@@ -1,7 +1,7 @@
 extension ServerStorage {
     /// Inspects a database without changing it: its schema, its clock, and a trial write that is rolled back.
     ///
-    /// Throws what kept it from being asked, `foreignDatabase`, `schemaTooNew` and `unfinishedCopy`.
+    /// Throws the error that prevented the inspection, or `foreignDatabase`, `schemaTooNew` or `unfinishedCopy`.
     ///
     /// - Parameter now: This machine's time.
     package static func inspection(
@@ -59,7 +59,7 @@ extension ServerStorage {
             return .done
         } catch {
             if connection.isUsable, connection.isInTransaction { try? connection.run("ROLLBACK") }
-            // What a new connection may do is tried on one.
+            // After a lost connection the trial is run once more, on a new connection.
             guard error.kind != .connectionLost || session.isRepeated else { throw error }
             return .failed(error.error)
         }

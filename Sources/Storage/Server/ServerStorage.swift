@@ -5,14 +5,14 @@
 ///   is known to be down it fails at once as `unavailable`; the pool notices by itself when the server is back.
 /// - A transaction that the server rolls back (deadlock, serialization failure) is run again.
 /// - A call whose connection was lost is run again on another one. If the first run may have been committed, the second
-///   run returns the same result, except that `unregister`, `remove`, `revoke` and the prunes report only what was left.
+///   run returns the same result, except that `unregister`, `remove`, `revoke` and the prunes report only the rows that
+///   were left.
 ///
 package final class ServerStorage<Connection: ServerConnection>: SQLStorage {
     /// The migration steps applied when the database was opened; empty if its schema was current.
     package let appliedSteps: [SchemaStep]
-    /// Implements `SQLStorage`.
     package let claimRounds = Guarded(ClaimRounds())
-    /// Implements `SQLStorage`, as the server was when the database was opened.
+    /// Determined when the database was opened.
     package let shardsBySecret: Bool
 
     let pool: ConnectionPool
@@ -45,9 +45,8 @@ package final class ServerStorage<Connection: ServerConnection>: SQLStorage {
 
     /// Connects, and brings the schema up to date as `options.access` allows.
     ///
-    /// Throws `unavailable` or `timeout` when the server can't be reached now, `refused`, `foreignDatabase`,
-    /// `schemaTooNew`, `schemaTooOld`, `unfinishedCopy` or what else kept it from being opened; then nothing stays
-    /// open.
+    /// Throws `unavailable` or `timeout` if the server can't be reached now, or `refused`, `foreignDatabase`,
+    /// `schemaTooNew`, `schemaTooOld`, `unfinishedCopy` or another error; then nothing stays open.
     package static func open(
         _ location: Connection.Location, options: ServerOptions = ServerOptions()
     ) async throws(StorageError) -> ServerStorage {
@@ -78,7 +77,7 @@ package final class ServerStorage<Connection: ServerConnection>: SQLStorage {
         }
     }
 
-    /// The steps that opening a database for writing would apply; it is only read.
+    /// The steps that opening a database for writing would apply; only reads the database.
     package static func pendingSteps(
         at location: Connection.Location, options: ServerOptions = ServerOptions()
     ) async throws(StorageError) -> [PendingStep] {
@@ -97,41 +96,38 @@ package final class ServerStorage<Connection: ServerConnection>: SQLStorage {
         }
     }
 
-    /// Implements `Storage`.
     package func close() async {
         await pool.close()
     }
 
-    /// Implements `Storage`.
     package var load: StorageLoad {
         var load = pool.load
         load.waitingCalls += lookups.waitingCount + claims.waitingCount + completions.waitingCount
         return load
     }
 
-    /// Implements `Storage`; look-ups that wait together share a statement.
+    /// Concurrent look-ups share a statement.
     package func devices(of key: SecretKey) async throws(StorageError) -> [Device] {
         try await lookups.perform(key)
     }
 
-    /// Implements `Storage`; claims that wait together share a statement.
+    /// Concurrent claims share a statement.
     package func claim(_ event: EventClaim) async throws(StorageError) -> EventClaimResult {
         try event.validate()
         try checkAccess()
         return try await claims.perform(event)
     }
 
-    /// Implements `Storage`; answers that wait together share a statement.
+    /// Concurrent calls share a statement.
     package func complete(_ event: EventClaim, answer: [UInt8]) async throws(StorageError) -> Bool {
         try event.validate(answer: answer)
         try checkAccess()
         return try await completions.perform(CompletedEvent(claim: event, answer: answer))
     }
 
-    /// How many connections there are, those included that are being opened; for tests.
+    /// The number of connections, including those being opened; for tests.
     package var connectionCount: Int { pool.connectionCount }
 
-    /// Implements `SQLStorage`.
     package func read<Output: Sendable>(
         _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output {
@@ -140,7 +136,6 @@ package final class ServerStorage<Connection: ServerConnection>: SQLStorage {
         }
     }
 
-    /// Implements `SQLStorage`.
     package func write<Output: Sendable>(
         _ body: @escaping @Sendable (SQLSession) throws(SQLFailure) -> Output
     ) async throws(StorageError) -> Output {

@@ -3,7 +3,7 @@ package enum ServerTransfer<Connection: ServerConnection> {
     /// How long a statement may take: counting a large table reads all of it.
     private static var statementTime: Duration { .seconds(600) }
 
-    /// The database at a location, whose schema must be current unless it is only read.
+    /// The database at a location; its schema must be current unless the database is only read.
     ///
     /// - Parameter access: `readOnly` for the source.
     package static func side(
@@ -11,7 +11,7 @@ package enum ServerTransfer<Connection: ServerConnection> {
     ) -> TransferSide<Connection> {
         var options = ServerOptions()
         options.access = access
-        // The server's own limit for a statement follows this.
+        // The server's own statement timeout is derived from this.
         options.callTimeout = statementTime
         return TransferSide(statementTime: statementTime) {
             [options] () throws(StorageError) in

@@ -1,12 +1,12 @@
-/// Calls of one kind: those that wait together are answered by few statements, since each statement is a round trip.
+/// Batches waiting calls of one kind into few statements, because each statement is a round trip.
 ///
-/// A lone call starts at once. While as many statements run as are allowed, further calls wait for the next, which
-/// begins after all of them were made: each sees what was committed before it.
+/// A single call starts at once. While the maximum number of statements runs, further calls wait for the next
+/// statement. It begins after all of its calls were made, so each call sees what was committed before it.
 final class SharedCalls<Input: Sendable, Output: Sendable>: Sendable {
     typealias Outcome = Result<Output, StorageError>
     /// Answers the inputs in their order.
     ///
-    /// It may be run again with the same inputs, as `ConnectionPool` says.
+    /// It may run again with the same inputs, as `ConnectionPool` describes.
     typealias Body = @Sendable (SQLSession, [Input]) throws(SQLFailure) -> [Outcome]
 
     /// An input and its caller.
@@ -16,7 +16,7 @@ final class SharedCalls<Input: Sendable, Output: Sendable>: Sendable {
         let continuation: CheckedContinuation<Outcome, Never>
     }
 
-    /// What a new call does.
+    /// The action for a new call.
     private enum Step { case start, wait, refuse }
 
     private struct State {
@@ -24,7 +24,7 @@ final class SharedCalls<Input: Sendable, Output: Sendable>: Sendable {
         var running = 0
     }
 
-    /// The calls that are answered together, and their outcomes; one thread at a time has it.
+    /// The calls of one statement and their outcomes; used by one thread at a time.
     private final class Batch: @unchecked Sendable {  // why: the line above
         var calls: [Call]?
         var outcomes: [Outcome] = []
@@ -37,7 +37,7 @@ final class SharedCalls<Input: Sendable, Output: Sendable>: Sendable {
     private let body: Body
     private let state = Guarded(State())
 
-    /// - Parameter isChange: Whether to throw `unconfirmed` if `body` fails and may have changed something.
+    /// - Parameter isChange: Whether to throw `unconfirmed` if `body` fails but may have changed something.
     init(
         pool: ConnectionPool, options: ServerOptions, isChange: Bool,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, _ body: @escaping Body
@@ -88,10 +88,10 @@ final class SharedCalls<Input: Sendable, Output: Sendable>: Sendable {
         }
     }
 
-    /// The calls for a statement.
+    /// The calls for the next statement.
     ///
-    /// Those that have waited for half of their time fail instead: with little time left, they would fail the others,
-    /// too, and cost a connection.
+    /// Calls that have waited for half of their time fail instead: with little time left, they would make the others
+    /// time out and cost a connection.
     private func takeInTime() -> [Call] {
         let latest = now() - options.callTimeout / 2
         while true {
@@ -117,13 +117,13 @@ final class SharedCalls<Input: Sendable, Output: Sendable>: Sendable {
         _ batch: Batch, _ session: SQLSession, _ connection: any ServerConnection
     ) throws(SQLFailure) {
         guard let calls = batch.calls, let oldest = calls.first else { return }
-        // None waits longer than a call may take.
+        // No call waits longer than it may take.
         connection.deadline = min(connection.deadline, oldest.began + options.callTimeout)
         let inputs = calls.map(\.input)
         do throws(SQLFailure) {
             batch.outcomes = try body(session, inputs)
         } catch {
-            // What fails for one of them must not fail for the others.
+            // A failure of one call must not fail the others.
             guard inputs.count > 1, error.kind == .other, connection.isUsable else { throw error }
             batch.outcomes = []
             for input in inputs { batch.outcomes.append(try outcome(of: input, session)) }
@@ -140,9 +140,9 @@ final class SharedCalls<Input: Sendable, Output: Sendable>: Sendable {
         }
     }
 
-    /// Answers the callers, all at once so that an event loop is woken once for them, and goes on with those that wait.
+    /// Answers all callers at once, so that an event loop is woken only once, and continues with the waiting calls.
     private func finish(_ batch: Batch, _ result: Result<Void, StorageError>) {
-        // Without a connection none were taken. All that wait now fail as it did.
+        // Without a connection no calls were taken. All waiting calls fail with the same error.
         let calls = batch.calls ?? take(.max)
         switch result {
         case .success:

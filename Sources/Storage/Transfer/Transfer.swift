@@ -1,8 +1,8 @@
 /// Copies a relay's tables from one database to another; implements `relay copy`.
 ///
-/// The source is only read, and may change meanwhile. The target records the copy's progress, so that an interrupted
-/// copy continues where it stopped and a finished one can be updated. At the end both sides are read again and
-/// compared; what differs is removed, or reported and removed by the next run.
+/// The source is only read, and may change in the meantime. The target records the copy's progress, so that an
+/// interrupted copy continues where it stopped and a finished one can be updated. At the end both sides are read again
+/// and compared; differences are removed, or reported and removed by the next run.
 package struct Transfer: Sendable {
     private let source: any TransferDatabase
     private let target: any TransferDatabase
@@ -10,14 +10,14 @@ package struct Transfer: Sendable {
     private let mayMerge: Bool
     private let report: @Sendable (TransferProgress) -> Void
 
-    /// How often one run removes differences that arise while it compares, as long as it finds fewer each time.
+    /// How often one run removes differences that arise during the comparison, as long as it finds fewer each time.
     private static let passesMax = 5
 
     /// A copy that has not begun.
     ///
     /// - Parameters:
-    ///   - sourceName: What stands for the source, the same whenever it is copied from; only its digest is kept.
-    ///   - merging: Whether the target may have rows of its own, which are replaced where the keys are the same.
+    ///   - sourceName: A name for the source that is the same for every copy from it; only its digest is stored.
+    ///   - merging: Whether the target may have its own rows, which are replaced where keys are equal.
     ///   - report: Called after each page.
     package init(
         from source: any TransferDatabase, named sourceName: String, to target: any TransferDatabase,
@@ -50,7 +50,7 @@ package struct Transfer: Sendable {
             if let summary { summaries.append(summary) }
             if let difference { differences.append(difference) }
         }
-        // A table that an older source doesn't have is empty on both sides.
+        // A table that an older source lacks is empty on both sides.
         for index in marks.indices where marks[index].stage == .copying { marks[index].stage = .same }
         let settled = marks
         try await sides.writing { target throws(StorageError) in try await target.update(settled) }
@@ -68,7 +68,7 @@ package struct Transfer: Sendable {
     }
 }
 
-// MARK: - Where the copy stands
+// MARK: - Progress
 
 extension Transfer {
     /// The copy's state: new, interrupted or finished.
@@ -80,7 +80,7 @@ extension Transfer {
                 let isMerge = try await becomesMerge(found, sides)
                 return isMerge ? try await begin(isMerge: true, sides) : found
             }
-            // The target of a finished copy is a database like any other.
+            // The target of a finished copy is an ordinary database.
             guard found.allSatisfy({ $0.stage == .same }) else { throw .otherSource }
         }
         var isOccupied = false
@@ -94,8 +94,8 @@ extension Transfer {
         return try await begin(isMerge: isOccupied, sides)
     }
 
-    /// Whether a copy into an empty target continues as a merge, because merging is allowed and the target now has
-    /// rows that the copy didn't bring.
+    /// Whether a copy into an empty target continues as a merge, because merging is allowed and the target now has rows
+    /// that the copy didn't write.
     private func becomesMerge(
         _ marks: [TransferMark], _ sides: TransferComparison
     ) async throws(TransferFailure) -> Bool {
@@ -130,7 +130,7 @@ extension Transfer {
         _ table: TransferTable, from mark: TransferMark, _ sides: TransferComparison
     ) async throws(TransferFailure) -> TransferMark {
         var mark = mark
-        // What the target must hold after it, where this run copies all of it.
+        // The expected content of the target afterwards, if this run copies the whole table.
         var content: TransferChecksum? = mark.reached == nil ? TransferChecksum() : nil
         let total = try await sides.reading { source throws(StorageError) in
             try await source.count(of: table)
@@ -156,9 +156,9 @@ extension Transfer {
         return mark
     }
 
-    /// Compares a table on both sides, and removes the differences that only changes of the source can explain.
+    /// Compares a table on both sides, and removes differences that only changes to the source can explain.
     ///
-    /// Others are counted: the next run removes them, so that nobody loses rows without notice.
+    /// Other differences are counted and removed by the next run, so that no rows disappear without notice.
     private func settle(
         _ table: TransferTable, _ mark: TransferMark, _ sides: TransferComparison
     ) async throws(TransferFailure) -> (TransferChecksum, TransferSummary?, TransferDifference?) {
@@ -176,7 +176,7 @@ extension Transfer {
                 let pass = try await sides.examine(table, after: finding, updating: true)
                 finding = pass.finding
                 removed = removed + pass.difference
-                // A source that changes faster than this must be stopped first.
+                // If the source changes faster than this, it must be stopped first.
                 guard pass.difference.rows < last else { break }
                 last = pass.difference.rows
             }

@@ -1,6 +1,6 @@
 /// Encodes rows of any table as bytes, for checksums and for storing a position in a table.
 package enum TransferCoding {
-    /// The bytes of some values, different for different values.
+    /// Encodes values as bytes; different values have different bytes.
     package static func encode(_ values: [SQLValue]) -> [UInt8] {
         var bytes: [UInt8] = []
         for value in values {
@@ -22,7 +22,7 @@ package enum TransferCoding {
         return bytes
     }
 
-    /// Decodes bytes from `encode`; nil for other bytes.
+    /// Decodes bytes from `encode`; nil if they aren't valid.
     package static func decode(_ bytes: [UInt8]) -> [SQLValue]? {
         var values: [SQLValue] = []
         var rest = bytes[...]
@@ -72,7 +72,7 @@ extension TransferCoding {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Decodes a text from `hexadecimal`; nil for other texts.
+    /// Decodes a text from `hexadecimal`; nil if it isn't valid.
     static func decode(hexadecimal text: String) -> [SQLValue]? {
         let nibbles = text.compactMap(\.hexDigitValue)
         guard nibbles.count == text.count, nibbles.count.isMultiple(of: 2) else { return nil }

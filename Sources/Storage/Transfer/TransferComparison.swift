@@ -1,4 +1,4 @@
-/// The two sides of a copy, read to find what differs.
+/// Compares the two sides of a copy.
 struct TransferComparison: Sendable {
     let source: any TransferDatabase
     let target: any TransferDatabase
@@ -9,11 +9,11 @@ struct TransferComparison: Sendable {
 
     /// The contents of a table on both sides.
     struct Finding: Sendable {
-        /// What the source holds.
+        /// The source's content.
         var source = TransferContent()
-        /// What the target holds; in a merge, of the rows whose keys the source has.
+        /// The target's content; in a merge, only of rows whose keys the source has.
         var target = TransferContent()
-        /// Whether a merge's target has rows that it added and the source doesn't have.
+        /// Whether a merge added rows to the target that the source no longer has.
         var hasExtra = false
 
         var isSame: Bool { !hasExtra && source.checksum == target.checksum }
@@ -21,7 +21,7 @@ struct TransferComparison: Sendable {
 
     /// Reads a table on both sides and compares the contents.
     func compare(_ table: TransferTable) async throws(TransferFailure) -> Finding {
-        // Beside a merged target's own rows a checksum says nothing.
+        // A merged target has other rows as well, so comparing checksums is useless.
         if isMerge { return try await examine(table, after: Finding(), updating: false).finding }
         var finding = Finding()
         var progress = try await Progress(self, .comparing, table)
@@ -45,13 +45,13 @@ struct TransferComparison: Sendable {
         return content
     }
 
-    /// Looks up rows on the other side, counts those that differ and, if `updating`, makes the target what the source
-    /// is.
+    /// Looks up rows on the other side, counts those that differ and, if `updating`, makes the target equal to the
+    /// source.
     ///
-    /// Both sides are read again. Only rows in buckets that differed before are looked up; in a merge all are.
+    /// Both sides are read again. Only rows in buckets that differed before are looked up; in a merge, all rows are.
     ///
-    /// - Parameter last: What was found before.
-    /// - Returns: What differed, and what both sides hold after it, as it was read.
+    /// - Parameter last: The result of the previous comparison.
+    /// - Returns: The differences, and the content of both sides afterwards, as read.
     func examine(
         _ table: TransferTable, after last: Finding, updating: Bool
     ) async throws(TransferFailure) -> (difference: TransferDifference, finding: Finding) {
@@ -59,7 +59,7 @@ struct TransferComparison: Sendable {
         var difference = TransferDifference(table: table.name)
         var finding = Finding()
         let suspects: Suspects? = isMerge ? nil : last.source.buckets(differingFrom: last.target)
-        // Deletions come first: a row that moved to another key takes its id along, which may have to be unique.
+        // Deletions come first: a row that moved to another key keeps its ID, which may have to be unique.
         if isMerge {
             difference.extra = try await examineAdded(table, updating: updating)
             finding.hasExtra = difference.extra > 0 && !updating
@@ -112,7 +112,7 @@ extension TransferComparison {
         return rows.filter { keys.contains(table.keyBytes(of: $0)) }
     }
 
-    /// Counts the rows that a merge added and the source doesn't have; when `updating` they are deleted.
+    /// Counts the rows that a merge added and the source no longer has; if `updating`, deletes them.
     private func examineAdded(
         _ table: TransferTable, updating: Bool
     ) async throws(TransferFailure) -> Int {
@@ -183,7 +183,7 @@ extension TransferComparison {
 // MARK: - Pages
 
 extension TransferComparison {
-    /// What is shown of one table's comparison; the rows of both sides count.
+    /// Progress of one table's comparison, which counts the rows of both sides.
     private struct Progress {
         private let report: @Sendable (TransferProgress) -> Void
         private let stage: TransferProgress.Stage
@@ -197,7 +197,7 @@ extension TransferComparison {
             let inSource = try await comparison.reading { source throws(StorageError) in
                 try await source.count(of: table)
             }
-            // A merge looks the source's rows up, and doesn't read the target's own.
+            // A merge looks up the source's rows and doesn't read the target's own.
             let inTarget =
                 comparison.isMerge
                 ? 0

@@ -5,10 +5,10 @@ typealias Suspects = Set<Int>
 struct TransferContent: Sendable {
     /// All rows.
     private(set) var checksum = TransferChecksum()
-    /// A part of the rows' digests, added up by the hash of their keys.
+    /// Sums of parts of the rows' digests, by the hash of their keys.
     private var sums = [UInt64](repeating: 0, count: Self.bucketCount)
 
-    /// So many that a thousand rows that differ leave 98% of the others alone; half a megabyte.
+    /// Enough that with a thousand differing rows, 98% of the others needn't be looked up; takes half a megabyte.
     private static let bucketCount = 1 << 16
 
     /// Adds a row.

@@ -2,7 +2,7 @@
 ///
 /// Each call may be repeated: writing the same rows twice stores them once.
 package protocol TransferDatabase: Sendable {
-    /// The version of its schema; 0 for the two tables of OpenCode's relay, which can be copied from.
+    /// The version of its schema; 0 for the two tables of OpenCode's relay, which can be a source.
     func version() async throws(StorageError) -> Int
 
     /// How many rows a table has.
@@ -16,7 +16,7 @@ package protocol TransferDatabase: Sendable {
         of table: TransferTable, after key: [SQLValue]?, version: Int
     ) async throws(StorageError) -> [[SQLValue]]
 
-    /// The rows with some keys, in no order; a column that compares texts loosely may give rows with similar keys too.
+    /// The rows with some keys, in any order; a column with a loose collation may also return rows with similar keys.
     func rows(
         of table: TransferTable, keys: [[SQLValue]], version: Int
     ) async throws(StorageError) -> [[SQLValue]]
@@ -43,7 +43,7 @@ package protocol TransferDatabase: Sendable {
     /// The progress of a copy into this database; nil if there is none.
     func marks() async throws(StorageError) -> [TransferMark]?
 
-    /// Begins a copy: forgets any earlier one and makes a mark for each table.
+    /// Begins a copy: removes the record of any earlier one and creates a mark for each table.
     func begin(_ marks: [TransferMark]) async throws(StorageError)
 
     /// Changes the marks of some tables, all or none.
@@ -58,7 +58,7 @@ package protocol TransferDatabase: Sendable {
 
 /// A row that a merge added, as recorded in the target.
 package struct TransferAddedKey: Hashable, Sendable {
-    /// What the keys are sorted by: the SHA-256 of the key, in hexadecimal.
+    /// The SHA-256 of the key in hexadecimal, which determines the order of the keys.
     package let digest: String
     /// The row's key.
     package let key: [SQLValue]
@@ -72,15 +72,15 @@ package struct TransferAddedKey: Hashable, Sendable {
 
 /// The progress of copying one table; stored in the target until a relay uses it.
 package struct TransferMark: Hashable, Sendable {
-    /// What has been done with a table; the raw values are stored.
+    /// The stage of a table's copy; the raw values are stored.
     package enum Stage: Int64, Sendable {
         /// Its rows are being copied.
         case copying = 0
         /// Every page was copied; nothing is compared yet.
         case copied = 1
-        /// It was compared and differs from the source.
+        /// It was compared and found to differ from the source.
         case different = 2
-        /// It was compared and is the same as the source.
+        /// It was compared and found equal to the source.
         case same = 3
         /// Differences that were found are being removed.
         case updating = 4
@@ -98,10 +98,10 @@ package struct TransferMark: Hashable, Sendable {
     package var reached: [SQLValue]?
     /// The number of copied rows.
     package var copied = 0
-    /// What the target's table held when it was copied as a whole, or compared; nil when that isn't known.
+    /// The content of the target's table when it was copied as a whole or compared; nil if unknown.
     package var content: TransferChecksum?
 
-    /// The mark of a table of which nothing is copied yet.
+    /// The mark of a table that hasn't been copied yet.
     package init(table: String, source: String, isMerge: Bool) {
         self.table = table
         self.source = source
@@ -110,11 +110,11 @@ package struct TransferMark: Hashable, Sendable {
 }
 
 extension TransferMark {
-    /// A mark as the table of marks has it: name, source, merge, `place`, rows and stage.
+    /// A mark as stored in the table of marks: name, source, merge, `place`, rows and stage.
     init(_ row: SQLRow) throws(SQLFailure) {
         self.init(table: try row.text(0), source: try row.text(1), isMerge: try row.integer(2) != 0)
         copied = Int(try row.integer(4))
-        // A stage that this program doesn't know is a later one's: comparing again is always right.
+        // An unknown stage was written by a newer program: comparing again is always correct.
         stage = Stage(rawValue: try row.integer(5)) ?? .copied
         guard let text = try row.optionalText(3) else { return }
         guard let values = TransferCoding.decode(hexadecimal: text) else { throw row.wrong(3) }
@@ -124,7 +124,7 @@ extension TransferMark {
         }
     }
 
-    /// The place in the table, or its content, in one column; NULL when there is neither.
+    /// The position in the table, or its content, in one column; NULL if there is neither.
     var place: SQLValue {
         let values = stage == .copying ? reached : content?.values
         return values.map { .text(TransferCoding.hexadecimal($0)) } ?? .null

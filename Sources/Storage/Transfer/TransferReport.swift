@@ -4,7 +4,7 @@ package enum TransferFailure: Error, Hashable, Sendable {
     case source(StorageError)
     /// The target could not be written or read.
     case target(StorageError)
-    /// The target has rows of its own and may not be merged with.
+    /// The target has its own rows, and merging isn't allowed.
     case occupied(table: String, rows: Int)
     /// The target holds an unfinished copy of another source.
     case otherSource
@@ -18,9 +18,9 @@ package struct TransferDifference: Hashable, Sendable {
     package let table: String
     /// Rows that only the source has.
     package var missing = 0
-    /// Rows that both have, with other values.
+    /// Rows that both have, with different values.
     package var altered = 0
-    /// Rows that only the target has; in a merge, only those that the merge added.
+    /// Rows that only the target has; in a merge, only rows that the merge added.
     package var extra = 0
 
     /// No difference yet.
@@ -63,11 +63,11 @@ package struct TransferProgress: Hashable, Sendable {
 
     /// The current activity.
     package let stage: Stage
-    /// The table it is done with.
+    /// The table that is being processed.
     package let table: String
     /// Rows processed so far, including those of an interrupted run.
     package let done: Int
-    /// The table's rows when processing it began.
+    /// The table's number of rows when processing began.
     package let total: Int
 
     /// Creates a progress report from its parts.
@@ -83,9 +83,9 @@ package struct TransferProgress: Hashable, Sendable {
 package struct TransferSummary: Hashable, Sendable {
     /// The table's name.
     package let table: String
-    /// Its rows and what is in them.
+    /// The number of rows and their checksum.
     package let checksum: TransferChecksum
-    /// The differences that this run found in an earlier copy, or that arose during the copy, and removed.
+    /// The differences that this run removed; they were found in an earlier copy or arose during this one.
     package let removed: TransferDifference
 
     /// Creates a summary from its parts.

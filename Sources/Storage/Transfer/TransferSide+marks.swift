@@ -17,7 +17,7 @@ extension TransferSide {
     package func begin(_ marks: [TransferMark]) async throws(StorageError) {
         let isMerge = marks.contains(where: \.isMerge)
         try await perform { connection throws(SQLFailure) in
-            // A copy that stops between these is begun again: without all of its marks it isn't one.
+            // A copy that stops between these statements starts over, because it lacks some of its marks.
             try connection.run(TransferStatements.createMarks)
             try connection.run("DELETE FROM \(TransferTables.marks)")
             try connection.run("DROP TABLE IF EXISTS \(TransferTables.added)")

@@ -1,6 +1,6 @@
-/// One side of a copy over any driver's connection, on a thread of its own.
+/// One side of a copy over any driver's connection, on its own thread.
 ///
-/// If the connection is lost, it is reopened and the work repeated, a few times; all work can safely be repeated.
+/// If the connection is lost, it is reopened and the work repeated a few times; all work is safe to repeat.
 package actor TransferSide<Connection: SQLConnection>: TransferDatabase {
     private nonisolated let executor = BlockingExecutor(label: "relay.copy")
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -19,7 +19,7 @@ package actor TransferSide<Connection: SQLConnection>: TransferDatabase {
     ///
     /// - Parameters:
     ///   - statementTime: How long a statement may take.
-    ///   - version: Finds the schema's version out.
+    ///   - version: Determines the schema's version.
     ///   - open: Connects; called again when the connection is lost.
     package init(
         statementTime: Duration = .seconds(600),
@@ -145,7 +145,7 @@ extension TransferSide {
         }
     }
 
-    /// Records those of the rows whose keys the target doesn't have; to be called before they are stored.
+    /// Records the rows whose keys the target doesn't have; call it before storing them.
     private static func noteAdded(
         _ rows: [[SQLValue]], in table: TransferTable, _ connection: Connection
     ) throws(SQLFailure) {
@@ -177,7 +177,7 @@ extension TransferSide {
                 let isWorthwhile = error.kind == .connectionLost || error.kind == .conflict
                 guard isWorthwhile, attempt < Self.attemptsMax else { throw error.error }
             }
-            // 0.1 to 1.6 s: as long as a server may take to be back.
+            // 0.1 to 1.6 s: as long as a server may take to come back.
             try? await Task.sleep(for: .milliseconds(50 << attempt))
             attempt += 1
         }

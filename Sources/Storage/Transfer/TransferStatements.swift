@@ -5,7 +5,7 @@ package enum TransferTables {
     /// The rows that a merge added.
     package static let added = "relay_copy_row"
 
-    /// Counts the tables of a copy that is not finished: a target that no relay may use yet.
+    /// Counts the tables of an unfinished copy, whose target no relay may use yet.
     package static let countUnfinished =
         "SELECT count(*) FROM relay_copy WHERE is_done <> \(TransferMark.Stage.same.rawValue)"
 }
@@ -39,7 +39,7 @@ struct TransferStatements {
         """
     static let forgetAdded = "DELETE FROM relay_copy_row WHERE table_name = ? AND key_digest = ?"
 
-    /// Records a number of rows that a merge adds.
+    /// Records rows that a merge adds.
     func noteAdded(rows: Int) -> String {
         let rows = Array(repeating: "(?, ?, ?)", count: rows).joined(separator: ", ")
         return dialect.insertUnlessPresent(
@@ -48,8 +48,8 @@ struct TransferStatements {
 
     /// A page after a key: the first `equal` columns are equal and the next one is greater.
     ///
-    /// A page of the whole order is made of several of these, with one column fewer fixed each time: every engine reads
-    /// each along an index, which not all do for `(a, b) > (?, ?)`. Without a key the page is the table's first.
+    /// A page in key order combines several of these, each with one fewer fixed column: every engine reads each along
+    /// an index, which not all do for `(a, b) > (?, ?)`. Without a key it is the table's first page.
     func page(of table: TransferTable, equal: Int?, version: Int) -> String {
         var condition = ""
         if let equal {
@@ -62,7 +62,7 @@ struct TransferStatements {
             """
     }
 
-    /// Looks a number of keys up.
+    /// Looks up a number of keys.
     func lookUp(in table: TransferTable, keys: Int, version: Int) -> String {
         "SELECT \(columns(of: table, version)) FROM \(table.name) WHERE \(condition(table, keys))"
     }

@@ -7,39 +7,39 @@ package struct TransferTable: Hashable, Sendable {
         /// The schema step that created it.
         package let since: SchemaStep
 
-        /// What a database without the step has in it.
+        /// The column's value in a database without the step.
         package var missing: String { since == .pushBuckets ? "0" : "NULL" }
     }
 
     /// The table's name.
     package let name: String
-    /// The step that made it.
+    /// The step that created it.
     package let since: SchemaStep
-    /// The columns of a unique key, in the order of an index that every driver has.
+    /// The columns of a unique key, in the order of an index in every driver's schema.
     package let key: [String]
     /// All of its columns.
     package let columns: [Column]
     /// Whether rows never change after they are inserted.
     package let isLog: Bool
-    /// Rows that are read and written at once: as many as make a few megabytes at most.
+    /// Rows that are read and written at once: at most a few megabytes.
     package let rowsPerPage: Int
 
     /// The positions of the key's columns among all columns.
     private let keyPositions: [Int]
 
-    /// The key of a row that has all columns.
+    /// The key of a row with all columns.
     package func key(of row: [SQLValue]) -> [SQLValue] {
         keyPositions.map { row[$0] }
     }
 
-    /// The key of a row as bytes, which unlike texts are only equal when every byte is.
+    /// The key of a row as bytes, because texts with different bytes can be equal.
     func keyBytes(of row: [SQLValue]) -> [UInt8] {
         TransferCoding.encode(key(of: row))
     }
 
     /// All tables to copy.
     ///
-    /// Without `relay_schema`, which is created with the tables, and `secret_lock`, whose rows only serve as locks.
+    /// Excludes `relay_schema`, which is created with the tables, and `secret_lock`, whose rows only serve as locks.
     package static let all = [
         TransferTable(
             "device_registration", .devicesAndDeliveries, key: ["secret_hash", "device_token"],
@@ -119,7 +119,7 @@ package struct TransferChecksum: Hashable, Sendable, CustomStringConvertible {
     /// Of no rows.
     package init() {}
 
-    /// Adds a row: its SHA-256 to the sum, modulo 2^64 in each of four words; the words that were added.
+    /// Adds a row's SHA-256 to the sum, modulo 2^64 in each of four words; returns the added words.
     @discardableResult
     mutating func add(_ row: [SQLValue]) -> Words256 {
         let words = Digest256(of: TransferCoding.encode(row)).words
@@ -146,7 +146,7 @@ package struct TransferChecksum: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension TransferChecksum {
-    /// The checksum as values that a mark can keep.
+    /// The checksum as values for a mark.
     var values: [SQLValue] {
         [.integer(Int64(rows))] + (0..<4).map { .integer(Int64(bitPattern: sum[$0])) }
     }
