@@ -3,16 +3,16 @@ import Network
 /// Decides which state of which session is sent to Live Activities, and when: a pure function of its state and the
 /// time.
 ///
-/// A state isn't kept for later: each is made when its turn comes, from what is known then.
+/// States aren't stored: each is created when it is due, from what is known then.
 struct ActivityBoard: Sendable {
     struct Options: Sendable {
         /// The shortest time between two states of a session.
         let interval: Duration
-        /// Whether states have texts, or only the status.
+        /// Whether states contain texts, or only the status.
         let hasTexts: Bool
     }
 
-    /// What is to be done next.
+    /// The next action.
     enum Job: Sendable, Equatable {
         /// Read the session's title and last messages; answered by ``ActivityBoard/read(_:_:)``.
         case read(SessionID, Work)
@@ -25,13 +25,13 @@ struct ActivityBoard: Sendable {
         var title = ""
         var text = ""
         var tool: String?
-        /// When its next state is made.
+        /// When its next state is created.
         var dueAt: MonotonicTime
         /// Whether the session was read for the state that is due.
         var isRead = false
         var posted: ContentState?
         var postedAt: MonotonicTime?
-        /// Whether the relay has taken a start.
+        /// Whether the relay has accepted a start.
         var isStarted = false
         /// When a notification ended the activity.
         var endedAt: MonotonicTime?
@@ -39,14 +39,14 @@ struct ActivityBoard: Sendable {
 
     private let options: Options
     private var cards: [SessionID: Card] = [:]
-    /// Nothing is posted before, because the relay couldn't take a state.
+    /// Nothing is posted before this time, because the relay couldn't accept a state.
     private var notBefore: MonotonicTime?
 
     init(_ options: Options) { self.options = options }
 
-    /// Takes over which sessions are at work.
+    /// Updates the set of running sessions.
     ///
-    /// Returns the last states of those that aren't any more and whose end no notification tells.
+    /// Returns the last states of sessions that stopped running and whose end no notification announces.
     mutating func update(_ works: [SessionID: Work], _ now: MonotonicTime) -> [SessionID: ContentState] {
         var ended: [SessionID: ContentState] = [:]
         for (session, card) in cards where works[session] == nil {
@@ -76,7 +76,7 @@ struct ActivityBoard: Sendable {
         return options.hasTexts ? state : state.withoutText
     }
 
-    /// What is to be done now.
+    /// The actions that are due now.
     mutating func next(_ now: MonotonicTime) -> Job? {
         if let notBefore, now < notBefore { return nil }
         let due = cards.filter { $0.value.endedAt == nil && $0.value.dueAt <= now }
@@ -99,7 +99,7 @@ struct ActivityBoard: Sendable {
         return nil
     }
 
-    /// Takes what was read; nothing if that failed.
+    /// Handles the result of reading a session; nil if reading failed.
     mutating func read(_ session: SessionID, _ reading: Reading?) {
         guard let reading else { return }
         cards[session]?.title = NotificationText.name(reading.title)
@@ -112,7 +112,7 @@ struct ActivityBoard: Sendable {
 
     /// Records the relay's answer to a post.
     ///
-    /// Returns whether the session isn't at work any more, so that what was started has to be ended.
+    /// Returns whether the session is no longer running, so that the started activity must be ended.
     mutating func finish(_ session: SessionID, _ answer: RelayClient.Answer, _ now: MonotonicTime) -> Bool {
         switch answer {
         case .accepted:

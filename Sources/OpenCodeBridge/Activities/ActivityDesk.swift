@@ -2,10 +2,10 @@ import Network
 
 /// Sends the states of running sessions to the relay for Live Activities, one at a time.
 ///
-/// It has its own requests, so that a slow answer never delays a notification, and keeps nothing: a state that can't be
-/// sent now is worth nothing later. Only the end of an activity goes through the queue.
+/// It sends its own requests, so that a slow response never delays a notification, and stores nothing: a state that
+/// can't be sent now is useless later. Only the end of an activity goes through the queue.
 actor ActivityDesk {
-    /// What it works with.
+    /// Its dependencies.
     struct Parts: Sendable {
         let read: @Sendable (OpenCodeClient, SessionID, Work) async -> Reading?
         let post: @Sendable (SessionID, _ isStart: Bool, ContentState) async -> RelayClient.Answer
@@ -24,23 +24,23 @@ actor ActivityDesk {
         board = ActivityBoard(options)
     }
 
-    /// The server that sessions are read from.
+    /// The server from which sessions are read.
     func use(_ client: OpenCodeClient) { self.client = client }
 
-    /// Takes over which sessions are at work, and ends the activities of the others.
+    /// Updates the set of running sessions, and ends the activities of all others.
     func update(_ works: [SessionID: Work]) async {
         for (session, state) in board.update(works, .current).sorted(by: { $0.key.text < $1.key.text }) {
             await parts.end(session, state)
         }
     }
 
-    /// Records that a notification is sent; returns the state that it carries.
+    /// Records that a notification is sent; returns the state to include in it.
     func rang(_ ring: Ring) -> ContentState { board.rang(ring, .current) }
 
-    /// Works until the task is cancelled.
+    /// Runs until the task is cancelled.
     func run() async {
         while !Task.isCancelled {
-            // Before the first connection nobody knows whether the runs of an earlier process go on.
+            // Until the first connection, it is unknown whether the runs of an earlier process continue.
             if let client, let job = board.next(.current) {
                 await perform(job, client)
             } else {

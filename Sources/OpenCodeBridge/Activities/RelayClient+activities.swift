@@ -4,7 +4,7 @@ import WebClient
 extension RelayClient {
     /// Posts a state for the Live Activities of a session, once.
     ///
-    /// - Parameter session: As the relay sees it.
+    /// - Parameter session: The session's ID as the relay sees it.
     func post(_ state: ContentState, of session: SessionID, isStart: Bool) async -> Answer {
         var client = self
         client.deadline = Bounds.activityPostDeadline

@@ -1,8 +1,8 @@
 import Network
 
-/// What a root session that is at work is doing.
+/// The activity of a running root session.
 struct Work: Sendable, Equatable {
-    /// When its run began, or else the first of its agents'.
+    /// When its run began, or the first run of its sub-agents if it has none itself.
     var since: MonotonicTime
     var directory: String?
     /// The API that the run uses, unless that is the server's own.
@@ -13,7 +13,7 @@ struct Work: Sendable, Equatable {
 }
 
 extension RunModel {
-    /// The root sessions that are at work, they themselves or their agents, until the end has rung or can't ring.
+    /// The root sessions that run, themselves or through sub-agents, until their end has rung or can't ring.
     var atWork: [SessionID: Work] {
         guard tree.hasRuns || !pending.isEmpty else { return [:] }
         var found: [SessionID: Work] = [:]

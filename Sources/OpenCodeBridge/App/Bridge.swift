@@ -2,16 +2,16 @@ import Network
 
 /// The running bridge: reads a server's stream, applies the rules, and queues what rings.
 struct Bridge: Sendable {
-    /// What the bridge is made of.
+    /// The parts of the bridge.
     struct Parts: Sendable {
-        /// Finds the server; asked before each connection, since a restarted server may have moved.
+        /// Finds the server; called before each connection, because a restarted server may have another address.
         let findServer: @Sendable () -> ServerPlace?
         let options: RunModel.Options
         let quiet: QuietRule
         /// The longest time without a byte of the stream.
         let silenceMax: Duration
         let outbox: Outbox
-        /// Acknowledges what is over, and waits for replies.
+        /// Acknowledges events whose requests are over, and waits for replies.
         let replies: ReplyDesk
         /// Sends states for Live Activities; `nil` if they aren't wanted.
         var activities: ActivityDesk?
@@ -54,7 +54,7 @@ struct Bridge: Sendable {
         var backOff = BackOff(from: Bounds.reconnectPauseMin, to: Bounds.reconnectPauseMax)
         var isFirst = true
         var lastFault = ""
-        // When the last stream ended, until its runs are given up.
+        // When the last stream ended; reset once its runs count as lost.
         var lostAt: MonotonicTime?
         while !Task.isCancelled {
             let began = MonotonicTime.current
@@ -66,7 +66,7 @@ struct Bridge: Sendable {
                 parts.console.note("the event stream ended (\(text(end))); reconnecting")
             } catch {
                 guard !Task.isCancelled else { return }
-                // The same fault every half minute would fill the journal.
+                // Reporting the same fault every half minute would fill the journal.
                 if error.description != lastFault { parts.console.note(error.description) }
                 lastFault = error.description
                 if let time = lostAt, began.since(time) >= Bounds.serverGoneAfter, isGone(error) {
@@ -80,7 +80,7 @@ struct Bridge: Sendable {
         }
     }
 
-    /// Whether a server of this machine has ended: elsewhere, only the way to it may be broken.
+    /// Whether a server on this machine has ended; for a server elsewhere, only the network may have failed.
     private func isGone(_ fault: ServerFault) -> Bool {
         guard case .unreachable(_, false) = fault else { return false }
         return parts.findServer()?.address.isLoopback == true

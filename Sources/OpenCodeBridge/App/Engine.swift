@@ -1,6 +1,6 @@
 import Network
 
-/// Applies the rules to what arrives and carries out what they decide.
+/// Applies the rules to incoming messages and performs the resulting actions.
 actor Engine {
     private var model: RunModel
     private let quiet: QuietRule
@@ -23,7 +23,7 @@ actor Engine {
         self.mailbox = mailbox
     }
 
-    /// Takes over the runs of an earlier process, and the requests that rang.
+    /// Resumes the runs of an earlier process, and the requests that rang.
     func resume(_ runs: [ResumedRun], _ rung: [RungRequest]) async {
         for directory in runs.map(\.directory) + rung.map(\.request.directory) {
             if let directory { mailbox.memory.note(directory: directory) }
@@ -100,7 +100,7 @@ actor Engine {
         }
     }
 
-    /// Asks for the server's state, in case events were missed.
+    /// Requests the server's state, in case events were missed.
     private func compare(isFirst: Bool) {
         guard let client else { return }
         comparedAt = .current

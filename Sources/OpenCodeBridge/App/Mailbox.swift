@@ -3,14 +3,14 @@ import Synchronization
 
 /// The queue between the parts of the bridge.
 final class Mailbox: Sendable {
-    /// What the engine handles, in order.
+    /// The messages that the engine handles in order.
     enum Message: Sendable {
         case event(BridgeEvent)
         case stateLost
         case connected(OpenCodeClient, isFirst: Bool)
     }
 
-    /// What a worker does.
+    /// A worker's job.
     enum Job: Sendable {
         case action(BridgeAction)
         case snapshot(isFirst: Bool)
@@ -21,7 +21,7 @@ final class Mailbox: Sendable {
     private let messageInput: AsyncStream<Message>.Continuation
     private let jobInput: AsyncStream<(OpenCodeClient, Job)>.Continuation
     private let waiting = Atomic(0)
-    /// What later requests need of earlier events.
+    /// State from earlier events that later requests need.
     let memory: ServerMemory
 
     init(_ memory: ServerMemory) {
@@ -30,7 +30,7 @@ final class Mailbox: Sendable {
         (jobs, jobInput) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
     }
 
-    /// Queues a message; the answers to the model's actions are as many as its actions.
+    /// Queues a message without a limit: each of the model's actions causes at most one.
     func post(_ message: Message) {
         waiting.add(1, ordering: .relaxed)
         messageInput.yield(message)
@@ -54,12 +54,12 @@ final class Mailbox: Sendable {
     func post(_ job: Job, _ client: OpenCodeClient) { jobInput.yield((client, job)) }
 }
 
-/// Asks the server what the model wants to know.
+/// Queries the server for the model.
 struct Worker: Sendable {
     let mailbox: Mailbox
     let console: Console
 
-    /// Works until the task is cancelled.
+    /// Runs until the task is cancelled.
     func run() async {
         for await (client, job) in mailbox.jobs {
             switch job {

@@ -4,9 +4,9 @@ import Programs
 import PushSealing
 import WebClient
 
-/// `opencode-bridge check`: the whole way from the server to the phone, step by step.
+/// `opencode-bridge check`: checks every step from the server to the phone.
 enum CheckCommand {
-    /// Prints a line for each step and what to do about its fault.
+    /// Prints a line for each step, with advice if it failed.
     static func run(
         _ configuration: Configuration, _ environment: [String: String], _ console: Console
     ) throws(SettingProblems) -> ExitStatus {
@@ -41,7 +41,7 @@ enum CheckCommand {
 
     // MARK: The server
 
-    /// What there is to say of the server, and whether there is one.
+    /// The findings about the server, and whether one was found.
     private static func server(_ place: ServerPlace) async -> ([Finding], Bool) {
         let source =
             switch place.origin {
@@ -59,7 +59,7 @@ enum CheckCommand {
         }
     }
 
-    /// The finding if there is no server and nothing says that there should be: hooks of other agents need none.
+    /// The finding if there is no server and none is configured: other agents' hooks don't need one.
     static func absence(of place: ServerPlace, _ fault: ServerFault) -> Finding? {
         guard case .unreachable(_, false) = fault, place.origin == .standard else { return nil }
         return .good(
@@ -68,7 +68,7 @@ enum CheckCommand {
                 + "--opencode-url")
     }
 
-    /// Whether the server can say what it asks.
+    /// Whether the server can list its open requests.
     private static func lists(_ client: OpenCodeClient) async -> [Finding] {
         do throws(ServerFault) {
             _ = try await client.snapshot(isFirst: true)
@@ -183,7 +183,7 @@ enum CheckCommand {
 
     // MARK: This machine
 
-    /// Who can read texts, which is never a fault.
+    /// Who can read texts; never a fault.
     private static func texts(_ access: RelayAccess) -> Finding {
         if access.sealer != nil { return .good("texts: sealed; only paired phones can read them") }
         let reason = access.secret.key == nil ? "the secret has no key" : "--no-seal"

@@ -17,7 +17,7 @@ enum Command: String, CaseIterable, Sendable {
         }
     }
 
-    /// How many words may follow it.
+    /// The maximum number of words after it.
     var operandsMax: Int {
         switch self {
         case .hook: 2
@@ -31,15 +31,15 @@ enum Command: String, CaseIterable, Sendable {
 struct Invocation: Sendable, Equatable {
     var command = Command.serve
     var flags: [Setting: String] = [:]
-    /// What follows `hook` (the agent, and its input if it passes it as an argument) or `completion` (the shell).
+    /// The words after `hook` (the agent, and its input if passed as an argument) or `completion` (the shell).
     var operands: [String] = []
     var pairing = PairOptions()
-    /// Whether `hook AGENT install` only shows what it would change.
+    /// Whether `hook AGENT install` only shows its changes.
     var onlyPrints = false
-    /// The command that help is wanted for.
+    /// The command to show help for.
     var helpTopic: Command?
 
-    /// Why a command line can't be used.
+    /// Why a command line is invalid.
     struct Problem: Error, Sendable, Equatable { let sentence: String }
 
     /// Parses the arguments after the program's name.
@@ -75,7 +75,7 @@ struct Invocation: Sendable, Equatable {
         }
     }
 
-    /// Takes a setting's flag and its value.
+    /// Parses a setting's flag and value.
     private mutating func take(_ argument: String, _ rest: inout ArraySlice<String>) throws(Problem) {
         let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         if let setting = Setting.allCases.first(where: { $0.negativeFlag == argument }) {

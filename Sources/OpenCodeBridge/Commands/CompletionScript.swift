@@ -13,11 +13,11 @@ enum CompletionScript: String, CaseIterable, Sendable {
 
     private static var commands: String { Command.allCases.map(\.rawValue).joined(separator: " ") }
     private static var agents: String { HookAgent.allCases.map(\.rawValue).joined(separator: " ") }
-    /// What can follow `hook AGENT`.
+    /// The words that can follow `hook AGENT`.
     private static var hookWords: String { "install uninstall --print" }
     private static var shells: String { allCases.map(\.rawValue).joined(separator: " ") }
 
-    /// A flag, what its value is called, and what it is for.
+    /// A flag, the name of its value, and its summary.
     private struct Flag {
         let name: String
         let valueName: String?

@@ -14,7 +14,7 @@ enum ExitStatus: Int32, Sendable {
 
 /// Runs asynchronous commands.
 enum CommandTask {
-    /// Runs a command to its end.
+    /// Runs a command until it ends.
     static func run(_ work: @escaping @Sendable () async -> ExitStatus) -> ExitStatus {
         let result = Lock(ExitStatus.success)
         let done = ThreadSemaphore()

@@ -2,13 +2,13 @@ import Glibc
 import JSON
 import Network
 
-/// `opencode-bridge hook AGENT [JSON]`: an agent's hook, which must never hold up the agent.
+/// `opencode-bridge hook AGENT [JSON]`: an agent's hook, which must never delay the agent.
 struct HookCommand {
     private let agent: HookAgent
     private let environment: [String: String]
     private let console: Console
 
-    /// Reads the input, queues or posts what rings, and prints what the agent expects.
+    /// Reads the input, queues or posts an event that rings, and prints the output that the agent expects.
     static func run(
         _ invocation: Invocation, _ environment: [String: String],
         _ configuration: () throws(SettingProblems) -> Configuration
@@ -77,7 +77,7 @@ struct HookCommand {
         }
     }
 
-    /// Leaves an event to the running bridge, or posts it.
+    /// Hands an event to the running bridge, or posts it.
     private func send(_ event: QueuedEvent, _ relay: RelayClient, _ configuration: Configuration) {
         do throws(SmallFile.Fault) {
             if try QueueOwnership(directory: configuration.stateDirectory, patience: .zero) == nil {
@@ -111,14 +111,14 @@ struct HookCommand {
         }
     }
 
-    // MARK: What people see
+    // MARK: Messages
 
-    /// How the relay's answer begins if the secret has no devices.
+    /// The beginning of the relay's answer if the secret has no devices.
     static let nobody = "no device is registered"
 
-    /// Tells a person why nothing rings: in Claude Code at once, else by `opencode-bridge check`.
+    /// Reports why nothing rings: immediately in Claude Code, otherwise in `opencode-bridge check`.
     ///
-    /// - Parameter configuration: `nil` if the settings are at fault, which `check` reports by itself.
+    /// - Parameter configuration: `nil` if the settings are invalid, which `check` reports itself.
     private func fail(_ sentence: String, _ configuration: Configuration?) {
         console.explain(sentence)
         let standard = StateDirectory.base(environment).map { $0 + "/opencode-bridge" }
@@ -135,7 +135,7 @@ struct HookCommand {
 
     // MARK: The process
 
-    /// What the agent passes on standard input, until its end or the deadline.
+    /// Reads the agent's standard input until its end or the deadline.
     private static func standardInput() -> [UInt8] {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 16 * 1024)
@@ -152,7 +152,7 @@ struct HookCommand {
         return bytes
     }
 
-    /// Ends the process well before any agent's limit for hooks, whatever happens.
+    /// Ends the process in any case, well before every agent's time limit for hooks.
     private static func endInTime() {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGALRM) { _ in _exit(0) }

@@ -13,7 +13,7 @@ struct HookInstallCommand {
     private let environment: [String: String]
     private let onlyPrints: Bool
 
-    /// Whether the words after `hook` ask for it.
+    /// Whether the words after `hook` request it.
     static func isMeant(_ words: ArraySlice<String>) -> Bool { words.contains { Word(rawValue: $0) != nil } }
 
     /// Reads the command line; `nil` if an agent calls its hook.
@@ -33,10 +33,10 @@ struct HookInstallCommand {
         onlyPrints = invocation.onlyPrints
     }
 
-    /// Shows the change and makes it.
+    /// Shows the change and applies it.
     func run(_ console: Console) throws(SettingProblems) -> ExitStatus {
         guard let given = settings.path(environment) else { throw SettingProblems(["HOME isn't set"]) }
-        // A link stays one.
+        // A symbolic link stays a link.
         let path = SmallFile.target(of: given)
         let old = try text(path)
         let new = try changed(old, path)
@@ -88,7 +88,7 @@ struct HookInstallCommand {
             let new =
                 word == .install
                 ? try settings.installed(in: value, program: program) : try settings.uninstalled(from: value)
-            // Without a change, the text stays as it is formatted.
+            // Without a change, the text keeps its formatting.
             return new == value
                 ? old ?? "" : SettingsText.text(new, indent: SettingsText.indent(of: old ?? ""))
         } catch {
@@ -104,18 +104,18 @@ struct HookInstallCommand {
         return SettingProblems(sentences)
     }
 
-    /// Asks at a terminal.
+    /// Asks for confirmation on a terminal.
     ///
-    /// Elsewhere nobody can answer, and the command itself says what is wanted.
+    /// Without a terminal nobody can answer, and the command itself is the confirmation.
     private func isConfirmed() -> Bool {
         guard isatty(STDIN_FILENO) == 1 else { return true }
         try? SmallFile.write(Array("Write this? [y/N] ".utf8), to: STDERR_FILENO)
         return ["y", "yes"].contains(readLine()?.lowercased())
     }
 
-    // MARK: What it says
+    // MARK: Messages
 
-    /// What is left to do.
+    /// The remaining steps for the user.
     private func advice() -> [String] {
         var sentences: [String] = []
         switch settings.agent {
@@ -146,7 +146,7 @@ struct HookInstallCommand {
 
     // MARK: This machine
 
-    /// The bridge as a word of a shell: its name if that finds this program, else its path.
+    /// The bridge as a shell word: its name if that resolves to this program, otherwise its path.
     private var program: String {
         let name = "opencode-bridge"
         let own = SmallFile.target(of: "/proc/self/exe")

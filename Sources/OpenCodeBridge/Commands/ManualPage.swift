@@ -50,7 +50,7 @@ enum ManualPage {
         ].flatMap { $0.1.isEmpty ? [$0.0] : [".TP", ".I \(escaped($0.0))", escaped($0.1)] }
     }
 
-    /// Escapes a line of text, so that nothing is a request and hyphens can be copied.
+    /// Escapes a line of text, so that nothing is interpreted as a request and hyphens can be copied.
     private static func escaped(_ text: String) -> String {
         let line = text.replacing("\\", with: "\\e").replacing("-", with: "\\-").replacing("`", with: "\\(ga")
             .replacing("~", with: "\\(ti")

@@ -7,7 +7,7 @@ import WebClient
 struct PairOptions: Sendable, Equatable {
     /// Whether to print only the JSON.
     var isJSON = false
-    /// Whether the app runs on this machine, so that it reaches what no phone does.
+    /// Whether the app runs on this machine and so reaches addresses that phones can't.
     var isLocal = false
     /// Whether to make a new secret.
     var rotates = false
@@ -16,7 +16,7 @@ struct PairOptions: Sendable, Equatable {
     /// The scheme of the app's links.
     var scheme = Pairing.schemeDefault
 
-    /// The options and what they do.
+    /// The options and their summaries.
     static let usage = [
         ("--json", "print only the pairing's JSON"),
         ("--local", "allow addresses that no phone can reach, for an app on this machine"),
@@ -25,7 +25,7 @@ struct PairOptions: Sendable, Equatable {
         ("--scheme SCHEME", "the scheme of the app's links; default: \(Pairing.schemeDefault)"),
     ]
 
-    /// Takes one of these options and its value; false if the argument is something else.
+    /// Parses one of these options and its value; false if the argument is something else.
     mutating func take(_ argument: String, _ rest: inout ArraySlice<String>) throws(Invocation.Problem)
         -> Bool
     {
@@ -106,7 +106,7 @@ enum PairCommand {
         return place
     }
 
-    /// Why the server can't be the one that phones shall open; `nil` if it answers, also if it wants a password.
+    /// Why phones can't open the server; `nil` if it answers, even if it requires a password.
     private static func fault(of place: ServerPlace) -> ServerFault? {
         let found = Lock<ServerFault?>(nil)
         _ = CommandTask.run {
@@ -120,7 +120,7 @@ enum PairCommand {
         return found.withLock { $0 }
     }
 
-    /// Refuses addresses that no phone reaches: the app would fail later, without a word.
+    /// Refuses addresses that phones can't reach: the app would fail later without a message.
     private static func requireReachable(_ relay: WebAddress, _ hosts: [String]) throws(SettingProblems) {
         var problems: [String] = []
         let otherwise = "or add --local if the app runs on this machine, such as in a simulator"
@@ -149,7 +149,7 @@ enum PairCommand {
         }
     }
 
-    // MARK: What it does
+    // MARK: Actions
 
     private static func rotate(
         _ configuration: Configuration, _ secret: SharedSecret, _ console: Console
@@ -157,14 +157,14 @@ enum PairCommand {
         try SecretFile.replace(configuration, with: secret)
         console.note(
             "the secret is new: pair all phones again. Phones with the old one get no more notifications.")
-        // The lock's owner read the old secret when it started.
+        // The running bridge, which owns the lock, read the old secret when it started.
         let free = try? QueueOwnership(directory: configuration.stateDirectory, patience: .zero)
         if free == nil { console.note("restart the running bridge, which still uses the old secret") }
     }
 
     private static func write(_ image: [UInt8], to path: String, _ console: Console) -> Bool {
         do throws(SmallFile.Fault) {
-            // An existing file could be readable for others.
+            // An existing file could be readable by others.
             if try SmallFile.create(path, with: image) { return true }
             console.note("\(path) exists; remove it first")
         } catch {
@@ -173,9 +173,9 @@ enum PairCommand {
         return false
     }
 
-    // MARK: What it says
+    // MARK: Messages
 
-    /// What the code contains, for people.
+    /// A description of the code's contents.
     static func summary(_ pairing: Pairing, _ configuration: Configuration, isSealing: Bool) -> String {
         let texts =
             if isSealing {

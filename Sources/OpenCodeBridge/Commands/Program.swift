@@ -9,7 +9,7 @@ enum Program {
         do throws(Invocation.Problem) {
             invocation = try Invocation(arguments)
         } catch {
-            // An agent must not be disturbed by its bell.
+            // A hook must not disturb its agent.
             if arguments.first == Command.hook.rawValue,
                 !HookInstallCommand.isMeant(arguments.dropFirst().prefix(2))
             {

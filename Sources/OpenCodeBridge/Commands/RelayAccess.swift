@@ -1,12 +1,12 @@
 import PushSealing
 
-/// How events leave this machine: to which relay, under which secret, sealed or not.
+/// How events are sent: the relay, the secret, and whether texts are sealed.
 struct RelayAccess: Sendable {
     let relay: RelayClient
     /// Seals the texts; `nil` if they stay readable.
     let sealer: Sealer?
     let secret: SharedSecret
-    /// What people should know of the secret's file.
+    /// A warning about the secret's file.
     let warning: String?
 
     /// Checks the settings and reads the secret.
@@ -26,14 +26,15 @@ struct RelayAccess: Sendable {
         }
     }
 
-    /// Opens replies; readable ones count only if texts are readable, too.
+    /// Opens replies; unsealed replies are accepted only if texts aren't sealed either.
     var opener: ReplyOpener {
         ReplyOpener(keys: secret.key.map { [SealedReply.Key($0)] } ?? [], requiresSealed: sealer != nil)
     }
 
     /// The key to seal with; `nil` if texts stay readable.
     ///
-    /// Once a key was used, texts stay readable only on demand: a lost key must not make them so.
+    /// Once a key has been used, texts are sent readable only on explicit request: losing the key must not have that
+    /// effect.
     static func key(_ secret: SharedSecret, _ configuration: Configuration) throws(SettingProblems)
         -> PairingSecret?
     {
@@ -66,7 +67,7 @@ struct RelayAccess: Sendable {
     }
 }
 
-/// The file `sealed` of the state directory: texts have been sealed here.
+/// The file `sealed` in the state directory, which records that texts have been sealed.
 struct SealingMark {
     private let directory: String
 
@@ -76,7 +77,8 @@ struct SealingMark {
 
     var isSet: Bool { SmallFile.exists(path) }
 
-    /// Sets it; a directory that can't be written keeps no secret or queue either, and is reported with them.
+    /// Creates the file; ignores failures, because in an unwritable directory the secret or the queue also fails and is
+    /// reported.
     func set() {
         guard !isSet else { return }
         do throws(SmallFile.Fault) {

@@ -73,7 +73,7 @@ enum ServeCommand {
         return set
     }
 
-    /// Blocks the signals that the main thread waits for, before a second thread exists.
+    /// Blocks the signals for which the main thread waits, before a second thread exists.
     private static func prepareSignals() {
         signal(SIGPIPE, SIG_IGN)
         var set = stopping

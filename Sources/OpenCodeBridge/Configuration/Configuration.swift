@@ -7,7 +7,7 @@ struct Configuration: Sendable {
     var relay: WebAddress?
     var relaySecretFile: String?
     var relayCAFile: String?
-    /// Whether to seal texts; `nil` means if the secret has a key.
+    /// Whether to seal texts; `nil` means that texts are sealed if the secret has a key.
     var seals: Bool?
     /// Whether relay and Apple see a keyed hash in place of a session's ID.
     var hidesSessions = false
@@ -17,15 +17,15 @@ struct Configuration: Sendable {
     var options = RunModel.Options()
     /// The longest time without a byte of the event stream.
     var streamSilenceMax = Bounds.streamSilenceMax
-    /// What doesn't ring while somebody types at this machine.
+    /// Which events don't ring while someone is typing at this machine.
     var quiet = QuietRule(time: .zero)
     /// Whether hooks ring for the ends of headless runs.
     var ringsHeadless = false
     /// Whether replies from phones answer permissions.
     var allowsReplies = false
-    /// How often permissions ring again until somebody answers; zero for once.
+    /// The interval at which permissions ring again until someone answers; zero to ring once.
     var repeatEvery: Duration = .zero
-    /// How often states are sent for Live Activities, at most; zero for never.
+    /// The minimum interval between states for Live Activities; zero for no states.
     var activityInterval: Duration = .zero
     var isVerbose = false
 
@@ -115,7 +115,7 @@ struct Configuration: Sendable {
         }
     }
 
-    /// The relay, or what to set.
+    /// Returns the relay, or throws the setting to set.
     func requireRelay() throws(SettingProblems) -> WebAddress {
         if let relay { return relay }
         throw SettingProblems(["set --relay-url to the relay's address, such as https://relay.example.org"])

@@ -22,7 +22,7 @@ enum Setting: String, CaseIterable, Sendable {
 
     var flag: String { "--" + rawValue }
 
-    /// `--no-seal`, for the setting that is on by itself.
+    /// `--no-seal`, for the setting that is on by default.
     var negativeFlag: String? { self == .seal ? "--no-seal" : nil }
 
     /// `BRIDGE_OPENCODE_URL`.
@@ -32,7 +32,7 @@ enum Setting: String, CaseIterable, Sendable {
 
     static let variablePrefix = "BRIDGE_"
 
-    /// What a value is called in the help; `nil` for settings that are on or off.
+    /// The name of the value in the help; `nil` for settings that are on or off.
     var valueName: String? {
         switch self {
         case .opencodeURL, .relayURL: "URL"
@@ -89,7 +89,7 @@ enum Setting: String, CaseIterable, Sendable {
     }
 }
 
-/// What is wrong with the command line or the settings, one sentence each.
+/// The problems with the command line or the settings, one sentence each.
 struct SettingProblems: Error, Sendable, Equatable {
     let sentences: [String]
 
@@ -101,11 +101,11 @@ struct SettingValues: Sendable {
     /// A value and where it was given.
     private var values: [Setting: (text: String, place: String)] = [:]
 
-    /// Collects values from flags, then variables, then the file: the first place counts.
+    /// Collects values from flags, then variables, then the file: the first one takes precedence.
     ///
     /// - Parameters:
-    ///   - prefersFile: Whether the file comes before variables, as for hooks: Codex calls them with the environment that
-    ///     its first process had.
+    ///   - prefersFile: Whether the file takes precedence over variables, as for hooks: Codex calls them with the
+    ///     environment of its first process.
     ///   - file: The contents of the configuration file at a path; `nil` if there is none.
     init(
         flags: [Setting: String], environment: [String: String], prefersFile: Bool = false,
@@ -143,7 +143,7 @@ struct SettingValues: Sendable {
         return problems
     }
 
-    /// Where the configuration file is, unless it is set.
+    /// The default path of the configuration file.
     static func standardFile(_ environment: [String: String]) -> String? {
         if let path = environment["XDG_CONFIG_HOME"], path.hasPrefix("/") {
             return path + "/opencode-bridge/config"

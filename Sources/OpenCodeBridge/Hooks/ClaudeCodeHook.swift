@@ -20,7 +20,7 @@ enum ClaudeCodeHook {
             return notification(input, event(.permission, nil), showsCommands)
         case "PermissionRequest":
             let asks = question(input, showsCommands)
-            // Questions and plans ask in every mode. Should another prompt open, its notification rings.
+            // Questions and plans prompt in every mode. If another prompt opens, its notification rings.
             guard asks != nil || !input.bypassesPermissions else {
                 return .silent("the agent bypasses permissions")
             }
@@ -43,7 +43,7 @@ enum ClaudeCodeHook {
             return .ring(event)
         case "Stop":
             guard !isSubAgent else { return .silent("a sub-agent ended") }
-            // Another end follows when the work is done.
+            // Another end follows when the background work is done.
             guard !hasBackgroundWork(input) else { return .silent("work continues in the background") }
             var event = event(.complete, input.words("last_assistant_message"))
             event.identity = end(input)
@@ -58,7 +58,7 @@ enum ClaudeCodeHook {
         }
     }
 
-    /// A prompt can end several times, when another hook lets the agent go on: then the texts differ.
+    /// A prompt can end several times if another hook lets the agent continue: then the texts differ.
     private static func end(_ input: JSON.Value) -> HookEvent.Identity {
         let text = input.words("last_assistant_message") ?? ""
         return input.words("prompt_id").map { .mark("\($0)\n\(text)") } ?? .call
@@ -70,18 +70,18 @@ enum ClaudeCodeHook {
         }
     }
 
-    /// A kind of request of a run, which a notification doesn't tell more closely.
+    /// The kind of a run's request; notifications have no further details.
     private static func request(_ input: JSON.Value, _ kind: String) -> String {
         "\(kind) \(input.words("prompt_id") ?? "")"
     }
 
-    /// A use of a tool, as `PreToolUse` and `PermissionRequest` both know it.
+    /// A use of a tool, identified as both `PreToolUse` and `PermissionRequest` describe it.
     private static func call(_ input: JSON.Value) -> String {
         let members = ["prompt_id", "agent_id", "tool_name", "tool_input"]
         return "call " + Fingerprint.hex(input, members: members, count: 40)
     }
 
-    /// What the tools that ask a person want; `nil` for other tools.
+    /// The question of a tool that asks a person; `nil` for other tools.
     private static func question(_ input: JSON.Value, _ showsCommands: Bool) -> String? {
         switch input["tool_name"]?.string {
         case "AskUserQuestion": input.question(input.firstQuestion, showsCommands)
@@ -90,12 +90,12 @@ enum ClaudeCodeHook {
         }
     }
 
-    /// A prompt that another hook may have told of, without any detail.
+    /// A prompt without details, which another hook may already have reported.
     private static func notification(_ input: JSON.Value, _ event: HookEvent, _ showsCommands: Bool)
         -> HookVerdict
     {
         let message = input.words("message")
-        // Earlier versions tell the type only by the message.
+        // Earlier versions show the type only in the message.
         let isPermission = message?.contains("permission") ?? false
         var event = event
         switch input["notification_type"]?.string ?? (isPermission ? "permission_prompt" : nil) {

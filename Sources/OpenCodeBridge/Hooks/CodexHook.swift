@@ -2,7 +2,7 @@ import JSON
 
 /// Codex: hooks pass JSON on standard input (hooks.json), `notify` passes it as the last argument.
 enum CodexHook {
-    /// How the request begins with which Codex has a model name a session, in a thread of its own.
+    /// The beginning of the request, in a separate thread, with which Codex has a model generate a session's title.
     private static let titleRequest = "Generate a concise, single-line task title"
 
     static func read(_ input: JSON.Value, _ showsCommands: Bool) -> HookVerdict {
@@ -36,9 +36,9 @@ enum CodexHook {
         }
     }
 
-    /// The first end of a turn has the turn's name, which `notify` has, too, while their texts may differ.
+    /// The first end of a turn is identified by the turn, as in `notify`, because the two may have different texts.
     ///
-    /// Ends that follow, because another hook let the agent go on, have names of their own.
+    /// Later ends, after another hook let the agent continue, have separate identities.
     private static func end(_ input: JSON.Value) -> HookEvent.Identity {
         let text = input.words("last_assistant_message") ?? ""
         guard let turn = input.words("turn_id") else { return .call }

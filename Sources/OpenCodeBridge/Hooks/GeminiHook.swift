@@ -2,9 +2,9 @@ import JSON
 
 /// Gemini CLI's hooks: JSON on standard input (settings.json, `hooks`).
 ///
-/// `timestamp` is when Gemini CLI called its hooks: all hooks of one occasion get the same.
+/// `timestamp` is when Gemini CLI called its hooks; all hooks of one occasion get the same value.
 enum GeminiHook {
-    /// What `AfterAgent` has for an answer if the turn failed or was cancelled.
+    /// The answer in `AfterAgent` if the turn failed or was cancelled.
     private static let noAnswer = "[no response text]"
 
     static func read(_ input: JSON.Value, _ showsCommands: Bool) -> HookVerdict {
@@ -38,12 +38,12 @@ enum GeminiHook {
         }
     }
 
-    /// The tool for questions, whose text only `BeforeTool` has; it comes before each notification of one.
+    /// The tool for questions, whose text only `BeforeTool` has; it precedes each notification about one.
     private static let askUser = "ask_user"
 
-    /// What is asked for.
+    /// The request's text.
     ///
-    /// The notification's own message has file names.
+    /// Not the notification's own message, which contains file names.
     private static func permission(_ details: JSON.Value, _ showsCommands: Bool) -> String? {
         func shown(_ name: String, _ member: String, or plain: String) -> String {
             guard showsCommands, let text = details.words(member) else { return plain }

@@ -1,13 +1,13 @@
 import Glibc
 import JSON
 
-/// Tells runs that a program started, such as `claude -p`, from those that a person watches.
+/// Distinguishes runs started by a program, such as `claude -p`, from those that a person watches.
 enum HeadlessRun {
     /// Whether nobody watches the run that called a hook.
     ///
     /// - Parameters:
     ///   - transcript: The first line of a file.
-    ///   - ancestors: The processes that led to the hook, the nearest first.
+    ///   - ancestors: The hook's ancestor processes, nearest first.
     static func isHeadless(
         _ agent: HookAgent, _ input: JSON.Value, _ environment: [String: String],
         transcript: (String) -> JSON.Value? = firstLine,
@@ -18,8 +18,8 @@ enum HeadlessRun {
             // `cli` at a terminal, `claude-vscode` in an editor, `sdk-cli` for `-p`, `sdk-ts`, `sdk-py`.
             return environment["CLAUDE_CODE_ENTRYPOINT"]?.hasPrefix("sdk") ?? false
         case .codex:
-            // Hooks run in a daemon, so that neither their environment nor their ancestors tell. `notify` names the client,
-            // and a session's file begins with it.
+            // Hooks run in a daemon, so neither their environment nor their ancestors show this. `notify` names the
+            // client, and so does the beginning of a session's file.
             if let client = input["client"]?.string { return client == codexExec }
             guard let path = input.words("transcript_path") else { return false }
             return transcript(path)?["payload"]?["originator"]?.string == codexExec
@@ -51,7 +51,7 @@ enum HeadlessRun {
     }
 }
 
-/// A process that may be an agent's.
+/// A process that may belong to an agent.
 struct AgentProcess: Sendable, Equatable {
     let arguments: [String]
     /// Whether its standard input is a terminal.
@@ -65,7 +65,8 @@ struct AgentProcess: Sendable, Equatable {
         }
     }
 
-    /// Whether Gemini CLI shows its terminal interface: `-p` and a standard input that is no terminal prevent it.
+    /// Whether Gemini CLI shows its terminal interface, which it doesn't with `-p` or if standard input isn't a
+    /// terminal.
     var isInteractiveGemini: Bool {
         hasTerminal
             && !arguments.contains {
@@ -73,7 +74,7 @@ struct AgentProcess: Sendable, Equatable {
             }
     }
 
-    /// The processes above this one, the nearest first.
+    /// The ancestors of this process, nearest first.
     static func ancestors() -> [AgentProcess] {
         var found: [AgentProcess] = []
         var process = getppid()

@@ -1,6 +1,6 @@
 import JSON
 
-/// The agents whose hooks are understood.
+/// The supported agents.
 enum HookAgent: String, CaseIterable, Sendable {
     case claudeCode = "claude-code"
     case codex, gemini, generic
@@ -20,7 +20,7 @@ enum HookAgent: String, CaseIterable, Sendable {
         }
     }
 
-    /// What it expects on standard output: an object without decisions, or nothing.
+    /// The output that the agent expects: an object without decisions, or nothing.
     ///
     /// Gemini CLI and Codex parse what their hooks print; Codex reads nothing from `notify`, whose input is an argument.
     ///
@@ -34,7 +34,7 @@ enum HookAgent: String, CaseIterable, Sendable {
     }
 }
 
-/// Whether somebody watches an agent's run.
+/// Whether someone watches an agent's run.
 enum HookRun: Sendable, Equatable {
     /// A person sits at the agent.
     case attended
@@ -42,13 +42,13 @@ enum HookRun: Sendable, Equatable {
     case headless(rings: Bool)
 }
 
-/// What a hook's input means: a pure function of it.
+/// The meaning of a hook's input: a pure function of it.
 enum HookVerdict: Sendable, Equatable {
     case ring(HookEvent)
     /// It doesn't ring, for this reason.
     case silent(String)
 
-    /// Reads what an agent's hook was given; `nil` input means none.
+    /// Interprets the input of an agent's hook; `nil` means no input.
     static func read(
         _ input: JSON.Value?, of agent: HookAgent, showsCommands: Bool, run: HookRun = .attended
     ) -> HookVerdict {
@@ -67,9 +67,9 @@ enum HookVerdict: Sendable, Equatable {
 
 /// Something that happened in another agent.
 struct HookEvent: Sendable, Equatable {
-    /// What tells it apart from others of its type and session.
+    /// What distinguishes it from other events of its type and session.
     enum Identity: Sendable, Equatable {
-        /// Each call is something else.
+        /// Every call is a separate event.
         case call
         /// The agent's identifier: calls with the same one ring once.
         case mark(String)
@@ -82,9 +82,9 @@ struct HookEvent: Sendable, Equatable {
     /// The directory in which the agent works, or another title.
     var title: String?
     var body: String?
-    /// What it tells before other hooks of the session tell the same.
+    /// The announcements that make later hooks of the session recognize the same event.
     var announces: String?
-    /// What makes it known already, if a hook of the session announced it.
+    /// The announcement by which an earlier hook of the session may already have reported it.
     var echoes: String?
 
     /// The session at the relay: the agent's, or its hash if the relay would refuse it.
@@ -95,7 +95,7 @@ struct HookEvent: Sendable, Equatable {
 
     /// The ring for it.
     ///
-    /// - Parameter call: Tells apart calls that have no identifier.
+    /// - Parameter call: Distinguishes calls without an identifier.
     func ring(_ agent: HookAgent, call: String) -> Ring? {
         guard let id = session(agent) else { return nil }
         var mark = "call \(call)"

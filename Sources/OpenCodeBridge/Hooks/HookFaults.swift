@@ -1,6 +1,7 @@
 import Network
 
-/// The file `hook-faults` of the state directory: why the last hook of each agent couldn't ring, for `opencode-bridge check`.
+/// The file `hook-faults` in the state directory: why each agent's last hook couldn't ring, for `opencode-bridge
+/// check`.
 ///
 /// Agents hide what their hooks print. A line is milliseconds since 1970, the agent and a sentence.
 struct HookFaults: Sendable {
@@ -15,9 +16,9 @@ struct HookFaults: Sendable {
         }
     }
 
-    /// Notes why a hook couldn't ring, or with `nil` that it could.
+    /// Records why a hook couldn't ring or, with `nil`, that it could.
     ///
-    /// - Returns: Whether the fault is new, or was noted longer ago than ``Bounds/hookFaultPause``.
+    /// - Returns: Whether the fault is new, or was last recorded longer ago than ``Bounds/hookFaultPause``.
     @discardableResult
     func note(_ sentence: String?, of agent: HookAgent, now: EpochMilliseconds) -> Bool {
         var faults = read()

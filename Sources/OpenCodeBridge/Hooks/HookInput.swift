@@ -1,8 +1,8 @@
 import JSON
 
-/// What the agents' inputs have in common.
+/// The common parts of the agents' inputs.
 extension JSON.Value {
-    /// A member that is a text with something in it.
+    /// A member that is a non-empty text.
     func words(_ name: String) -> String? {
         guard let text = self[name]?.text, text.contains(where: { !$0.isWhitespace }) else { return nil }
         return text
@@ -24,17 +24,17 @@ extension JSON.Value {
         return detail.map { "\(name): \($0)" } ?? "Wants to use \(name)."
     }
 
-    /// The use of a tool, if the agent names it; `PermissionRequest` has no name for it in the recorded versions.
+    /// The identifier of a tool's use, if there is one; `PermissionRequest` has none in the recorded versions.
     var call: HookEvent.Identity { words("tool_use_id").map { .mark($0) } ?? .call }
 
     /// The first question of a tool that asks a person.
     var firstQuestion: String? { self["tool_input"]?["questions"]?.array?.first?.words("question") }
 
-    /// A question, or that there is one.
+    /// The question, or a sentence that there is one.
     func question(_ text: String?, _ showsCommands: Bool) -> String {
         showsCommands ? text ?? "Has a question." : "Has a question."
     }
 
-    /// Whether the agent uses its tools without asking.
+    /// Whether the agent uses its tools without asking for permission.
     var bypassesPermissions: Bool { self["permission_mode"]?.string == "bypassPermissions" }
 }

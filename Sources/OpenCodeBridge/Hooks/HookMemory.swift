@@ -1,16 +1,17 @@
 import Glibc
 import Network
 
-/// The file `hooks` of the state directory: what hooks have told, so that one prompt that several hooks tell of rings once.
+/// The file `hooks` in the state directory: what hooks have reported, so that a prompt that triggers several hooks
+/// rings once.
 ///
-/// A line is `known HASH`, something announced, or `rang MILLISECONDS HASH`, a ring of a session.
+/// A line is `known HASH`, an announcement, or `rang MILLISECONDS HASH`, a ring of a session.
 struct HookMemory: Sendable {
     private let path: String
 
     /// Whether an event rings.
     enum Decision: Sendable, Equatable {
         case rings
-        /// Another hook has told of it.
+        /// Another hook has already reported it.
         case isKnown
         /// Its session has rung too often within ``Bounds/hookFloodWindow``.
         case floods
@@ -22,7 +23,7 @@ struct HookMemory: Sendable {
         path = directory + "/hooks"
     }
 
-    /// Decides whether an event rings, and notes it.
+    /// Decides whether an event rings, and records it.
     func take(_ event: HookEvent, of agent: HookAgent, now: EpochMilliseconds) throws(SmallFile.Fault)
         -> Decision
     {
@@ -52,10 +53,10 @@ struct HookMemory: Sendable {
     }
 }
 
-/// The rules of ``HookMemory``, a pure function of what was told before.
+/// The rules of ``HookMemory``, a pure function of earlier reports.
 ///
-/// Time never decides whether two events are the same. It bounds only how often ends and errors ring; permissions always
-/// do.
+/// Time never determines whether two events are the same. It only limits how often ends and errors ring; permissions
+/// always ring.
 struct HookMemoryContents: Sendable {
     private var known: [String] = []
     private var rings: [(at: EpochMilliseconds, hash: String)] = []
@@ -72,13 +73,13 @@ struct HookMemoryContents: Sendable {
         }
     }
 
-    /// The lines, the latest of each kind.
+    /// The lines to write: the latest of each kind.
     var text: String {
         known.suffix(Bounds.hookMemoriesMax).map { "known \($0)\n" }.joined()
             + rings.suffix(Bounds.hookMemoriesMax).map { "rang \($0.at) \($0.hash)\n" }.joined()
     }
 
-    /// Decides whether an event rings, and notes it.
+    /// Decides whether an event rings, and records it.
     mutating func take(_ event: HookEvent, of agent: HookAgent, now: EpochMilliseconds)
         -> HookMemory.Decision
     {

@@ -1,8 +1,10 @@
 import JSON
 
-/// Where an agent's hooks are set, and which of them ring: as Claude Code 2.1.197, Codex 0.169.0 and Gemini CLI 0.61.0 have it.
+/// Where an agent's hooks are configured, and which of them ring, as of Claude Code 2.1.197, Codex 0.169.0 and Gemini
+/// CLI 0.61.0.
 ///
-/// All three have the same shape: `{"hooks": {EVENT: [{"matcher": …, "hooks": [{"type": "command", "command": …}]}]}}`.
+/// All three use the same structure: `{"hooks": {EVENT: [{"matcher": …, "hooks": [{"type": "command", "command":
+/// …}]}]}}`.
 struct HookSettings: Sendable {
     /// A hook that rings.
     struct Hook: Sendable {
@@ -12,7 +14,7 @@ struct HookSettings: Sendable {
     }
 
     let agent: HookAgent
-    /// The name that commands call it by.
+    /// The agent's name in commands.
     let name: String
     /// The variable that names the agent's directory.
     private let variable: String?
@@ -41,12 +43,12 @@ struct HookSettings: Sendable {
             Hook(event: "BeforeTool", matcher: "ask_user"), Hook(event: "AfterAgent"),
         ])
 
-    /// Those of an agent; `nil` for other programs.
+    /// The settings of an agent; `nil` for other programs.
     static func of(_ agent: HookAgent) -> HookSettings? {
         [claudeCode, codex, gemini].first { $0.agent == agent }
     }
 
-    /// The file, for people.
+    /// The file's path for messages.
     var place: String { "~/\(directory)/\(file)" }
 
     /// The file; `nil` without a home.
@@ -63,9 +65,9 @@ struct HookSettings: Sendable {
     /// Why settings can't be changed.
     struct Problem: Error, Sendable, Equatable { let sentence: String }
 
-    /// The settings with a hook for each event that has none of the bridge's; all else stays.
+    /// The settings with the bridge's hook added to each event that lacks it; everything else stays.
     ///
-    /// - Parameter program: The bridge, as a word of a shell.
+    /// - Parameter program: The bridge as a shell word.
     func installed(in settings: JSON.Value, program: String) throws(Problem) -> JSON.Value {
         try changed(settings) { (events) throws(Problem) in
             for hook in hooks {
@@ -82,7 +84,7 @@ struct HookSettings: Sendable {
         }
     }
 
-    /// The settings without the bridge's hooks, and without what they leave empty.
+    /// The settings without the bridge's hooks and without groups that this leaves empty.
     func uninstalled(from settings: JSON.Value) throws(Problem) -> JSON.Value {
         guard settings["hooks"] != nil else { return settings }
         return try changed(settings) { (events) throws(Problem) in
@@ -123,7 +125,7 @@ struct HookSettings: Sendable {
         return kept.isEmpty ? nil : .object(object)
     }
 
-    /// Whether a hook calls the bridge, from whatever directory and with whatever options.
+    /// Whether a hook calls the bridge, from any directory and with any options.
     private static func isOurs(_ hook: JSON.Value) -> Bool {
         let words = (hook["command"]?.string ?? "").split { $0.isWhitespace }.map { word in
             String(word.filter { $0 != "\"" && $0 != "'" }.split(separator: "/").last ?? "")

@@ -1,15 +1,15 @@
 import JSON
 
-/// The text of a settings file: JSON as the agents write it, and what differs.
+/// The text of a settings file: JSON as the agents write it, and differences.
 enum SettingsText {
     /// JSON with a member or an element on each line.
     ///
-    /// - Parameter indent: What a level adds to the beginning of a line.
+    /// - Parameter indent: The indentation of one level.
     static func text(_ value: JSON.Value, indent: String = "  ") -> String {
         lines(value, indent).joined(separator: "\n") + "\n"
     }
 
-    /// What the levels of a text are indented by; two spaces if it doesn't say.
+    /// A text's indentation; two spaces if it can't be determined.
     static func indent(of text: String) -> String {
         let line = text.split(separator: "\n").dropFirst().first ?? ""
         let found = line.prefix { $0 == " " || $0 == "\t" }
@@ -42,7 +42,7 @@ enum SettingsText {
         return result + [end]
     }
 
-    /// What has to be removed from a text and added to it, with three lines around each change; empty if nothing.
+    /// The lines to remove from and add to a text, with three lines of context; empty if there are none.
     static func difference(from old: String, to new: String) -> [String] {
         let (before, after) = (old.split(separator: "\n"), new.split(separator: "\n"))
         var removed: Set<Int> = []

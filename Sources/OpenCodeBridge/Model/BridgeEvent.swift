@@ -1,6 +1,6 @@
 import Network
 
-/// What the model is told: decoded frames of either server generation, and the answers to its actions.
+/// The model's input: decoded frames of either server generation, and the answers to its actions.
 enum BridgeEvent: Sendable, Equatable {
     /// A session was created, changed or looked up; `parent` is `nil` for a root.
     case session(SessionID, parent: SessionID?, directory: String?)
@@ -14,23 +14,23 @@ enum BridgeEvent: Sendable, Equatable {
     ///
     /// `mark` identifies the error, if the server numbers it.
     case failed(SessionID, RunError, mark: String?)
-    /// A run ended; without an outcome only the session's last message tells how (1.x).
+    /// A run ended; without an outcome, only the session's last message shows how (1.x).
     ///
     /// `mark` identifies the end, if the server numbers it.
     case settled(SessionID, Outcome?, mark: String?, api: Generation? = nil)
-    /// A run waits before it asks the model again (1.x).
+    /// A run waits before it queries the model again (1.x).
     case retries(SessionID, Retry)
     /// A session's list of todos changed.
     case todos(SessionID, TodoCount)
-    /// The agent asks something.
+    /// The agent made a request.
     case opened(Request)
-    /// It was answered or withdrawn.
+    /// A request was answered or withdrawn.
     case closed(RequestID)
     /// The server's state after a connection.
     case snapshot(Snapshot)
     /// The server's process has ended, and no other has taken its place.
     case serverGone
-    /// What a previous process left: runs that it didn't see end, and requests that rang.
+    /// The state of a previous process: runs that it didn't see end, and requests that rang.
     case resumed([ResumedRun], [Request])
     /// The answer to ``BridgeAction/read(_:_:directory:needsOutcome:api:)``; `nil` if the session can't be read.
     case read(RingID, Reading?)
@@ -46,10 +46,10 @@ struct ResumedRun: Hashable, Sendable {
     var directory: String?
 }
 
-/// What the server's list says of a request.
+/// A request's state according to the server's list.
 enum Listing: Sendable, Equatable {
     case listed, notListed
-    /// The server can't make the list, so that only events tell what is asked.
+    /// The server can't produce the list, so only events report requests.
     case unlistable
     /// No answer.
     case unknown
@@ -71,26 +71,26 @@ struct Request: Sendable, Equatable {
     var directory: String?
     /// What a permission is for, such as `bash`.
     var action: String?
-    /// What it asks for: a permission's command, or a question.
+    /// The request's content: a permission's command, or a question.
     var detail: String?
-    /// The MCP server that asks, if a session doesn't.
+    /// The MCP server that asks, if no session does.
     var asker: String?
     var call: Call?
-    /// The API that it belongs to, unless that is the server's own: 1.18 has that of 2.x, too.
+    /// The API that it belongs to, if not the server's own: 1.18 also has the API of 2.x.
     var api: Generation?
-    /// A hash of all that is asked: an identifier can come again with something else behind it.
+    /// A hash of the whole request: an identifier can be reused for a different request.
     var digest = ""
 
-    /// What an answer to it is bound to.
+    /// What an answer to the request is bound to.
     var mark: String { digest.isEmpty ? id : "\(id) \(digest)" }
 
-    /// Whether another request with its identifier asks the same.
+    /// Whether another request with the same identifier asks for the same.
     func asksSame(as other: Request) -> Bool {
         kind == other.kind && session == other.session && digest == other.digest
     }
 }
 
-/// What the server says about all its sessions at one moment.
+/// The server's report on all its sessions at one moment.
 struct Snapshot: Sendable, Equatable {
     /// When the first of its requests was sent; later events override it.
     let askedAt: MonotonicTime
@@ -100,7 +100,7 @@ struct Snapshot: Sendable, Equatable {
     var requests: [Request]
     /// The directories that answered; `nil` means all sessions.
     ///
-    /// The empty string stands for the server's own directory.
+    /// The empty string is the server's own directory.
     var directories: Set<String>?
     /// Whether the open requests of all covered sessions are listed.
     var hasRequests = true
@@ -109,17 +109,17 @@ struct Snapshot: Sendable, Equatable {
     /// The sessions whose open requests it can't list (2.x).
     var unlistedSessions: Set<SessionID> = []
 
-    /// Whether it speaks of a session in this directory.
+    /// Whether it covers a session in this directory.
     func covers(_ directory: String?) -> Bool { directories?.contains(directory ?? "") ?? true }
 
-    /// Whether a request can be open: a session that is idle asks nothing, although 1.x goes on listing what it asked.
+    /// Whether a request can be open: an idle session has no open requests, although 1.x keeps listing them.
     func canAsk(_ session: SessionID) -> Bool { busy[session] != nil || session == .global }
 
-    /// Whether it says that a request isn't open any more.
+    /// Whether it shows that a request is no longer open.
     func closes(_ request: Request, in directory: String?) -> Bool {
         guard request.session != .global, covers(directory) else { return false }
         guard canAsk(request.session) else { return true }
-        // The lists of 1.18 lack what belongs to its other API.
+        // The lists of 1.18 lack requests of its other API.
         guard request.api == nil, !unlistedSessions.contains(request.session) else { return false }
         return !unlisted.contains(directory ?? "") && !requests.contains { $0.id == request.id }
     }
@@ -128,7 +128,7 @@ struct Snapshot: Sendable, Equatable {
 /// The number of a ring that is being prepared.
 typealias RingID = Int
 
-/// What a session's title and last messages say.
+/// A session's title, and information from its last messages.
 struct Reading: Sendable, Equatable {
     /// The session's title; `nil` until it has its own.
     var title: String?
@@ -136,9 +136,9 @@ struct Reading: Sendable, Equatable {
     var directory: String?
     /// The agent's latest text in the session's last turn.
     var text: String?
-    /// The tool that the last message waits for.
+    /// The tool for which the last message waits.
     var tool: String?
-    /// How the last run ended, as the last message tells.
+    /// How the last run ended, according to the last message.
     var outcome: Outcome?
     /// Whether the last message is a prompt without an answer, or an answer without an end.
     var isUnfinished = false
@@ -146,7 +146,7 @@ struct Reading: Sendable, Equatable {
     var mark: String?
 }
 
-/// What the model wants done.
+/// The model's output.
 enum BridgeAction: Sendable, Equatable {
     /// Find a session's parent; answered by `session` or `lookUpFailed`.
     case lookUp(SessionID, directory: String?)
@@ -156,9 +156,9 @@ enum BridgeAction: Sendable, Equatable {
     case check(Request, directory: String?)
     /// Send a notification.
     case ring(Ring)
-    /// A run began: remember it across restarts.
+    /// A run began: record it across restarts.
     case began(SessionID, directory: String?)
-    /// All that follows from a run has been done: forget it.
+    /// A run has been handled completely: remove its record.
     case ended(SessionID)
     /// A request that rang was answered or withdrawn.
     case over(RequestID)
@@ -169,7 +169,7 @@ struct Ring: Sendable, Equatable {
     let type: EventType
     /// The root session, which the notification opens.
     let session: SessionID
-    /// Identifies what happened, the same after a restart.
+    /// Identifies the event; unchanged after a restart.
     var key: String
     let title: String
     let body: String

@@ -1,8 +1,8 @@
 import JSON
 
-/// What a Live Activity shows of a session: the `contentState` of an event (docs/guide/opencode.md).
+/// A session's state in a Live Activity: the `contentState` of an event (docs/guide/opencode.md).
 ///
-/// All members are always written, since iOS drops a state that lacks one which the app's type needs.
+/// All members are always written, because iOS drops a state that lacks a member of the app's type.
 struct ContentState: Sendable, Equatable {
     enum Status: String, Sendable, CaseIterable { case working, retry, permission, complete, error }
 
@@ -11,23 +11,23 @@ struct ContentState: Sendable, Equatable {
     var title = ""
     /// The beginning of the agent's last text; empty if there is none.
     var text = ""
-    /// Why the run waits before it asks the model again.
+    /// Why the run waits before it queries the model again.
     var retry: Retry?
-    /// The name of the tool that runs.
+    /// The name of the running tool.
     var tool: String?
     var todos: TodoCount?
 
-    /// The state without what a person or an agent wrote.
+    /// The state without texts by a person or an agent.
     var withoutText: ContentState { ContentState(status: status) }
 }
 
-/// A run's pause before it asks the model again.
+/// A run's pause before it queries the model again.
 struct Retry: Sendable, Equatable {
     /// Counts from 1.
     var attempt: Int
-    /// The model provider's words.
+    /// The model provider's message.
     var message: String
-    /// When the run goes on, in milliseconds since 1970.
+    /// When the run continues, in milliseconds since 1970.
     var next: EpochMilliseconds?
 }
 
@@ -38,7 +38,7 @@ struct TodoCount: Sendable, Equatable {
 }
 
 extension ContentState {
-    /// The state for a ring, with what else is known of the session.
+    /// The state for a ring, with other known details of the session.
     init(_ ring: Ring, showing known: ContentState?) {
         let status: Status =
             switch ring.type {
@@ -96,7 +96,7 @@ extension ContentState {
 }
 
 extension Retry {
-    /// Reads a session's status of 1.x, or what was written of it.
+    /// Reads a session's status in 1.x, or its stored form.
     init?(_ status: JSON.Value) {
         guard let attempt = status["attempt"]?.int else { return nil }
         self.init(

@@ -1,8 +1,8 @@
-/// The texts of notifications, as OpenCode's own forwarder makes them.
+/// The texts of notifications, in the same form as OpenCode's own forwarder.
 ///
 /// A text is cut between grapheme clusters, never inside an emoji.
 enum NotificationText {
-    /// The title: the session's, with what is wanted in front of it.
+    /// The title: the kind of event, followed by the session's title.
     static func title(_ type: EventType, session title: String?, isQuestion: Bool = false) -> String {
         let words = clean(title ?? "")
         guard !words.isEmpty else { return isQuestion ? "Session question" : "Session \(type.rawValue)" }
@@ -27,7 +27,7 @@ enum NotificationText {
         }
     }
 
-    /// The body for a request: what it asks, or only its kind.
+    /// The body for a request: its content, or only its kind.
     static func body(_ request: Request, showsDetails: Bool) -> String {
         if showsDetails, let detail = request.detail {
             let words = clean(detail, keepsLines: true)
@@ -54,15 +54,15 @@ enum NotificationText {
         cut(clean(title ?? ""), characters: Bounds.stateTitleCharactersMax, bytes: Bounds.stateTitleBytesMax)
     }
 
-    /// Collapses white space and drops control characters, those that change the direction of text, and those that
-    /// can't be seen.
+    /// Collapses white space and removes control characters, characters that change the text direction, and invisible
+    /// ones.
     ///
     /// - Parameter keepsLines: Whether line breaks stay.
     private static func clean(_ text: String, keepsLines: Bool = false) -> String {
         var result = String.UnicodeScalarView()
         var isGap = false
         var isBreak = false
-        // A title and a body need far less, and an agent's text can be long.
+        // Titles and bodies need far less, and an agent's text can be long.
         var room = Bounds.titleBytesMax * 4
         for scalar in text.unicodeScalars {
             if scalar.properties.isWhitespace {
@@ -80,7 +80,7 @@ enum NotificationText {
         return String(result)
     }
 
-    /// Whether a character shows something, or joins others, as in emoji and in Persian.
+    /// Whether a character is visible, or joins others, as in emoji and Persian.
     private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .unassigned, .surrogate: false
@@ -90,7 +90,7 @@ enum NotificationText {
         }
     }
 
-    /// The beginning of a text, with an ellipsis if that isn't all; it may exceed `bytes` by the ellipsis.
+    /// The beginning of a text, with an ellipsis if it was cut; may exceed `bytes` by the ellipsis.
     static func cut(_ text: String, characters: Int = .max, bytes: Int) -> String {
         var size = 0
         var end = text.startIndex

@@ -3,9 +3,9 @@ import Network
 /// A request that waits for an answer.
 struct OpenRequest: Sendable, Equatable {
     enum Stage: Sendable, Equatable {
-        /// It is checked at this time.
+        /// Waits to be checked at this time.
         case waiting(until: MonotonicTime)
-        /// The server is being asked whether it is still open.
+        /// A query to the server whether it is still open is in progress.
         case checking
         /// Its ring is being prepared.
         case ringing
@@ -19,13 +19,13 @@ struct OpenRequest: Sendable, Equatable {
 }
 
 extension RunModel {
-    /// Starts a request's time to be answered; asking again starts it anew.
+    /// Starts a request's waiting time; repeating the request restarts it.
     mutating func open(_ request: Request, _ now: MonotonicTime) {
         guard see(request.session, request.directory, now) else { return }
         guard requests[request.id] != nil || requests.count < Bounds.requestsMax else { return }
         if let known = requests[request.id] {
             if !known.request.asksSame(as: request) {
-                // What the phones show isn't asked any more.
+                // The request that the phones show is no longer open.
                 forget(request.id, now)
             } else if known.stage == .rung || known.stage == .ringing {
                 return
@@ -50,7 +50,7 @@ extension RunModel {
         dropPending { $0.requestID == id }
     }
 
-    /// Asks for the state of the requests whose time is over.
+    /// Queries the state of requests whose waiting time is over.
     mutating func checkDue(_ now: MonotonicTime) {
         let due = requests.values.filter {
             if case .waiting(let time) = $0.stage { time <= now } else { false }
@@ -62,7 +62,7 @@ extension RunModel {
         }
     }
 
-    /// Handles the answer to a check: the event was enough to ring, unless the list says otherwise.
+    /// Handles the answer to a check: the request rings unless the list shows that it is no longer open.
     mutating func checked(_ id: RequestID, _ listing: Listing, _ now: MonotonicTime) {
         guard var open = requests[id], open.stage == .checking else { return }
         switch listing {
@@ -81,7 +81,7 @@ extension RunModel {
 
     // MARK: After a connection
 
-    /// Takes over what an earlier process left: the phones may still ring for what isn't asked any more.
+    /// Resumes the state of an earlier process: phones may still ring for requests that are no longer open.
     mutating func resume(_ runs: [ResumedRun], _ rung: [Request], _ now: MonotonicTime) {
         for run in runs { begin(run.session, run.directory, now, isNew: false) }
         for request in rung.prefix(Bounds.requestsMax) where see(request.session, request.directory, now) {
@@ -89,10 +89,10 @@ extension RunModel {
         }
     }
 
-    /// Applies the server's state: ends, runs, requests and answers that no event told.
+    /// Applies the server's state: ends, runs, requests and answers that no event reported.
     mutating func reconcile(_ snapshot: Snapshot, _ now: MonotonicTime) {
         for (session, directory) in snapshot.busy.sorted(by: { $0.key.text < $1.key.text }) {
-            // An end that arrived while the list was on its way is newer.
+            // An end that arrived during the query is newer.
             if let settled = tree[session]?.settledAt, settled >= snapshot.askedAt { continue }
             guard tree[session]?.run == nil else { continue }
             begin(session, directory, now)
@@ -100,7 +100,7 @@ extension RunModel {
         for session in tree.running.sorted(by: { $0.text < $1.text }) {
             guard let known = tree[session], let run = known.run, run.startedAt < snapshot.askedAt,
                 snapshot.busy[session] == nil, snapshot.covers(known.directory),
-                // Until it has been looked up, the directory of a run isn't known.
+                // A run's directory is unknown until it has been looked up.
                 snapshot.directories == nil || known.directory != nil || known.lineage.isKnown
             else { continue }
             settle(session, nil, mark: nil, now, isFound: true)

@@ -3,11 +3,11 @@ import Network
 /// A ring that is being prepared.
 struct PendingRing: Sendable, Equatable {
     enum Cause: Sendable, Equatable {
-        /// A run ended; without an outcome the session's last message has to tell it.
+        /// A run ended; without an outcome, the session's last message must show it.
         case ended(Outcome?)
         /// A run failed.
         case failed(RunError)
-        /// An error came without a run.
+        /// An error occurred outside a run.
         case error(RunError)
         /// A request wasn't answered in time.
         case request(RequestID)
@@ -20,7 +20,7 @@ struct PendingRing: Sendable, Equatable {
         case holding(quietSince: MonotonicTime?)
         /// The session is being read.
         case reading(root: SessionID)
-        /// The session has no title yet: it is read again at this time.
+        /// The session has no title yet and is read again at this time.
         case untitled(until: MonotonicTime)
     }
 
@@ -28,11 +28,11 @@ struct PendingRing: Sendable, Equatable {
     let session: SessionID
     var cause: Cause
     let since: MonotonicTime
-    /// Identifies what happened, if the server does.
+    /// Identifies the event, if the server does.
     let mark: String?
     /// The API that the run used, unless that is the server's own.
     var api: Generation?
-    /// Whether no event told the end.
+    /// Whether no event reported the end.
     var isFound = false
     var stage = Stage.resolving
     /// How often the session was read.
@@ -47,14 +47,14 @@ struct PendingRing: Sendable, Equatable {
     /// The request that it is about.
     var requestID: RequestID? { if case .request(let id) = cause { id } else { nil } }
 
-    /// How the run ended, from what events said and what was read; `nil` if neither tells.
+    /// How the run ended, according to events and the messages read; `nil` if unknown.
     func outcome(_ reading: Reading?) -> Outcome? {
         switch cause {
         case .request: return nil
         case .failed(let error), .error(let error): return .failed(error)
         case .ended(let known):
             if reading?.outcome == .summarized { return .summarized }
-            // A run that is over without an end was lost with its server.
+            // A run that is over without an end was lost together with its server.
             return known ?? reading?.outcome ?? (isFound && reading?.isUnfinished == true ? .stopped : nil)
         }
     }
@@ -72,12 +72,12 @@ extension RunModel {
         if tree[ring.session]?.run == nil { actions.append(.ended(ring.session)) }
     }
 
-    /// Moves every ring on whose condition may have changed.
+    /// Advances every ring whose condition may have changed.
     mutating func advanceAll(_ now: MonotonicTime) {
         for id in unread.sorted() { advance(id, now) }
     }
 
-    /// Moves a ring on as far as what is known allows.
+    /// Advances a ring as far as possible with what is known.
     mutating func advance(_ id: RingID, _ now: MonotonicTime) {
         guard var ring = pending[id] else { return }
         switch ring.stage {
@@ -108,7 +108,7 @@ extension RunModel {
                 api: ring.api))
     }
 
-    /// Whether no descendant works or waits; a tree that wasn't quiet has to stay quiet for a while.
+    /// Whether no descendant runs or waits; a tree that wasn't quiet must stay quiet for a while.
     private func isQuiet(_ root: SessionID, _ ring: inout PendingRing, _ now: MonotonicTime) -> Bool {
         if now.since(ring.since) >= Bounds.holdMax { return true }
         guard !tree.hasWork(below: root, requests: requests) else {
@@ -143,7 +143,7 @@ extension RunModel {
         pending[id] = nil
         if case .request(let request) = ring.cause { return ringRequest(request, root, reading, now) }
         defer { if tree[root]?.run == nil { actions.append(.ended(root)) } }
-        // Errors without a run are told apart by themselves, runs by their last message.
+        // Errors outside a run are identified by themselves, runs by their last message.
         var mark = reading?.mark ?? ring.mark
         if ring.isRunless {
             mark = ring.mark ?? mark
@@ -188,12 +188,12 @@ extension RunModel {
         actions.append(.ring(ring))
     }
 
-    /// What happened, and not when, tells rings apart.
+    /// Rings are identified by what happened, not when.
     private func key(_ type: EventType, _ root: SessionID, _ mark: String?, _ now: MonotonicTime) -> String {
         "\(type.rawValue) \(root) \(mark ?? "at \(now.nanoseconds)")"
     }
 
-    /// The session's title, or else its directory's name.
+    /// The session's title, or its directory's name.
     private func title(_ root: SessionID, _ reading: Reading?) -> String? {
         if let title = reading?.title ?? tree[root]?.title { return title }
         let directory = reading?.directory ?? tree[root]?.directory

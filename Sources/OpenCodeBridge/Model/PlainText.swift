@@ -1,4 +1,4 @@
-/// Markdown as plain text: what agents write, for a notification that can't show its markup.
+/// Converts the Markdown that agents write to plain text, because notifications can't show markup.
 extension NotificationText {
     /// A text without the markup of headings, lists, quotes, code, emphasis and links.
     static func plain(_ markdown: String) -> String {
@@ -47,7 +47,7 @@ extension NotificationText {
         return result
     }
 
-    /// What stands between one, two or three marks and the same marks again.
+    /// The text between one, two or three marks and the same marks again.
     private static func emphasised(_ text: Substring, _ mark: Character) -> (
         text: Substring, rest: Substring
     )? {

@@ -5,9 +5,9 @@ import Network
 /// Both generations of servers are decoded to the same events, so that there is one set of rules
 /// (docs/design/bridge.md).
 struct RunModel: Sendable {
-    /// What a person can choose.
+    /// The user's options.
     struct Options: Sendable, Equatable {
-        /// Whether the body of a permission shows what it is for.
+        /// Whether a permission's body shows its content.
         var showsCommands = false
         var requestWait = Bounds.requestWait
         var quietGrace = Bounds.quietGrace
@@ -18,9 +18,9 @@ struct RunModel: Sendable {
     var requests: [RequestID: OpenRequest] = [:]
     /// Closed requests and when they were closed.
     var closed: [RequestID: MonotonicTime] = [:]
-    /// Rings that wait for a look-up, for their tree or for their texts.
+    /// Rings that wait for a look-up, their tree or their texts.
     var pending: [RingID: PendingRing] = [:]
-    /// Those that aren't being read.
+    /// The pending rings whose session isn't being read.
     var unread: Set<RingID> = []
     private var lastRing: RingID = 0
     /// The actions of the event that is being handled.
@@ -36,7 +36,7 @@ struct RunModel: Sendable {
         !requests.isEmpty || !pending.isEmpty || !closed.isEmpty || tree.count > Bounds.sessionsKept
     }
 
-    /// Applies one event and returns what has to be done, in order.
+    /// Applies an event and returns the resulting actions in order.
     mutating func handle(_ event: BridgeEvent, at now: MonotonicTime) -> [BridgeAction] {
         actions = []
         defer { actions = [] }
@@ -59,7 +59,7 @@ struct RunModel: Sendable {
             begin(session, directory, now, api: api)
             tree.update(session) {
                 $0.run?.retry = nil
-                // A run of the server's own API may have the other's events, too; only those of its own count.
+                // A run of the server's own API may also cause events of the other API; only its own are used.
                 if api == nil { $0.run?.api = nil }
             }
         case .retries(let session, let retry): tree.update(session) { $0.run?.retry = retry }
@@ -85,7 +85,7 @@ struct RunModel: Sendable {
         }
     }
 
-    /// Makes a session known, and looks its parent up at the first sight.
+    /// Registers a session, and looks up its parent the first time.
     mutating func see(_ session: SessionID, _ directory: String?, _ now: MonotonicTime) -> Bool {
         guard tree.see(session, directory, now) else { return false }
         if tree[session]?.lineage == .unknown {
@@ -97,13 +97,13 @@ struct RunModel: Sendable {
 
     // MARK: Runs
 
-    /// Handles a busy session: a run begins, or continues.
+    /// Handles a busy session: a run begins or continues.
     mutating func begin(
         _ session: SessionID, _ directory: String?, _ now: MonotonicTime, api: Generation? = nil,
         isNew: Bool = true
     ) {
         guard see(session, directory, now) else { return }
-        // A run that has begun rings at its own end: an earlier one's ring would be out of date.
+        // The new run rings when it ends: an earlier run's ring would be outdated.
         dropPending { $0.session == session && $0.isEnd }
         guard tree[session]?.run == nil else { return }
         tree.update(session) {
@@ -117,7 +117,8 @@ struct RunModel: Sendable {
         _ session: SessionID, _ error: RunError, mark: String?, _ now: MonotonicTime
     ) {
         let name = error.name
-        // OpenCode summarizes the conversation and goes on; if it can't, the run's last message says so at its end.
+        // OpenCode summarizes the conversation and continues; if it can't, the run's last message shows that at its
+        // end.
         guard !SilentError.isOverflow(name), see(session, nil, now) else { return }
         dropPending { $0.session == session && $0.isEnd }
         if let run = tree[session]?.run {
@@ -130,13 +131,13 @@ struct RunModel: Sendable {
         add(PendingRing(session: session, cause: .error(error), since: now, mark: mark), now)
     }
 
-    /// Handles the end of a run; without one there is nothing that could ring.
+    /// Handles the end of a run; without a run, nothing can ring.
     mutating func settle(
         _ session: SessionID, _ outcome: Outcome?, mark: String?, _ now: MonotonicTime, isFound: Bool = false
     ) {
-        // A stopped server may continue the run; the comparison after its start tells.
+        // A stopped server may continue the run; the comparison after its restart shows this.
         guard outcome != .stopped, see(session, nil, now) else { return }
-        // An interrupted run withdraws its requests without a word.
+        // An interrupted run withdraws its requests silently.
         for (id, open) in requests where open.request.session == session { forget(id, now) }
         guard let run = tree[session]?.run else { return advanceAll(now) }
         tree.update(session) {

@@ -1,6 +1,6 @@
 import Network
 
-/// What is known of a session's parent.
+/// The known state of a session's parent.
 enum Lineage: Sendable, Equatable {
     /// Never seen.
     case unknown
@@ -15,29 +15,29 @@ enum Lineage: Sendable, Equatable {
 /// A period in which a session is busy.
 struct Run: Sendable, Equatable {
     let startedAt: MonotonicTime
-    /// Whether its error has rung, or its user aborted it: its end doesn't ring any more.
+    /// Whether its error has rung or its user aborted it, so that its end doesn't ring.
     var isSettled = false
-    /// Why it waits; `nil` if it works.
+    /// Why it waits; `nil` if it is working.
     var retry: Retry?
     /// The API that it uses, unless that is the server's own.
     var api: Generation?
 }
 
-/// What is remembered of a session.
+/// The stored state of a session.
 struct Session: Sendable {
     var lineage = Lineage.unknown
     /// The directory whose instance of the server runs it (1.x).
     var directory: String?
     var run: Run?
-    /// The title that it had when it was read last.
+    /// Its title when it was last read.
     var title: String?
-    /// How much of its list is done; `nil` if it has none.
+    /// How much of its list of todos is done; `nil` if it has none.
     var todos: TodoCount?
     /// When its last run ended.
     var settledAt: MonotonicTime?
-    /// Identifies the last end that was judged.
+    /// Identifies the last end that was evaluated.
     var lastEnd: String?
-    /// Whether the end of its last run has rung: an error that follows is that of the run.
+    /// Whether the end of its last run has rung: a following error belongs to that run.
     var hasRung = false
     var seenAt: MonotonicTime
 }
@@ -58,7 +58,7 @@ struct SessionTree: Sendable {
     /// The sessions with a run.
     var running: [SessionID] { sessions.filter { $0.value.run != nil }.map(\.key) }
 
-    /// Makes a session known; false if there are too many.
+    /// Registers a session; false if there are too many.
     mutating func see(_ session: SessionID, _ directory: String?, _ now: MonotonicTime) -> Bool {
         if sessions[session] == nil {
             guard sessions.count < Bounds.sessionsMax, !isDeleted(session) else { return false }
@@ -99,7 +99,7 @@ struct SessionTree: Sendable {
     /// Whether a session was deleted.
     func isDeleted(_ session: SessionID) -> Bool { deleted.contains(session) }
 
-    /// Forgets a session and its descendants, with whatever follows about them; returns those.
+    /// Removes a session and its descendants, and ignores later events about them; returns the removed sessions.
     mutating func delete(_ session: SessionID) -> [SessionID] {
         var found: [SessionID] = []
         var waiting = [session]
@@ -121,7 +121,7 @@ struct SessionTree: Sendable {
     /// The result of following parents.
     enum Ancestry: Equatable {
         case root(SessionID)
-        /// This ancestor's parent isn't known.
+        /// This ancestor's parent is unknown.
         case unknown(SessionID)
     }
 

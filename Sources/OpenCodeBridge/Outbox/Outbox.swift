@@ -1,7 +1,7 @@
 import Glibc
 import Network
 
-/// The queue of events for the relay: durable, bounded, in order for each session.
+/// The queue of events for the relay: durable, bounded, and in order for each session.
 actor Outbox {
     private let file: QueueFile
     private let sealer: Sealer?
@@ -12,9 +12,9 @@ actor Outbox {
     /// Whether the last write failed, which is reported once.
     private var isUnwritable = false
 
-    /// Opens the queue in a directory and reads what earlier processes left.
+    /// Opens the queue in a directory and reads the state of earlier processes.
     ///
-    /// - Parameter sealer: Seals texts before they are on disk, and those that were left readable.
+    /// - Parameter sealer: Seals texts before they are written to disk, and those that were stored readable.
     init(
         directory: String, sealer: Sealer? = nil, _ console: Console,
         wallClock: @escaping @Sendable () -> EpochMilliseconds = { SystemTime.now }
@@ -26,10 +26,10 @@ actor Outbox {
         var contents = QueueContents()
         try Self.setAsideIfOversized(file, keeping: contents, console)
         let records = try file.readNew()
-        // Sealing changes events' IDs, so it comes after the records of what has been delivered.
+        // Sealing changes events' IDs, so the records of deliveries are applied first.
         for record in records { contents.apply(record) }
         if let sealer { contents.replaceEvents { sealer.sealed($0, at: wallClock()) } }
-        // Texts that were queued before sealing was on must not stay on disk.
+        // Texts that were queued before sealing was turned on must not stay on disk.
         if sealer != nil, records.contains(where: \.isReadable) {
             try file.rewrite { new in
                 for record in new { contents.apply(record.sealed(by: sealer, at: wallClock())) }
@@ -42,20 +42,20 @@ actor Outbox {
     /// Runs that an earlier process saw begin and whose end it didn't see.
     var resumed: [ResumedRun] { contents.runs.values.sorted { $0.session.text < $1.session.text } }
 
-    /// Requests that rang before, and that may still be open.
+    /// Requests that rang in an earlier process and may still be open.
     var rung: [RungRequest] { contents.rung.values.sorted { $0.at < $1.at }.map(\.request) }
 
-    /// How many events wait.
+    /// The number of waiting events.
     var count: Int { contents.queue.count }
 
-    /// Queues a ring, once: it is on disk when this returns.
+    /// Queues a ring once; it is on disk when this returns.
     ///
-    /// Returns the event's ID. What is asked again after it was over is another event, although the server gives it the
-    /// same identifier: a reply to the earlier one must not answer it.
+    /// Returns the event's ID. A request repeated after it was over is a new event even if the server reuses its
+    /// identifier, because a reply to the earlier request must not answer it.
     ///
     /// - Parameters:
     ///   - state: For Live Activities of the session.
-    ///   - actions: How people can reply to it.
+    ///   - actions: The possible replies.
     @discardableResult
     func put(_ ring: Ring, showing state: ContentState? = nil, actions: [String] = []) -> String {
         var event = self.event(ring, 0, state, actions)
@@ -64,7 +64,7 @@ actor Outbox {
             event = self.event(ring, turn + 1, state, actions)
         }
         guard contents.done[event.id] == nil, !contents.queue.contains(event.id) else { return event.id }
-        // Before sealing was on, the same had another ID.
+        // Before sealing was turned on, the same event had another ID.
         if sealer != nil {
             let readable = QueuedEvent(ring, at: event.at).id
             guard contents.done[readable] == nil || contents.over[readable] != nil else { return readable }
@@ -79,10 +79,10 @@ actor Outbox {
         return sealer?.sealed(readable, at: readable.at) ?? readable
     }
 
-    /// Remembers that the request of an event was answered or withdrawn.
+    /// Records that the request of an event was answered or withdrawn.
     func over(_ id: String) { write([.over(id: id, at: wallClock())], isDurable: true) }
 
-    /// Queues the end of a session's Live Activities, which no notification tells.
+    /// Queues the end of a session's Live Activities that no notification announces.
     func end(_ session: SessionID, _ state: ContentState) {
         let at = wallClock()
         let key = "end \(session) at \(at)"
@@ -93,7 +93,7 @@ actor Outbox {
         write([.put(event)], isDurable: false)
     }
 
-    /// Remembers across restarts that a run began or is over.
+    /// Records across restarts that a run began or is over.
     func note(_ record: QueueRecord) { write([record], isDurable: false) }
 
     private func write(_ records: [QueueRecord], isDurable: Bool) {
@@ -111,7 +111,7 @@ actor Outbox {
         }
     }
 
-    /// No bridge writes so much: it may be another program's, so it is kept, but not read.
+    /// No bridge writes this much, so the file may belong to another program: it is kept but not read.
     private static func setAsideIfOversized(
         _ file: QueueFile, keeping contents: QueueContents, _ console: Console
     ) throws(SmallFile.Fault) {

@@ -2,8 +2,8 @@ import Network
 
 /// Decides which event is posted when: a pure function of its state and the time.
 ///
-/// A session's events are posted in order, one at a time. If the relay can't be reached, everything waits; if it
-/// answers but can't take an event, only that session waits.
+/// A session's events are posted in order, one at a time. If the relay can't be reached, all events wait; if it answers
+/// but can't accept an event, only that session waits.
 struct PostQueue: Sendable {
     private struct Lane: Sendable {
         var events: [QueuedEvent] = []
@@ -14,16 +14,16 @@ struct PostQueue: Sendable {
 
     /// The outcome of a post.
     enum Outcome: Sendable, Equatable {
-        /// The relay has it, or never will.
+        /// The relay has accepted the event or never will.
         case done
-        /// The relay can't take it now; it may say how long to wait.
+        /// The relay can't accept the event now; it may specify how long to wait.
         case later(Duration)
         /// No relay answers.
         case unreachable
     }
 
     private var lanes: [SessionID: Lane] = [:]
-    /// Sessions with events, in the order in which their first one came.
+    /// Sessions with events, in the order of their first event.
     private var order: [SessionID] = []
     private var ids: Set<String> = []
     private var notBefore: MonotonicTime?
@@ -40,7 +40,7 @@ struct PostQueue: Sendable {
 
     func contains(_ id: String) -> Bool { ids.contains(id) }
 
-    /// Adds an event; returns those that are dropped for it.
+    /// Adds an event; returns events that are dropped to make room.
     mutating func add(_ event: QueuedEvent) -> [QueuedEvent] {
         guard ids.insert(event.id).inserted else { return [] }
         if lanes[event.session] == nil { order.append(event.session) }
@@ -53,7 +53,7 @@ struct PostQueue: Sendable {
     /// Takes the next event to post.
     mutating func next(_ now: MonotonicTime) -> QueuedEvent? {
         guard posting < Bounds.postsMax, notBefore.map({ now >= $0 }) ?? true else { return nil }
-        // While the relay doesn't answer, one event finds out whether it does again.
+        // While the relay doesn't answer, only one event is tried.
         if backOff.failures > 0, posting > 0 { return nil }
         for session in order {
             guard let lane = lanes[session], !lane.isPosting, let event = lane.events.first,
@@ -66,7 +66,7 @@ struct PostQueue: Sendable {
         return nil
     }
 
-    /// Records what became of an event from ``next(_:)``.
+    /// Records the outcome of an event from ``next(_:)``.
     ///
     /// - Parameter random: From 0 to 1.
     mutating func finish(

@@ -1,11 +1,11 @@
-/// What the queue's records amount to: a pure function of them.
+/// The state that results from the queue's records: a pure function of them.
 struct QueueContents: Sendable {
     var queue = PostQueue()
     /// Delivered events and when they were delivered.
     private(set) var done: [String: EpochMilliseconds] = [:]
     /// Events whose request was answered or withdrawn, and when.
     private(set) var over: [String: EpochMilliseconds] = [:]
-    /// Requests that rang and that nobody has answered, by the IDs of their events, and when they rang.
+    /// Unanswered requests that rang, by the IDs of their events, and when they rang.
     private(set) var rung: [String: (request: RungRequest, at: EpochMilliseconds)] = [:]
     /// Runs whose end wasn't seen.
     private(set) var runs: [SessionID: ResumedRun] = [:]
@@ -54,7 +54,7 @@ struct QueueContents: Sendable {
         return Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })
     }
 
-    /// The fewest records that amount to the same.
+    /// The minimum records that result in the same state.
     var records: [QueueRecord] {
         done.sorted { $0.value < $1.value }.map { .done(id: $0.key, at: $0.value) }
             + over.sorted { $0.value < $1.value }.map { .over(id: $0.key, at: $0.value) }

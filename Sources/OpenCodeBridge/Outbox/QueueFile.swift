@@ -1,16 +1,16 @@
 import Glibc
 import Network
 
-/// The queue's file: records are only appended, by any process of the bridge, each under a lock.
+/// The queue's file: any process of the bridge appends records under a lock.
 ///
-/// The file is rewritten, without what is over, by the one process that holds the queue (docs/design/bridge.md).
+/// The process that owns the queue rewrites the file without obsolete records (docs/design/decisions/0033).
 final class QueueFile {
     private let path: String
     private let lockDescriptor: Int32
     private var descriptor: Int32
-    /// How far the file has been read.
+    /// The position up to which the file has been read.
     private var offset: Int64 = 0
-    /// The beginning of a line whose end hasn't been written.
+    /// The beginning of an incomplete line.
     private var rest: [UInt8] = []
 
     /// Opens the queue in a directory, which is created.
@@ -45,7 +45,7 @@ final class QueueFile {
         defer { unlock() }
         try reopenIfReplaced()
         var bytes: [UInt8] = []
-        // A process that was killed while it wrote may have left half a line.
+        // A process killed while writing may have left an incomplete line.
         if let last = lastByte(), last != UInt8(ascii: "\n") { bytes.append(UInt8(ascii: "\n")) }
         for record in records { bytes += record.line }
         try SmallFile.write(bytes, to: descriptor)
@@ -53,10 +53,10 @@ final class QueueFile {
         throw SmallFile.Fault(errno: errno)
     }
 
-    /// Whether so much was appended since ``readNew()`` that it isn't read.
+    /// Whether too much was appended since ``readNew()`` to be read.
     var isOversized: Bool { size - offset > Bounds.queueFileBytesMax }
 
-    /// Renames the file and begins another one with some records.
+    /// Renames the file and starts a new one with some records.
     ///
     /// - Returns: The path of the file that was set aside, which replaces an earlier one.
     func setAside(keeping records: [QueueRecord]) throws(SmallFile.Fault) -> String {
@@ -118,7 +118,7 @@ final class QueueFile {
         rest = []
     }
 
-    /// Follows a rewrite by the process that holds the queue.
+    /// Follows a rewrite by the process that owns the queue.
     private func reopenIfReplaced() throws(SmallFile.Fault) {
         var mine = stat()
         var current = stat()
@@ -153,11 +153,11 @@ final class QueueFile {
     private func unlock() { flock(lockDescriptor, LOCK_UN) }
 }
 
-/// Makes a process the only one that posts a queue's events.
+/// The right to be the only process that posts a queue's events.
 final class QueueOwnership: Sendable {
     private let descriptor: Int32
 
-    /// Becomes the owner; `nil` if another process stays it for the time of `patience`.
+    /// Becomes the owner; `nil` if another process stays the owner for the whole of `patience`.
     init?(directory: String, patience: Duration = Bounds.ownershipPatience) throws(SmallFile.Fault) {
         try SmallFile.createDirectory(directory)
         descriptor = open(directory + "/serve.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)

@@ -1,29 +1,29 @@
 import JSON
 
-/// An event that waits for the relay to take it.
+/// An event that waits until the relay accepts it.
 struct QueuedEvent: Sendable, Equatable {
-    /// The relay's `eventID`: the same for the same happening, also after a restart.
+    /// The relay's `eventID`: the same for the same event, also after a restart.
     let id: String
     /// When it happened.
     let at: EpochMilliseconds
     let type: Kind
     let session: SessionID
     let text: Text
-    /// Whether it is about a request whose answer the bridge notices, so that it can ring until then.
+    /// Whether it can ring until it is answered, because the bridge notices the request's answer.
     var awaitsAnswer = false
     /// For Live Activities of the session; `nil` if none are sent.
     var state: ContentState?
-    /// How people can reply; empty if nobody waits for a reply.
+    /// The possible replies; empty if no reply is awaited.
     var actions: [String] = []
 
-    /// What it is about: the relay's event types that are worth queueing.
+    /// The relay's event types that are queued.
     enum Kind: String, Sendable {
         case complete, permission, error
-        /// The end of a Live Activity, which rings nowhere.
+        /// The end of a Live Activity, which doesn't ring.
         case end
     }
 
-    /// What the phone shows.
+    /// The text that the phone shows.
     enum Text: Sendable, Equatable {
         case readable(title: String, body: String)
         /// An envelope for the phones of the pairing.
@@ -36,7 +36,7 @@ struct QueuedEvent: Sendable, Equatable {
 extension QueuedEvent {
     /// The event for a ring, readable.
     ///
-    /// - Parameter turn: How often the same was over before.
+    /// - Parameter turn: How often the same request was over before.
     init(
         _ ring: Ring, turn: Int = 0, at: EpochMilliseconds, showing state: ContentState? = nil,
         actions: [String] = []
@@ -102,7 +102,7 @@ enum QueueRecord: Sendable, Equatable {
     case rang(RungRequest, at: EpochMilliseconds)
     /// A run began.
     case began(ResumedRun)
-    /// All that follows from a run has been done.
+    /// A run has been handled completely.
     case ended(SessionID)
 
     /// The line, with its line break.
@@ -144,7 +144,7 @@ enum QueueRecord: Sendable, Equatable {
         return writer.finish() + [UInt8(ascii: "\n")]
     }
 
-    /// Reads a line; `nil` for one that was cut by a crash or that a newer bridge wrote.
+    /// Reads a line; `nil` if it was truncated by a crash or written by a newer bridge.
     init?(line: ArraySlice<UInt8>) {
         guard let value = try? JSON.parse(Array(line), maxBytes: Bounds.queueRecordBytesMax) else {
             return nil

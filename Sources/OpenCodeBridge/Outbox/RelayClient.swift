@@ -6,20 +6,20 @@ import WebClient
 struct RelayClient: Sendable {
     let address: WebAddress
     let secret: String
-    /// A file with the certificates to trust instead of the system's.
+    /// A file with certificates to trust instead of the system's.
     var caFile: String?
-    /// How often permissions ring again until somebody answers; zero for once.
+    /// The interval at which permissions ring again until someone answers; zero to ring once.
     var repeatEvery: Duration = .zero
     /// The time limit of a request.
     var deadline = Bounds.postDeadline
 
-    /// What the relay answered.
+    /// The relay's answer.
     enum Answer: Sendable, Equatable {
-        /// It took the event: a sentence about the outcome.
+        /// It accepted the event, with a sentence about the outcome.
         case accepted(String)
-        /// It will never take the event, for this reason.
+        /// It will never accept the event, for this reason.
         case refused(String)
-        /// It can't take the event now.
+        /// It can't accept the event now.
         case later(String, Duration)
         /// No relay answers.
         case unreachable(String)
@@ -33,12 +33,12 @@ struct RelayClient: Sendable {
         Fingerprint.hex(address.text + "|" + secret, count: 16)
     }
 
-    /// Posts an event; repeating it does no harm.
+    /// Posts an event; repeating it is harmless.
     func post(_ event: QueuedEvent) async -> Answer {
         await send("/v1/event", body(event))
     }
 
-    /// Sends a request that answers as events do.
+    /// Sends a request whose response has the form of an event's.
     func send(_ path: String, _ body: [UInt8]) async -> Answer {
         var request = WebRequest(url: address.text + path, timeout: deadline)
         request.body = body
@@ -63,7 +63,7 @@ struct RelayClient: Sendable {
         event.text.write(to: &writer)
         writer.member("eventID", event.id)
         if !event.actions.isEmpty {
-            // While the text is sealed, the category is sealed, too.
+            // If the text is sealed, the category is also sealed.
             if case .readable = event.text { writer.member("category", NotificationCategory.permission) }
             writer.strings("actions", event.actions)
         }
@@ -90,7 +90,7 @@ struct RelayClient: Sendable {
         if answer.status == 200, let value, value["ok"]?.bool == true { return .accepted(summary(value)) }
         switch answer.status {
         case 404, 408, 429, 500...: return .later(reason, answer.pause)
-        // Anything on the way, such as a proxy, answers with the relay's statuses, too.
+        // Intermediaries such as proxies use the same statuses as the relay.
         case _ where value?["ok"]?.bool != false || value?["code"]?.string == nil:
             return .later(
                 "status \(answer.status) is not a relay's response; check --relay-url", answer.pause)
@@ -120,6 +120,6 @@ struct RelayClient: Sendable {
 }
 
 extension WebAnswer {
-    /// How long the relay asks to wait, at most as long as the bridge's own pauses.
+    /// How long to wait according to the relay, at most as long as the bridge's own pauses.
     var pause: Duration { min(retryAfter, Bounds.postPauseMax) }
 }

@@ -17,7 +17,7 @@ struct Sealer: Sendable {
         self.hidesSessions = hidesSessions
     }
 
-    /// The event without a readable text; one that was sealed before stays as it is.
+    /// The event without a readable text; an event that is already sealed stays unchanged.
     ///
     /// - Parameter now: The time of sealing.
     func sealed(_ event: QueuedEvent, at now: EpochMilliseconds) -> QueuedEvent {
@@ -26,7 +26,7 @@ struct Sealer: Sendable {
             event.state = event.state?.withoutText
             return event
         }
-        // The ID is a hash of what happened, and who guesses that could tell; it must be the same at each sealing.
+        // An unkeyed hash would let others confirm guesses about the event; the ID must be the same at each sealing.
         let id = "oc-" + hash(event.id)
         return QueuedEvent(
             id: id, at: event.at, type: event.type, session: visible(event.session),
@@ -37,12 +37,12 @@ struct Sealer: Sendable {
     /// A hash of a text that only the pairing's parties can compute.
     func hash(_ text: String) -> String { secret.privateSessionID(of: text) }
 
-    /// What relay and Apple see of a session's ID.
+    /// The session ID that relay and Apple see.
     func visible(_ session: SessionID) -> SessionID {
         hidesSessions ? SessionID(secret.privateSessionID(of: session.text)) ?? session : session
     }
 
-    /// The envelope; `nil` if nothing of the text fits, or if there is no cryptography.
+    /// The envelope; `nil` if no part of the text fits, or if cryptography is unavailable.
     private func envelope(
         _ id: String, _ event: QueuedEvent, _ title: String, _ body: String, _ now: EpochMilliseconds
     ) -> String? {
@@ -53,7 +53,7 @@ struct Sealer: Sendable {
             message.properties.category = NotificationCategory.permission
             message.properties.actions = event.actions
         }
-        // A text fits at once unless it is full of what JSON escapes.
+        // A text fits at the first attempt unless many of its characters are escaped in JSON.
         for bytesMax in Bounds.sealedTextBytesMax {
             message.title = NotificationText.cut(title, bytes: bytesMax)
             message.body = NotificationText.cut(body, bytes: bytesMax)

@@ -5,9 +5,9 @@ enum ServerHosts {
     /// The server's URLs, the preferred one first; at least one.
     ///
     /// - Parameters:
-    ///   - server: Where the bridge reaches it.
-    ///   - advertised: The addresses that were set; they replace those found.
-    ///   - interfaces: This machine's addresses, on which a server of this machine may listen.
+    ///   - server: The address at which the bridge reaches the server.
+    ///   - advertised: The configured addresses, which replace those found.
+    ///   - interfaces: This machine's addresses, on which a local server may listen.
     static func urls(
         of server: WebAddress, advertised: [String], interfaces: [InterfaceAddress]
     ) -> [String] {
@@ -21,7 +21,7 @@ enum ServerHosts {
         return found.isEmpty ? [server.text] : Array(found.prefix(Bounds.serverHostsMax))
     }
 
-    /// Whether all of the given addresses have ports of their own, so that the server's doesn't matter.
+    /// Whether all given addresses have their own ports, so that the server's port doesn't matter.
     static func havePorts(_ advertised: [String]) -> Bool {
         !advertised.isEmpty
             && advertised.allSatisfy { host in
@@ -67,7 +67,7 @@ enum ServerHosts {
     /// Whether an interface is a network of containers or virtual machines inside this machine.
     private static func isVirtual(_ interface: String) -> Bool {
         if virtualPrefixes.contains(where: interface.hasPrefix) { return true }
-        // Docker names further bridges `br-` and twelve digits; other bridges lead to the LAN.
+        // Docker names its bridges `br-` and twelve digits; other bridges lead to the LAN.
         return interface.hasPrefix("br-") && interface.utf8.count == 15
             && interface.dropFirst(3).allSatisfy(\.isHexDigit)
     }

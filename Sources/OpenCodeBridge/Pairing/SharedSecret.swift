@@ -1,10 +1,10 @@
 import PushSealing
 
-/// What the bridge and its phones share.
+/// The secrets shared by the bridge and its phones.
 struct SharedSecret: Sendable, Equatable {
     /// The secret of requests to the relay.
     let relaySecret: String
-    /// The pairing secret; `nil` if there is only a relay's secret, for which nothing can be sealed.
+    /// The pairing secret; `nil` if there is only a relay secret, which can't seal.
     let key: PairingSecret?
 
     /// The secrets of a pairing.
@@ -21,12 +21,12 @@ struct SharedSecret: Sendable, Equatable {
     private static let keyPrefix = "key:"
     private static let plainPrefix = "secret:"
 
-    /// Reads the contents of a secret's file: `key:` and a pairing secret in base64url, or only a relay's secret.
+    /// Parses the contents of a secret's file: `key:` and a pairing secret in base64url, or only a relay secret.
     ///
-    /// What looks like a damaged key is refused: taken for a relay's secret, it would go to the relay, and texts would
-    /// leave readable. `secret:` before a relay's secret says that it is one, whatever it looks like.
+    /// Text that looks like a damaged key is refused: treated as a relay secret, it would be sent to the relay, and
+    /// texts would be sent readable. The prefix `secret:` marks a relay secret, whatever it looks like.
     init(file bytes: [UInt8]) throws(SmallFile.Fault) {
-        // OpenCode and the app trim it, too.
+        // OpenCode and the app also trim it.
         let isSpace = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
         let words = bytes.split(whereSeparator: isSpace)
         guard words.count == 1, let word = words.first, word.count <= Bounds.secretBytesMax else {
@@ -57,9 +57,9 @@ struct SharedSecret: Sendable, Equatable {
         }
     }
 
-    /// Whether a word may be meant as a key: it has another name before it, quotes around it, or is as long as one.
+    /// Whether a word may be meant as a key: it has another prefix, is quoted, or is as long as a key.
     private static func resemblesKey(_ word: String) -> Bool {
-        // Base64 ends in `=`, which names nothing.
+        // A trailing `=` is base64 padding, not a prefix.
         var name = word[...]
         while name.hasSuffix("=") { name.removeLast() }
         if name.contains(where: { ":=;\"'`{}<>".contains($0) }) { return true }
@@ -81,14 +81,14 @@ struct SharedSecret: Sendable, Equatable {
 
 /// The file with the secret, which only its user can read.
 enum SecretFile {
-    /// Where the secret is.
+    /// The path of the secret's file.
     static func path(_ configuration: Configuration) -> String {
         configuration.relaySecretFile ?? configuration.stateDirectory + "/secret"
     }
 
-    /// Reads the secret, and makes it the first time.
+    /// Reads the secret; creates it the first time.
     ///
-    /// - Parameter makesGivenFile: Whether to make a file that was set, too: its name may be mistyped.
+    /// - Parameter makesGivenFile: Whether to also create a file whose path was set, which may be mistyped.
     static func read(_ configuration: Configuration, makesGivenFile: Bool = false)
         throws(SettingProblems) -> SharedSecret
     {
@@ -112,7 +112,7 @@ enum SecretFile {
             throw unwritable(path, error)
         }
         if isMine { return secret }
-        // Another process of the bridge was faster.
+        // Another process of the bridge has created it in the meantime.
         do throws(SmallFile.Fault) { return try read(path) } catch { throw unreadable(path, error) }
     }
 
@@ -127,7 +127,7 @@ enum SecretFile {
         }
     }
 
-    /// What to warn of: a file that other users of the machine can read.
+    /// The warning about a file that other users of the machine can read.
     static func warning(_ configuration: Configuration) -> String? {
         let path = path(configuration)
         guard SmallFile.isOpenToOthers(path) else { return nil }

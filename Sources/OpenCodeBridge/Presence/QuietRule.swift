@@ -1,13 +1,13 @@
-/// Whether the end of a run rings while somebody works at this machine.
+/// Whether the end of a run rings while someone works at this machine.
 struct QuietRule: Sendable {
-    /// How recently somebody must have typed; zero for a rule that silences nothing.
+    /// How recently someone must have typed to silence a ring; zero silences nothing.
     let time: Duration
-    /// When somebody last typed.
+    /// When someone last typed.
     var lastInput: @Sendable () -> EpochMilliseconds? = { TerminalActivity.lastInput() }
 
-    /// Whether a ring of this type is left out.
+    /// Whether a ring of this type is suppressed.
     ///
-    /// Only `complete` ever is: permissions and errors need somebody.
+    /// Only `complete` can be suppressed: permissions and errors need attention.
     func silences(_ type: EventType, now: EpochMilliseconds = SystemTime.now) -> Bool {
         guard type == .complete, time > .zero, let last = lastInput() else { return false }
         return now - last < time.milliseconds

@@ -1,14 +1,15 @@
 import Glibc
 
-/// When somebody last typed in a terminal, as `w` knows it: the kernel notes when a program reads from one.
+/// When someone last typed in a terminal, determined as by `w`: the kernel records when a program reads from a
+/// terminal.
 enum TerminalActivity {
     /// The directory of the terminals of SSH sessions, terminal windows, tmux and the like.
     static let directory = "/dev/pts"
 
-    /// When a program last read what was typed in a user's terminals; `nil` if the user has none.
+    /// When a program last read input from a user's terminals; `nil` if the user has none.
     ///
-    /// The kernel rounds to eight seconds. Input that a terminal sends by itself, such as answers about its colours,
-    /// counts as typed.
+    /// The kernel rounds to eight seconds. Input that a terminal sends by itself, such as replies about its colours,
+    /// counts as typing.
     static func lastInput(in directory: String = directory, of user: uid_t = geteuid()) -> EpochMilliseconds?
     {
         guard let listing = opendir(directory) else { return nil }
@@ -19,7 +20,7 @@ enum TerminalActivity {
                 String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
             }
             var status = stat()
-            // `ptmx` belongs to root and is no terminal.
+            // `ptmx` belongs to root and isn't a terminal.
             guard name != "ptmx", stat(directory + "/" + name, &status) == 0,
                 status.st_mode & S_IFMT == S_IFCHR, status.st_uid == user
             else { continue }

@@ -3,7 +3,7 @@ import Network
 import WebClient
 
 extension OpenCodeClient {
-    /// Does what an action of the model asks and returns the event that answers it.
+    /// Performs an action of the model and returns the event with its result.
     func answer(_ action: BridgeAction) async -> BridgeEvent? {
         switch action {
         case .lookUp(let session, let directory): return await lookUp(session, directory)
@@ -58,7 +58,7 @@ extension OpenCodeClient {
 
     /// Reads a session's title and last messages.
     ///
-    /// - Parameter api: The API of its last run, unless that is the server's own.
+    /// - Parameter api: The API of its last run, if not the server's own.
     func read(_ session: SessionID, _ directory: String?, needsOutcome: Bool, api: Generation? = nil)
         async throws(ServerFault) -> Reading
     {
@@ -83,7 +83,7 @@ extension OpenCodeClient {
     // MARK: Requests
 
     private func check(_ request: Request, _ directory: String?) async -> BridgeEvent {
-        // Requests of no session are listed by location, which the event needn't tell.
+        // Requests without a session are listed by location, which the event may lack.
         guard request.session != .global else { return .checked(request.id, .unlistable) }
         do throws(ServerFault) {
             let list = try await retrying { () async throws(ServerFault) in
@@ -95,7 +95,7 @@ extension OpenCodeClient {
             return .checked(request.id, await hasEnded(listed, directory) ? .notListed : .listed)
         } catch {
             guard error.isRefusal else { return .checked(request.id, .unknown) }
-            // 2.x lists by session, and a deleted session asks nothing.
+            // 2.x lists requests by session, and a deleted session has none.
             if generation == .second, error == .status(404) { return .checked(request.id, .notListed) }
             note(listOf: request, directory, isReadable: false)
             return .checked(request.id, .unlistable)
@@ -105,12 +105,12 @@ extension OpenCodeClient {
     private func note(listOf request: Request, _ directory: String?, isReadable: Bool) {
         switch generation {
         case .first: if request.api == nil { memory.note(list: directory ?? "", isReadable: isReadable) }
-        // One session's list tells nothing of the others'.
+        // One session's list says nothing about the others.
         case .second: if !isReadable { memory.note(list: ServerMemory.sessions, isReadable: false) }
         }
     }
 
-    /// Whether the call that waits for a permission has ended: 1.x goes on listing what an aborted run asked.
+    /// Whether the call that waits for a permission has ended: 1.x keeps listing the requests of aborted runs.
     private func hasEnded(_ request: Request, _ directory: String?) async -> Bool {
         guard let call = request.call else { return false }
         let path = first(request.session) + "/message/" + WebAddress.encoded(call.message)
@@ -119,7 +119,7 @@ extension OpenCodeClient {
         return ["completed", "error"].contains(part?["state"]?["status"]?.string)
     }
 
-    /// The open requests where a request was made, by their IDs.
+    /// The open requests at the place where a request was made, by ID.
     func openRequests(like request: Request, _ directory: String?) async throws(ServerFault)
         -> [RequestID: Request]
     {

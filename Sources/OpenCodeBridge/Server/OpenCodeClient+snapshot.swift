@@ -3,9 +3,9 @@ import Network
 import WebClient
 
 extension OpenCodeClient {
-    /// Asks for the state of everything that may run.
+    /// Queries the state of everything that may run.
     ///
-    /// - Parameter isFirst: Whether nothing has been seen yet, so that the server's projects are asked for.
+    /// - Parameter isFirst: Whether nothing has been seen yet, so that the server's projects are also queried.
     func snapshot(isFirst: Bool) async throws(ServerFault) -> Snapshot {
         switch generation {
         case .first: try await firstSnapshot(isFirst: isFirst)
@@ -18,7 +18,7 @@ extension OpenCodeClient {
     private func firstSnapshot(isFirst: Bool) async throws(ServerFault) -> Snapshot {
         if isFirst { await rememberDirectories() }
         var snapshot = Snapshot(askedAt: .current, busy: [:], requests: [], directories: [])
-        // The server's own directory, without which there is no answer at all.
+        // The server's own directory; if this fails, the whole query fails.
         try await add("", to: &snapshot)
         for directory in memory.directories {
             do throws(ServerFault) {
@@ -65,7 +65,7 @@ extension OpenCodeClient {
         snapshot.directories?.insert(directory)
     }
 
-    /// A list of a directory's open requests; empty if the server can't make it.
+    /// A list of a directory's open requests; empty if the server can't produce it.
     private func list(_ path: String, _ query: [(String, String)], _ snapshot: inout Snapshot)
         async throws(ServerFault) -> JSON.Value
     {
@@ -73,13 +73,13 @@ extension OpenCodeClient {
             return try await get(path, query)
         } catch {
             guard error.isRefusal else { throw error }
-            // Earlier servers have no questions; 1.18 fails for a whole directory if one permission is odd.
+            // Earlier servers have no questions; 1.18 fails for a whole directory if one permission is malformed.
             if error != .status(404) { snapshot.unlisted.insert(query.first?.1 ?? "") }
             return []
         }
     }
 
-    /// Remembers where something may run or wait: directories without a repository are known by their sessions only.
+    /// Records where something may run or wait: directories without a repository are known only from their sessions.
     private func rememberDirectories() async {
         var recent: [(directory: String, at: Double)] = []
         func add(_ directory: String?, _ time: JSON.Value?) {
@@ -119,7 +119,7 @@ extension OpenCodeClient {
                 snapshot.requests += Self.elements(forms).compactMap(SecondGeneration.form)
             } catch {
                 guard error.isRefusal else { throw error }
-                // Of a session that has just been deleted nothing is open.
+                // A session that was just deleted has no open requests.
                 if error != .status(404) { snapshot.unlistedSessions.insert(session) }
             }
         }
@@ -127,7 +127,7 @@ extension OpenCodeClient {
         return snapshot
     }
 
-    /// How a session's last run ended, from its durable events; `nil` if they don't tell.
+    /// How a session's last run ended, from its durable events; `nil` if they don't show it.
     ///
     /// The log is an event stream that ends by itself.
     func loggedOutcome(_ session: SessionID) async -> Outcome? {

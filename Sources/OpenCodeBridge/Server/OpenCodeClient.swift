@@ -10,7 +10,7 @@ struct OpenCodeClient: Sendable {
     let version: String
     let memory: ServerMemory
 
-    /// Asks a server what it is.
+    /// Determines a server's generation and version.
     ///
     /// 1.18 also answers some paths of 2.x, and 2.x answers unknown paths with a web page: only JSON counts.
     static func connect(_ place: ServerPlace, _ memory: ServerMemory) async throws(ServerFault)

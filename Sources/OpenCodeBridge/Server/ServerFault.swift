@@ -2,9 +2,9 @@
 enum ServerFault: Error, Sendable, Equatable, CustomStringConvertible {
     /// Nothing answers there.
     case unreachable(String, isTimeout: Bool)
-    /// It wants another password.
+    /// It rejected the password.
     case unauthorized
-    /// Something answers, but not as OpenCode does.
+    /// The server isn't an OpenCode server.
     case unknownServer(String)
     /// A request was refused.
     case status(Int)
@@ -26,7 +26,7 @@ enum ServerFault: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// Whether the server answers, but not with what was asked, so that trying again soon doesn't help.
+    /// Whether the server answers but can't fulfil the request, so that retrying soon doesn't help.
     var isRefusal: Bool {
         switch self {
         case .answer: true
@@ -35,7 +35,7 @@ enum ServerFault: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// Whether trying again soon may help.
+    /// Whether retrying soon may help.
     var isPassing: Bool {
         switch self {
         case .unreachable: true

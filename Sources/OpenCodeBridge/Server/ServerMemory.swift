@@ -1,6 +1,6 @@
 import Network
 
-/// What later requests to the server need of earlier events.
+/// State from earlier events that later requests to the server need.
 final class ServerMemory: Sendable {
     private struct State {
         /// The most recent last.
@@ -8,7 +8,7 @@ final class ServerMemory: Sendable {
         var positions: [SessionID: Int] = [:]
         /// The directories whose open requests can't be listed.
         var unlisted: Set<String> = []
-        /// Those whose lists became unreadable, or readable again, since they were reported.
+        /// The directories whose lists became unreadable, or readable again, since the last report.
         var changed: Set<String> = []
     }
 
@@ -28,10 +28,10 @@ final class ServerMemory: Sendable {
         }
     }
 
-    /// Stands for the sessions of 2.x, whose lists aren't made by directory.
+    /// Represents the sessions of 2.x, whose lists aren't by directory.
     static let sessions = "some sessions"
 
-    /// Remembers whether a directory's open requests could be listed; the empty string is the server's own directory.
+    /// Records whether a directory's open requests could be listed; the empty string is the server's own directory.
     func note(list directory: String, isReadable: Bool) {
         state.withLock { state in
             guard state.unlisted.contains(directory) == isReadable,
@@ -45,7 +45,7 @@ final class ServerMemory: Sendable {
     /// The directories whose open requests can't be listed.
     var unlisted: [String] { state.withLock { $0.unlisted.sorted() } }
 
-    /// What has changed about them since the last call, for people.
+    /// Messages about changes since the last call.
     func takeReports() -> [String] {
         state.withLock { state in
             defer { state.changed = [] }
@@ -57,7 +57,7 @@ final class ServerMemory: Sendable {
         }
     }
 
-    /// What it means that a directory's open requests can't be listed.
+    /// The message that a directory's open requests can't be listed.
     static func unlistedReport(_ directory: String) -> String {
         "OpenCode can't list the open requests of \(name(directory)): new requests ring, but not those made before the "
             + "bridge started. Answer the pending requests, or restart OpenCode"
@@ -70,7 +70,7 @@ final class ServerMemory: Sendable {
     /// The number of a session's last durable event that was seen (2.x).
     func position(of session: SessionID) -> Int? { state.withLock { $0.positions[session] } }
 
-    /// Remembers the number of a session's durable event.
+    /// Records the number of a session's durable event.
     func note(position: Int, of session: SessionID) {
         state.withLock { state in
             if state.positions.count >= Bounds.positionsMax, state.positions[session] == nil {

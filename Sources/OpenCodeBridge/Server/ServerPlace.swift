@@ -2,7 +2,7 @@ import JSON
 import Network
 import WebClient
 
-/// Where an OpenCode server is, and how to log in.
+/// An OpenCode server's address and credentials.
 struct ServerPlace: Sendable, Equatable {
     /// How the address was found.
     enum Origin: Sendable, Equatable {
@@ -19,7 +19,7 @@ struct ServerPlace: Sendable, Equatable {
     /// OpenCode's first choice of a port.
     static let standardAddress = "http://127.0.0.1:4096"
 
-    /// Finds the server: the given address, else the service file, else OpenCode's standard port.
+    /// Finds the server: the given address, otherwise the service file, otherwise OpenCode's standard port.
     ///
     /// - Parameter serviceFiles: The paths and contents of the service files, the preferred one first.
     static func find(

@@ -6,16 +6,16 @@ struct ServerStream: Sendable {
     let client: OpenCodeClient
     /// The longest time without a byte.
     var silenceLimit = Bounds.streamSilenceMax
-    /// Takes each event; false if there are too many to handle.
+    /// Handles each event; returns false if there are too many.
     let receive: @Sendable (StreamSignal) -> Bool
     /// Called when the stream has begun.
     let connected: @Sendable () -> Void
 
     /// Why a stream ended.
     enum End: Sendable, Equatable {
-        /// The server closed it, or it broke.
+        /// The server closed the stream, or the connection failed.
         case closed(String)
-        /// Nothing came for the longest time that is allowed.
+        /// No data arrived within the maximum time.
         case silent
         /// The bridge couldn't keep up.
         case overflow

@@ -47,7 +47,7 @@ enum ServiceFiles {
     }
 }
 
-/// Where programs keep their state.
+/// The base directory of programs' state.
 enum StateDirectory {
     /// `$XDG_STATE_HOME`, or its default.
     static func base(_ environment: [String: String]) -> String? {

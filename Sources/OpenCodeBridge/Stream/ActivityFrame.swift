@@ -1,8 +1,8 @@
 import JSON
 
-/// Decodes what only Live Activities show, from the events of both generations.
+/// Decodes the parts of events that only Live Activities show, for both generations.
 enum ActivityFrame {
-    /// The meaning of an event for activities, besides its meaning for the rules.
+    /// The meaning of an event for activities, in addition to its meaning for the rules.
     static func decode(_ type: String, _ data: JSON.Value) -> BridgeEvent? {
         guard let session = data.sessionID() else { return nil }
         switch type {

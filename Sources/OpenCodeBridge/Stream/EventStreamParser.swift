@@ -1,6 +1,6 @@
 /// Splits a server-sent event stream into the data of its events (WHATWG HTML, "Server-sent events").
 ///
-/// Event names, identifiers and retry times aren't used. Lines and events above their limits are skipped whole.
+/// Event names, identifiers and retry times aren't used. Lines and events over their limits are skipped entirely.
 struct EventStreamParser {
     private var line: [UInt8] = []
     private var data: [UInt8] = []

@@ -80,7 +80,8 @@ enum FirstGeneration {
     }
 }
 
-/// Decodes what 1.18 sends for runs and permissions of the API that it shares with 2.x: no status, and names of their own.
+/// Decodes the events of 1.18 for runs and permissions of the API that it shares with 2.x, which have no status and
+/// different names.
 enum NextGeneration {
     static func decode(_ type: String, _ properties: JSON.Value, _ directory: String?) -> BridgeEvent? {
         switch type {

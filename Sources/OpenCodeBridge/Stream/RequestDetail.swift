@@ -1,10 +1,10 @@
 import JSON
 
-/// What requests ask, for people.
+/// The content of requests as readable text.
 extension JSON.Value {
-    /// `bash: cd sub && make clean`: a permission's own words in full.
+    /// `bash: cd sub && make clean`: a permission's full text.
     ///
-    /// Patterns and resources of 1.x are split and cut, to compare them with rules; the metadata says what will be done.
+    /// Patterns and resources of 1.x are split and cut for comparison with rules; the metadata has the actual command.
     var permissionDetail: String? {
         guard let action = (self["action"] ?? self["permission"] ?? self["type"])?.text else { return nil }
         let metadata = self["metadata"] ?? [:]
@@ -12,7 +12,7 @@ extension JSON.Value {
             joined("resources") ?? joined("patterns") ?? joined("pattern") ?? self["pattern"]?.text
         var asked = patterns
         if let command = metadata["command"]?.text {
-            // A command can need more than itself, such as a directory elsewhere.
+            // A command can need more permissions, such as for a directory elsewhere.
             asked =
                 action == "bash" || action == "shell"
                 ? command : patterns.map { "\($0): \(command)" } ?? command
@@ -34,7 +34,7 @@ extension JSON.Value {
         return questions.isEmpty ? nil : questions.joined(separator: "\n")
     }
 
-    /// A form's message, or else its fields with their choices, or else its title.
+    /// A form's message, otherwise its fields with their choices, otherwise its title.
     var formDetail: String? {
         let fields = self["fields"]?.array ?? []
         if let message = self["metadata"]?["message"]?.text {

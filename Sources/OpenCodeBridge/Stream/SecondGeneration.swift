@@ -2,7 +2,7 @@ import JSON
 
 /// Decodes the events of 2.x, `/api/event`.
 ///
-/// Previews of 2.x and its releases differ in names and shapes; both are read.
+/// Previews of 2.x differ from its releases in names and structures; both are supported.
 enum SecondGeneration {
     static func decode(_ frame: JSON.Value) -> [StreamSignal] {
         guard let type = frame["type"]?.string else { return [] }

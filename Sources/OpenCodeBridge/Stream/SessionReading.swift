@@ -1,6 +1,6 @@
 import JSON
 
-/// Reads the answers about a session's last messages.
+/// Interprets responses with a session's last messages.
 enum SessionReading {
     /// 1.x: `[{"info":{…},"parts":[…]}]`, the newest last.
     static func first(_ messages: JSON.Value) -> Reading {
@@ -19,7 +19,7 @@ enum SessionReading {
 
     /// A turn is complete when its last message is the agent's, without an error, and finished.
     ///
-    /// After `tool-calls` the agent would have gone on: somebody stopped it.
+    /// After `tool-calls` the agent would have continued, so someone stopped it.
     private static func firstOutcome(_ info: JSON.Value) -> Outcome? {
         guard info["role"]?.string == "assistant" else { return nil }
         if let error = info["error"], !error.isNull { return outcome(RunError(error)) }
@@ -41,7 +41,7 @@ enum SessionReading {
         }
         reading.tool = tool(messages.first?["content"]?.array)
         if judged?["type"]?.string == "idle", judged?["outcome"]?.string == "succeeded" {
-            // The mark of the end doesn't say of what.
+            // The end marker doesn't show what ended.
             let last = messages.first { judgedTypes.subtracting(["idle"]).contains($0["type"]?.string ?? "") }
             if last?["type"]?.string == "compaction" { reading.outcome = .summarized }
         }
@@ -57,7 +57,7 @@ enum SessionReading {
         isPrompt || message["time"]?["completed"] == nil
     }
 
-    /// What a session's description says, of either generation; a title that is only a time isn't one.
+    /// Reads a session's description of either generation; a title that only contains a time is ignored.
     static func describe(_ info: JSON.Value, in reading: inout Reading) {
         let title = info["title"]?.text
         reading.title = isProvisional(title) ? nil : title
@@ -73,7 +73,7 @@ enum SessionReading {
         SilentError.isAbort(error.name) ? .interrupted : .failed(error)
     }
 
-    /// Messages that say how a run ended, or that it didn't.
+    /// Messages that show how a run ended, or that it didn't.
     private static let judgedTypes: Set<String> = [
         "assistant", "idle", "user", "synthetic", "shell", "compaction",
     ]
@@ -98,7 +98,7 @@ enum SessionReading {
         }
     }
 
-    /// The tool that runs: the last one whose result isn't there.
+    /// The running tool: the last one without a result.
     private static func tool(_ parts: [JSON.Value]?) -> String? {
         let running = parts?.last { part in
             part["type"]?.string == "tool"
@@ -107,7 +107,7 @@ enum SessionReading {
         return running?["tool"]?.text ?? running?["name"]?.text
     }
 
-    /// The text parts that people see.
+    /// The visible text parts.
     private static func text(_ parts: [JSON.Value]?) -> String? {
         let texts = (parts ?? []).filter {
             $0["type"]?.string == "text" && $0["ignored"]?.bool != true && $0["synthetic"]?.bool != true

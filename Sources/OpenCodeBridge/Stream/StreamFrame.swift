@@ -1,16 +1,16 @@
 import JSON
 
-/// What a frame of a stream means.
+/// The meaning of a frame of a stream.
 enum StreamSignal: Sendable, Equatable {
     /// For the model.
     case event(BridgeEvent)
     /// The number of a session's durable event (2.x).
     case position(SessionID, Int)
-    /// The server dropped an instance, with everything that was running or open in it.
+    /// The server dropped an instance with everything running or open in it.
     case stateLost
 }
 
-/// Decodes frames, each by itself: one that isn't understood is skipped.
+/// Decodes frames independently of each other; unknown frames are skipped.
 enum StreamFrame {
     /// The meaning of a frame's data; empty for frames of no interest.
     static func decode(_ data: [UInt8], _ generation: Generation) -> [StreamSignal] {
@@ -24,7 +24,7 @@ enum StreamFrame {
         }
     }
 
-    /// Whether a frame is an agent's output, as nearly all frames are, told without parsing it.
+    /// Whether a frame is an agent's output, as nearly all frames are; determined without parsing it.
     ///
     /// The first member `type` of such frames is the event's; no nested type has such a name.
     static func isNoise(_ data: [UInt8]) -> Bool {
@@ -57,9 +57,9 @@ extension [UInt8] {
 }
 
 extension JSON.Value {
-    /// A hash of what a request asks, the same in events and in lists: what for, where, since when, and for which call.
+    /// A hash of a request's content, the same in events and lists: its purpose, place, time and call.
     ///
-    /// It covers whatever is shown.
+    /// It covers everything that is shown.
     var asked: String {
         Fingerprint.hex(
             self,

@@ -2,9 +2,9 @@ import Glibc
 import Network
 import Programs
 
-/// Writes messages for people and for the journal to standard error, results to standard output.
+/// Writes messages for users and the journal to standard error, results to standard output.
 struct Console: Sendable {
-    /// Whether to explain decisions, too.
+    /// Whether to also explain decisions.
     var isVerbose = false
 
     private static let lock = Lock(())
@@ -21,11 +21,11 @@ struct Console: Sendable {
     func print(_ text: String) { Self.write(text + "\n", STDOUT_FILENO) }
 
     private static func write(_ text: String, _ descriptor: Int32) {
-        // A reader that has gone is no reason to stop ringing.
+        // A closed standard output is no reason to stop ringing.
         lock.withLock { _ in try? SmallFile.write(Printable.json(Array(text.utf8)), to: descriptor) }
     }
 
-    /// The beginning of a text from elsewhere, safe for one line of a terminal.
+    /// The beginning of an untrusted text, safe for one line of a terminal.
     static func safe(_ text: String) -> String {
         Printable.line(String(String.UnicodeScalarView(text.unicodeScalars.prefix(200))))
     }

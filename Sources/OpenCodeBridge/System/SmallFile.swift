@@ -1,6 +1,6 @@
 import Glibc
 
-/// Reads and writes small files with errors in the system's words.
+/// Reads and writes small files; errors have the system's messages.
 enum SmallFile {
     /// Why a file couldn't be used.
     struct Fault: Error, Sendable, Equatable, CustomStringConvertible {
@@ -42,7 +42,7 @@ enum SmallFile {
         }
     }
 
-    /// Whether there is something at a path.
+    /// Whether something exists at a path.
     static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
     /// Whether users other than its owner may read or write a file; false if there is none.
@@ -64,7 +64,7 @@ enum SmallFile {
         }
     }
 
-    /// Replaces a file durably: readers see the old contents or the new, also after a power failure.
+    /// Replaces a file durably: readers see either the old or the new contents, even after a power failure.
     static func replace(_ path: String, with bytes: [UInt8], mode: mode_t = 0o600) throws(Fault) {
         let temporary = path + ".new"
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode)
@@ -75,11 +75,11 @@ enum SmallFile {
         syncDirectory(of: path)
     }
 
-    /// Creates a file durably, unless there is one; whoever finds it sees its whole contents.
+    /// Creates a file durably unless it exists; a process that finds it sees its complete contents.
     ///
     /// - Returns: Whether it was created.
     static func create(_ path: String, with bytes: [UInt8], mode: mode_t = 0o600) throws(Fault) -> Bool {
-        // The process may have died in a former life, under the same number.
+        // An earlier process with the same ID may have died and left the file.
         let temporary = path + ".\(getpid())"
         unlink(temporary)
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)

@@ -10,24 +10,24 @@ enum Bounds {
     static let quietMinutesMax: Int64 = 24 * 60
     /// The pause before a request whose state couldn't be read is read again.
     static let requestRecheckPause: Duration = .seconds(5)
-    /// How often a request's state is read before it is given up.
+    /// How often reading a request's state is attempted.
     static let requestChecksMax = 12
-    /// The pause before a session is read again that hasn't got its title yet: it comes within a second of the end.
+    /// The pause before a session without a title is read again: titles arrive within a second of the end.
     static let titlePause: Duration = .seconds(1)
     /// How often a session is read for its title, at most.
     static let titleReadsMax = 3
     /// How long a tree of sessions must be quiet before a held `complete` rings.
     ///
-    /// A background agent's end starts its parent again, a moment later.
+    /// When a background agent ends, its parent starts again shortly after.
     static let quietGrace: Duration = .seconds(3)
-    /// How long a `complete` waits for descendants at most.
+    /// The longest time that a `complete` waits for descendants.
     static let holdMax: Duration = .seconds(3600)
     /// The longest chain of parents that is followed.
     static let ancestorsMax = 32
 
     // MARK: Memory
 
-    /// Sessions above this number are forgotten when they are idle.
+    /// Idle sessions beyond this number are forgotten.
     static let sessionsKept = 4_096
     /// How long an idle session is remembered when there are more.
     static let sessionMemory: Duration = .seconds(600)
@@ -52,7 +52,7 @@ enum Bounds {
     static let bodyCharactersMax = 140
     /// Maximum size of a body; a grapheme cluster has no limit of its own.
     static let bodyBytesMax = 1_024
-    /// Maximum characters of what a permission or a question asks: its end matters as much as its beginning.
+    /// Maximum characters of a permission's or question's content: its end matters as much as its beginning.
     static let detailCharactersMax = 600
     /// How much of an agent's text is searched for markup.
     static let markdownCharactersMax = 4_096
@@ -74,13 +74,13 @@ enum Bounds {
     static let streamSilenceMax: Duration = .seconds(45)
     /// The longest such time that can be set.
     static let streamSilenceSecondsMax: Int64 = 3_600
-    /// Maximum events that wait to be handled; a stream that brings more is connected anew.
+    /// Maximum events that wait to be handled; if there are more, the stream is reconnected.
     static let streamEventsWaitingMax = 10_000
     /// The first pause before connecting again; it doubles each time.
     static let reconnectPauseMin: Duration = .seconds(1)
     /// The maximum of these pauses.
     static let reconnectPauseMax: Duration = .seconds(30)
-    /// How long nothing may listen at a server's port of this machine until its runs count as lost.
+    /// How long a local server's port may be closed before its runs count as lost.
     static let serverGoneAfter: Duration = .seconds(30)
     /// How long a stream has to last for the pauses to start at their minimum again.
     static let streamLastedMin: Duration = .seconds(10)
@@ -99,19 +99,19 @@ enum Bounds {
     static let messagesRead = 6
     /// How often the state is compared with the server's while something runs.
     static let reconcileInterval: Duration = .seconds(60)
-    /// Maximum directories whose state is asked for (1.x), the latest used ones; each one starts an instance.
+    /// Maximum directories whose state is queried (1.x), the most recently used ones; each query starts an instance.
     static let directoriesMax = 32
-    /// After this time without use, a directory is asked for only if there are few others.
+    /// After this time without use, a directory is queried only if there are few others.
     static let directoryAgeMax: Duration = .seconds(7 * 24 * 3600)
-    /// Directories from which on those aren't asked for.
+    /// From this number of directories, unused ones aren't queried.
     static let oldDirectoriesMax = 8
     /// Sessions whose directories are read at the first connection (1.x).
     static let sessionsRead = 200
-    /// Running sessions whose open requests are asked for after a connection (2.x).
+    /// Running sessions whose open requests are queried after a connection (2.x).
     static let sessionsListedMax = 200
     /// Sessions whose last durable event is remembered (2.x).
     static let positionsMax = 4_096
-    /// How often time passes for the rules.
+    /// How often the rules are evaluated for the passing of time.
     static let tickInterval: Duration = .milliseconds(500)
 
     // MARK: Queue
@@ -126,7 +126,7 @@ enum Bounds {
     static let postPauseMin: Duration = .seconds(1)
     /// The maximum of these pauses, also if the relay asks for more.
     static let postPauseMax: Duration = .seconds(60)
-    /// Timeout of a request to the relay; exceeds its own for slow pushes.
+    /// Timeout of a request to the relay; exceeds the relay's own timeout for slow pushes.
     static let postDeadline: Duration = .seconds(60)
     /// Maximum size of its answer.
     static let postAnswerBytesMax = 1 << 20
@@ -136,7 +136,7 @@ enum Bounds {
     static let doneMax = 4_096
     /// The size at which the queue's file is rewritten without its old records.
     static let queueFileBytesRewritten = 1 << 20
-    /// The size above which it is set aside: no bridge writes it.
+    /// The size above which the file is set aside, because no bridge writes that much.
     static let queueFileBytesMax = 64 << 20
     /// Maximum size of a record; longer lines are skipped.
     static let queueRecordBytesMax = 64 << 10
@@ -144,7 +144,7 @@ enum Bounds {
     static let queuePollInterval: Duration = .milliseconds(500)
     /// How long another process may hold the queue's lock.
     static let queueLockDeadline: Duration = .seconds(2)
-    /// How long a new owner of the queue waits for a process that only looks whether there is one.
+    /// How long a new owner of the queue waits for a process that only checks whether there is an owner.
     static let ownershipPatience: Duration = .seconds(1)
     /// Maximum size of the configuration file and of the secret's file.
     static let settingFileBytesMax = 64 << 10
@@ -167,7 +167,7 @@ enum Bounds {
     static let replyAttemptsMax = 3_000
     /// The longest time for `--repeat`, in minutes.
     static let repeatMinutesMax: Int64 = 15
-    /// For how long a permission rings again, in seconds.
+    /// How long a permission keeps ringing again, in seconds.
     static let repeatSecondsMax = 3_600
     /// Maximum size of the text that OpenCode gets with a rejection.
     static let replyTextBytesMax = 4_096
@@ -178,9 +178,9 @@ enum Bounds {
     static let activitySecondsMax: Int64 = 600
     /// How long a run lasts before an activity is started for it.
     static let activityStartWait: Duration = .seconds(5)
-    /// Sessions whose states are sent; further ones have none.
+    /// Maximum sessions whose states are sent.
     static let activitiesMax = 16
-    /// When a state is sent again although it hasn't changed: the relay has iOS mark it as out of date after two minutes.
+    /// When an unchanged state is sent again: iOS marks a state as outdated after two minutes, as the relay requests.
     static let activityRefresh: Duration = .seconds(90)
     /// How long no states are sent after the relay has refused one, for instance because it is too old.
     static let activityRefusedPause: Duration = .seconds(600)
@@ -190,7 +190,7 @@ enum Bounds {
     static let stateTitleCharactersMax = 80
     /// Maximum size of a session's title in a state.
     static let stateTitleBytesMax = 256
-    /// Maximum size of a text in a state: with JSON's escapes, all fit into what the relay takes.
+    /// Maximum size of a text in a state: even with JSON escapes, all fit the relay's limit.
     static let stateTextBytesMax = 512
     /// Maximum size of a tool's name in a state.
     static let stateToolBytesMax = 64
@@ -201,9 +201,9 @@ enum Bounds {
     static let sealedCharactersMax = 2_434
     /// Maximum sizes of a title and of a body, each tried until the envelope fits.
     static let sealedTextBytesMax = [1_024, 512, 256, 64]
-    /// Maximum addresses of the server that a pairing has; more make the code hard to scan.
+    /// Maximum addresses of the server in a pairing; more would make the code hard to scan.
     static let serverHostsMax = 6
-    /// Timeout of the request that tells whether a server answers at an address.
+    /// Timeout of the request that checks whether a server answers at an address.
     static let pairProbeDeadline: Duration = .seconds(2)
 
     // MARK: opencode-bridge check
@@ -217,21 +217,21 @@ enum Bounds {
 
     /// Maximum size of a hook's input.
     static let hookInputBytesMax = 4 << 20
-    /// How long an agent may take to pass it.
+    /// How long an agent may take to pass its input.
     static let hookInputDeadline: Duration = .seconds(1)
-    /// How many ends and errors of a session ring within ``hookFloodWindow``; permissions always do.
+    /// How many ends and errors of a session ring within ``hookFloodWindow``; permissions always ring.
     static let hookRingsMax = 20
-    /// The time for these rings.
+    /// The period for this limit.
     static let hookFloodWindow: Duration = .seconds(60)
-    /// Maximum rings, and maximum prompts, that are remembered for later hooks.
+    /// Maximum rings and maximum prompts that are remembered for later hooks.
     static let hookMemoriesMax = 512
     /// Maximum size of the file that remembers them.
     static let hookFileBytesMax = 128 << 10
     /// How long a fault of a hook isn't shown again.
     static let hookFaultPause: Duration = .seconds(600)
-    /// Maximum size of the first line of a session's file, which tells who runs the session.
+    /// Maximum size of the first line of a session's file, which names the client that runs the session.
     static let transcriptLineBytesMax = 512 << 10
-    /// How many processes above a hook are looked at.
+    /// How many ancestors of a hook's process are checked.
     static let ancestorProcessesMax = 8
     /// Maximum size of a process's command line.
     static let processFileBytesMax = 4 << 20
@@ -239,6 +239,6 @@ enum Bounds {
     static let agentSettingsBytesMax = 4 << 20
     /// Timeout of the request to the relay.
     static let hookDeadline: Duration = .seconds(3)
-    /// When the process ends in any case.
+    /// The deadline after which the process ends in any case.
     static let hookProcessSecondsMax = 6
 }

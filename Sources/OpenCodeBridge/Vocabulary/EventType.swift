@@ -1,4 +1,4 @@
-/// What a ring is about: the relay's event types.
+/// The type of a ring: the relay's event types.
 enum EventType: String, Sendable, CaseIterable {
     case complete, permission, error
 }
@@ -16,7 +16,7 @@ enum Outcome: Sendable, Equatable {
     case failed(RunError)
     /// The user or a newer run ended it.
     case interrupted
-    /// It only summarized the conversation.
+    /// The run only summarized the conversation.
     case summarized
     /// The server stopped during the run, and may continue it at its next start.
     case stopped
@@ -24,9 +24,9 @@ enum Outcome: Sendable, Equatable {
 
 /// An error of a run.
 struct RunError: Sendable, Equatable {
-    /// OpenCode's name of it.
+    /// OpenCode's name for it.
     var name: String?
-    /// What happened, for people.
+    /// A message for the user.
     var message: String?
 
     /// The error of a run that ended with its server.
