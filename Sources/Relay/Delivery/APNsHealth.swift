@@ -3,8 +3,8 @@ import Network
 
 /// Whether APNs accepts the configured apps' pushes, judged by its latest responses; shown in `/ready` and the metrics.
 ///
-/// Each app is judged separately in each environment. Only apps that the operator named count: where any bundle
-/// ID may register, APNs rejects IDs that strangers invent, which says nothing about this relay.
+/// Each app is judged separately in each environment. Only apps that the operator named are judged: where any bundle ID
+/// may register, APNs rejects IDs that strangers invent, which doesn't indicate a fault of this relay.
 final class APNsHealth: Sendable {
     /// A key in an environment, with its own connections.
     struct Place: Hashable, Sendable {
@@ -72,12 +72,12 @@ final class APNsHealth: Sendable {
         }
     }
 
-    /// The fault that keeps the relay from pushing to any of its apps; `nil` if at least one of them may work.
+    /// The fault that prevents the relay from pushing to all of its apps; `nil` if at least one app may work.
     ///
-    /// One app's bad key must not take the relay out of service for the others, and sandbox errors must not take
-    /// out one that delivers in production. A key is therefore at fault only if one of its apps is and APNs
-    /// accepts none of them. An app's state is its production answer, or the sandbox answer while there is none
-    /// from production. A key without answers counts as working.
+    /// One app's bad key must not take the relay out of service for the others, and sandbox errors must not take out
+    /// one that delivers in production. A key is therefore at fault only if one of its apps is and APNs accepts none of
+    /// them. An app's state is its production answer, or its sandbox answer if production hasn't answered yet. A key
+    /// without answers counts as working.
     func fault(at now: MonotonicTime = .current) -> String? {
         state.withLock { state in
             var first: String?
@@ -119,7 +119,7 @@ extension APNsHealth.State {
 
     /// APNs' latest answer, unless it is a rejection that has expired.
     ///
-    /// Without traffic nothing would clear a fault, so it counts only for ``Bounds/apnsFaultMemory``.
+    /// Without traffic nothing would clear a fault, so it expires after ``Bounds/apnsFaultMemory``.
     fileprivate func answer(to target: APNsHealth.Target, at now: MonotonicTime) -> APNsHealth.Answer? {
         let answer = answers[target]
         if case .fault(_, let time)? = answer, now.since(time) >= Bounds.apnsFaultMemory { return nil }

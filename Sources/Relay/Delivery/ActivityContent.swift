@@ -8,9 +8,9 @@ struct ActivityContent: Sendable {
     let type: EventType
     let sessionID: String
     let serverID: String?
-    /// `content-state`: the app's, which the relay doesn't interpret.
+    /// `content-state`: defined by the app; the relay doesn't interpret it.
     let state: JSON.Object
-    /// `attributes` of a start; `nil` for those that name the session.
+    /// `attributes` of a start; `nil` for the default, which names the session.
     let attributes: JSON.Object?
     /// The alert's title.
     let title: String
@@ -23,7 +23,7 @@ struct ActivityContent: Sendable {
     enum Alert: Hashable, Sendable {
         case none
         case silent
-        /// With a sound, because it takes the place of the device's notification.
+        /// Whether it has a sound, because it replaces the device's notification.
         case sound(String)
     }
 
@@ -78,7 +78,7 @@ struct ActivityContent: Sendable {
             writer.member("attributes-type", target.attributesType ?? "")
             writer.name("attributes")
             writeAttributes(to: &writer)
-            // Has the system ask the app for the token that updates go to (iOS 18).
+            // Makes the system ask the app for the token for updates (iOS 18).
             writer.member("input-push-token", 1)
         }
         if alert != .none {

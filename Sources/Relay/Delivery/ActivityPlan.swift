@@ -2,7 +2,7 @@ import APNs
 import Network
 import Storage
 
-/// What a push does to a Live Activity; the raw value is Apple's word for `aps.event`.
+/// The effect of a push on a Live Activity; the raw value is Apple's value of `aps.event`.
 enum ActivityEvent: String, CaseIterable, Sendable {
     case start, update, end
 }
@@ -15,9 +15,9 @@ struct ActivityPlan: Hashable, Sendable {
     let priority: Priority
     /// How long APNs stores the push.
     let timeToLive: Duration
-    /// How long after it the state counts as out of date; `nil` for never.
+    /// How long after the push the state is outdated; `nil` for never.
     var staleAfter: Duration?
-    /// How long after it the system removes the activity from the lock screen; `nil` for its own choice.
+    /// How long after the push the system removes the activity from the lock screen; `nil` lets the system choose.
     var dismissAfter: Duration?
     /// Whether it lights up the screen.
     var alerts = false
@@ -50,15 +50,16 @@ struct ActivityPlan: Hashable, Sendable {
             event = .end
             priority = .immediate
             timeToLive = Bounds.activityEndTimeToLive
-            // Nobody is told of it, so nothing is left to read.
+            // No alert is shown, so there is nothing to read afterwards.
             dismissAfter = .zero
         }
     }
 }
 
-/// The newest states that wait until their sessions' activities may have another progress.
+/// The newest states that wait until their sessions' activities may get progress again.
 ///
-/// Only in memory, since a newer state follows or the session ends. Bounded: further sessions' states are dropped.
+/// Kept only in memory, because a newer state follows or the session ends. Bounded: further sessions' states are
+/// dropped.
 final class ActivityHolds<State: Sendable>: Sendable {
     /// A session of a secret.
     struct Place: Hashable, Sendable {
@@ -74,12 +75,12 @@ final class ActivityHolds<State: Sendable>: Sendable {
     private let held = Lock<[Place: Held]>([:])
     private let capacity: Int
 
-    /// Nothing is held yet.
+    /// Creates an empty store.
     init(capacity: Int = Bounds.activityStatesHeldMax) {
         self.capacity = capacity
     }
 
-    /// Keeps a state unless a newer one of its session is held; true if the caller is to come back for it.
+    /// Stores a state unless it already has a newer one of the session; returns true if the caller must take it later.
     ///
     /// - Parameter time: When the state arrived, in milliseconds.
     func hold(_ state: State, of place: Place, at time: Int64) -> Bool {

@@ -7,7 +7,7 @@ struct ActivityPush {
     let token: PushToken
     let item: FanOut.Item
 
-    /// What the fan-out needs of it.
+    /// The parts that the fan-out needs.
     var forFanOut: (recipient: Device, item: FanOut.Item) { (token.recipient, item) }
 }
 
@@ -16,7 +16,7 @@ extension ActivityContent {
     ///
     /// - Parameters:
     ///   - devices: The secret's devices, whose preferences decide about alerts.
-    ///   - replacing: The devices, by ID, whose notification the push takes the place of.
+    ///   - replacing: The IDs of devices whose notification the push replaces.
     func pushes(
         _ turn: ActivityTurn, devices: [Device], replacing: Set<String> = [], on services: LoopServices
     ) -> [ActivityPush] {

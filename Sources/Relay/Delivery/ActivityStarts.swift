@@ -3,10 +3,10 @@ import Storage
 
 /// Counts the Live Activities that this process started on each device within the last hour.
 ///
-/// Storage counts them for each registration; this counts the device, which can register again or under several secrets.
-/// Bounded: of more than ``Bounds/activityStartDevicesMax`` devices, the others aren't counted.
+/// Storage counts them for each registration; this counts the device, which can register again or under several
+/// secrets. Bounded: devices beyond ``Bounds/activityStartDevicesMax`` aren't counted.
 final class ActivityStarts: Sendable {
-    /// An installation of an app; a device that names none is known by its token.
+    /// An installation of an app; a device without an installation ID is identified by its token.
     private struct Key: Hashable {
         let app: FoldedBundleID
         let name: String
@@ -16,7 +16,7 @@ final class ActivityStarts: Sendable {
 
     private static let interval = Duration.milliseconds(StorageLimits.activityStartInterval)
 
-    /// Counts a start; false if the device has had as many as it may.
+    /// Counts a start; false if the device has reached the limit.
     func take(_ device: Device, at now: MonotonicTime) -> Bool {
         let key = Self.key(of: device)
         return times.withLock { times in

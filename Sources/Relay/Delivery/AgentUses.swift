@@ -1,26 +1,26 @@
 import Network
 import Storage
 
-/// Stores when agents last used secrets, a moment after they did.
+/// Stores when agents last used secrets, shortly after each use.
 ///
-/// A secret's use is stored at most every 30 seconds, and by ``run()`` alone, so no answer waits for it. Only uses of
-/// secrets with devices are noted, so strangers take up no room.
+/// A secret's use is stored at most every 30 seconds, and only by ``run()``, so no response waits for it. Only uses of
+/// secrets with devices are recorded, so strangers can't fill the memory.
 final class AgentUses: Sendable {
     private struct Known {
         let at: MonotonicTime
-        /// Cut as it is stored.
+        /// Truncated as in the database.
         let client: String?
     }
 
     private struct State {
-        /// The uses of the last seconds.
+        /// Recent uses.
         var known: [SecretHash: Known] = [:]
         var waiting: [SecretHash: (use: AgentUse, key: SecretKey)] = [:]
-        /// When old uses were last looked for.
+        /// When old uses were last removed.
         var sweptAt: MonotonicTime?
         var isFinished = false
 
-        /// Whether a use by the same client was noted moments ago.
+        /// Whether a use by the same client was recorded recently.
         func isFresh(_ use: AgentUse, _ key: SecretKey, at now: MonotonicTime) -> Bool {
             guard let known = known[key.primary], now.since(known.at) < Bounds.agentUseInterval else {
                 return false
@@ -28,7 +28,7 @@ final class AgentUses: Sendable {
             return use.client == nil || use.client == known.client
         }
 
-        /// Forgets old uses where there is no room, at most once per interval: the search takes long.
+        /// Removes old uses when the store is full, at most once per interval, because the search takes long.
         mutating func makeRoom(at now: MonotonicTime) {
             guard known.count >= Bounds.agentUsesMax,
                 sweptAt.map({ now.since($0) >= Bounds.agentUseInterval }) ?? true
@@ -44,23 +44,23 @@ final class AgentUses: Sendable {
     private let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
-    /// No uses yet; none is stored before ``run()``.
+    /// Creates an empty store; nothing is written before ``run()``.
     init(storage: any AgentStorage, log: Log) {
         self.storage = storage
         self.log = log
         (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Whether a use is worth noting: none was noted moments ago.
+    /// Whether a use should be recorded, because none was recorded recently.
     func isDue(_ key: SecretKey, client: String?, at now: MonotonicTime) -> Bool {
         let use = AgentUse(usedAt: 0, client: client)
         return state.withLock { !$0.isFresh(use, key, at: now) }
     }
 
-    /// Notes a use of a secret that has devices, unless one was noted moments ago.
+    /// Records a use of a secret that has devices, unless one was recorded recently.
     ///
     /// - Parameters:
-    ///   - client: What the client calls itself; nil if this request doesn't say.
+    ///   - client: The client's name; nil if the request doesn't contain it.
     ///   - now: The current time by both clocks.
     func note(
         _ key: SecretKey, client: String?, at now: (wall: EpochMilliseconds, monotonic: MonotonicTime)
@@ -112,7 +112,7 @@ final class AgentUses: Sendable {
 }
 
 extension AgentUse {
-    /// How an app can show the time since the last use.
+    /// The time since the last use, in a form that an app can show.
     enum Freshness: String, CaseIterable {
         case connected, recent, idle
     }

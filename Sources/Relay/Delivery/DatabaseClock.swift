@@ -3,7 +3,7 @@ import Storage
 
 /// Compares this machine's clock with the database server's, since relays that share a database compare times in it.
 ///
-/// A relay whose clock differs by more than ``Bounds/clockSkewMax`` takes pushes that others are sending, or leaves its
+/// A relay whose clock differs by more than ``Bounds/clockSkewMax`` takes pushes that others are sending, or loses its
 /// own to them.
 final class DatabaseClock: Sendable {
     private let storage: any DatabaseStatus
@@ -39,7 +39,7 @@ final class DatabaseClock: Sendable {
         if isOff { log(.error, "clock.differs", [seconds]) } else { log(.info, "clock.agrees", [seconds]) }
     }
 
-    /// Compares the clocks now and then, until its task is cancelled.
+    /// Compares the clocks periodically until its task is cancelled.
     func run() async {
         repeat {
             // Failures are reported where the database is used.

@@ -34,7 +34,7 @@ final class DeliveryLog: Sendable {
         var lost: UInt64 = 0
         /// Consecutive refusals.
         var refusals = 0
-        /// Whether the latest attempt to write failed in a way that may pass.
+        /// Whether the latest attempt to write failed with a temporary error.
         var isStalled = false
         var isFinished = false
 
@@ -87,13 +87,13 @@ final class DeliveryLog: Sendable {
         }
     }
 
-    /// Which results are to be appended, of those that don't end a queued push.
+    /// Which results are appended, other than the ends of queued pushes.
     var kept: LoggedDeliveries { options.kept }
 
     /// How long a response waits at most while the log is crowded.
     var delayMax: Duration { options.delayMax }
 
-    /// Whether the buffer is nearly full but gets emptied: waiting is worthwhile, and nothing else makes room.
+    /// Whether the buffer is nearly full but is being emptied, so that waiting helps.
     var isCrowded: Bool {
         waiting.withLock {
             $0.count + $0.inHand >= options.crowdedAt && !$0.isStalled && !$0.isFinished

@@ -25,7 +25,7 @@ struct DeviceResult: Sendable, Equatable {
     let status: Status
     /// Whether this push caused the registration's removal.
     var removed = false
-    /// What the push does to a Live Activity, if it goes to one.
+    /// The push's effect on a Live Activity, if it goes to one.
     var activity: ActivityEvent?
 
     /// Whether it failed only because it couldn't be stored to be sent later.
@@ -35,7 +35,7 @@ struct DeviceResult: Sendable, Equatable {
     }
 }
 
-/// The results of an event's pushes to Live Activities, counted apart from those to devices.
+/// The results of an event's pushes to Live Activities, counted separately from those to devices.
 struct ActivityCounts: Sendable, Equatable {
     var sent = 0
     var queued = 0
@@ -67,7 +67,8 @@ struct EventAnswer: Sendable, Equatable {
     private(set) var failed = 0
     /// Pushes suppressed by their devices' preferences.
     private(set) var muted = 0
-    /// Those to Live Activities, which the other counts don't include; `nil` if the event has no state for them.
+    /// The results of pushes to Live Activities, which the other counts exclude; `nil` if the event has no state for
+    /// them.
     private(set) var activities: ActivityCounts?
 
     /// The response for these results.

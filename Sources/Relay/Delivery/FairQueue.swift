@@ -1,6 +1,6 @@
 /// A FIFO queue for each destination.
 ///
-/// Finding the next element costs as much as there are destinations, regardless of the queue's length.
+/// The cost of finding the next element is proportional to the number of destinations, not to the queue's length.
 struct FairQueue<Destination: Equatable, Element> {
     private struct Line {
         let destination: Destination

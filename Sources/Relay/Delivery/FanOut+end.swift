@@ -45,7 +45,7 @@ extension FanOut {
     }
 
     private func row(_ push: Push, _ index: Int, attempts: Int, dueAt: EpochMilliseconds) -> PendingPush {
-        // An activity shows the event's state, whoever has seen it.
+        // An activity must show the event's state even if the event has been acknowledged.
         let isActivity = items[index].activity != nil
         return PendingPush(
             push, to: devices[index], eventType: content.logType(isActivity: isActivity),

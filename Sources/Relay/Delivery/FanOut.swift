@@ -17,10 +17,10 @@ final class FanOut {
         var attempt: DeliveryAttempt?
         var phase = Phase.notBegun
         var removed = false
-        /// What it does to a Live Activity, if it goes to one.
+        /// Its effect on a Live Activity, if it goes to one.
         var activity: ActivityEvent?
 
-        /// Whether it may be sent later: an older state of an activity would be useless, but not its end.
+        /// Whether it may be sent later: a delayed state of an activity would be useless, but a delayed end isn't.
         var mayWait: Bool { push?.mayWait == true && (activity == nil || activity == .end) }
     }
 
@@ -65,7 +65,7 @@ final class FanOut {
     private var timer: Timer?
     private var continuation: CheckedContinuation<Void, Never>?
     private var report = FanOutReport()
-    /// The devices were read before and pushes are sent after this time: later registrations are new.
+    /// A time after the devices were read and before pushes are sent: later registrations are new.
     let begunAt: EpochMilliseconds
 
     /// Prepares a push to each device; the caller has taken a slot for each.
@@ -75,7 +75,7 @@ final class FanOut {
     ///   - unread: The secret's unread items, if a badge needs them.
     ///   - full: The `id`s of devices that want no more pushes for now.
     ///   - mayHold: Whether the caller stores pushes that wait for the end of quiet hours.
-    ///   - results: Instead of a push, for the devices with these IDs.
+    ///   - results: Results that replace a push for the devices with these IDs.
     ///   - activities: The pushes to Live Activities.
     init(
         _ devices: [Device], _ content: any PushContent, of key: SecretKey, on services: LoopServices,
@@ -206,14 +206,14 @@ final class FanOut {
         }
     }
 
-    /// What an outcome can change about a registration.
+    /// The change of a registration that an outcome can cause.
     private enum Change {
         case environment, removal
     }
 
-    /// Stores an outcome's change of a registration; `store` returns whether it changed anything.
+    /// Stores the change that an outcome makes to a registration; `store` returns whether it changed anything.
     ///
-    /// Such outcomes are rare enough for a task each.
+    /// Such outcomes are rare enough to use a task for each.
     private func change(
         _ index: Int, _ change: Change,
         _ store: @escaping @Sendable (any RegistrationStorage) async throws(StorageError) -> Bool

@@ -1,16 +1,16 @@
 import Network
 import Storage
 
-/// How many pushes the devices got lately that want only a number of them in an hour or a day.
+/// Counts recent pushes to devices that limit their pushes per hour or per day.
 ///
-/// Counted in the delivery log, at most every few seconds for a secret, plus what this process has sent since and what it
-/// is sending. So several relays may together exceed a number by what they send within these seconds.
+/// The count comes from the delivery log, read at most every few seconds per secret, plus the pushes that this process
+/// has sent since or is sending. So several relays together may exceed a limit by the pushes of these seconds.
 final class FrequencyCounts: Sendable {
-    /// One event's part of its devices' numbers, until its pushes have their results.
+    /// An event's share of its devices' limits, until its pushes have results.
     struct Reservation {
-        /// The `id`s of the devices that have had as many pushes as they want.
+        /// The `id`s of the devices that have reached their limit.
         var full: Set<String> = []
-        /// The `id`s of the other ones that want only a number.
+        /// The `id`s of the other devices with a limit.
         fileprivate(set) var taken: Set<String> = []
     }
 
@@ -21,7 +21,7 @@ final class FrequencyCounts: Sendable {
 
     private struct State {
         var known: [SecretHash: Known] = [:]
-        /// Pushes to devices that are being sent: as many as are in flight.
+        /// The number of pushes in flight, by device.
         var reserved: [SecretHash: [String: Int]] = [:]
 
         func isFresh(_ secret: SecretHash, at moment: MonotonicTime) -> Bool {
@@ -33,9 +33,9 @@ final class FrequencyCounts: Sendable {
 
     private static let hour: EpochMilliseconds = 3_600_000
 
-    /// Counts a push to each of those devices that want only a number and haven't had it; ``settle(_:_:of:)`` ends that.
+    /// Reserves a push to each device that has a limit and hasn't reached it, until ``settle(_:_:of:)``.
     ///
-    /// If the database can't be asked, no device is full.
+    /// If the database doesn't respond, no device is treated as having reached its limit.
     nonisolated(nonsending) func reserve(
         for devices: [Device], of key: SecretKey, at now: EpochMilliseconds, _ moment: MonotonicTime,
         in storage: any DeliveryLogStorage
@@ -48,7 +48,7 @@ final class FrequencyCounts: Sendable {
                     before: now + Bounds.clockSkewMax.inMilliseconds)
             else { return Reservation() }
             state.withLock { state in
-                // Of concurrent looks the first one counts: pushes may have been added to it.
+                // Of concurrent reads the first one is kept, because pushes may have been added to it.
                 guard !state.isFresh(secret, at: moment) else { return }
                 if state.known.count >= Bounds.frequencySecretsMax { state.known = [:] }
                 state.known[secret] = Known(readAt: moment, counts: read)
@@ -95,7 +95,7 @@ final class FrequencyCounts: Sendable {
 }
 
 extension Device {
-    /// Whether it may have a limit; the text is searched, since parsing it costs more.
+    /// Whether it may have a limit; searches the text, because parsing it costs more.
     var hasFrequency: Bool {
         details.preferences.map { $0.contains(#""perHour""#) || $0.contains(#""perDay""#) } ?? false
     }

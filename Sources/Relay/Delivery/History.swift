@@ -1,12 +1,12 @@
 import Network
 import Storage
 
-/// Adds what is sent to the histories of secrets, in batches.
+/// Adds sent items to the histories of secrets, in batches.
 ///
-/// While one batch is being written the next one gathers, so that an item waits for two transactions at most. The
-/// buffer is bounded, and a push waits a limited time: an item that can't be stored is dropped and counted.
+/// While one batch is written, the next one is collected, so that an item waits for two transactions at most. The
+/// buffer is bounded, and a push waits for a limited time: an item that can't be stored is dropped and counted.
 final class History: Sendable {
-    /// What is kept, and limits.
+    /// Settings and limits.
     struct Options: Sendable {
         /// How long items are kept.
         var lifetime: Duration
@@ -24,7 +24,7 @@ final class History: Sendable {
     struct Figures: Sendable, Equatable {
         /// Items that were stored.
         var stored: UInt64 = 0
-        /// Items that were left out because their `eventID` had one.
+        /// Items that were left out because the history already had one with their `eventID`.
         var repeated: UInt64 = 0
         /// Items that were never stored.
         var dropped: UInt64 = 0
@@ -70,10 +70,10 @@ final class History: Sendable {
         state.withLock { $0.figures.expired += UInt64(count) }
     }
 
-    /// Stores an item, if there is one, and returns the secret's unread items, if they are to be counted.
+    /// Stores an item, if there is one, and returns the number of the secret's unread items, if requested.
     ///
-    /// Returns `nil` when the item couldn't be stored, and after `limit`; then it may be stored later. Call it on
-    /// the loop.
+    /// Returns `nil` if the item couldn't be stored, and after `limit`; in the latter case it may be stored later. Call
+    /// it on the loop.
     nonisolated(nonsending) func add(
         _ item: HistoryItem?, of key: SecretKey, countingUnread isCounted: Bool, within limit: Duration,
         on loop: EventLoop

@@ -2,9 +2,9 @@ import Storage
 
 /// The values of `RELAY_LOG`: which results of pushes are written to the delivery log.
 ///
-/// Two kinds are always written. The results of queued pushes come after the response, so the log is the only place that
-/// has them, and a relay whose connection to the database broke while it queued a push finds there whether the push was
-/// sent meanwhile. Pushes to devices with a frequency are counted in the log.
+/// Two kinds are always written. The results of queued pushes arrive after the response, so only the log records them;
+/// also, a relay that lost its database connection while queueing a push uses the log to find out whether the push was
+/// sent. Pushes to devices with a frequency limit are counted in the log.
 enum LoggedDeliveries: String, CaseIterable, Sendable {
     case all
     /// Only failed pushes.

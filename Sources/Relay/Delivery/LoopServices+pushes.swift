@@ -4,7 +4,7 @@ import Storage
 
 /// Sends pushes, for new events and for the queue.
 extension LoopServices {
-    /// Where the pushes to an app's devices in one environment go.
+    /// The destination of pushes to an app's devices in one environment.
     enum Destination {
         case app(PushApp, Topic)
         /// They can't be sent; `reason` is for the response and the log.
@@ -87,7 +87,7 @@ extension LoopServices {
 extension Device {
     /// The latest `updated_at` of the registration that was pushed to.
     ///
-    /// Later registrations are new, whatever the clocks of APNs, this relay and others say.
+    /// Later registrations are new, regardless of the clocks of APNs, this relay and others.
     func removalBound(_ time: EpochMilliseconds) -> EpochMilliseconds { min(time, updatedAt) }
 }
 

@@ -117,7 +117,7 @@ enum OutcomePolicy {
             .methodNotAllowed?:
             failure.fault = .program
         case .badCertificate?, .badCertificateEnvironment?, .forbidden?:
-            // Of the key or what it may do, as far as the operator named the app.
+            // A fault of the key or its permissions, if the operator named the app.
             failure.fault = configurationFault(attempt)
         case .idleTimeout?, .tooManyProviderTokenUpdates?, .tooManyRequests?, .internalServerError?,
             .serviceUnavailable?,

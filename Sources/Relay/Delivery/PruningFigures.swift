@@ -1,7 +1,7 @@
 import Network
 import Storage
 
-/// The expired rows that this process has removed, and those that it has left.
+/// Figures about expired rows: how many this process has removed, and which remain.
 final class PruningFigures: Sendable {
     private struct State {
         var removed: [ExpiringTable: UInt64] = [:]
@@ -13,7 +13,7 @@ final class PruningFigures: Sendable {
     /// Removed rows.
     var removed: [ExpiringTable: UInt64] { state.withLock(\.removed) }
 
-    /// When the oldest row expired that the last step in a table left; missing if none was left.
+    /// Expiry of the oldest row that the last step left, per table; absent if none.
     var oldest: [ExpiringTable: EpochMilliseconds] { state.withLock(\.oldest) }
 
     /// Records a step.

@@ -19,7 +19,7 @@ protocol PushContent: Sendable {
     var logType: String { get }
     /// Its session, for the delivery log.
     var sessionID: String { get }
-    /// What the secret's history keeps of it; `nil` if it shows nothing to read.
+    /// The parts that the secret's history keeps; `nil` if there is nothing to read.
     var history: HistoryContent? { get }
     /// Whether its badge is the number of unread items.
     var hasUnreadBadge: Bool { get }
@@ -48,7 +48,7 @@ struct HistoryContent: Sendable {
 struct PushStyle: Hashable, Sendable {
     /// The app's sound.
     var sound: String?
-    /// Deliver without lighting up the screen.
+    /// Whether to deliver without lighting up the screen.
     var isQuiet = false
     /// The number of unread items, where the device or the content wants it as the badge.
     var unreadBadge: Int?

@@ -13,7 +13,7 @@ struct PushMaker {
         case none(reason: String)
     }
 
-    /// What these pushes have in common.
+    /// The common parts of these pushes.
     private struct Common {
         let topic: Topic
         /// For the per-device limits.
@@ -105,7 +105,7 @@ struct PushMaker {
         }
     }
 
-    /// What a device's preferences make of a push.
+    /// The effect of a device's preferences on a push.
     private enum Delivery {
         case now(PushStyle)
         case at(EpochMilliseconds)

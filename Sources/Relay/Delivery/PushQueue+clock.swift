@@ -4,7 +4,7 @@ import Storage
 
 /// Handles clock changes while pushes are queued.
 extension PushQueue {
-    /// Records that the clock was set forward: queued pushes seem older than they are.
+    /// Records that the clock was set forward, which makes queued pushes seem older than they are.
     func clockSetForward(at now: MonotonicTime) {
         state.withLock { $0.clockSetForwardAt = now }
     }
@@ -27,9 +27,10 @@ extension PushQueue {
 
     /// Makes pushes due whose due time is beyond the longest possible wait, because a fast clock set it.
     ///
-    /// - Parameter isSetBack: Whether this process's clock was just set back. How long any push was to wait is unknown
-    ///   then, so that all are due.
-    /// - Returns: The leases that end later than any can, to be ended once they were seen for a whole lease time.
+    /// - Parameter isSetBack: Whether this process's clock was just set back. The intended waits are then unknown, so
+    ///   all pushes become due.
+    /// - Returns: The leases that end later than any valid lease, to be ended once they have been seen for a whole
+    ///   lease time.
     func endMisdatedWaits(
         at now: EpochMilliseconds, isSetBack: Bool
     ) async throws(StorageError) -> [DuePush] {
@@ -38,7 +39,7 @@ extension PushQueue {
         while true {
             let found = try await storage.pushes(dueAfter: horizon, leased: false, limit: limit)
             let count = try await makeDue(found, at: now)
-            // If others were faster, nothing is left, or the next round handles it.
+            // If other relays were faster, nothing is left, or the next round handles it.
             guard found.count == limit, count > 0 else { break }
         }
         let leaseEnd = now + (options.leaseTime + Bounds.clockSkewMax).inMilliseconds

@@ -25,7 +25,7 @@ extension PushQueue {
         /// Failures, by ``KnownReasons``.
         private(set) var failed = [UInt64](repeating: 0, count: KnownReasons.words.count)
 
-        /// Counts a removed registration; strangers choose bundle IDs, so only so many are told apart.
+        /// Counts a removed registration; strangers choose bundle IDs, so the number of distinct ones is limited.
         mutating func countRemoved(_ device: Device) {
             var app = RemovedApp(bundleID: device.bundleID, environment: device.environment)
             if removed[app] == nil, removed.count >= 2 * Bounds.metricsAppsMax {
@@ -40,7 +40,7 @@ extension PushQueue {
                 again += 1
                 return
             }
-            // What the push had isn't known here; an average one is close enough until the next count.
+            // The push's size isn't known here; the average is close enough until the next count.
             waitingBytes -= waitingBytes / max(1, waiting)
             waiting = max(0, waiting - 1)
             switch delivery.status {

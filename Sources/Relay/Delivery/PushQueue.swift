@@ -151,7 +151,7 @@ final class PushQueue: Sendable {
         if let due { wakeWorker?(due) }
     }
 
-    // MARK: The worker's side
+    // MARK: The worker's interface
 
     /// Registers a callback for pushes that become due before the worker's next look.
     func onEarlierPush(_ wakeWorker: (@Sendable (EpochMilliseconds) -> Void)?) {
@@ -180,7 +180,7 @@ final class PushQueue: Sendable {
         state.withLock { $0.nextLook = time }
     }
 
-    /// Records how much is queued.
+    /// Records the queue's size.
     func noteWaiting(_ size: QueueSize) {
         state.withLock { state in
             state.figures.waiting = size.pushes

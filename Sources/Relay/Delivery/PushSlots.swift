@@ -28,9 +28,9 @@ struct PushSlots {
         return true
     }
 
-    /// Makes a reservation the number that is needed.
+    /// Adjusts a reservation to the number of slots that are needed.
     ///
-    /// More than was reserved is never refused: what the slots are for can't be undone any more.
+    /// Never refuses more slots than were reserved, because the pushes can no longer be called off.
     mutating func exchange(_ reserved: Int, for count: Int) {
         giveBack(reserved)
         taken += count

@@ -13,7 +13,7 @@ final class QueueClock {
     private var checkedAt: MonotonicTime?
     /// Whether the clock was set back and waits haven't been checked since.
     private var isSetBack = false
-    /// The latest step forward, when it happened, and until when it is remembered.
+    /// The latest step forward, when it happened, and how long it is remembered.
     private var skipped: (step: EpochMilliseconds, at: EpochMilliseconds, until: MonotonicTime)?
 
     /// A clock that has not been read yet.
@@ -23,7 +23,7 @@ final class QueueClock {
 
     /// Checks for clock changes; call it before comparing times.
     ///
-    /// A lease exceeds its work by the allowed clock skew, so smaller steps do no harm.
+    /// A lease is longer than its work by the allowed clock skew, so smaller steps are harmless.
     func look(at wall: EpochMilliseconds, _ monotonic: MonotonicTime) {
         let step = watch.step(to: wall, at: monotonic)
         guard step >= Bounds.clockSkewMax || step <= .zero - Bounds.clockSkewMax else { return }
@@ -41,7 +41,7 @@ final class QueueClock {
 
     /// When a push expires, by the current clock.
     ///
-    /// Setting the clock forward takes no time from pushes stored before: whichever time was right, no push is
+    /// Setting the clock forward doesn't shorten the life of pushes stored before: whichever time was right, no push is
     /// lost.
     func end(of push: PendingPush, at wall: EpochMilliseconds, _ monotonic: MonotonicTime)
         -> EpochMilliseconds
@@ -53,7 +53,7 @@ final class QueueClock {
         return push.expiresAt + skipped.step
     }
 
-    /// Before a claim, repairs what a changed clock left in the database.
+    /// Before a claim, repairs times in the database after a clock change.
     func prepareClaim(
         at now: EpochMilliseconds, _ monotonic: MonotonicTime
     ) async throws(StorageError) {
@@ -72,9 +72,8 @@ final class QueueClock {
 
 /// Leases that end beyond the maximum because the clock was fast when they were taken.
 ///
-/// Their holders may still be working, and the end time doesn't tell. Each lease therefore gets a whole lease
-/// time from when it was first seen, by this process's monotonic clock; after that no holder can still be
-/// working.
+/// Their owners may still be working, and the end time doesn't show this. Each lease therefore gets a whole lease time
+/// from when it was first seen, by this process's monotonic clock; after that, no owner can still be working.
 struct LateLeases {
     private var seen: [DuePush: MonotonicTime] = [:]
 

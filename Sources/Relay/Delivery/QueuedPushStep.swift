@@ -2,18 +2,18 @@ import APNs
 import JSON
 import Storage
 
-/// What becomes of a queued push whose turn has come.
+/// The next step of a queued push that is due.
 ///
 /// Its event and its device's preferences may have changed since the push was created.
 enum QueuedPushStep: Hashable, Sendable {
-    /// It is sent, with the payload that the preferences ask for.
+    /// Send the push, with the payload that the preferences require.
     case send(PendingPush)
-    /// The device wants it later.
+    /// Send the push later, as the device prefers.
     case later(dueAt: EpochMilliseconds)
-    /// It isn't sent at all; the reason is for the delivery log.
+    /// Don't send the push; the reason is for the delivery log.
     case over(reason: String)
 
-    /// Decides by what the claim found: a pure function.
+    /// Decides the step from the claim's result: a pure function.
     ///
     /// - Parameters:
     ///   - device: The device as the claim read it.
@@ -48,7 +48,7 @@ enum QueuedPushStep: Hashable, Sendable {
     }
 }
 
-/// The payload of a queued alert, made quiet.
+/// The payload of a queued alert in its quiet form.
 struct QuietPayload {
     private var object: JSON.Object
     private var aps: JSON.Object

@@ -19,7 +19,7 @@ struct Readiness: Sendable, Equatable {
     static let overdue = "overdue"
     /// The clock differs from the database server's.
     static let differs = "differs"
-    /// It couldn't be checked.
+    /// The check failed.
     static let unknown = "unknown"
 
     /// Why a database that responds can't be written, one word.

@@ -1,10 +1,10 @@
 import Network
 import Storage
 
-/// Keeps acknowledgements of events and replies to them, and lets senders wait for replies.
+/// Stores acknowledgements of events and replies to them, and lets senders wait for replies.
 ///
 /// A reply that arrives at this relay ends its waits at once. Replies that arrive at other relays are found by
-/// ``run()``, with one look at the database per interval for all waits of the process.
+/// ``run()``, which queries the database once per interval for all waits of the process.
 final class ReplyWaits: Sendable {
     /// Limits.
     struct Options: Sendable {
@@ -12,7 +12,7 @@ final class ReplyWaits: Sendable {
         var perSecretMax = Bounds.replyWaitsPerSecretMax
         /// Maximum concurrent waits of the process; a further one ends the longest one.
         var totalMax = Bounds.replyWaitsMax
-        /// The pause between two looks at the database.
+        /// The pause between two queries of the database.
         var pollInterval = Bounds.replyPollInterval
     }
 
@@ -24,19 +24,19 @@ final class ReplyWaits: Sendable {
         var replied: UInt64 = 0
         /// Acknowledgements and replies of events that had one, equal ones included.
         var repeated: UInt64 = 0
-        /// Those of events that the relay doesn't know.
+        /// Acknowledgements and replies for events that the relay doesn't know.
         var unknown: UInt64 = 0
-        /// Senders that wait now.
+        /// The number of senders that currently wait.
         var waiting = 0
     }
 
-    /// What became of a wait.
+    /// The result of a wait.
     enum End: Sendable {
-        /// The event's acknowledgement: with a reply, or at the end of the time as far as it is known.
+        /// The event's acknowledgement: with a reply or, when time ran out, as last known.
         case known(Acknowledgement?)
         /// The secret has too many waits.
         case tooMany
-        /// Whether there is a reply couldn't be read.
+        /// The database couldn't be read, so whether there is a reply is unknown.
         case failed(StorageError)
     }
 
@@ -45,13 +45,13 @@ final class ReplyWaits: Sendable {
         var byEvent: [EventName: Set<UInt64>] = [:]
         var bySecret: [SecretHash: Int] = [:]
         var lastNumber: UInt64 = 0
-        /// Why the last look at the database failed.
+        /// Why the last query of the database failed.
         var failure: StorageError?
         var figures = Figures()
         var isFinished = false
 
         mutating func add(_ wait: Wait) {
-            // Without waits nothing looks, so what is known of the database is old.
+            // Without waits the database isn't queried, so the stored error is outdated.
             if waits.isEmpty { failure = nil }
             lastNumber += 1
             waits[lastNumber] = wait
@@ -70,7 +70,7 @@ final class ReplyWaits: Sendable {
             return wait
         }
 
-        /// Tells the waits of an event what is known of it; returns those that are over.
+        /// Updates the waits of an event with its state; returns the waits that are over.
         mutating func note(_ acknowledgement: Acknowledgement, of event: EventName) -> [Wait] {
             let numbers = byEvent[event] ?? []
             for number in numbers { waits[number]?.known = acknowledgement }
@@ -86,9 +86,9 @@ final class ReplyWaits: Sendable {
     private let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
-    /// No waits yet; without ``run()`` only replies at this relay end them early.
+    /// Creates a value without waits; without ``run()``, only replies at this relay end waits early.
     ///
-    /// - Parameter pause: Waits between two looks at the database; throws to end.
+    /// - Parameter pause: Waits between two queries of the database; throws to end.
     init(
         storage: any ReplyStorage, clock: WallClock, options: Options = Options(),
         pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -132,7 +132,7 @@ final class ReplyWaits: Sendable {
         return result
     }
 
-    /// What is known of an event now.
+    /// The current state of an event.
     func known(of event: EventName) async throws(StorageError) -> Acknowledgement? {
         try await storage.acknowledgements(of: [event], at: clock.now)[event]
     }
@@ -175,7 +175,7 @@ final class ReplyWaits: Sendable {
         }
     }
 
-    /// Looks for replies while there are waits, until ``finish()`` or until the task is cancelled.
+    /// Queries for replies while there are waits, until ``finish()`` or until the task is cancelled.
     func run() async {
         for await _ in wakeUps {
             while state.withLock({ !$0.waits.isEmpty }) {
@@ -206,7 +206,7 @@ final class ReplyWaits: Sendable {
             }
             for wait in ended { wait.end() }
         } catch {
-            // Each wait tries again until its time is over.
+            // Each wait is retried until its time is over.
             state.withLock { $0.failure = error }
         }
     }

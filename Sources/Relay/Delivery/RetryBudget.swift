@@ -11,9 +11,9 @@ struct RetryBudget: Hashable, Sendable {
     /// Unwritten ends above which nothing is claimed.
     var unwrittenMax = Bounds.settlementsUnwrittenMax
 
-    /// How many pushes may be claimed, given the slots, the held pushes and the unwritten ends.
+    /// How many pushes may be claimed, given the slots, the claimed pushes and the unwritten ends.
     ///
-    /// Enough that sending needn't wait for the database, but no more than the database keeps up with.
+    /// Enough that sending needn't wait for the database, but no more than the database can keep up with.
     func room(places: Int, held: Int, unwritten: Int) -> Int {
         max(0, min(2 * places - held, unwrittenMax - unwritten))
     }

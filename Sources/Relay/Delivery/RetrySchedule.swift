@@ -11,12 +11,12 @@ struct RetrySchedule: Hashable, Sendable {
     /// The base delay after the first failure; it doubles with each further failure.
     static func delayMin(after cause: OutcomePolicy.RetryLater.Cause) -> Duration {
         switch cause {
-        // It may only be this relay's connection, and is often over in a moment.
+        // The cause may be only this relay's connection, which often recovers quickly.
         case .unreachable: .seconds(1)
         case .server: .seconds(2)
         // APNs received too much for this device or from this key; retrying early makes it worse.
         case .tooMany: .seconds(5)
-        // Someone must fix it, or has just done so.
+        // Someone must fix the cause, or has just done so.
         case .token: .seconds(5)
         }
     }

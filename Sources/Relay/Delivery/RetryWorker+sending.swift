@@ -4,9 +4,9 @@ import Storage
 
 /// Sends claimed pushes as slots become free, and ends them with their outcomes.
 extension RetryWorker {
-    /// Sends as many pushes as there are slots beside new events.
+    /// Sends as many pushes as there are slots not used by new events.
     ///
-    /// A long batch is sent in parts with pauses. New events don't wait for all of it, and neither do they wait for all of
+    /// A long batch is sent in parts with pauses, so that new events wait neither for the whole batch nor for all of
     /// its outcomes, which would arrive together one round trip later and start the next batch.
     func send() {
         // An outcome may arrive within `begin`; the loop below then continues instead of recursing.
@@ -47,7 +47,7 @@ extension RetryWorker {
         return now >= clock.end(of: push, at: now, moment)
     }
 
-    /// Whether it was held so long that another process may claim it while it is being sent.
+    /// Whether the push was claimed so long ago that another process may claim it while it is being sent.
     private func isHeldTooLong(_ waiting: Waiting) -> Bool {
         moment.since(waiting.heldSince) > Bounds.retryWaitMax
     }

@@ -44,7 +44,8 @@ final class RetryWorker {
     private(set) var pauseTimer: Timer?
     /// When the timer fires; `.max` if it isn't set.
     private var looksAt: EpochMilliseconds = .max
-    /// Whether more was due after the last claim, or a look was due while there was no room or a claim was running.
+    /// Whether more pushes were due after the last claim, or a check was due while there was no room or a claim was
+    /// running.
     var mayHaveMore = false
     /// When the queue's size is out of date.
     private var measuresAt = MonotonicTime(nanoseconds: 0)
@@ -122,7 +123,7 @@ final class RetryWorker {
 
     // MARK: Claiming
 
-    /// Schedules a look, unless an earlier one is scheduled.
+    /// Schedules a check, unless an earlier one is scheduled.
     private func look(at due: EpochMilliseconds) {
         guard !isStopping, due < looksAt else { return }
         looksAt = due
@@ -130,7 +131,7 @@ final class RetryWorker {
         timer?.schedule(after: max(.milliseconds(max(0, due - now)), Bounds.retryLookPause))
     }
 
-    /// Claims due pushes now and schedules the next look.
+    /// Claims due pushes now and schedules the next check.
     func look() {
         looksAt = .max
         queue.workerLooks(at: .max)
@@ -141,7 +142,7 @@ final class RetryWorker {
         endWhatIsOver()
         let limit = min(room, Bounds.retriesPerClaimMax)
         guard !isClaiming, limit > 0 else {
-            // Resumes when the claim or pushes have ended.
+            // Continues when the claim or pushes have ended.
             mayHaveMore = true
             return watch()
         }
@@ -165,7 +166,7 @@ final class RetryWorker {
                 let next =
                     isAll ? try await shared.storage.nextPushDue() : claimed.map(\.push.dueAt).min()
                 try await worker.measureIfDue(isEmpty: next == nil)
-                // A claim looks into some parts of the queue only.
+                // A claim searches only some parts of the queue.
                 if !claimed.isEmpty, let next, next <= claimedAt { worker.mayHaveMore = true }
                 worker.looked(next: next)
             } catch {
@@ -204,12 +205,13 @@ final class RetryWorker {
         send()
     }
 
-    /// Looks again soon if waiting pushes have no slot, so that those for a silent destination make room.
+    /// Checks again soon if waiting pushes have no slot, so that pushes for a silent destination make room.
     private func watch() {
         if !waiting.isEmpty { look(at: now + Bounds.retryStallTime.inMilliseconds) }
     }
 
-    /// Measures the queue if that was long ago; a long queue, which takes long to read, less often.
+    /// Measures the queue if the last measurement was long ago; a long queue, which takes long to read, is measured
+    /// less often.
     private func measureIfDue(isEmpty: Bool) async throws(StorageError) {
         let began = services.loop.now
         guard began >= measuresAt else { return }

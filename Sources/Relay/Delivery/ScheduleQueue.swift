@@ -1,9 +1,9 @@
 import Network
 import Storage
 
-/// The sends that are due later: stores them, wakes the worker, and counts what became of them.
+/// The scheduled sends: stores them, wakes the worker, and counts their outcomes.
 final class ScheduleQueue: Sendable {
-    /// What became of an occurrence; the raw value is shown by lists, logs and metrics.
+    /// The outcome of an occurrence; the raw value is shown by lists, logs and metrics.
     enum Outcome: String, CaseIterable, Sendable {
         /// A push was sent or queued.
         case sent
@@ -17,7 +17,7 @@ final class ScheduleQueue: Sendable {
         case skipped
         /// The operator has blocked the secret.
         case blocked
-        /// This relay can't read what is to be sent, or when.
+        /// This relay can't interpret the content or the rule.
         case invalid
         /// This relay doesn't know the time zone.
         case unknownTimeZone = "unknown_time_zone"
@@ -39,7 +39,7 @@ final class ScheduleQueue: Sendable {
         var outcomes = [UInt64](repeating: 0, count: Outcome.allCases.count)
         /// Postponements by ``Postponement``.
         var postponed = [UInt64](repeating: 0, count: Postponement.allCases.count)
-        /// When the schedule that has waited longest became due, as of the last look; `nil` if none is due.
+        /// When the schedule that has waited longest became due, as of the last check; `nil` if none is due.
         var oldestDue: EpochMilliseconds?
     }
 
@@ -57,7 +57,7 @@ final class ScheduleQueue: Sendable {
         self.storage = storage
     }
 
-    /// Stores a schedule and wakes the worker if it is due before the worker's next look.
+    /// Stores a schedule and wakes the worker if it is due before the worker's next check.
     func create(
         _ schedule: Schedule, under key: SecretKey, limit: Int
     ) async throws(StorageError) -> ScheduleCreation {
@@ -78,12 +78,12 @@ final class ScheduleQueue: Sendable {
         wakeWorker?(due)
     }
 
-    /// Registers a callback for schedules that are due before the worker's next look.
+    /// Registers a callback for schedules that are due before the worker's next check.
     func onEarlierSchedule(_ wakeWorker: (@Sendable (EpochMilliseconds) -> Void)?) {
         state.withLock { $0.wakeWorker = wakeWorker }
     }
 
-    /// Records when the worker will look next.
+    /// Records when the worker will check next.
     func workerLooks(at time: EpochMilliseconds) {
         state.withLock { $0.nextLook = time }
     }

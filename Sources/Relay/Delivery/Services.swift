@@ -3,7 +3,7 @@ import HTTPServer
 import Network
 import Storage
 
-/// What all routes on all loops share.
+/// The services shared by all routes on all loops.
 struct Services: Sendable {
     let storage: any Storage
     let hasher: SecretHasher
@@ -13,23 +13,23 @@ struct Services: Sendable {
     let rates: RateLimits
     let blocked: BlockList
     let clock: WallClock
-    /// For times compared within the process, independent of the wall clock.
+    /// The clock for times compared within the process, independent of the wall clock.
     var monotonic: @Sendable () -> MonotonicTime = { .current }
     let log: Log
     let deliveryLog: DeliveryLog
-    /// Keeps what is sent; `nil` without `RELAY_HISTORY_DAYS`.
+    /// Keeps the history of sent items; `nil` without `RELAY_HISTORY_DAYS`.
     var history: History?
     let queue: PushQueue
-    /// The sends that are due later.
+    /// The scheduled sends.
     let schedules: ScheduleQueue
     let apnsHealth: APNsHealth
     /// Who may register devices.
     var registration: RegistrationPolicy = .open
     /// Enforces `RELAY_DEVICES_MAX`; `nil` without a limit.
     var deviceTotal: DeviceTotal?
-    /// Notices devices with the same name for their installation.
+    /// Detects devices that share an installation ID.
     let contested = ContestedInstallations()
-    /// Removes devices that haven't registered for long.
+    /// Removes devices that haven't registered for a long time.
     var deviceRetention: DeviceRetention?
     /// Counts the expired rows that are removed.
     let pruning = PruningFigures()
@@ -47,13 +47,13 @@ struct Services: Sendable {
     var agents: AgentUses?
     /// Keeps replies to events.
     let replies: ReplyWaits
-    /// Counts pushes to devices that want only some.
+    /// Counts pushes to devices with a frequency limit.
     let frequency = FrequencyCounts()
     /// The names of devices' time zones that this system doesn't know.
     let unknownZones = UnknownZones()
     /// Counts the Live Activities that this process started on each device.
     let activityStarts = ActivityStarts()
-    /// The states of Live Activities that wait for their turn.
+    /// The states of Live Activities that wait for their next progress.
     let activityHolds = ActivityHolds<HeldActivity>()
     /// The web pages that may use the relay.
     var origins = WebOrigins()
@@ -71,7 +71,7 @@ struct DeliveryLimits: Sendable {
     var pushesPerEventMax = 500
     /// Maximum pushes of one loop in flight.
     var pushesPerLoopMax = 10_000
-    /// Maximum pushes of one loop waiting for a connection; larger events are allowed, too.
+    /// Maximum pushes of one loop waiting for a connection; a single larger event is still allowed.
     var waitingPushesPerLoopMax: Int { max(pushesPerLoopMax, pushesPerEventMax) }
     /// The minimum time between two progress pushes to a Live Activity.
     var activityInterval: Duration = .seconds(15)
@@ -79,7 +79,7 @@ struct DeliveryLimits: Sendable {
     var claimLeaseMargin = Bounds.claimLeaseMargin(databaseTimeout: .seconds(5))
 }
 
-/// What the routes on one loop use.
+/// The services of the routes on one loop.
 ///
 /// Confined to that loop.
 final class LoopServices {
@@ -116,7 +116,7 @@ final class LoopServices {
         counts.use(apps)
     }
 
-    /// A device's time zone; a name that isn't known is logged, since quiet hours in it may not apply.
+    /// A device's time zone; an unknown name is logged, because quiet hours in it may not apply.
     func zone(_ name: String) -> TimeZoneRules? {
         if let rules = rules.timeZones.zone(name) { return rules }
         if shared.unknownZones.isWorthLogging(name, at: shared.monotonic()) {
@@ -127,7 +127,7 @@ final class LoopServices {
         return nil
     }
 
-    /// Has time zones read again from the system's files, which may be new.
+    /// Rereads time zones from the system's files, which may have changed.
     func renewTimeZones() { rules.timeZones = TimeZones() }
 
     /// A new identifier for a row or a push; a loop's identifiers sort by creation.

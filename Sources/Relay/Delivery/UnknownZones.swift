@@ -1,12 +1,12 @@
 import Network
 
-/// Which names of time zones that this system doesn't know were logged, so that each is logged once in a while.
+/// The names of unknown time zones that were logged, so that each is logged only occasionally.
 final class UnknownZones: Sendable {
     private let logged = Lock<[String: MonotonicTime]>([:])
 
-    /// Whether a name wasn't logged within ``Bounds/unknownZoneInterval``; notes that it is logged now.
+    /// Whether a name wasn't logged within ``Bounds/unknownZoneInterval``; records that it is logged now.
     ///
-    /// Of many names, only ``Bounds/unknownZonesMax`` are logged in that time.
+    /// At most ``Bounds/unknownZonesMax`` names are logged in that time.
     func isWorthLogging(_ name: String, at now: MonotonicTime) -> Bool {
         logged.withLock { logged in
             if let last = logged[name], now.since(last) < Bounds.unknownZoneInterval { return false }

@@ -48,7 +48,7 @@ struct UnwrittenEnds {
     private var holds: [String: Hold] = [:]
     /// Ends that the database refused, oldest first.
     private var refused: [End] = []
-    /// For each push that is over, how many of its ends are in `waiting`, in hand or in `refused`.
+    /// For each push that is over, how many of its ends are in `waiting`, in `refused` or being written.
     private var unwritten: [String: Int] = [:]
     private var remembered = RememberedEnds(limit: Bounds.settlementsRememberedMax)
     private var batchMax = Bounds.settlementsPerBatchMax
@@ -58,7 +58,7 @@ struct UnwrittenEnds {
     private var timeouts = 0
     /// Refusals in a row.
     private var refusals = 0
-    /// Transient failures since the process began to end.
+    /// Transient failures since the process began to shut down.
     private var failuresAtEnd = 0
     /// Ends that were dropped since ``takeLost()``.
     private var lost = 0
@@ -122,11 +122,11 @@ struct UnwrittenEnds {
         /// Log rows that weren't written with the batch.
         var unlogged: [Delivery] = []
         var removals: [End.Removal] = []
-        /// Ends that came too late: their rows were no longer held.
+        /// Ends that came too late: their leases were lost.
         var notHeld = 0
     }
 
-    /// Notes that a batch was written; `held` says for each end whether its row was still held.
+    /// Records that a batch was written; `held` says for each end whether its row was still leased.
     mutating func wrote(_ batch: Batch, held: [Bool]) -> Written {
         let ends = takeBack(batch)
         (failures, refusals, failuresAtEnd) = (0, 0, 0)
@@ -183,7 +183,7 @@ struct UnwrittenEnds {
         refused += takeBack(batch)
     }
 
-    /// Takes back the ends of a batch, each with its latest lease.
+    /// Requeues the ends of a batch, each with its latest lease.
     private mutating func takeBack(_ batch: Batch) -> [End] {
         inHand = 0
         guard !holds.isEmpty else { return batch.ends }
@@ -238,7 +238,7 @@ struct UnwrittenEnds {
 
     // MARK: Dropping
 
-    /// Drops the refused ends because the process is ending.
+    /// Drops the refused ends because the process is shutting down.
     mutating func giveUpRefused() {
         giveUp(refused)
         refused = []
@@ -266,7 +266,7 @@ struct UnwrittenEnds {
 private struct RememberedEnds {
     private let limit: Int
     private var ends: [String: UnwrittenEnds.End] = [:]
-    /// Push ids, oldest first.
+    /// Push IDs, oldest first.
     private var order: [String] = []
 
     init(limit: Int) {

@@ -1,7 +1,7 @@
 import Network
 import Storage
 
-/// Tracks whether the database can be written: tries it on request, and logs failure and recovery.
+/// Tracks whether the database can be written: tries a write on request, and logs failure and recovery.
 final class WriteWatch: Sendable {
     private struct State {
         var isFailing = false
@@ -18,7 +18,7 @@ final class WriteWatch: Sendable {
     private let failures: AsyncStream<Void>
     private let failed: AsyncStream<Void>.Continuation
 
-    /// A watch that hasn't tried yet.
+    /// Creates a watch that hasn't tried a write yet.
     init(
         storage: any DatabaseStatus, clock: WallClock = .system,
         monotonic: @escaping @Sendable () -> MonotonicTime = { .current }, log: Log,
@@ -39,7 +39,7 @@ final class WriteWatch: Sendable {
         await fault(lifetime: Bounds.writeTrialInterval)
     }
 
-    /// Why the database can't be written now, for callers that are infrequent by themselves.
+    /// Why the database can't be written now, for callers that ask infrequently.
     func faultNow() async -> StorageError? {
         await fault(lifetime: .zero)
     }

@@ -49,7 +49,7 @@ struct API: Sendable {
 
     private var crossOrigin: CrossOrigin { CrossOrigin(origins: services.value.shared.origins) }
 
-    /// Answers a browser's question about a page of another origin.
+    /// Answers a browser's preflight request for a page of another origin.
     private func preflight(_ request: Request, _ methods: [Method]) -> Response {
         let response = crossOrigin.preflight(request, methods)
         services.value.shared.log(
@@ -108,7 +108,7 @@ struct API: Sendable {
         let id = request?.id ?? ""
         let requestID = id.isEmpty ? RequestID.make(using: &services.generator) : id
         var error = APIError(ErrorCode(refusal))
-        // Tells a client of a newer relay that this one is older.
+        // Shows a client made for a newer relay that this one is older.
         if error.code == .notFound { error.hint = "This relay has version \(Version.current)." }
         let reply = Reply(error)
         services.counts.request(.none, status: reply.status, took: nil)

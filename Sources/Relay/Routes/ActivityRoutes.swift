@@ -30,7 +30,7 @@ struct ActivityRegisterRequest: Sendable {
         }
     }
 
-    /// The device that the activity belongs to, or whose app it is.
+    /// The device to which the activity belongs, or a device with its app.
     fileprivate func device(among devices: [Device]) throws(APIError) -> Device {
         let named = devices.filter { device in
             if let deviceToken, DeviceToken(device.token) != deviceToken { return false }
@@ -52,8 +52,8 @@ struct ActivityRegisterRoute: AnsweringRoute {
 
     /// Stores the activity's token.
     ///
-    /// Only a secret with a device can have activities, and only of its devices' apps: who
-    /// may register was decided with the device.
+    /// Only a secret with a device can have activities, and only of its devices' apps, because registering the device
+    /// decided who may register.
     func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
         let shared = services.shared
         let wanted = try ActivityRegisterRequest(
@@ -93,7 +93,7 @@ struct ActivityRegisterRoute: AnsweringRoute {
 struct ActivityUnregisterRequest: Sendable {
     let secret: Secret
     let sessionID: String
-    /// The only activity; `nil` for all of the session.
+    /// The only activity to remove; `nil` for all of the session's activities.
     let token: DeviceToken?
 
     /// Validates a body; fields are checked in the order of docs/reference/api.md.
@@ -131,7 +131,7 @@ struct ActivityUnregisterRoute: AnsweringRoute {
 }
 
 extension LoopServices {
-    /// A secret's devices, moved to its primary hash first if they are under another.
+    /// A secret's devices, which are first moved to its primary hash if necessary.
     func devices(of key: SecretKey) async throws(StorageError) -> [Device] {
         let devices = try await shared.storage.devices(of: key)
         guard devices.contains(where: { $0.secretHash != key.primary }),
@@ -141,15 +141,15 @@ extension LoopServices {
     }
 }
 
-/// The tokens besides its own that a device sends with its registration.
+/// The additional tokens that a device sends with its registration.
 struct PushTokenWishes: Sendable {
-    /// What to store; `nil` removes the device's token of that kind.
+    /// The tokens to store; `nil` removes the device's token of that kind.
     ///
-    /// Kinds that the device doesn't mention stay.
+    /// Tokens of other kinds stay.
     private(set) var tokens: [(kind: PushTokenKind, token: DeviceToken?)] = []
     private(set) var attributesType: String?
 
-    /// Checks the fields; `null` counts as absent, since apps send it while the system has no token for them.
+    /// Validates the fields; `null` counts as absent, because apps send it while the system has no token for them.
     init(_ fields: RequestFields) throws(APIError) {
         try read(.start, .pushToStartToken, fields)
         attributesType = try fields.optional(.attributesType) { bytes in

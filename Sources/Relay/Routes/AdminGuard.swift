@@ -14,7 +14,7 @@ struct AdminGuard: Sendable {
         case host
         /// The bearer token is missing or wrong.
         case token
-        /// It came from a web page.
+        /// The request came from a web page.
         case origin
         /// The body isn't declared as JSON, so a page could have sent it without a CORS preflight.
         case contentType
@@ -24,12 +24,12 @@ struct AdminGuard: Sendable {
 
     /// Domains allowed in Host besides `localhost`, IP addresses and names without a dot.
     let hosts: Set<String>
-    /// What clients must send as `Authorization: Bearer`; `nil` for no token.
+    /// The token that clients must send as `Authorization: Bearer`; `nil` if none is required.
     let token: Secret?
 
     /// Why a request is refused before its handler runs; `nil` if it is allowed.
     ///
-    /// - Parameter isOpen: Whether it needs no token, like the health probes.
+    /// - Parameter isOpen: Whether the route needs no token, like the health probes.
     func refusal(of request: Request, isOpen: Bool, changesData: Bool) -> Refusal? {
         guard isKnown(host: request.headers["Host"]) else { return .host }
         guard isOpen || isAuthorized(request) else { return .token }
@@ -74,7 +74,7 @@ struct AdminChanges: Sendable {
         self.access = access
     }
 
-    /// Why such a request is refused; `nil` if it is allowed, which counts it.
+    /// Why such a request is refused; `nil` if it is allowed, in which case it is counted.
     func refusal(of request: Request, at now: MonotonicTime = .current) -> AdminGuard.Refusal? {
         if let refusal = access.refusal(of: request, isOpen: false, changesData: true) { return refusal }
         return fullAt.withLock { moment in

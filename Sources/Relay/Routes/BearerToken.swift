@@ -2,9 +2,9 @@ import HTTPServer
 import Storage
 
 extension Request {
-    /// The token that the request carries as `Authorization: Bearer` (RFC 6750, section 2.1); `nil` without one.
+    /// The request's token in `Authorization: Bearer` (RFC 6750, section 2.1); `nil` if there is none.
     ///
-    /// Another scheme is none of the relay's business: a proxy may have asked for it.
+    /// Other schemes are ignored: a proxy may have requested them.
     var bearerToken: Secret? {
         guard let value = headers.bytes(of: "Authorization") else { return nil }
         let scheme = value.prefix { $0 != UInt8(ascii: " ") }
@@ -19,7 +19,7 @@ extension Request {
 }
 
 extension LoopServices {
-    /// The secret in the header of a request to the public API; `nil` if it isn't there.
+    /// The secret in the header of a request to the public API; `nil` if there is none.
     ///
     /// The registration key comes in the same header and is never a secret.
     func headerSecret(of request: Request) -> Secret? {

@@ -1,23 +1,23 @@
 import HTTPServer
 
-/// What browsers let pages of other origins do: use every public route, if the operator lists the page's origin.
+/// Lets pages of other origins use every public route, if the operator lists the page's origin.
 ///
-/// The API takes its secrets from bodies and `Authorization`, never from cookies, so credentials are never allowed:
-/// a page can do nothing without a secret of its own. Source: Fetch Standard, "HTTP CORS protocol".
+/// The API reads secrets from bodies and `Authorization`, never from cookies, so credentials are never allowed: a page
+/// can do nothing without knowing a secret. Source: Fetch Standard, "HTTP CORS protocol".
 struct CrossOrigin: Sendable {
     let origins: WebOrigins
 
     /// How long a browser may remember a preflight; Chromium's maximum, in seconds.
     static let maxAgeSeconds = 7200
-    /// The fields that the API and MCP clients send beyond those that every page may send.
+    /// The request fields that the API and MCP clients need, beyond those that every page may send.
     static let requestHeaders =
         "Authorization, Content-Type, MCP-Protocol-Version, MCP-Session-Id, Mcp-Method, Mcp-Name, X-Request-ID"
-    /// The fields that a page may read beyond those that every page may read.
+    /// The response fields that a page may read, beyond those that every page may read.
     static let exposedHeaders = "X-Request-ID, Retry-After"
 
     /// The answer to a preflight, which ``mark(_:for:)`` completes.
     ///
-    /// It is the same for each path, known or not, so that a page can read the error of a wrong one.
+    /// It is the same for every path, known or not, so that a page can read the error for a wrong path.
     ///
     /// - Parameter methods: The methods of all routes.
     func preflight(_ request: Request, _ methods: [Method]) -> Response {
@@ -27,16 +27,16 @@ struct CrossOrigin: Sendable {
             "Access-Control-Allow-Methods", methods.map(\.description).joined(separator: ", "))
         response.headers.append("Access-Control-Allow-Headers", Self.requestHeaders)
         response.headers.append("Access-Control-Max-Age", String(Self.maxAgeSeconds))
-        // Private Network Access: a page in the internet asks for a relay at home.
+        // Private Network Access: a page on the internet requests access to a relay in a private network.
         if request.headers["Access-Control-Request-Private-Network"] == "true" {
             response.headers.append("Access-Control-Allow-Private-Network", "true")
         }
         return response
     }
 
-    /// Lets the page that asked read the response, if it may.
+    /// Lets the requesting page read the response, if it is allowed to.
     ///
-    /// Every response says that it depends on the origin, or a cache could hand it to another page.
+    /// Every response varies by origin, or a cache could return it to another page.
     func mark(_ response: inout Response, for request: Request?) {
         response.headers.append("Vary", "Origin")
         guard let request, let origin = allowedOrigin(of: request) else { return }

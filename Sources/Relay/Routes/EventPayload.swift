@@ -33,10 +33,10 @@ struct EventPayload: Sendable {
 
     /// The JSON text, at most ``Notification/payloadBytesMax`` bytes.
     ///
-    /// It is the same for every device of an app, so a fan-out creates it once. A body that is too long, and
-    /// then the title, is cut between two characters and ends in `…`. Identifiers are never cut. If they
-    /// contain so many control characters that this isn't enough, copies are dropped: `data`, then `thread-id`,
-    /// then the flat members. A sealed event is always written whole. A badge for which there is no room is left out.
+    /// It is the same for every device of an app, so a fan-out creates it once. A body that is too long, and then the
+    /// title, is cut between two characters and ends in `…`. Identifiers are never cut. If they contain so many control
+    /// characters that this isn't enough, copies are dropped: `data`, then `thread-id`, then the flat members. A sealed
+    /// event is always written whole. A badge that doesn't fit is left out.
     func encoded(_ style: PushStyle) -> [UInt8] {
         let payload = shortened(style)
         guard payload.count > Notification.payloadBytesMax, style.unreadBadge != nil else { return payload }
@@ -94,7 +94,7 @@ struct EventPayload: Sendable {
         writer.beginObject()
         aps.write(to: &writer)
         if let sealed = extras?.sealed {
-            // It has the actions inside.
+            // The sealed text contains the actions.
             writer.member("sealed", sealed.text)
         } else if let actions = extras?.actions {
             writer.actions(actions)
@@ -122,7 +122,7 @@ struct EventPayload: Sendable {
 }
 
 extension EventPayload {
-    /// Where the app's data appears besides `body`.
+    /// The places of the app's data other than `body`.
     private struct Copies: OptionSet {
         let rawValue: Int
 
@@ -147,7 +147,7 @@ extension JSON.Writer {
 }
 
 extension [String] {
-    /// Texts whose escaped sizes add up to at most `count` bytes, if that is possible: the last one is shortened first.
+    /// Shortens texts, the last one first, so that their escaped sizes add up to at most `count` bytes if possible.
     func shortened(toEscaped count: Int) -> [String] {
         var texts = self
         var taken = texts.reduce(0) { $0 + JSON.Writer.escapedCount($1) }
@@ -170,7 +170,7 @@ extension String {
         guard JSON.Writer.escapedCount(self) > max(count, ellipsis.utf8.count) else { return self }
         let fitting = JSON.Writer.prefixCount(self, escapedTo: count - ellipsis.utf8.count)
         let last = utf8.index(startIndex, offsetBy: fitting)
-        // Going forward and back again finds the start of the character that contains `last`.
+        // Moving forward and back again finds the start of the character that contains `last`.
         let end = index(before: index(after: last))
         return self[..<end] + ellipsis
     }

@@ -6,7 +6,7 @@ import Storage
 /// A validated `POST /v1/history/list`.
 struct HistoryListRequest: Sendable {
     let secret: Secret
-    /// The last item of the page before.
+    /// The previous page's last item.
     let before: UUIDv7?
     let limit: Int
 
@@ -36,7 +36,7 @@ struct HistoryListRoute: AnsweringRoute {
         try shared.rates.countRegistration(key, at: services.loop.now)
         let page: HistoryPage
         do throws(StorageError) {
-            // One more than is shown tells whether there is another page.
+            // One more item than is shown reveals whether there is another page.
             page = try await shared.storage.history(of: key, before: wanted.before, limit: wanted.limit + 1)
         } catch {
             throw APIError(error)

@@ -44,9 +44,9 @@ struct DeviceList: Sendable {
     let last: [Delivery]
     /// When an agent last used the secret.
     var agent: AgentUse?
-    /// The time to which ``agent`` is compared.
+    /// The time with which ``agent`` is compared.
     var now: EpochMilliseconds = 0
-    /// Those that this system knows.
+    /// The time zones that this system knows.
     var timeZones = TimeZones()
 
     /// The last push, by device `id`.

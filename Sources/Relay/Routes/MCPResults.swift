@@ -25,7 +25,7 @@ extension MCPToolResult {
         }
     }
 
-    /// The result of `list_devices`: what helps to decide whether the user can be reached.
+    /// The result of `list_devices`, which helps to decide whether the user can be reached.
     init(devices list: DeviceList) {
         let shown = ["device", "deviceName", "deviceModel", "bundleId", "apnsEnv", "lastPush"]
         let answer = try? JSON.parse(list.body, maxBytes: list.body.count)
@@ -38,7 +38,7 @@ extension MCPToolResult {
             ["devices": .array(devices)], sentence: devices.isEmpty ? Self.noDevices : nil)
     }
 
-    /// What a model can tell its user if there is nobody to notify.
+    /// The text that a model can show its user if there is no device to notify.
     static let noDevices =
         "No devices are registered under this secret. The user must register a phone, or correct the secret in the "
         + "configuration of this MCP server."

@@ -3,7 +3,7 @@ import JSON
 import Storage
 
 extension MCPRoute {
-    /// Schedules a notification as `/v1/schedule/create` does.
+    /// Schedules a notification in the same way as `/v1/schedule/create`.
     func schedule(
         _ given: JSON.Object, _ secret: Secret, _ request: Request, _ trace: inout RequestTrace
     ) async throws(APIError) -> MCPToolResult {
@@ -33,7 +33,7 @@ extension MCPRoute {
         return MCPToolResult(["schedules": answer?["schedules"] ?? []])
     }
 
-    /// Cancels a schedule; one that isn't there is no failure, because it won't be sent.
+    /// Cancels a schedule; a missing schedule isn't an error, because it won't be sent.
     func cancelScheduled(
         _ given: JSON.Object, _ secret: Secret, _ request: Request, _ trace: inout RequestTrace
     ) async throws(APIError) -> MCPToolResult {

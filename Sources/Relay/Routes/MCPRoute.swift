@@ -8,7 +8,7 @@ import Storage
 struct MCPRoute: AnsweringRoute {
     let services: LoopServices
 
-    /// Checks origin and secret, then answers as ``MCP`` says.
+    /// Checks origin and secret, then answers as ``MCP`` decides.
     func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
         let origins = request.headers.values(of: "Origin")
         guard origins.allSatisfy(services.shared.origins.allow) else {
@@ -51,10 +51,10 @@ struct MCPRoute: AnsweringRoute {
         return Reply(MCPReply.refusal(error), code: code)
     }
 
-    /// Notes the use of a secret with devices; any other counts as a guess of its address.
+    /// Records the use of a secret with devices; any other secret counts as a guess by the client's address.
     ///
-    /// A client that connects with such a secret is refused, because agents would show it as connected. Answers don't
-    /// depend on the database: while it is away, clients connect and nothing is noted.
+    /// A client that connects with a secret without devices is refused, because agents would otherwise show it as
+    /// connected. If the database is unavailable, clients can connect and nothing is recorded.
     private func note(
         _ step: MCPStep, of secret: Secret, _ request: Request, _ trace: inout RequestTrace
     ) async -> Reply? {
@@ -69,7 +69,7 @@ struct MCPRoute: AnsweringRoute {
             if isDue { shared.agents?.note(key, client: step.client, at: (shared.clock.now, now)) }
             return nil
         }
-        // What a call does counts it.
+        // The call's action counts it.
         if case .call = step { return nil }
         do throws(APIError) {
             try shared.rates.countUnknownSecret(request, at: now)
@@ -89,9 +89,9 @@ struct MCPRoute: AnsweringRoute {
 
     // MARK: Calls
 
-    /// Carries out a call.
+    /// Performs a tool call.
     ///
-    /// Errors that other arguments or a pause would avoid are for the model, which sees only results.
+    /// Errors that other arguments or a pause would avoid are returned as results, because the model sees only results.
     private func run(
         _ call: MCPCall, _ secret: Secret, _ request: Request, _ trace: inout RequestTrace
     ) async -> Reply {
@@ -160,7 +160,7 @@ extension Reply {
 }
 
 extension ErrorCode {
-    /// The code in the log for a message that MCP refuses; `nil` for a success.
+    /// The code in the log for a message that MCP refuses; `nil` on success.
     fileprivate init?(mcpStatus status: Int) {
         switch status {
         case ..<400: return nil
@@ -171,7 +171,7 @@ extension ErrorCode {
 }
 
 extension APIError {
-    /// What the model can do about the error, if it can do anything.
+    /// Advice to the model about the error, if there is any.
     fileprivate var adviceForModel: String? {
         switch code {
         case .payloadTooLarge:

@@ -15,9 +15,9 @@ struct NotificationContent: Sendable {
     private let sealed: SealedText?
     /// Whether the badge is the number of unread items.
     private(set) var hasUnreadBadge = false
-    /// What is sent, with texts that may have been shortened.
+    /// The texts to send, which may have been shortened.
     private var aps = APS()
-    /// The texts as the caller sent them, which the history and the digest have.
+    /// The texts as the caller sent them, for the history and the digest.
     private var texts = Texts()
     /// Members next to `aps`.
     private let data: JSON.Object
@@ -97,7 +97,7 @@ struct NotificationContent: Sendable {
         aps.show(texts.shortened(toEscaped: room))
     }
 
-    /// What a digest covers: the payload with the texts as the caller sent them.
+    /// The input of the digest: the payload with the texts as the caller sent them.
     var unshortened: String {
         var full = aps
         full.show(texts)
@@ -112,7 +112,7 @@ struct NotificationContent: Sendable {
     /// The values of `pushType`.
     private static let pushTypes: [PushType] = [.alert, .background, .widgets, .controls]
 
-    /// A reload of widgets or controls carries nothing: the app's extension asks for what it shows.
+    /// A reload of widgets or controls has no content: the app's extension requests what it shows.
     private func checkReload(_ fields: RequestFields) throws(APIError) {
         let allowed: [RequestField] = [
             .notificationPushType, .notificationPriority, .notificationTimeToLive, .notificationCollapseID,
@@ -140,7 +140,7 @@ struct NotificationContent: Sendable {
 
     /// Only a visible notification is opened by the app's extension, which needs a text to replace.
     ///
-    /// The extension reads the type of what it opens from the payload, so no member may pass for it.
+    /// The extension reads the type of the sealed text from the payload, so no member may imitate it.
     private func checkSealed() throws(APIError) {
         guard sealed == nil || aps.hasText else {
             throw APIError(
@@ -159,7 +159,7 @@ struct NotificationContent: Sendable {
         }
     }
 
-    /// A background push carries data and nothing visible or audible.
+    /// A background push contains data and nothing visible or audible.
     private func checkBackground(_ fields: RequestFields) throws(APIError) {
         let visible: [RequestField] = [
             .notificationTitle, .notificationSubtitle, .notificationBody, .notificationBadge,
@@ -252,7 +252,7 @@ private struct Texts: Sendable {
     var subtitle: String?
     var body: String?
 
-    /// Empty texts in place of those that are there.
+    /// Replaces the existing texts with empty ones.
     var emptied: Texts {
         Texts(title: title.map { _ in "" }, subtitle: subtitle.map { _ in "" }, body: body.map { _ in "" })
     }

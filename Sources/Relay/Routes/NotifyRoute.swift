@@ -11,7 +11,7 @@ struct NotifyRequest: Sendable {
     let deviceToken: DeviceToken?
     private(set) var content: NotificationContent
     let eventID: String?
-    /// Whether to answer before it is sent.
+    /// Whether to respond before it is sent.
     let isAsync: Bool
     /// How it is repeated until it is acknowledged.
     let repetition: Repetition?
@@ -30,7 +30,7 @@ struct NotifyRequest: Sendable {
         if repetition != nil, let eventID { repeats(eventID) }
     }
 
-    /// Makes it replace the earlier pushes of the event on the device.
+    /// Makes the push replace earlier pushes of the event on the device.
     mutating func repeats(_ eventID: String) {
         content.collapse(under: Repetition.collapseID(of: eventID))
     }
@@ -38,7 +38,7 @@ struct NotifyRequest: Sendable {
 }
 
 extension RequestFields {
-    /// The fields of the notification, with the texts that senders without nested objects put beside it.
+    /// The fields of the notification, including texts that senders without nested objects put next to it.
     fileprivate func notification() throws(APIError) -> RequestFields {
         let nested = try optional(.notification, \.object)
         var members = nested ?? JSON.Object()

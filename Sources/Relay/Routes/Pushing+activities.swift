@@ -4,7 +4,7 @@ import Network
 import Storage
 
 extension Pushing.Order {
-    /// The order of an event that arrived at a time.
+    /// The order for an event, with its arrival time.
     init(_ event: EventRequest, of key: SecretKey, eventID: String?, at time: EpochMilliseconds) {
         self.init(key: key, content: event, eventID: eventID, digest: event.content)
         actions = event.extras?.actions ?? []
@@ -13,25 +13,25 @@ extension Pushing.Order {
     }
 }
 
-/// Live Activities: their part of an event, and the states that wait for their turn.
+/// Live Activities: their part of an event, and states that wait for their turn.
 extension Pushing {
     /// The pushes of an event to Live Activities.
     struct Activities {
         var turn = ActivityTurn()
         var pushes: [ActivityPush] = []
-        /// Results of devices, by ID, whose notification an activity takes the place of.
+        /// Results of the devices, by ID, whose notification an activity replaces.
         var results: [String: DeviceResult.Status] = [:]
     }
 
-    /// What an order is pushed to, with a slot for each push, and the results of devices that get none.
+    /// The recipients of an order, with a slot for each push, and the results of devices that get no push.
     func recipients(
         of order: Order, _ devices: [Device]
     ) async throws(APIError) -> (Activities?, notified: [Device], [String: DeviceResult.Status]) {
         let notified = order.rings ? devices : []
         // These checks come before the calls because most events need none of them, and an asynchronous call isn't free.
         let kind = order.content.pushType.tokenKind
-        // About one activity per device. Slots are taken before activities take their turn: the sender's retry after
-        // a refusal must find it not taken.
+        // Assumes about one activity per device. Slots are taken before activities take their turn, so that after a
+        // refusal the sender's retry can still take it.
         let reserved = notified.count + (order.activity == nil ? 0 : devices.count)
         guard services.slots.take(reserved) else { throw APIError(.overloaded, limit: .pushes) }
         guard order.activity != nil || kind != nil else { return (nil, notified, [:]) }
@@ -77,7 +77,7 @@ extension Pushing {
         return found
     }
 
-    /// Leaves out starts on devices that have had as many as they may, under this registration or another.
+    /// Leaves out starts on devices that have reached the limit, under this registration or another.
     private func limitStarts(
         _ turn: inout ActivityTurn, _ content: ActivityContent, _ devices: [Device]
     ) async throws(StorageError) {
@@ -91,7 +91,7 @@ extension Pushing {
         try await services.shared.storage.releaseStarts(refused, session: content.sessionID)
     }
 
-    /// The recipients of a push that goes to tokens besides the devices' own, and the results of devices without one.
+    /// The recipients of a push to tokens other than the devices' own, and the results of devices without such a token.
     private func tokens(
         _ kind: PushTokenKind, of key: SecretKey, _ devices: [Device]
     ) async throws(APIError) -> (recipients: [Device], results: [String: DeviceResult.Status]) {
@@ -127,7 +127,7 @@ extension Pushing {
                 urgency: urgency, isHeld: isHeld), under: key)
     }
 
-    /// Keeps a state for the activities that may not have it yet.
+    /// Postpones a state for the activities that may not get it yet.
     func hold(_ held: HeldActivity, after turn: ActivityTurn) {
         guard let until = turn.heldUntil else { return }
         var held = held
@@ -149,18 +149,19 @@ extension Pushing {
         }
     }
 
-    /// Sends a held state, unless the activity ended or got a newer one.
+    /// Sends a postponed state, unless the activity has ended or got a newer one.
     private func deliverHeld(_ held: HeldActivity) async {
         let shared = services.shared
         guard !shared.blocked.contains(held.key) else { return }
-        // Before activities take their turn, since one that took it counts as having the state.
+        // Slots are taken before activities take their turn, because an activity that took its turn counts as having
+        // the state.
         guard services.slots.take(1) else {
             services.counts.hit(.pushes)
             return hold(held, until: shared.clock.now + shared.limits.activityInterval.inMilliseconds)
         }
         let turn: ActivityTurn
         do throws(StorageError) {
-            // Whatever is to be started was started when the event arrived.
+            // Activities are started only when the event arrives.
             turn = try await take(held.activity, of: held.key, starting: false, isHeld: true)
         } catch {
             services.slots.giveBack()
@@ -175,10 +176,10 @@ extension Pushing {
         await record(held.content, of: held.key, results, among: [])
     }
 
-    /// Finishes what an event did to activities: notifies devices whose activity couldn't take the notification's place,
-    /// and forgets activities that have ended and starts that failed.
+    /// Completes an event's pushes to activities: notifies devices whose activity couldn't replace the notification,
+    /// and removes ended activities and records of failed starts.
     ///
-    /// - Parameter results: Those of the devices, then those of the activities.
+    /// - Parameter results: The results of the devices, followed by those of the activities.
     func finish(
         _ activities: Activities, _ order: Order, _ devices: [Device], _ results: inout [DeviceResult],
         within left: Duration
@@ -224,7 +225,7 @@ extension Pushing {
 }
 
 extension PushType {
-    /// The token that pushes of this type go to; `nil` for a device's own.
+    /// The kind of token for pushes of this type; `nil` for a device's own token.
     var tokenKind: PushTokenKind? {
         switch self {
         case .widgets: .widgets

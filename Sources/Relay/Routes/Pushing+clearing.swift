@@ -3,12 +3,12 @@ import JSON
 import Network
 import Storage
 
-/// Has apps remove the notification of an event that needs nobody any more.
+/// Makes apps remove the notification of an event that no longer needs attention.
 extension Pushing {
     /// Sends a background push to the devices that got the event, once for an event.
     ///
-    /// The devices are those of the event's answer. Neither muted ones are woken nor those that wait for the end of quiet
-    /// hours, nor those that have had as many of these pushes as Apple recommends.
+    /// The devices are those of the event's response, except for muted devices, devices in quiet hours, and devices
+    /// that have reached the number of such pushes that Apple recommends.
     func clear(_ event: EventName, _ started: MonotonicTime) async throws(APIError) {
         let shared = services.shared
         let state: EventState
@@ -41,14 +41,14 @@ extension Pushing {
                     return rates.takeClear(to: DeviceKey(token, bundleID: device.bundleID), at: started)
                 }
             }
-            // The request's own trace has the secret.
+            // The secret is already in the request's trace.
             var trace = RequestTrace()
             _ = try await sendScheduled(order, started, &trace)
         }
     }
 }
 
-/// A background push that has the app remove an event's notification.
+/// A background push that makes the app remove an event's notification.
 struct ClearContent: Sendable {
     /// The sender's ID of the event.
     let eventID: String

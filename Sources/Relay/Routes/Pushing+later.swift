@@ -2,9 +2,9 @@ import HTTPServer
 import Network
 import Storage
 
-/// Stores what is to be sent later than its request.
+/// Stores pushes that are sent after their request.
 extension Pushing {
-    /// Responds once the event is stored; the worker sends it at once, with the request's `eventID`.
+    /// Responds once the event is stored; the worker sends it immediately, with the request's `eventID`.
     func answerAtOnce(
         _ order: Order, _ request: Request, _ started: MonotonicTime, _ trace: inout RequestTrace
     ) async throws(APIError) -> Reply {
@@ -81,7 +81,7 @@ extension Pushing {
 }
 
 extension Pushing.Order {
-    /// What to store to send it later; `nil` if it can't be.
+    /// The order to store for sending later; `nil` if it can't be sent later.
     var stored: StoredOrder? {
         get throws(APIError) {
             switch source {
@@ -89,7 +89,7 @@ extension Pushing.Order {
             case .stored(let stored): return stored
             case .request(let target, let bytes):
                 var fields: Set<RequestField> = [.secret, .eventID, .async, .repeat]
-                // Not a field of events, so that it means nothing there.
+                // Not a field of events, so it has no effect there.
                 if target == .event { fields.insert(.deviceToken) }
                 let body = try RequestFields(body: bytes).members(without: fields)
                 return StoredOrder(target, body: body, eventID: eventID)

@@ -3,11 +3,11 @@ import HTTPServer
 import Network
 import Storage
 
-/// What events and notifications share: limits, deduplication by `eventID`, fan-out, response and delivery log.
+/// The common part of events and notifications: limits, deduplication by `eventID`, fan-out, response and delivery log.
 struct Pushing {
     let services: LoopServices
 
-    /// What to push, and to whom.
+    /// The content to push, and its recipients.
     struct Order: Sendable {
         /// The secret's key.
         let key: SecretKey
@@ -23,7 +23,7 @@ struct Pushing {
         var choose: (@Sendable ([Device]) -> [Device])?
         /// The `id` of the only recipient's registration; `nil` for all devices.
         var onlyDeviceID: String?
-        /// What to store if it is to be sent later; `nil` if it can't be.
+        /// The order to store if it is sent later; `nil` if it can't be sent later.
         var source: Source?
         /// How it is repeated until it is acknowledged.
         var repetition: Repetition?
@@ -31,7 +31,7 @@ struct Pushing {
         var isCounted = true
         /// Whether it is new to the secret's history.
         var isNew = true
-        /// The state for Live Activities.
+        /// The event's state for Live Activities.
         var activity: ActivityContent?
         /// Whether devices are notified; if not, it only concerns Live Activities.
         var rings = true
@@ -56,7 +56,7 @@ struct Pushing {
         return Reply(body: try await send(order, to: devices, started, &trace))
     }
 
-    /// Sends what was scheduled, like ``answer(_:_:_:_:)`` without a request.
+    /// Sends a scheduled order, like ``answer(_:_:_:_:)`` without a request.
     ///
     /// - Parameter started: When the attempt began.
     /// - Returns: The response that a request would get; it may be that of an earlier attempt.
@@ -96,7 +96,7 @@ struct Pushing {
         var interval = Bounds.claimPollIntervalMin
         var devices = devices
         while true {
-            // Created anew each time, so that a claim won late lasts as long as one won immediately.
+            // Created for each attempt, so that a claim won late lasts as long as one won immediately.
             let now = shared.clock.now
             let lease = shared.limits.eventDeadline + shared.limits.claimLeaseMargin
             let claim = EventClaim(
@@ -145,7 +145,8 @@ struct Pushing {
             }
             answer = try await deliver(order, to: devices, started, &trace)
         } catch {
-            // Nothing was sent: the caller's next attempt must find the event unclaimed, and nothing may ring later.
+            // Nothing was sent, so the caller's next attempt must find the event unclaimed, and no repetition may ring
+            // later.
             if order.repetition != nil {
                 await services.stopRepeating(EventName(claim.eventID, of: order.key))
             }
@@ -280,7 +281,7 @@ struct Pushing {
         return answer.body
     }
 
-    /// Counts the pushes to devices that want only a number of them; a permission request reaches all.
+    /// Counts pushes to devices with a frequency limit; permission requests reach all devices.
     private func reserve(_ order: Order, _ devices: [Device]) async -> FrequencyCounts.Reservation? {
         guard order.content.pushType == .alert, order.content.kind != EventType.permission.rawValue else {
             return nil
@@ -313,8 +314,8 @@ struct Pushing {
 
     /// Writes the results to the delivery log, as far as it is kept.
     ///
-    /// Queued pushes are logged when they end, and muted ones never. Waits while the log is crowded: senders that wait
-    /// for their response send less.
+    /// Queued pushes are logged when they end, and muted ones never. Waits while the log is crowded, which slows down
+    /// senders.
     ///
     /// - Parameter devices: The devices that were notified.
     func record(

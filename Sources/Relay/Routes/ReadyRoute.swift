@@ -3,7 +3,7 @@ import JSON
 import Network
 import Storage
 
-/// `GET /ready`: whether the relay can do its work, for load balancers and operators.
+/// `GET /ready`: whether the relay is ready, for load balancers and operators.
 struct ReadyRoute: AnsweringRoute {
     let services: LoopServices
 
@@ -37,7 +37,7 @@ extension Services {
             readiness.queue = Readiness.unknown
             readiness.clock = Readiness.unknown
             log(.warning, "storage.unavailable", [.storageError(error)])
-            // Makes the log report the recovery, too.
+            // Also makes the log report the recovery.
             writes.note(error)
         }
         return readiness

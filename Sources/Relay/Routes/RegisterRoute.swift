@@ -82,14 +82,14 @@ struct RegisterRoute: AnsweringRoute {
             throw APIError(error)
         }
         guard !devices.contains(where: wanted.names) else { return .granted(wanted.environment) }
-        // Before refusals that reveal something about a secret, so that guesses count here, too.
+        // Checked before refusals that reveal something about a secret, so that guesses are counted.
         try shared.rates.countUnknownSecret(request, at: services.loop.now)
         guard !devices.isEmpty || !wanted.isSecretWeak else {
             throw APIError(
                 .weakSecret, field: .secret,
                 hint: "It must have at least \(services.rules.secretBytesMin) bytes.")
         }
-        // The new token of an installation takes the place of the old one.
+        // An installation's new token replaces the old one.
         let replaced = devices.first(where: wanted.replaces)
         if replaced == nil { try await shared.deviceTotal?.checkRoom() }
         let device = DeviceKey(wanted.deviceToken, bundleID: wanted.bundleID.text)
@@ -127,7 +127,7 @@ struct RegisterRoute: AnsweringRoute {
             ])
     }
 
-    /// Registers the device, and removes its row with the unfolded token, which would get a second push.
+    /// Registers the device, and removes its row with the unfolded token, which would otherwise get a second push.
     private func register(
         _ registration: Registration, under key: SecretKey, replacing unfolded: String?
     ) async throws(StorageError) -> RegistrationResult {
@@ -136,7 +136,7 @@ struct RegisterRoute: AnsweringRoute {
         let result = try await storage.register(registration, under: key, deviceLimit: limit)
         guard let unfolded else { return result }
         let wasThere = try await storage.unregister(token: unfolded, under: key, at: registration.at)
-        // The old row was one of those that used up the limit.
+        // The old row counted towards the limit.
         guard wasThere, result == .limitReached else { return result }
         return try await storage.register(registration, under: key, deviceLimit: limit)
     }

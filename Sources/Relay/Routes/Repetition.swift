@@ -1,20 +1,20 @@
 import APNs
 import Storage
 
-/// How a push is repeated until somebody acknowledges its event.
+/// How a push is repeated until someone acknowledges its event.
 struct Repetition: Sendable, Equatable {
     /// The seconds between two pushes.
     let every: Int
-    /// The seconds after the first push within which the last one is sent.
+    /// The period in seconds, from the first push, in which the push is repeated.
     let total: Int
 
-    /// What a digest of the event covers.
+    /// The repetition's part of the event's digest.
     var text: String { "repeat \(every) \(total)" }
 
     /// The schedule's rule.
     var rule: String { #"{"seconds":\#(every)}"# }
 
-    /// What makes a repeated push replace the earlier ones on the device.
+    /// The collapse ID that makes a repeated push replace the earlier ones on the device.
     static func collapseID(of eventID: String) -> CollapseID? {
         CollapseID("repeat-" + Digest256(of: Array(eventID.utf8)).hex.prefix(40))
     }

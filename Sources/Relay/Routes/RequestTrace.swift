@@ -1,7 +1,7 @@
-/// Details of a request's log line besides route, status and duration; collected while it is handled.
+/// Details for a request's log line in addition to route, status and duration, collected while it is handled.
 struct RequestTrace {
     private(set) var fields: [LogField] = []
-    /// Whether a success did nothing worth a line at info level.
+    /// Whether a successful request isn't worth a log line at info level.
     var isRoutine = false
 
     /// Adds a detail.

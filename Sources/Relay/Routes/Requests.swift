@@ -116,7 +116,7 @@ struct EventRequest: Sendable {
     let title: String?
     /// As sent; `nil` for the event type's default.
     let body: String?
-    /// By which it is acknowledged; a repetition has that of the first push.
+    /// The ID by which it is acknowledged; a repetition has the ID of the first push.
     private(set) var eventID: String?
     /// Replaces earlier pushes of the event.
     private(set) var collapseID: CollapseID?
@@ -138,7 +138,7 @@ struct EventRequest: Sendable {
         eventID = try fields.optional(.eventID) { bytes in
             (1...Bounds.eventIDBytesMax).contains(bytes.count) && !bytes.contains(0)
         }
-        // Counting the members is cheaper than looking for those that are rarely there; an empty text only adds a look.
+        // Counting the members is cheaper than looking up rare ones; an empty text only costs an extra look-up.
         func one(_ text: String?) -> Int { text == nil ? 0 : 1 }
         let read = (headerSecret == nil ? 3 : 2) + one(serverID) + one(title) + one(self.body) + one(eventID)
         extras = fields.count > read ? try EventExtras(fields, eventID: eventID) : nil
@@ -162,7 +162,7 @@ struct EventRequest: Sendable {
 
     /// Refuses an event that can't be shortened to fit into APNs' limit with one of these sounds.
     ///
-    /// The sounds are only asked for where they matter.
+    /// The sounds are evaluated only if they matter.
     func checkSize(sounds: @autoclosure () -> Set<String>) throws(APIError) {
         if let size = activity(at: 0)?.sizeMax, size > Notification.payloadBytesMax {
             throw APIError(
@@ -192,16 +192,16 @@ final class EventExtras: Sendable {
     /// The actions that replies may have; any if it is empty.
     let actions: [String]
     let sealed: SealedText?
-    /// Whether to answer before it is sent.
+    /// Whether to respond before it is sent.
     let isAsync: Bool
     /// How it is repeated until it is acknowledged.
     let repetition: Repetition?
     /// The state for the session's Live Activities.
     let contentState: JSON.Object?
-    /// The attributes of a Live Activity that is started.
+    /// The attributes for starting a Live Activity.
     let attributes: JSON.Object?
 
-    /// Checks the fields; `nil` if none is there.
+    /// Validates the fields; `nil` if none is present.
     init?(_ fields: RequestFields, eventID: String?) throws(APIError) {
         category = try fields.word(.category, most: Bounds.identifierBytesMax)
         let isMutable = try fields.flag(.mutableContent)
@@ -221,9 +221,9 @@ final class EventExtras: Sendable {
         else { return nil }
     }
 
-    /// What a digest of the event covers.
+    /// These parts' input to the event's digest.
     var parts: [String?] {
-        // Only what is there, so that other events have the digest that older relays stored.
+        // Covers only existing parts, so that other events have the same digest as in older relays.
         var parts = [category, isMutable ? "mutable" : nil, sealed?.text]
         if let repetition { parts.append(repetition.text) }
         if !actions.isEmpty { parts.append("actions " + actions.joined(separator: " ")) }
@@ -254,7 +254,7 @@ extension Digest256 {
 extension EventRequest {
     /// The state for the session's Live Activities; `nil` if the event has none.
     ///
-    /// A sealed event's texts are no secret of it: they are the type's.
+    /// A sealed event's visible texts aren't secret: they are those of the event type.
     func activity(at time: EpochMilliseconds) -> ActivityContent? {
         guard let extras, let state = extras.contentState else { return nil }
         return ActivityContent(
@@ -288,7 +288,7 @@ extension EventRequest: PushContent {
         EventPayload(
             title: title ?? type.defaultTitle, body: body ?? type.defaultBody, eventType: type,
             sessionID: sessionID, serverID: serverID,
-            // A sealed event has it inside the envelope.
+            // In a sealed event, the ID is inside the envelope.
             eventID: extras?.sealed == nil ? eventID : nil, extras: extras
         ).encoded(style)
     }

@@ -10,7 +10,7 @@ struct Revocation: Sendable {
     let hasher: SecretHasher
     let log: Log
 
-    /// Removes what the request's secret has, and returns the counts.
+    /// Removes the rows of the request's secret, and returns the counts.
     func answer(_ request: Request) async -> Response {
         do throws(APIError) {
             return try await reply(request).response(requestID: request.id)
@@ -59,7 +59,7 @@ extension SecretHasher {
 }
 
 extension Storage {
-    /// Removes everything of a secret in steps, except its delivery log, and returns the counts.
+    /// Removes all of a secret's rows except its delivery log, in steps, and returns the counts.
     func revokeAll(_ key: SecretKey) async throws(StorageError) -> Holdings {
         var removed = Holdings()
         while true {

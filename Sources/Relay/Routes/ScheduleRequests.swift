@@ -18,7 +18,7 @@ struct ScheduleRequest: Sendable {
     /// Seconds over which occurrences are spread.
     let window: Int
 
-    /// Validates all fields but the secret and those of what is sent, in the order of docs/reference/api.md.
+    /// Validates all fields except the secret and the content, in the order of docs/reference/api.md.
     ///
     /// - Parameter now: When the schedule is created.
     init(_ fields: RequestFields, at now: EpochMilliseconds) throws(APIError) {
@@ -27,7 +27,7 @@ struct ScheduleRequest: Sendable {
         lateBy =
             try fields.integer(.scheduleLateBy, in: 0...Bounds.scheduleLateByMax)
             ?? Bounds.scheduleLateByDefault
-        // A delay isn't at a full hour, as times of day are, so there is nothing to spread.
+        // Unlike times of day, delays don't cluster at full hours, so there is nothing to spread.
         let windowDefault = fields.value(.scheduleIn) == nil ? Bounds.scheduleWindowDefault : 0
         window =
             try fields.integer(.scheduleWindow, in: 0...Bounds.scheduleWindowMax) ?? windowDefault
@@ -87,7 +87,7 @@ struct ScheduleRequest: Sendable {
             guard let every = try fields.object(.every) else {
                 throw APIError(.missingField, field: .every)
             }
-            // In whole seconds, as local times are.
+            // In whole seconds, like local times.
             return .every(try Recurrence(every, start: now - now % 1000))
         }
     }

@@ -23,7 +23,7 @@ struct ScheduleCreateRoute: AnsweringRoute {
 
     /// Stores the schedule that the fields describe.
     ///
-    /// Counts as an event, since that is what it will be.
+    /// Counts as an event, because it will become one.
     func create(
         _ fields: RequestFields, under secret: Secret, _ request: Request, _ trace: inout RequestTrace
     ) async throws(APIError) -> Schedule {
@@ -31,7 +31,7 @@ struct ScheduleCreateRoute: AnsweringRoute {
         let now = shared.clock.now
         let wanted = try ScheduleRequest(fields, at: now)
         let key = shared.hasher.key(of: secret)
-        // What could not be sent now is refused now.
+        // Content that couldn't be sent now is refused now.
         let id = services.makeID()
         _ = try wanted.order.order(for: key, receiptID: Occurrence.receiptID(of: id, at: now), on: services)
         trace.add(.secretHash(key.primary))
@@ -63,7 +63,7 @@ struct ScheduleCreateRoute: AnsweringRoute {
     }
 }
 
-/// `POST /v1/schedule/list`: lists a secret's schedules, without what they send.
+/// `POST /v1/schedule/list`: lists a secret's schedules without their content.
 struct ScheduleListRoute: AnsweringRoute {
     let services: LoopServices
 

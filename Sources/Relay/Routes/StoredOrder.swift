@@ -3,9 +3,9 @@ import JSON
 import Network
 import Storage
 
-/// What a schedule sends: a request to `/v1/event` or `/v1/notify`, as it is kept in the schedule's row.
+/// A schedule's content: a request to `/v1/event` or `/v1/notify`, as stored in the schedule's row.
 struct StoredOrder: Sendable, Equatable {
-    /// The route whose request it is.
+    /// The request's route.
     enum Target: String, Sendable {
         case event, notify
     }
@@ -13,15 +13,15 @@ struct StoredOrder: Sendable, Equatable {
     let target: Target
     /// The members of the request's body, without secret and `eventID`.
     let body: JSON.Object
-    /// The receipt's `eventID`; `nil` for one of its own at each occurrence.
+    /// The receipt's `eventID`; `nil` if each occurrence has its own.
     var eventID: String?
-    /// The `eventID` of the event that is repeated, by which it is acknowledged; `nil` if it is none.
+    /// The `eventID` of the repeated event, by which it is acknowledged; `nil` if it isn't a repetition.
     var original: String?
-    /// The `eventID` of the event whose push was held, by which it is acknowledged; `nil` if it had none.
+    /// The `eventID` of the event whose push was deferred, by which it is acknowledged; `nil` if it had none.
     var heldEvent: String?
     /// The `id` of the only recipient's registration; `nil` for all devices.
     var deviceID: String?
-    /// Whether it was to be sent a time after it was stored, not at a time.
+    /// Whether it is sent after a delay rather than at a given time.
     var isDelay = false
     /// An event's only recipient, which the request to `/v1/event` can't name; `nil` for all devices.
     var eventDevice: DeviceToken?
@@ -75,7 +75,7 @@ struct StoredOrder: Sendable, Equatable {
         switch target {
         case .event:
             var event = try EventRequest(body: bytes, headerSecret: Self.noSecret)
-            // Without an ID of its sender's, its receipt's names it on the phone, too.
+            // If the sender gave no ID, the receipt's ID also identifies the event on the phone.
             event.name(
                 acknowledgedAs ?? receiptID, isRepetition: original != nil)
             try event.checkSize(sounds: services.apps.sounds)
@@ -97,11 +97,11 @@ struct StoredOrder: Sendable, Equatable {
         }
     }
 
-    /// What stands where a request has its secret: the row is stored under its hash.
+    /// A placeholder for the request's secret: the row is stored under its hash.
     private static let noSecret = Secret("-")
 }
 
-/// Sends what is scheduled through the path of requests.
+/// Sends scheduled orders through the same code as requests.
 struct ScheduledPushing: OccurrenceSender {
     let services: LoopServices
 
@@ -156,7 +156,7 @@ struct ScheduledPushing: OccurrenceSender {
 }
 
 extension Schedule {
-    /// Whether somebody may have seen its event; nobody has seen an `async` one that is sent at once.
+    /// Whether someone may have seen its event; nobody can have seen an `async` event that is sent immediately.
     fileprivate func hasWaited(until now: EpochMilliseconds) -> Bool {
         kind != .async || dueAt != nextAt || now - nextAt > Bounds.scheduleWaitMax.inMilliseconds
     }
@@ -165,12 +165,12 @@ extension Schedule {
 extension ScheduledPushing {
     func isDelay(_ schedule: Schedule) -> Bool { StoredOrder(stored: schedule.content)?.isDelay ?? false }
 
-    /// Implements `OccurrenceSender`: one row of the delivery log, whatever the number of devices.
+    /// Writes one row to the delivery log, whatever the number of devices.
     func recordMissed(_ schedule: Schedule) {
         let shared = services.shared
         guard shared.deliveryLog.kept.includes(isFailed: true) else { return }
         let stored = StoredOrder(stored: schedule.content)
-        // What this relay can't read is missed all the same.
+        // An order that this relay can't read is also recorded as missed.
         let order = try? stored?.order(
             for: SecretKey(primary: schedule.secretHash), receiptID: schedule.id.text, on: services)
         shared.deliveryLog.append([
@@ -185,13 +185,13 @@ extension ScheduledPushing {
 }
 
 extension OccurrenceResult {
-    /// What an error of a request means for an occurrence: most pass.
+    /// The result of an occurrence whose request failed: most errors are temporary.
     fileprivate init(_ error: APIError) {
         let seconds = min(
             max(error.retryAfterSeconds ?? 0, Bounds.scheduleRetrySeconds), Bounds.scheduleRetrySecondsMax)
         switch error.code {
         case .blocked: self = .over(.blocked)
-        // Somebody has used the order's eventID for something else.
+        // The order's eventID was used for another event.
         case .eventConflict: self = .over(.failed)
         case .rateLimited: self = .postponed(.rateLimited, seconds: seconds)
         case .storageUnavailable: self = .postponed(.storage, seconds: seconds)
@@ -201,7 +201,7 @@ extension OccurrenceResult {
 }
 
 extension ScheduleQueue.Outcome {
-    /// What the response to an event says of its pushes.
+    /// The outcome of an event's pushes, from its response.
     fileprivate init(answer: [UInt8]) {
         let value = try? JSON.parse(answer, maxBytes: StorageLimits.answerBytes)
         func count(_ name: String) -> Int { value?[name]?.int ?? 0 }

@@ -1,8 +1,8 @@
 import Storage
 
-/// The time zones that a secret's devices have registered and that are known.
+/// The known time zones that a secret's devices have registered.
 ///
-/// A device's zone is that of its preferences, or else that of its quiet hours. A name that isn't known counts as absent.
+/// A device's zone is that of its preferences, otherwise that of its quiet hours. An unknown name counts as absent.
 struct DeviceZones {
     /// Finds a time zone.
     let zone: (String) -> TimeZoneRules?
@@ -12,8 +12,8 @@ struct DeviceZones {
         Set(devices.compactMap(own)).sorted()
     }
 
-    /// The name of a device's zone: its own, or that of the secret's device that registered last among those that
-    /// have one; `nil` if none has.
+    /// The name of a device's zone: its own, otherwise that of the secret's most recently registered device with one;
+    /// `nil` if there is none.
     func name(of device: Device, among devices: [Device]) -> String? {
         own(device) ?? fallback(among: devices)
     }

@@ -1,10 +1,10 @@
 import Storage
 
-/// What to do with a schedule that is due, in the time zones that its rule depends on: a pure function.
+/// The action for a due schedule in the time zones on which its rule depends: a pure function.
 enum DuePlan: Equatable {
     /// - Parameter zones: The names of the zones whose devices get the occurrence; `nil` for all devices.
     case plan(OccurrencePlan, zones: Set<String>?)
-    /// This relay doesn't know the zone, or no device has one that it knows.
+    /// This relay doesn't know the zone, or no device has a known one.
     case unknownZone
 
     /// - Parameters:
@@ -47,7 +47,7 @@ enum DuePlan: Equatable {
             self = .plan(OccurrencePlan(of: current, at: now) { next($0, in: []) }, zones: nil)
             return
         }
-        // An occurrence that was missed in one zone isn't replaced by one of another zone.
+        // An occurrence missed in one zone isn't replaced by one in another zone.
         let plans = zones.compactMap { zone -> (zone: String, plan: OccurrencePlan)? in
             guard let first = next(schedule.nextAt - 1, in: [zone]) else { return nil }
             var own = schedule
@@ -68,10 +68,10 @@ enum DuePlan: Equatable {
 }
 
 extension Schedule {
-    /// A time after which no occurrence was sent or skipped yet, and before ``nextAt``.
+    /// A time before ``nextAt`` after which no occurrence has been sent or skipped yet.
     ///
-    /// With the zone data with which the row was written, nothing lies between the two. New data may have moved the
-    /// next occurrence: later, and then it isn't due, or earlier, even to before the last look at the row.
+    /// With the zone data of the time when the row was written, no occurrence lies between the two. New data may have
+    /// moved the next occurrence: later, so that it isn't due, or earlier, even before the row was last evaluated.
     fileprivate var lastHandled: EpochMilliseconds {
         min(nextAt - 1, max(lastAt ?? 0, nextAt - Bounds.scheduleShiftMax.inMilliseconds))
     }

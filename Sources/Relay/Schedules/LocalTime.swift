@@ -1,14 +1,15 @@
 import Storage
 
 extension TimeZoneRules {
-    /// When the zone's clocks show a local time, in seconds since 1970.
+    /// The time at which the zone's clocks show a local time, in seconds since 1970.
     ///
-    /// A time that occurs twice is the first of the two. One that is skipped is that of the offset before the change:
-    /// 02:30 in the night in which clocks go from 02:00 to 03:00 is 03:30. Source: RFC 5545, section 3.3.5.
+    /// For a local time that occurs twice, the first one is used. A skipped local time is interpreted with the offset
+    /// before the change: 02:30 in a night when clocks go from 02:00 to 03:00 is 03:30. Source: RFC 5545, section
+    /// 3.3.5.
     ///
     /// - Parameter local: The date and time of day as if it were UTC, in seconds since 1970.
     func time(ofLocal local: Int64) -> Int64 {
-        // No offset exceeds a day, so one of these is from before any change near that time, and one from after it.
+        // No offset exceeds a day, so one of these applies before any change near that time, and the other after it.
         let before = Int64(offset(at: local - 86_400))
         let after = Int64(offset(at: local + 86_400))
         let first = local - before
@@ -45,7 +46,7 @@ extension Timestamp {
         guard first + Int64(day) <= next else { return nil }
         let days = first + Int64(day - 1)
         let seconds = days * 86_400 + Int64(hour * 3600 + minute * 60 + second - offset)
-        // Its offset may move a time out of the years that have four digits, and it couldn't be written as text again.
+        // The offset may move the time beyond four-digit years, and it could then not be written as text again.
         guard
             (CivilDate.day(year: 0, month: 1)..<CivilDate.day(year: 10_000, month: 1))
                 .contains(seconds.floorDivided(by: 86_400))

@@ -1,8 +1,8 @@
 import Storage
 
-/// What to do with a schedule that is due: a pure function of the row, its rule and the time.
+/// The action for a due schedule: a pure function of the row, its rule and the time.
 struct OccurrencePlan: Equatable {
-    /// The nominal time of the occurrence to send; `nil` if none is to be sent.
+    /// The nominal time of the occurrence to send; `nil` if there is none.
     var send: EpochMilliseconds?
     /// Occurrences that are never sent.
     var skipped = 0
@@ -11,7 +11,7 @@ struct OccurrencePlan: Equatable {
 }
 
 extension OccurrencePlan {
-    /// Sends the newest of the occurrences that are due, if it isn't too late, and skips the others.
+    /// Sends the newest due occurrence, if it isn't too late, and skips the others.
     ///
     /// - Parameters:
     ///   - next: The first occurrence after a time.
@@ -28,7 +28,7 @@ extension OccurrencePlan {
         let delay = schedule.spread(0)
         let time = now - delay
         guard schedule.nextAt <= time else {
-            // It was to be looked at again, as the rule's times may have changed.
+            // The row was due for evaluation, because the rule's times may have changed.
             let first = following(min(time, schedule.nextAt - 1))
             self.next = schedule.rule == nil ? schedule.nextAt : first
             return
@@ -40,8 +40,8 @@ extension OccurrencePlan {
         while let upcoming = self.next, upcoming <= time {
             steps += 1
             newest = upcoming
-            // After a long outage of a frequent schedule, counting all of them isn't worth the time; those that may still
-            // be sent are looked at.
+            // After a long outage of a frequent schedule, counting all occurrences would take too long; only those that
+            // may still be sent are evaluated.
             switch steps {
             case ..<Bounds.scheduleStepsMax: self.next = following(upcoming)
             case ..<(2 * Bounds.scheduleStepsMax): self.next = following(max(upcoming, time - late - 1))

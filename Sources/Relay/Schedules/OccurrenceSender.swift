@@ -8,7 +8,7 @@ struct Occurrence: Sendable {
     /// The names of the time zones whose devices get it; `nil` for all devices.
     var zones: Set<String>?
 
-    /// The `eventID` of its receipt, which is the same at every attempt.
+    /// The `eventID` of its receipt, the same at every attempt.
     var receiptID: String { Self.receiptID(of: schedule.id, at: nominal) }
 
     /// The `eventID` of a schedule's occurrence at a nominal time.
@@ -17,11 +17,11 @@ struct Occurrence: Sendable {
     }
 }
 
-/// What became of an attempt to send an occurrence.
+/// The result of an attempt to send an occurrence.
 enum OccurrenceResult: Sendable, Equatable {
     /// It is over.
     case over(ScheduleQueue.Outcome)
-    /// Nothing was sent; it can be tried again after a number of seconds.
+    /// Nothing was sent; retry after this number of seconds.
     case postponed(ScheduleQueue.Postponement, seconds: Int)
 }
 
@@ -32,10 +32,10 @@ protocol OccurrenceSender {
     /// Call it on the services' loop.
     nonisolated(nonsending) func send(_ occurrence: Occurrence) async -> OccurrenceResult
 
-    /// Whether a schedule was to be sent a time after it was made, not at a time.
+    /// Whether a schedule is sent after a delay rather than at a given time.
     func isDelay(_ schedule: Schedule) -> Bool
 
-    /// Records that the newest due occurrence of a schedule was too late, for its sender to see.
+    /// Records for the sender that a schedule's newest due occurrence was too late.
     ///
     /// Call it on the services' loop.
     func recordMissed(_ schedule: Schedule)

@@ -40,7 +40,7 @@ extension Recurrence {
         if let until { writer.member("until", Timestamp(until).text) }
     }
 
-    /// Reads a stored text; `nil` for one that this program doesn't understand.
+    /// Reads a stored text; `nil` if this program doesn't understand it.
     init?(stored text: String) {
         guard let object = try? JSON.parse(Array(text.utf8), maxBytes: text.utf8.count).object,
             let start = object["start"]?.int.map(EpochMilliseconds.init),
@@ -72,7 +72,7 @@ extension Recurrence {
         guard unit != .hour else { throw unused(.everyAt) }
         let minutes = texts.compactMap { QuietHours.minute($0) }.sorted()
         guard (1...Bounds.scheduleTimesMax).contains(texts.count), minutes.count == texts.count,
-            // The first one again, on the next day.
+            // The first time again, on the next day.
             zip(minutes, minutes.dropFirst() + [minutes[0] + 1440])
                 .allSatisfy({ $1 - $0 >= Bounds.scheduleMinutesMin })
         else { throw APIError(.invalidField, field: .everyAt) }

@@ -5,7 +5,7 @@ import Storage
 /// A subset of RFC 5545's recurrence rules in a closed form. Hours count real time; the other units follow the clocks
 /// of a time zone. Days that a month doesn't have are skipped.
 struct Recurrence: Hashable, Sendable {
-    /// What an interval counts.
+    /// The unit of an interval.
     enum Unit: String, CaseIterable, Sendable {
         case hour, day, week, month
     }
@@ -21,25 +21,25 @@ struct Recurrence: Hashable, Sendable {
         case sunday = "sun"
     }
 
-    /// The day of a month that is the last, whichever it is.
+    /// The last day of a month.
     static let lastDay = -1
 
-    /// Where a recurrence's local times apply.
+    /// The time zone of a recurrence's local times.
     enum Zone: Hashable, Sendable {
         /// In a zone with an IANA name.
         case named(String)
-        /// In each device's own.
+        /// In each device's own zone.
         case device
     }
 
     let unit: Unit
-    /// Every how many units it recurs, counted from the first occurrence after ``start``.
+    /// The number of units between occurrences, counted from the first occurrence after ``start``.
     let interval: Int
     /// Minutes of the day, ascending; empty for hours.
     let times: [Int]
-    /// For weeks, in their order.
+    /// The days of a week, in order.
     let weekdays: [Weekday]
-    /// For months, ascending, ``lastDay`` last.
+    /// The days of a month, ascending, ``lastDay`` last.
     let monthDays: [Int]
     /// `nil` for hours.
     let zone: Zone?
@@ -69,17 +69,17 @@ struct Recurrence: Hashable, Sendable {
     /// The search for an occurrence.
     enum Next: Hashable, Sendable {
         case at(EpochMilliseconds)
-        /// There is none any more.
+        /// There are no more occurrences.
         case ended
-        /// This system doesn't know the zone, or no device has one that it knows.
+        /// This system doesn't know the zone, or no device has a known one.
         case unknownZone
     }
 
     /// The first occurrence strictly after a time.
     ///
     /// - Parameters:
-    ///   - zones: The names of the devices' zones, which count only if ``usesDeviceZones``: then the first occurrence
-    ///     in any of them.
+    ///   - zones: The names of the devices' zones, used only if ``usesDeviceZones``; the result is then the first
+    ///     occurrence in any of them.
     ///   - timeZones: The system's.
     func next(after time: EpochMilliseconds, zones: [String], _ timeZones: TimeZones) -> Next {
         let time = max(time, start)
@@ -101,7 +101,7 @@ struct Recurrence: Hashable, Sendable {
         return .at(found)
     }
 
-    /// Whether a time is an occurrence in a zone, for one that ``usesDeviceZones``.
+    /// Whether a time is an occurrence in a zone, for a recurrence that ``usesDeviceZones``.
     func occurs(at time: EpochMilliseconds, in zone: String, _ timeZones: TimeZones) -> Bool {
         next(after: time - 1, zones: [zone], timeZones) == .at(time)
     }
@@ -117,7 +117,7 @@ extension Recurrence {
         var day: Int64
     }
 
-    /// The first occurrence after a time in a zone, whatever ``until`` says; `nil` if there is none for years.
+    /// The first occurrence after a time in a zone, regardless of ``until``; `nil` if there is none for years.
     private func next(after time: EpochMilliseconds, in zone: TimeZoneRules) -> EpochMilliseconds? {
         var firstDay: Int64?
         if interval > 1 {
@@ -133,7 +133,7 @@ extension Recurrence {
         after time: EpochMilliseconds, in zone: TimeZoneRules, from firstDay: Int64?
     ) -> Occurrence? {
         let after = time.floorDivided(by: 1000)
-        // A change of offset can move a time to the next day, or over one where a whole day is skipped.
+        // A change of offset can move a time to the next day, or over a whole skipped day.
         let shiftMax: Int64 = 2
         let begin = max(zone.day(at: after) - shiftMax, firstDay ?? .min)
         var found: Occurrence?

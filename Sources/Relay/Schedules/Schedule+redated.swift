@@ -1,14 +1,13 @@
 import Storage
 
 extension Schedule {
-    /// The schedule as it is after the clock that wrote it was set back: a pure function.
+    /// The schedule's new times after the clock that wrote it was set back: a pure function.
     ///
-    /// Its newest time, ``createdAt`` or ``lastAt``, lies in the future, so the times that were counted from it are too
-    /// late. What is due a time after its creation or its last occurrence is counted from now on. What is due at a time of
-    /// day stays, but is looked at now: the rule says when it is next, and the sender whether the device still has quiet
-    /// hours.
+    /// Its newest time, ``createdAt`` or ``lastAt``, lies in the future, so times derived from it are too late. Delays
+    /// after its creation or last occurrence now start from the current time. Times of day stay, but are evaluated now:
+    /// the rule determines the next one, and the sender whether the device still has quiet hours.
     ///
-    /// - Parameter isDelay: Whether the only occurrence was to be sent a time after the schedule was made.
+    /// - Parameter isDelay: Whether the only occurrence is sent after a delay from the schedule's creation.
     func redated(at now: EpochMilliseconds, isDelay: Bool) -> Schedule {
         let ahead = max(0, max(createdAt, lastAt ?? createdAt) - now)
         let isCounted = isDelay || kind == .async || kind == .repeat

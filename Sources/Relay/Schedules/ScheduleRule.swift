@@ -1,11 +1,11 @@
 import JSON
 import Storage
 
-/// When a schedule's occurrences are, read from its row.
+/// The rule of a schedule's occurrences, read from its row.
 enum ScheduleRule: Sendable, Equatable {
     /// Once.
     case once
-    /// After equal intervals, in milliseconds.
+    /// At equal intervals, in milliseconds.
     case interval(EpochMilliseconds)
     /// By the clock.
     case recurrence(Recurrence)

@@ -1,7 +1,7 @@
 import Storage
 
 extension ScheduleWorker {
-    /// Gives schedules whose newest time is in the future the times that they would have by this clock.
+    /// Corrects the times of schedules whose newest time is in the future.
     func redate(at now: EpochMilliseconds) async throws(StorageError) {
         let storage = services.shared.storage
         let latest = now + Bounds.clockSkewMax.inMilliseconds
@@ -14,7 +14,7 @@ extension ScheduleWorker {
                 if try await storage.redate(schedule, to: redated) { count += 1 }
             }
             if count > 0 { services.shared.log(.warning, "schedules.misdated", [.count("schedules", count)]) }
-            // If others were faster, nothing is left, or the next round handles it.
+            // If other relays were faster, nothing is left, or the next round handles it.
             guard found.count == limit, count > 0 else { return }
         }
     }

@@ -1,13 +1,13 @@
 import Network
 import Storage
 
-/// Sends what is scheduled: claims what is due, sends it as a request would, and advances its row.
+/// Sends schedules: claims due ones, sends them like requests, and advances their rows.
 ///
 /// Confined to its loop, one per process; several processes share the table by claiming from it
 /// (docs/design/schedules.md). While nothing is scheduled it makes one small query per
 /// ``Bounds/schedulePollInterval``.
 final class ScheduleWorker {
-    /// A schedule that this worker holds.
+    /// A schedule that this worker has leased.
     struct Held {
         let claimed: ClaimedSchedule
         /// When it was claimed.
@@ -25,9 +25,9 @@ final class ScheduleWorker {
     private var looksAt: EpochMilliseconds = .max
     private var failures = 0
     private var clock = ClockWatch()
-    /// Nothing is sent before this time, since the clock was set forward.
+    /// Nothing is sent before this time, because the clock was set forward.
     private var restsUntil: MonotonicTime?
-    /// When schedules that a clock wrote while it was ahead were last looked for; `nil` if it is time now.
+    /// When schedules written by a clock that was ahead were last searched for; `nil` if a search is due.
     private var checkedAt: MonotonicTime?
     private(set) var isStopping = false
     private var stopTimer: Timer?
@@ -45,7 +45,7 @@ final class ScheduleWorker {
 
     // MARK: Lifecycle
 
-    /// Sends what is due now, and what becomes due.
+    /// Sends due schedules now, and others as they become due.
     func start() {
         timer = Timer(on: services.loop) { [unowned self] in look() }
         let loop = services.loop
@@ -54,7 +54,7 @@ final class ScheduleWorker {
         look()
     }
 
-    /// Claims nothing more, returns what it hasn't begun, and waits until the deadline for what it is sending.
+    /// Stops claiming, returns schedules it hasn't begun, and waits until the deadline for those being sent.
     func stop(within deadline: Duration) async {
         isStopping = true
         queue.onEarlierSchedule(nil)
@@ -82,7 +82,7 @@ final class ScheduleWorker {
 
     // MARK: Claiming
 
-    /// Schedules a look, unless an earlier one is scheduled.
+    /// Schedules a check, unless an earlier one is scheduled.
     private func look(at due: EpochMilliseconds) {
         guard !isStopping, due < looksAt else { return }
         looksAt = due
@@ -90,7 +90,7 @@ final class ScheduleWorker {
         timer?.schedule(after: max(.milliseconds(max(0, due - now)), Bounds.scheduleLookPause))
     }
 
-    /// Whether the clock was set forward a moment ago, so that it may be set back at once.
+    /// Whether the clock was set forward recently, so that it may soon be set back.
     private func isResting() -> Bool {
         let moment = moment
         let step = clock.step(to: now, at: moment)
@@ -101,13 +101,13 @@ final class ScheduleWorker {
         return restsUntil != nil
     }
 
-    /// How many occurrences may be sent at once: few while the loop has much else to send.
+    /// How many occurrences may be sent at once: few while the loop has many other pushes to send.
     private var width: Int {
         services.slots.taken - underWay > Bounds.schedulesBusyLoop
             ? Bounds.schedulesInFlightMin : Bounds.schedulesInFlightMax
     }
 
-    /// Claims what is due and schedules the next look.
+    /// Claims due schedules and schedules the next check.
     func look() {
         looksAt = .max
         queue.workerLooks(at: .max)
@@ -132,7 +132,7 @@ final class ScheduleWorker {
         }
     }
 
-    /// Claims what is due; when to look next, `nil` if nothing is known to become due.
+    /// Claims due schedules; returns when to check next, or `nil` if nothing is known to become due.
     private func claim(
         at now: EpochMilliseconds, _ since: MonotonicTime
     ) async throws(StorageError) -> EpochMilliseconds? {
@@ -158,13 +158,13 @@ final class ScheduleWorker {
             mayHaveMore = true
             return nil
         }
-        // Others took what this claim wanted, or it is all.
+        // Other relays took the schedules, or no more are due.
         return claimed.isEmpty
             ? now + .random(in: 1...Bounds.scheduleContentionPause.inMilliseconds, using: &services.generator)
             : try await storage.nextScheduleDue(at: now)
     }
 
-    /// How long a claim holds a schedule: as long as waiting and sending can take, and the clocks' difference.
+    /// How long a claim leases a schedule: the maximum time for waiting and sending, plus the maximum clock skew.
     private var leaseTime: Duration {
         let limits = services.shared.limits
         let lease = Bounds.scheduleWaitMax + limits.eventDeadline * 2 + limits.claimLeaseMargin
@@ -218,7 +218,7 @@ final class ScheduleWorker {
         await settle(held, end)
     }
 
-    /// Sends the occurrence that is due, and says how the hold on its schedule ends.
+    /// Sends the due occurrence, and returns how the lease on its schedule ends.
     private func end(of schedule: Schedule) async -> ScheduleEnd {
         guard let rule = ScheduleRule(schedule) else {
             queue.count(.invalid)
@@ -241,7 +241,7 @@ final class ScheduleWorker {
         guard case .plan(let plan, let zones) = due else {
             queue.count(.unknownTimeZone)
             log(schedule, .unknownTimeZone, 0)
-            // Another relay may know it, or this one after new zone data.
+            // Another relay may know the zone, or this one after an update of the zone data.
             return .next(
                 nextAt: schedule.nextAt, dueAt: now + Bounds.scheduleZoneInterval.inMilliseconds,
                 ScheduleEnd.Outcome(at: now, word: ScheduleQueue.Outcome.unknownTimeZone.rawValue))
@@ -250,7 +250,7 @@ final class ScheduleWorker {
             guard plan.skipped > 0 else { return advanced(schedule, rule, to: plan.next, nil) }
             queue.count(.skipped, times: plan.skipped)
             log(schedule, .skipped, plan.skipped)
-            // The row may be over now, and then nothing else tells of it.
+            // The row may end now, and then nothing else shows that it was missed.
             sender.recordMissed(schedule)
             return advanced(
                 schedule, rule, to: plan.next,
@@ -264,7 +264,7 @@ final class ScheduleWorker {
             return .again(dueAt: now + EpochMilliseconds(seconds) * 1_000 + jitter)
         case .over(.invalid):
             queue.count(.invalid)
-            // Another relay may understand it, or this one after an upgrade; `lateBy` ends it otherwise.
+            // Another relay may understand it, or this one after an upgrade; otherwise `lateBy` ends it.
             return .next(
                 nextAt: schedule.nextAt, dueAt: now + Bounds.scheduleLookInterval.inMilliseconds,
                 ScheduleEnd.Outcome(at: now, word: ScheduleQueue.Outcome.invalid.rawValue))
@@ -300,7 +300,7 @@ final class ScheduleWorker {
 
     // MARK: Ending
 
-    /// Writes the end of a hold, again and again until the lease is over; then another worker finds the receipt.
+    /// Writes the end of a lease, retrying until the lease expires; then another worker finds the receipt.
     private func settle(_ held: Held, _ end: ScheduleEnd) async {
         let until = held.since + (leaseTime - Bounds.clockSkewMax)
         var delay = Bounds.settlementsRetryDelayMin
