@@ -9,7 +9,7 @@ struct ActivityChainTests {
     private static let relaySettings = ["RELAY_ACTIVITY_INTERVAL": "1s"]
 
     @Test(
-        "an activity starts, is updated and ends on two phones; an aborted run's rings nowhere",
+        "an activity starts, is updated and ends on two phones; an aborted run's end doesn't ring",
         arguments: [1, 2])
     func course(generation: Int) async throws {
         try await Chain.run(generation: generation, Self.settings, relaySettings: Self.relaySettings) {
@@ -70,7 +70,7 @@ struct ActivityChainTests {
         }
     }
 
-    @Test("with sealed texts and private sessions, a state says only whether the agent works")
+    @Test("with sealed texts and private sessions, a state shows only whether the agent is working")
     func sealed() async throws {
         let key = PairingSecret()
         let settings = Self.settings.merging(["BRIDGE_PRIVATE_SESSIONS": "on"]) { $1 }

@@ -75,7 +75,7 @@ struct ActivityTests {
         }
     }
 
-    @Test("A start that APNs can't take is made by the session's next start, and then no other")
+    @Test("A start that APNs can't accept is repeated by the session's next start, and then no more")
     func failedStart() async throws {
         try await Stack.run { stack in
             let body: JSON.Value = [
@@ -96,7 +96,7 @@ struct ActivityTests {
         }
     }
 
-    @Test("An end that APNs can't take survives a restart")
+    @Test("An end that APNs can't accept survives a restart")
     func restart() async throws {
         try await Stack.run(["RELAY_RETRY_DELAY_MAX": "1s"]) { stack in
             try await Self.register(stack, phone: 1)

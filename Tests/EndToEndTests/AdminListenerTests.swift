@@ -9,7 +9,7 @@ import Testing
 struct AdminListenerTests {
     private static let secret = "a secret of the test"
 
-    @Test("The admin listener can be a Unix socket, which takes a dead relay's place and goes at the end")
+    @Test("The admin listener can be a Unix socket, which replaces a dead relay's and is removed at the end")
     func unixSocket() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("admin.sock")
@@ -59,7 +59,7 @@ struct AdminListenerTests {
         #expect(mode() == nil)
     }
 
-    @Test("The log's level is shown and changed, by whom the listener lets, until the relay restarts")
+    @Test("Authorized clients can read and change the log level until the relay restarts")
     func logLevel() async throws {
         try await Stack.run(["RELAY_ADMIN_TOKEN": "a-token-of-the-test"]) { stack in
             let admin = try await stack.admin

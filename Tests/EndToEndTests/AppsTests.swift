@@ -64,7 +64,7 @@ struct AppsTests {
         return try await stack.http.post("/v1/device/register", body).json()
     }
 
-    @Test("Apps of two teams get their pushes over connections of their own; apps of one key share them")
+    @Test("Apps of two teams have separate connections; apps with the same key share them")
     func teams() async throws {
         let files = try await Files()
         try files.write([("com.example.a", 0), ("com.example.b", 1), ("com.example.c", 0)])
@@ -91,7 +91,7 @@ struct AppsTests {
         }
     }
 
-    @Test("SIGHUP reads the file again: new apps come, old ones go, and a bad file changes nothing")
+    @Test("SIGHUP rereads the file: apps are added and removed, and an invalid file changes nothing")
     func reload() async throws {
         let files = try await Files()
         try files.write([("com.example.a", 0)])
@@ -117,7 +117,7 @@ struct AppsTests {
         }
     }
 
-    @Test("A team's key is changed for its second while pushes wait: none fails, and each arrives")
+    @Test("A team's key is replaced while pushes wait: none fails, and each arrives")
     func rotation() async throws {
         let files = try await Files()
         try files.write([("com.example.a", 0)])
@@ -149,7 +149,7 @@ struct AppsTests {
         }
     }
 
-    @Test("A bad file at the start ends the relay with 78 and every problem by name")
+    @Test("An invalid file at the start ends the relay with 78 and a list of every problem")
     func start() async throws {
         let files = try await Files()
         try files.write(["apps": [["bundleIDs": ["com.example.b", "com.example.b"], "keyID": "KEYAAAAAAA"]]])

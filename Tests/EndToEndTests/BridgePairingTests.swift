@@ -33,7 +33,7 @@ struct BridgePairingTests {
         return (program, String(port), ["BRIDGE_OPENCODE_URL": "http://127.0.0.1:\(port)"])
     }
 
-    @Test("the code has the port of the server that answers, and there is none without a server")
+    @Test("the code has the port of the server that answers; without a server there is no code")
     func answering() async throws {
         let (status, output) = try await run(["--advertise-host", "box"])
         #expect(status == 69 && output.contains("opencode --port 4096"), "\(output)")
@@ -86,7 +86,7 @@ struct BridgePairingTests {
         #expect(try String(contentsOfFile: file, encoding: .utf8).hasPrefix("key:"))
     }
 
-    @Test("an address that no phone reaches isn't put into the code, unless the app runs on this machine")
+    @Test("an address that phones can't reach is refused, unless the app runs on this machine")
     func unreachable() async throws {
         let hosts = [
             "localhost", "box.localhost", "127.0.0.1", "[::1]", "0.0.0.0", "[::]", "169.254.7.7", "[fe80::1]",
@@ -114,7 +114,7 @@ struct BridgePairingTests {
         #expect(try await pairing(["--local"], local).hosts == ["http://127.0.0.1:1"])
     }
 
-    @Test("what the phone will miss is said: a path that its app drops, a server that it can't reach")
+    @Test("warns of a path that the app drops and a server that the phone can't reach")
     func warnings() async throws {
         let path = ["BRIDGE_RELAY_URL": "https://relay.example.org/push"]
         let warned = try await run([], path).output

@@ -28,7 +28,7 @@ struct ChainTests {
         }
     }
 
-    @Test("what is asked rings if nobody answers, under the root", arguments: [1, 2])
+    @Test("a request rings under the root session if nobody answers", arguments: [1, 2])
     func requests(generation: Int) async throws {
         try await Chain.run(generation: generation) { chain in
             try await chain.does("session", ["id": "ses_1", "title": "Fix auth bug"])
@@ -79,7 +79,7 @@ struct ChainTests {
         }
     }
 
-    @Test("what happened while the stream was down rings after it is back, once", arguments: [1, 2])
+    @Test("events during a stream's outage ring once after it is back", arguments: [1, 2])
     func gap(generation: Int) async throws {
         try await Chain.run(generation: generation) { chain in
             for id in ["ses_1", "ses_2"] {
@@ -122,7 +122,7 @@ struct ChainTests {
         }
     }
 
-    @Test("while somebody types, completed runs are quiet; errors and permissions ring")
+    @Test("while someone is typing, completed runs are quiet; errors and permissions ring")
     func quiet() async throws {
         let terminal = try Terminal()
         try terminal.type("make\n")
@@ -148,7 +148,7 @@ struct ChainTests {
         withExtendedLifetime(terminal) {}
     }
 
-    @Test("events outlive the bridge and the relay, and none comes twice", arguments: [1, 2])
+    @Test("events survive restarts of bridge and relay, and none arrives twice", arguments: [1, 2])
     func durability(generation: Int) async throws {
         try await Chain.run(generation: generation) { chain in
             let address = chain.stack.http.endpoint

@@ -12,7 +12,7 @@ struct CheckDatabaseTests {
 
     // MARK: Databases
 
-    @Test("a schema that is older, and one that is newer, than this relay's; neither is changed")
+    @Test("an older and a newer schema than this relay's; neither is changed")
     func schema() async throws {
         try await CheckStand.run { stand in
             let database = try #require(stand.environment["DATABASE_URL"])
@@ -38,7 +38,7 @@ struct CheckDatabaseTests {
         }
     }
 
-    @Test("a folder that is missing, a file of another program, a folder that can't be written")
+    @Test("a missing directory, another program's file, an unwritable directory")
     func files() async throws {
         try await CheckStand.run { stand in
             let folder = stand.directory.file("missing")
@@ -53,7 +53,7 @@ struct CheckDatabaseTests {
         }
     }
 
-    @Test("a folder and a file that the relay's user can't write")
+    @Test("a directory and a file that the relay's user can't write")
     func readOnly() async throws {
         try await CheckStand.run { stand in
             let folder = stand.directory.file("closed")
@@ -75,7 +75,7 @@ struct CheckDatabaseTests {
         }
     }
 
-    @Test("a database server that isn't there, one that is silent; no password is shown")
+    @Test("a missing and a silent database server; no password is shown")
     func servers() async throws {
         try await CheckStand.run { stand in
             let silent = try await FakeServer(on: stand.loop)
@@ -97,7 +97,7 @@ struct CheckDatabaseTests {
     }
 
     @Test(
-        "a database server with a wrong password, an older and a newer schema, and one in order",
+        "a database server with a wrong password, an older schema, a newer schema, and a correct one",
         .enabled(if: ServerUnderTest.areThere, "left out: no servers"), arguments: ServerUnderTest.versions)
     func server(_ server: ServerUnderTest) async throws {
         let url = try server.makeDatabase()
@@ -124,7 +124,7 @@ struct CheckDatabaseTests {
     }
 
     @Test(
-        "a server without a connection left for the account",
+        "a server without a free connection for the account",
         .enabled(if: ServerUnderTest.areThere, "left out: no servers"), arguments: ServerUnderTest.all)
     func crowded(_ server: ServerUnderTest) async throws {
         let administrator = try server.makeDatabase()
@@ -154,7 +154,7 @@ struct CheckDatabaseTests {
     // MARK: Devices
 
     @Test(
-        "beside a relay that runs: whose file it is, that it is ready, a secret's devices and what became of their pushes"
+        "alongside a running relay: the file's owner, readiness, a secret's devices and their pushes"
     )
     func devices() async throws {
         try await Stack.run(simulator: ["--unknown-tokens", "accept"]) { stack in
@@ -222,7 +222,7 @@ struct CheckDatabaseTests {
         }
     }
 
-    @Test("what else has the relay's port is no relay")
+    @Test("another program on the relay's port isn't taken for a relay")
     func otherServer() async throws {
         try await CheckStand.run { stand in
             let web = try await FakeServer(

@@ -7,7 +7,7 @@ import Testing
 /// `relay check` on set-ups in each of which one thing is broken: it names that and nothing else.
 @Suite("relay check", .timeLimit(.minutes(3)))
 struct CheckTests {
-    @Test("finds nothing wrong where nothing is, and says so to a person too")
+    @Test("finds no fault in a correct setup, and says so in text as well")
     func good() async throws {
         try await CheckStand.run { stand in
             let result = try await stand.check()
@@ -24,7 +24,7 @@ struct CheckTests {
         }
     }
 
-    @Test("tells what it knows while it waits for the rest, and ends at Ctrl-C")
+    @Test("prints results while it waits for the rest, and ends at Ctrl-C")
     func interrupted() async throws {
         try await CheckStand.run { stand in
             let silent = try await FakeServer(on: stand.loop)
@@ -55,7 +55,7 @@ struct CheckTests {
         }
     }
 
-    @Test("a key file that is missing, of another kind, damaged or behind a password")
+    @Test("a key file that is missing, of another kind, damaged or encrypted")
     func badKeys() async throws {
         try await CheckStand.run { stand in
             let missing = try await stand.check(["APNS_PRIVATE_KEY_FILE": stand.directory.file("none.p8")])
@@ -76,7 +76,7 @@ struct CheckTests {
         }
     }
 
-    @Test("a key file that everybody can read, or that is named after another key")
+    @Test("a key file that every user can read, or that is named after another key")
     func exposedKey() async throws {
         try await CheckStand.run { stand in
             let key = try String(contentsOfFile: stand.directory.file("key.p8"), encoding: .utf8)
@@ -90,7 +90,7 @@ struct CheckTests {
 
     // MARK: The way to APNs
 
-    @Test("a name without an address, a port that refuses, one that is silent, and no TLS")
+    @Test("a name without an address, a refusing port, a silent port, and no TLS")
     func unreachable() async throws {
         try await CheckStand.run { stand in
             let silent = try await FakeServer(on: stand.loop)
@@ -109,7 +109,7 @@ struct CheckTests {
         }
     }
 
-    @Test("a certificate that isn't trusted, one for another name, one that has expired, a file without any")
+    @Test("an untrusted certificate, one for another name, an expired one, a file without any")
     func trust() async throws {
         try await CheckStand.run { stand in
             let untrusted = try await stand.check(["APNS_CA_FILE": ""])
@@ -131,7 +131,7 @@ struct CheckTests {
         }
     }
 
-    @Test("a server that speaks TLS and no HTTP/2", arguments: [["http/1.1"], []])
+    @Test("a server with TLS but without HTTP/2", arguments: [["http/1.1"], []])
     func noHTTP2(alpn: [String]) async throws {
         try await CheckStand.run { stand in
             let (server, file) = try await self.server(
@@ -158,7 +158,7 @@ struct CheckTests {
         }
     }
 
-    @Test("a key for one environment is a warning, for neither a failure")
+    @Test("a key for only one environment is a warning, for neither a failure")
     func keyOfOneEnvironment() async throws {
         try await CheckStand.run(simulator: ["--key-environment", "production"]) { stand in
             let one = try await stand.check()
@@ -186,7 +186,7 @@ struct CheckTests {
         }
     }
 
-    @Test("too many requests are a warning, an answer that doesn't come is a failure")
+    @Test("too many requests are a warning, a missing answer is a failure")
     func noAnswer() async throws {
         try await CheckStand.run { stand in
             try await stand.apns.control.put("/rules", ["reason": "TooManyRequests"])
@@ -198,7 +198,7 @@ struct CheckTests {
         }
     }
 
-    @Test("a bundle ID that isn't the team's, of several apps each on its own")
+    @Test("a bundle ID of another team, for each of several apps separately")
     func apps() async throws {
         try await CheckStand.run(simulator: ["--topic", Stack.bundleID]) { stand in
             let key = try #require(stand.environment["APNS_PRIVATE_KEY_FILE"])
@@ -225,7 +225,7 @@ struct CheckTests {
         }
     }
 
-    @Test("a clock that is off: a little, far, and so far that APNs refuses the token")
+    @Test("a clock that is off by a little, by much, and so much that APNs refuses the token")
     func clock() async throws {
         try await CheckStand.run { stand in
             try await stand.apns.control.put("/limits", ["clockOffset": 0])
@@ -246,7 +246,7 @@ struct CheckTests {
 
     // MARK: The relay's own certificate
 
-    @Test("a certificate that has expired, expires soon, or doesn't go with its key")
+    @Test("a certificate that has expired, expires soon, or doesn't match its key")
     func certificate() async throws {
         try await CheckStand.run { stand in
             let day = 86_400

@@ -8,7 +8,7 @@ import Testing
 struct ClientBehaviourTests {
     static let idleConnections = 10_000
 
-    @Test("10,000 idle connections and slow-drip heads don't keep others from being served")
+    @Test("10,000 idle connections and slow request heads don't prevent others from being served")
     func crowd() async throws {
         let settings = [
             "RELAY_CONNECTIONS_PER_ADDRESS_MAX": "20000", "RELAY_HEAD_DEADLINE": "3s",
@@ -37,7 +37,7 @@ struct ClientBehaviourTests {
         }
     }
 
-    @Test("Connections of one address beyond its cap are refused, and the others go on")
+    @Test("Connections of one address over its limit are refused, and the others continue")
     func cap() async throws {
         try await Stack.run(["RELAY_CONNECTIONS_PER_ADDRESS_MAX": "3"]) { stack in
             var held: [HeldConnection] = []
@@ -55,7 +55,7 @@ struct ClientBehaviourTests {
         }
     }
 
-    @Test("Every refusal of the contract has its status and its code")
+    @Test("Every documented refusal has its status and code")
     func refusals() async throws {
         try await Stack.run { stack in
             let long = String(repeating: "x", count: 17_000)

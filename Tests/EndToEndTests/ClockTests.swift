@@ -36,7 +36,7 @@ struct ClockTests {
     }
 
     @Test(
-        "What APNs refuses because of the clock waits, and goes out when the clock is set",
+        "Pushes that APNs refuses because of the clock wait, and are sent once the clock is set",
         arguments: [(-hours2, "InvalidProviderToken"), (hours2, "ExpiredProviderToken")])
     func wrongFromTheStart(apnsAhead: Int, reason: String) async throws {
         // The clock that is wrong at first is never before the beginning of APNs' certificate.
@@ -59,7 +59,7 @@ struct ClockTests {
     }
 
     @Test(
-        "A clock that is set back costs no event: the token from the future is replaced at its first refusal")
+        "Setting the clock back loses no event: the token from the future is replaced when refused")
     func setBack() async throws {
         try await run(ahead: Self.hours2, apnsAhead: Self.hours2) { stack, clock in
             #expect(try await stack.event(Self.secret).sent == 1)
@@ -74,7 +74,7 @@ struct ClockTests {
     }
 
     @Test(
-        "A push that was queued while the clock was ahead goes out when the clock is set, not when it is due")
+        "A push queued while the clock was ahead is sent when the clock is set, not when it is due")
     func dueInTheFuture() async throws {
         let settings = ["RELAY_RETRY_DELAY_MAX": "1s"]
         try await run(ahead: Self.minutes40, apnsAhead: Self.minutes40, settings) { stack, clock in
@@ -87,7 +87,7 @@ struct ClockTests {
         }
     }
 
-    @Test("So does one that a relay with a wrong clock left behind")
+    @Test("A push left by a relay with a wrong clock is also sent at once")
     func dueInTheFutureAfterRestart() async throws {
         try await run(ahead: Self.minutes40, ["RELAY_RETRY_DELAY_MAX": "1s"]) { stack, clock in
             try await stack.control.put("/limits", ["acceptConnections": false])
@@ -100,7 +100,7 @@ struct ClockTests {
         }
     }
 
-    @Test("A clock that is set forward ends no lease: what is in flight isn't sent again beside it")
+    @Test("Setting the clock forward ends no lease: pushes in flight aren't sent again")
     func setForward() async throws {
         let settings = ["RELAY_EVENT_DEADLINE": "1s", "APNS_PUSH_TIMEOUT": "15s"]
         try await run(settings) { stack, clock in

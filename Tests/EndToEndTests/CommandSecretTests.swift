@@ -6,7 +6,7 @@ import Testing
 struct CommandSecretTests {
     private static let secret = "a secret of the test"
 
-    @Test("The environment, a file and standard input give the same; an argument is refused with advice")
+    @Test("The environment, a file and standard input work alike; an argument is refused with advice")
     func sources() async throws {
         try await Stack.run { stack in
             try await stack.register(Self.secret, token(1))
@@ -40,7 +40,7 @@ struct CommandSecretTests {
         }
     }
 
-    @Test("At a terminal it is asked for, and what is typed doesn't show")
+    @Test("On a terminal the secret is asked for without echo")
     func asked() async throws {
         try await Stack.run { stack in
             try await stack.register(Self.secret, token(1))
@@ -57,7 +57,7 @@ struct CommandSecretTests {
         }
     }
 
-    @Test("Ctrl-C at the question ends the command and leaves the terminal as it was")
+    @Test("Ctrl-C at the prompt ends the command and restores the terminal")
     func interrupted() async throws {
         try await Stack.run { stack in
             let run = try await CommandRun.atTerminal(["devices"], answers: ["^C"], on: stack)

@@ -3,7 +3,7 @@ import JSON
 import Network
 import Testing
 
-@Suite("Commands beside a running relay", .timeLimit(.minutes(4)))
+@Suite("Commands alongside a running relay", .timeLimit(.minutes(4)))
 struct CommandTests {
     private static let secret = "a secret of the test"
     private static let given = ["RELAY_SECRET": secret]
@@ -35,7 +35,7 @@ struct CommandTests {
     }
 
     @Test(
-        "They tell what was registered and what became of pushes, in tables and in JSON", arguments: databases
+        "Commands show registrations and results of pushes, in tables and in JSON", arguments: databases
     )
     func inspect(_ server: ServerUnderTest?) async throws {
         try await Self.onEach(server) { stack in
@@ -76,7 +76,7 @@ struct CommandTests {
         }
     }
 
-    @Test("A log that is followed shows a push that is made meanwhile, until it is interrupted")
+    @Test("Following the log shows a new push, until it is interrupted")
     func follow() async throws {
         try await Stack.run { stack in
             try await stack.register(Self.secret, token(1))
@@ -103,7 +103,7 @@ struct CommandTests {
         }
     }
 
-    @Test("A log that is followed ends when nobody reads it any more")
+    @Test("Following the log ends when its reader goes away")
     func closedPipe() async throws {
         try await Stack.run { stack in
             try await stack.register(Self.secret, token(1))
@@ -115,7 +115,7 @@ struct CommandTests {
         }
     }
 
-    @Test("What can't be printed is no success", arguments: ["--help", "deliveries"])
+    @Test("Output that can't be written is a failure", arguments: ["--help", "deliveries"])
     func fullDisk(command: String) async throws {
         try await Stack.run { stack in
             let relay = Program.products.appendingPathComponent("relay").path
@@ -127,7 +127,7 @@ struct CommandTests {
         }
     }
 
-    @Test("A revoked secret has nothing left: its pushes end, those that waited too", arguments: databases)
+    @Test("A revoked secret has nothing left: its pushes end, including waiting ones", arguments: databases)
     func revoke(_ server: ServerUnderTest?) async throws {
         try await Self.onEach(server) { stack in
             for number in 1...2 { try await stack.register(Self.secret, token(number)) }
@@ -171,7 +171,7 @@ struct CommandTests {
         }
     }
 
-    @Test("A secret can be revoked without its relay, and says what to do where that can't be asked")
+    @Test("A secret can be revoked without a relay; if the running one can't be reached, advice is shown")
     func revokeWithoutRelay() async throws {
         try await Stack.run { stack in
             try await stack.register(Self.secret, token(1))
@@ -192,7 +192,7 @@ struct CommandTests {
         }
     }
 
-    @Test("A pepper is changed for another in two steps, and no device is lost", arguments: databases)
+    @Test("A pepper is replaced in two steps without losing a device", arguments: databases)
     func pepper(_ server: ServerUnderTest?) async throws {
         let old = String(repeating: "old pepper ", count: 4)
         let new = String(repeating: "new pepper ", count: 4)
@@ -218,7 +218,7 @@ struct CommandTests {
         }
     }
 
-    @Test("A database that can't be had is named, without its password, and ends a command with 69")
+    @Test("An unavailable database is named without its password and ends a command with 69")
     func unavailable() async throws {
         try await Stack.run { stack in
             for (url, name) in [

@@ -22,7 +22,7 @@ struct CompatibilityTests {
         }
     }
 
-    @Test("A registration whose secret is shorter than the minimum goes on; a new one isn't taken")
+    @Test("A registration with a secret under the minimum stays valid; a new one is refused")
     func shortSecret() async throws {
         try await Stack.run(["RELAY_SECRET_BYTES_MIN": "1"]) { stack in
             try await stack.register(Self.short, token(1))
@@ -41,7 +41,7 @@ struct CompatibilityTests {
         }
     }
 
-    @Test("A flood of requests for nothing leaves few lines, and their number when the relay ends")
+    @Test("A flood of invalid requests leaves few log lines, and their number when the relay ends")
     func flood() async throws {
         try await Stack.run { stack in
             let request = "GET /nothing HTTP/1.1\r\nHost: relay\r\n\r\n"

@@ -48,7 +48,7 @@ struct ConnectionFaultTests {
         }
     }
 
-    @Test("GOAWAY after GOAWAY: streams above its last one go again elsewhere")
+    @Test("Repeated GOAWAY: streams above the last one are sent again elsewhere")
     func goAway() async throws {
         try await exactlyOnce(["--latency", "5ms"]) { stack in
             for round in 0..<6 {
@@ -59,12 +59,12 @@ struct ConnectionFaultTests {
         }
     }
 
-    @Test("Refused streams go again")
+    @Test("Refused streams are sent again")
     func refused() async throws {
         try await exactlyOnce(["--rule", #"{"action": "refuse", "share": 0.2, "count": 400}"#]) { _ in }
     }
 
-    @Test("A stream limit that goes from 1 to 1,000 and back in the middle of load")
+    @Test("A stream limit that changes from 1 to 1,000 and back under load")
     func streamLimit() async throws {
         try await exactlyOnce(["--initial-streams", "1", "--streams", "1", "--latency", "1ms"]) { stack in
             for limit in [1000, 2, 500, 1, 1000] {
@@ -77,7 +77,7 @@ struct ConnectionFaultTests {
         }
     }
 
-    @Test("A black hole costs its deadline, not all traffic, and nothing is sent twice")
+    @Test("A black hole delays its pushes until the deadline, not all traffic, and none is sent twice")
     func blackHole() async throws {
         try await Stack.run([
             "RELAY_LOOPS": "1", "RELAY_EVENT_DEADLINE": "4s", "APNS_PUSH_TIMEOUT": "2s",
@@ -98,7 +98,7 @@ struct ConnectionFaultTests {
         }
     }
 
-    @Test("Cut connections and reset streams cost only what was on them, which is sent again and arrives")
+    @Test("Cut connections and reset streams affect only their pushes, which are sent again and arrive")
     func cuts() async throws {
         let rules = [
             "--rule", #"{"action": "close", "share": 0.01, "count": 5}"#,

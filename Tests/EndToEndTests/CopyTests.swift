@@ -60,7 +60,7 @@ struct CopyTests {
 
     // MARK: A copy and its databases
 
-    @Test("relay copy moves what was registered; a relay that uses the copy sends to the same devices")
+    @Test("relay copy copies registrations; a relay that uses the copy sends to the same devices")
     func serves() async throws {
         try await Stack.run { stack in
             for number in 0..<3 { try await stack.register(Self.secret, token(number)) }
@@ -95,7 +95,7 @@ struct CopyTests {
     }
 
     @Test(
-        "Rows more, fewer or altered in a finished copy are reported with what to do, and the next run removes them",
+        "Added, missing or changed rows of a finished copy are reported with advice; the next run fixes them",
         arguments: CopyRoute.available)
     func changedTarget(_ route: CopyRoute) async throws {
         let directory = try TemporaryDirectory()
@@ -132,7 +132,7 @@ struct CopyTests {
     }
 
     @Test(
-        "Rows that the source deleted are gone after the next run, pushes that wait among them",
+        "Rows that the source deleted are gone after the next run, including waiting pushes",
         arguments: CopyRoute.available)
     func changedSource(_ route: CopyRoute) async throws {
         let directory = try TemporaryDirectory()
@@ -164,7 +164,7 @@ struct CopyTests {
     }
 
     @Test(
-        "A copy from a running relay ends equal, or says what differs; after the relay's end one run makes it equal",
+        "A copy from a running relay is equal or reports differences; one run after the relay's end makes it equal",
         arguments: CopyRoute.available)
     func running(_ route: CopyRoute) async throws {
         let directory = try TemporaryDirectory()

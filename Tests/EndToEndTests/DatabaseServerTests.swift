@@ -139,7 +139,7 @@ struct DatabaseServerTests {
     }
 
     @Test(
-        "registers, sends and unregisters; killed and started again it has lost nothing that was answered ok",
+        "registers, sends and unregisters; after a kill and restart no confirmed change is lost",
         arguments: ServerUnderTest.all)
     func killed(_ server: ServerUnderTest) async throws {
         let url = try server.makeDatabase()
@@ -212,7 +212,7 @@ struct DatabaseServerTests {
     }
 
     @Test(
-        "that is down is waited for at the start, with words, and then given up with 69",
+        "waits for a server that is down at the start, says so, and then ends with 69",
         arguments: ServerUnderTest.all)
     func down(_ server: ServerUnderTest) async throws {
         let url = server.name == "postgres" ? "postgres" : "mysql"
@@ -229,7 +229,7 @@ struct DatabaseServerTests {
     }
 
     @Test(
-        "shows with migrate --dry-run what it would run, and runs none of it",
+        "migrate --dry-run shows its statements without running them",
         arguments: ServerUnderTest.versions)
     func dryRun(_ server: ServerUnderTest) async throws {
         let environment = ["DATABASE_URL": try server.makeDatabase()]

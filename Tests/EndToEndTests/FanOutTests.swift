@@ -3,7 +3,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2)))
 struct FanOutTests {
-    @Test("A device gets the push as the contract has it: headers, alert, three copies")
+    @Test("A device gets the documented push: headers, alert, three copies")
     func onePush() async throws {
         try await Stack.run { stack in
             try await stack.register("a secret of the test", token(1))
@@ -35,7 +35,7 @@ struct FanOutTests {
         }
     }
 
-    @Test("An event without texts gets those of its type; one without devices answers zeros")
+    @Test("An event without texts gets those of its type; one without devices returns zeros")
     func defaults() async throws {
         try await Stack.run { stack in
             try await stack.register("a secret of the test", token(1))
@@ -48,7 +48,7 @@ struct FanOutTests {
         }
     }
 
-    @Test("Every device has its own truthful result", arguments: [3, 200])
+    @Test("Every device has its own correct result", arguments: [3, 200])
     func mixed(count: Int) async throws {
         try await Stack.run(["RELAY_DEVICES_PER_SECRET_MAX": "200"]) { stack in
             // One in three is gone, one in three belongs to the sandbox, the others are well.
@@ -88,7 +88,7 @@ struct FanOutTests {
         }
     }
 
-    @Test("Tenants with the same device don't hear each other, and an unregistered device hears nothing")
+    @Test("Tenants with the same device are separate, and an unregistered device gets nothing")
     func tenants() async throws {
         try await Stack.run { stack in
             try await stack.register("the first tenant's secret", token(1))

@@ -69,13 +69,13 @@ struct HistoryTests {
         #expect(!stack.relay.output.contains("naïve"))
     }
 
-    @Test("keeps what was sent in SQLite, counts it as badges, and forgets it with the last device")
+    @Test("keeps sent items in SQLite, counts them as badges, and is removed with the last device")
     func sqlite() async throws {
         try await Stack.run(Self.on) { stack in try await check(stack) }
     }
 
     @Test(
-        "does so on a database server", .enabled(if: ServerUnderTest.areThere),
+        "does the same on a database server", .enabled(if: ServerUnderTest.areThere),
         arguments: ServerUnderTest.all)
     func servers(_ server: ServerUnderTest) async throws {
         let url = try server.makeDatabase()
@@ -84,7 +84,7 @@ struct HistoryTests {
         }
     }
 
-    @Test("goes with relay revoke, and is off without its setting")
+    @Test("is removed by relay revoke, and is off without its setting")
     func revoked() async throws {
         let directory = try TemporaryDirectory()
         // Where relay revoke finds the relay.

@@ -11,7 +11,7 @@ struct HookTests {
     private static let notification =
         #"{"session_id":"s","prompt_id":"p","cwd":"/x/api","hook_event_name":"Notification","notification_type":"permission_prompt","message":"Claude needs your permission"}"#
 
-    @Test("a second prompt rings at once, the notification of a prompt that rang doesn't")
+    @Test("a second prompt rings at once; the notification of a prompt that rang doesn't")
     func prompts() async throws {
         try await Chain.run(generation: 2, ["BRIDGE_SHOW_COMMANDS": "on"]) { chain in
             for command in ["git push", "git push", "rm x"] {
@@ -55,7 +55,7 @@ struct HookTests {
         }
     }
 
-    @Test("Claude Code shows why nothing rings, and check says it for all agents")
+    @Test("Claude Code shows why nothing rings, and check does for all agents")
     func faults() async throws {
         try await Stack.run { stack in
             let environment = [
@@ -102,7 +102,7 @@ struct HookTests {
     }
 
     @Test(
-        "install shows what it adds and keeps what is there, twice is once, and uninstall restores it",
+        "install shows its changes, keeps other settings and can be repeated; uninstall restores them",
         arguments: [
             ("claude", ".claude/settings.json"), ("codex", ".codex/hooks.json"),
             ("gemini", ".gemini/settings.json"),
@@ -132,7 +132,7 @@ struct HookTests {
         #expect(rest["model"] == "opus" && !text.contains("opencode-bridge"))
     }
 
-    @Test("settings that can't be changed stay, and the command says what to add")
+    @Test("unsupported settings stay unchanged, and the command says what to add")
     func refuses() async throws {
         let url = URL(fileURLWithPath: directory.file(".gemini/settings.json"))
         try FileManager.default.createDirectory(
@@ -150,7 +150,7 @@ struct HookTests {
         #expect(nameless.status == 78 && nameless.output.contains("claude, codex or gemini"))
     }
 
-    @Test("at a terminal, install asks before it writes")
+    @Test("on a terminal, install asks before it writes")
     func asks() async throws {
         for (answer, isWritten) in [("n", false), ("y", true)] {
             let bridge = Program.products.appendingPathComponent("opencode-bridge").path
@@ -164,7 +164,7 @@ struct HookTests {
         }
     }
 
-    @Test("help for hooks says what they do and where they are set")
+    @Test("help for hooks says what they do and where they are configured")
     func help() async throws {
         let said = try await run(["--help"])
         #expect(said.status == 0)

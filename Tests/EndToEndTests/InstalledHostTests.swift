@@ -67,7 +67,7 @@ struct InstalledHostTests {
     }
 
     @Test(
-        "A link that the service's user left in place of the lock is not followed",
+        "A symbolic link that the service's user left in place of the lock isn't followed",
         .enabled(if: geteuid() == 0))
     func links() async throws {
         let output = try await Self.onHost(
@@ -82,7 +82,7 @@ struct InstalledHostTests {
         #expect(output.hasSuffix("precious"), "\(output)")
     }
 
-    @Test("A settings file that is named gives what the environment doesn't; one that isn't there is named")
+    @Test("A given settings file supplies settings missing in the environment; a missing file is reported")
     func envFile() async throws {
         try await Stack.run { stack in
             let file = stack.directory.file("relay.env")
@@ -104,7 +104,7 @@ struct InstalledHostTests {
         }
     }
 
-    @Test("What ends serve is a JSON line where the log is JSON, and plain text where it isn't")
+    @Test("serve's final error is a JSON line if the log is JSON, otherwise plain text")
     func fatalLines() async throws {
         let wrong = ["PORT": "x", "HOST": "y", "APNS_TEAM_ID": "ABCDE12345"]
         let json = try Program("relay", ["serve"], environment: wrong)

@@ -8,7 +8,7 @@ import Testing
 struct LifecycleTests {
     static let secret = "a secret of the test"
 
-    @Test("SIGTERM under load answers every event that was accepted, keeps the log and ends with 0")
+    @Test("SIGTERM under load answers every accepted event, keeps the log and ends with 0")
     func gracefulStop() async throws {
         try await Stack.run(simulator: ["--latency", "300ms"]) { stack in
             for number in 0..<5 { try await stack.register(Self.secret, token(number)) }
@@ -44,7 +44,7 @@ struct LifecycleTests {
         }
     }
 
-    @Test("What was answered ok is there after kill -9")
+    @Test("Confirmed changes are there after kill -9")
     func crash() async throws {
         try await Stack.run { stack in
             for number in 0..<10 { try await stack.register(Self.secret, token(number)) }
@@ -102,7 +102,7 @@ struct LifecycleTests {
         }
     }
 
-    @Test("A relay that is started without standard files has none of its connections in their place")
+    @Test("A relay started without standard descriptors doesn't use their numbers for connections")
     func closedStandardFiles() async throws {
         try await Stack.run { stack in
             var environment = stack.environment
@@ -128,7 +128,7 @@ struct LifecycleTests {
         }
     }
 
-    @Test("relay migrate beside a running relay finds nothing to do and ends with 0")
+    @Test("relay migrate alongside a running relay finds nothing to do and ends with 0")
     func migrateBeside() async throws {
         try await Stack.run { stack in
             let database = try #require(stack.environment["DATABASE_URL"])
@@ -139,7 +139,7 @@ struct LifecycleTests {
         }
     }
 
-    @Test("relay health ends with 0 while the relay serves, with TLS too, and with 1 when it doesn't")
+    @Test("relay health ends with 0 while the relay serves, also with TLS, and otherwise with 1")
     func health() async throws {
         let files = try TemporaryDirectory()
         let (certificate, key) = (files.file("certificate.pem"), files.file("key.pem"))
@@ -165,7 +165,7 @@ struct LifecycleTests {
         #expect(try await Program("relay", ["health"], environment: ["PORT": "0"]).ended() == 78)
     }
 
-    @Test("A start that can't work names every problem and ends with 78, or 69 for the database")
+    @Test("A start with invalid settings lists every problem and ends with 78, or 69 for the database")
     func badStarts() async throws {
         let directory = try TemporaryDirectory()
         let none = try Program("relay", ["serve"])

@@ -9,7 +9,7 @@ struct LimitTests {
     private static let event =
         #"{"secret":"a secret of the test","eventType":"complete","sessionID":"ses_1"}"#
 
-    @Test("An event too many is 429 with Retry-After, whichever loop it comes to; another secret goes on")
+    @Test("An event over the limit gets 429 with Retry-After on every loop; another secret isn't affected")
     func events() async throws {
         try await Stack.run(["RELAY_EVENTS_PER_MINUTE": "5", "RELAY_LOOPS": "2"]) { stack in
             try await stack.register(Self.secret, token(1))
@@ -30,7 +30,7 @@ struct LimitTests {
         }
     }
 
-    @Test("Strangers are told apart by what a trusted proxy says, and by nothing else")
+    @Test("Client addresses are taken from trusted proxies only")
     func strangers() async throws {
         let limit = ["RELAY_UNKNOWN_SECRETS_PER_MINUTE": "1"]
         func statuses(_ stack: Stack) async throws -> [Int] {
@@ -128,7 +128,7 @@ struct LimitTests {
     }
 
     @Test(
-        "Beyond RELAY_PUSHES_MAX events are refused before anything is sent, and below it they pass at once")
+        "Over RELAY_PUSHES_MAX events are refused before anything is sent; below it they pass at once")
     func overload() async throws {
         let settings = ["RELAY_PUSHES_MAX": "20", "RELAY_LOOPS": "2"]
         try await Stack.run(settings, simulator: ["--latency", "400ms"]) { stack in
@@ -151,7 +151,7 @@ struct LimitTests {
         }
     }
 
-    @Test("An event with more devices than RELAY_PUSHES_MAX goes whole while nothing else does")
+    @Test("An event with more devices than RELAY_PUSHES_MAX is sent as a whole if no other push is in flight")
     func oneLargeEvent() async throws {
         let settings = ["RELAY_PUSHES_MAX": "2", "RELAY_LOOPS": "2", "RELAY_QUEUE_MAX": "0"]
         try await Stack.run(settings) { stack in

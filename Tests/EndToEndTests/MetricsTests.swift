@@ -10,7 +10,7 @@ import Testing
 struct MetricsTests {
     private static let secret = "a secret of the test"
 
-    @Test("Traffic with mixed outcomes moves exactly the right counters, on whichever loop it comes")
+    @Test("Traffic with mixed outcomes changes exactly the right counters, on every loop")
     func outcomes() async throws {
         let settings = ["RELAY_RETRY_DELAY_MAX": "300ms", "RELAY_DEVICES_PER_SECRET_MAX": "5"]
         try await Stack.run(settings) { stack in
@@ -105,7 +105,7 @@ struct MetricsTests {
         #expect(read.value("relay_database_call_duration_seconds_count") ?? 0 >= 5)
     }
 
-    @Test("GOAWAYs count by reason, and words that APNs doesn't have count as other")
+    @Test("GOAWAYs are counted by reason, and unknown reasons as other")
     func goAways() async throws {
         try await Stack.run(["RELAY_LOOPS": "1"]) { stack in
             try await stack.register(Self.secret, token(1))
@@ -123,7 +123,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("Labels hold no secret, token, path or foreign bundle, whatever is sent")
+    @Test("Labels contain no secret, token, path or foreign bundle ID, whatever is sent")
     func hostile() async throws {
         let hostile = [
             "com.example.stranger", "secret-in-a-path-of-this-test", "secret-in-a-header", "\"} 1 of ours",
@@ -151,7 +151,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("Metrics and probes are at the admin listener alone, and nothing else is there")
+    @Test("The admin listener serves metrics and probes, which the public one doesn't, and nothing else")
     func listeners() async throws {
         try await Stack.run { stack in
             let admin = try await stack.admin
@@ -171,7 +171,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("The admin listener has a bound of connections of its own, at which it closes the longest idle one")
+    @Test("The admin listener has its own connection limit, at which it closes the longest idle one")
     func connections() async throws {
         try await Stack.run { stack in
             let admin = try await stack.admin
@@ -193,7 +193,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("A port in use says which setting to change and ends with 69; off listens nowhere")
+    @Test("A port in use is reported with its setting and ends with 69; off disables the listener")
     func port() async throws {
         try await Stack.run(["RELAY_LOOPS": "1"]) { stack in
             var environment = stack.environment
@@ -248,7 +248,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("The certificate's end is told, and the new one's after SIGHUP")
+    @Test("The certificate's expiry is exported, and the new one's after SIGHUP")
     func certificate() async throws {
         let files = try TemporaryDirectory()
         let (certificate, key) = (files.file("certificate.pem"), files.file("key.pem"))
@@ -277,7 +277,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("A queue that doesn't move makes the relay not ready, and it is ready again when it moves")
+    @Test("A stuck queue makes the relay not ready until it moves again")
     func overdue() async throws {
         let settings = ["RELAY_READY_QUEUE_AGE": "1s", "RELAY_RETRY_DELAY_MAX": "100ms"]
         try await Stack.run(settings) { stack in

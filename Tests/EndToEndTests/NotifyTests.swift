@@ -17,7 +17,7 @@ struct NotifyTests {
         return try await stack.http.post("/v1/notify", body)
     }
 
-    @Test("What the relay takes APNs takes: alerts and background pushes, with all they can have")
+    @Test("APNs accepts what the relay accepts: alerts and background pushes with all their fields")
     func kinds() async throws {
         try await Stack.run { stack in
             try await stack.register(Self.secret, token(1))
@@ -59,7 +59,7 @@ struct NotifyTests {
         }
     }
 
-    @Test("A notification that APNs can't take now is queued and comes as it was meant")
+    @Test("A notification that APNs can't accept now is queued and arrives unchanged")
     func queued() async throws {
         try await Stack.run { stack in
             try await stack.register(Self.secret, token(1))
@@ -80,7 +80,7 @@ struct NotifyTests {
         }
     }
 
-    @Test("Preferences and details live through a restart, mute, and are listed with the last push")
+    @Test("Preferences and details survive a restart, mute, and are listed with the last push")
     func preferences() async throws {
         try await Stack.run { stack in
             var body = JSON.Object()

@@ -2,11 +2,11 @@ import Glibc
 import JSON
 import Testing
 
-@Suite("OpenCode as it is", .timeLimit(.minutes(5)))
+@Suite("Behaviour of real OpenCode servers", .timeLimit(.minutes(5)))
 struct OpenCodeTests {
     private static let replies = ["BRIDGE_ALLOW_REPLIES": "on", "BRIDGE_SHOW_COMMANDS": "on"]
 
-    @Test("a permission that breaks its directory's list rings like the others there, and can be answered")
+    @Test("a permission that breaks its directory's list rings like the others and can be answered")
     func unlistable() async throws {
         try await Chain.run(generation: 1, Self.replies) { chain in
             for id in ["ses_1", "ses_2"] {
@@ -35,7 +35,7 @@ struct OpenCodeTests {
         }
     }
 
-    @Test("what an aborted or deleted session asked doesn't ring, also after a restart", arguments: [1, 2])
+    @Test("requests of aborted or deleted sessions don't ring, also after a restart", arguments: [1, 2])
     func ghosts(generation: Int) async throws {
         try await Chain.run(generation: generation) { chain in
             for id in ["ses_aborted", "ses_deleted", "ses_again"] {
@@ -64,7 +64,7 @@ struct OpenCodeTests {
         }
     }
 
-    @Test("a permission doesn't ring again after bridge and server were restarted", arguments: [1, 2])
+    @Test("a permission doesn't ring again after restarts of bridge and server", arguments: [1, 2])
     func restarted(generation: Int) async throws {
         try await Chain.run(generation: generation, ["BRIDGE_REPEAT": "15"]) { chain in
             try await chain.does("session", ["id": "ses_1", "title": "Fix auth bug"])
@@ -85,7 +85,7 @@ struct OpenCodeTests {
         }
     }
 
-    @Test("a bridge that starts late finds what waits in a directory without a repository")
+    @Test("a bridge that starts late finds requests in a directory without a repository")
     func late() async throws {
         try await Chain.run(generation: 1) { chain in
             #expect(try await chain.bridge.stop() == 0)
@@ -98,7 +98,7 @@ struct OpenCodeTests {
         }
     }
 
-    @Test("a turn of the other API of 1.18 rings for what it asks, which can be answered, and for its end")
+    @Test("a turn of 1.18's other API rings for its requests, which can be answered, and for its end")
     func otherAPI() async throws {
         try await Chain.run(generation: 1, Self.replies) { chain in
             try await chain.does("session", ["id": "ses_1", "title": "Fix auth bug"])
@@ -114,7 +114,7 @@ struct OpenCodeTests {
         }
     }
 
-    @Test("a turn that was lost with the server rings an error", arguments: [1, 2])
+    @Test("a turn lost with its server rings as an error", arguments: [1, 2])
     func lost(generation: Int) async throws {
         try await Chain.run(generation: generation) { chain in
             try await chain.does("session", ["id": "ses_1", "title": "Fix auth bug"])
@@ -127,7 +127,7 @@ struct OpenCodeTests {
         }
     }
 
-    @Test("a turn rings an error if the server ends and doesn't come back")
+    @Test("a turn rings as an error if the server stops and doesn't come back")
     func gone() async throws {
         try await Chain.run(generation: 1) { chain in
             try await chain.does("session", ["id": "ses_1", "title": "Fix auth bug"])

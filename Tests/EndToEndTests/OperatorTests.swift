@@ -4,7 +4,7 @@ import Network
 import Testing
 
 /// What an operator does with the hashes that logs show, with the real programs on every database.
-@Suite("What operators do with a hash", .timeLimit(.minutes(4)))
+@Suite("Operators' commands with a hash", .timeLimit(.minutes(4)))
 struct OperatorTests {
     private static let secret = "a secret of the test"
     private static let other = "another secret of it"
@@ -57,7 +57,7 @@ struct OperatorTests {
     }
 
     @Test(
-        "A secret is blocked by what the log shows, on every relay of the database, and served again",
+        "A secret is blocked by its hash in the log on every relay of the database, and unblocked",
         arguments: CommandTests.databases)
     func block(_ server: ServerUnderTest?) async throws {
         try await Self.onEach(server) { stack in
@@ -111,7 +111,7 @@ struct OperatorTests {
     }
 
     @Test(
-        "The queue shows what waits, and the pushes of a secret that is blocked end",
+        "The queue shows waiting pushes, and a blocked secret's pushes end",
         arguments: CommandTests.databases)
     func queue(_ server: ServerUnderTest?) async throws {
         try await Self.onEach(server) { stack in
@@ -153,7 +153,7 @@ struct OperatorTests {
         }
     }
 
-    @Test("Tenants are paged in the order that was asked for", arguments: CommandTests.databases)
+    @Test("Tenants are paged in the requested order", arguments: CommandTests.databases)
     func tenants(_ server: ServerUnderTest?) async throws {
         try await Self.onEach(server) { stack in
             for number in 1...5 {
@@ -179,7 +179,7 @@ struct OperatorTests {
         }
     }
 
-    @Test("A secret is revoked by what the log shows", arguments: CommandTests.databases)
+    @Test("A secret is revoked by its hash in the log", arguments: CommandTests.databases)
     func revoke(_ server: ServerUnderTest?) async throws {
         try await Self.onEach(server) { stack in
             let given = try await Self.asked(stack)
@@ -204,7 +204,7 @@ struct OperatorTests {
         }
     }
 
-    @Test("Digits that stand for no secret, or for several, are refused with what to do")
+    @Test("Digits that match no secret or several are refused with advice")
     func wrong() async throws {
         try await Self.onEach(nil) { stack in
             let given = try await Self.asked(stack)
@@ -233,7 +233,7 @@ struct OperatorTests {
         }
     }
 
-    @Test("A block holds while the pepper changes", arguments: CommandTests.databases)
+    @Test("A block stays while the pepper changes", arguments: CommandTests.databases)
     func pepper(_ server: ServerUnderTest?) async throws {
         let old = String(repeating: "old pepper ", count: 4)
         let new = String(repeating: "new pepper ", count: 4)
@@ -260,7 +260,7 @@ struct OperatorTests {
         }
     }
 
-    @Test("What is blocked stays blocked in a copy")
+    @Test("A blocked secret stays blocked in a copy")
     func copy() async throws {
         try await Self.onEach(nil) { stack in
             try await stack.register(Self.secret, token(1))

@@ -49,7 +49,7 @@ struct OutcomeTests {
     }
 
     @Test(
-        "A key of the other environment is tried there, and never costs a registration",
+        "A key for the other environment is tried there, and never removes a registration",
         arguments: ["BadEnvironmentKeyInToken", "BadEnvironmentKeyIdInToken"])
     func environmentKey(reason: String) async throws {
         try await Stack.run { stack in
@@ -87,7 +87,7 @@ struct OutcomeTests {
     }
 
     @Test(
-        "An expired provider token is signed anew where that is allowed, and else reported; no registration goes"
+        "An expired provider token is renewed if allowed, otherwise reported; no registration is removed"
     )
     func expiredProviderToken() async throws {
         try await Stack.run { stack in
@@ -130,7 +130,7 @@ struct OutcomeTests {
     }
 
     @Test(
-        "What APNs can't take now waits with its reason, and arrives under the same apns-id",
+        "A push that APNs can't accept now is queued with its reason and arrives under the same apns-id",
         arguments: [
             "TooManyRequests", "TooManyProviderTokenUpdates", "InternalServerError", "ServiceUnavailable",
         ])
@@ -157,7 +157,7 @@ struct OutcomeTests {
         }
     }
 
-    @Test("Retry-After is obeyed")
+    @Test("Retry-After is respected")
     func retryAfter() async throws {
         try await Stack.run(["RELAY_RETRY_DELAY_MAX": "100ms"]) { stack in
             try await registered(stack)
@@ -174,7 +174,7 @@ struct OutcomeTests {
         }
     }
 
-    @Test("A push that waits is dropped with its device")
+    @Test("A queued push is dropped with its device")
     func unregisteredMeanwhile() async throws {
         try await Stack.run(["RELAY_RETRY_DELAY_MAX": "100ms"]) { stack in
             try await registered(stack)
@@ -195,7 +195,7 @@ struct OutcomeTests {
         }
     }
 
-    @Test("A push that waits survives kill -9, and is sent once")
+    @Test("A queued push survives kill -9 and is sent once")
     func crash() async throws {
         try await Stack.run(["RELAY_RETRY_DELAY_MAX": "100ms"]) { stack in
             try await registered(stack)
@@ -220,7 +220,7 @@ struct OutcomeTests {
     }
 
     @Test(
-        "What only a defect brings fails with its reason and keeps the registration",
+        "A rejection that only a defect causes fails with its reason and keeps the registration",
         arguments: ["PayloadTooLarge", "BadPriority"])
     func kept(reason: String) async throws {
         try await Stack.run { stack in
@@ -233,7 +233,7 @@ struct OutcomeTests {
         }
     }
 
-    @Test("A proxy's 502 without a reason waits with its status")
+    @Test("A push answered with a proxy's 502 is queued with its status")
     func proxyError() async throws {
         try await Stack.run { stack in
             try await registered(stack)
@@ -243,7 +243,7 @@ struct OutcomeTests {
         }
     }
 
-    @Test("An APNs that can't be reached has pushes waiting, is answered in time and heals by itself")
+    @Test("While APNs is unreachable, events are answered in time, and pushes wait and are sent afterwards")
     func unreachable() async throws {
         try await Stack.run(["RELAY_EVENT_DEADLINE": "3s"]) { stack in
             try await registered(stack)

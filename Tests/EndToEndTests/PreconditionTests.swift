@@ -19,7 +19,7 @@ struct PreconditionTests {
         #expect(fault == "bad_setting" || served.output.contains(advice ?? "no advice"), "\(served)")
     }
 
-    @Test("Addresses that another program has")
+    @Test("Addresses that another program uses")
     func addresses() async throws {
         try await CheckStand.run { stand in
             let other = try await FakeServer(
@@ -32,7 +32,7 @@ struct PreconditionTests {
         }
     }
 
-    @Test("Certificates and keys that are missing or don't belong together")
+    @Test("Certificates and keys that are missing or don't match")
     func certificates() async throws {
         try await CheckStand.run { stand in
             let (one, two) = (try SelfSignedCertificate(), try SelfSignedCertificate())
@@ -78,7 +78,7 @@ struct PreconditionTests {
     }
 
     @Test(
-        "An account that may not create or change tables, while there are some to create",
+        "An account without the privilege to create or alter tables when that is needed",
         .enabled(if: ServerUnderTest.areThere, "left out: no servers"), arguments: ServerUnderTest.all)
     func rights(_ server: ServerUnderTest) async throws {
         let administrator = try server.makeDatabase()
@@ -132,7 +132,7 @@ struct PreconditionTests {
     }
 
     @Test(
-        "A Postgres role whose transactions are read-only isn't taken for a server that is down",
+        "A Postgres role with read-only transactions isn't treated as a server that is down",
         .enabled(if: ServerUnderTest.areThere, "left out: no servers"))
     func readOnlyRole() async throws {
         let server = try #require(ServerUnderTest.all.first { $0.name == "postgres" })

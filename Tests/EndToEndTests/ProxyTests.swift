@@ -26,7 +26,7 @@ struct ProxyTests {
     }
 
     @Test(
-        "Pushes go through a tunnel, with the credentials of the URL where the proxy asks for them",
+        "Pushes go through a tunnel, with the URL's credentials if the proxy requires them",
         arguments: [("open", "", "HTTPS_PROXY"), ("ada:p@ss/word", "ada:p%40ss%2Fword@", "https_proxy")])
     func tunnel(mode: String, user: String, variable: String) async throws {
         try await Stack.run([:], simulator: Self.flags) { stack in
@@ -51,7 +51,7 @@ struct ProxyTests {
     }
 
     @Test(
-        "What a proxy does instead of letting pushes through is said, and they wait",
+        "A proxy's failure is reported, and pushes wait",
         arguments: [
             ("refuse", "it refused the tunnel with status 403"),
             ("ada:other", "it requires other credentials"),
@@ -85,7 +85,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("A proxy that is not supported stops the start with a sentence", arguments: ["https", "socks5"])
+    @Test("An unsupported proxy prevents the start with a message", arguments: ["https", "socks5"])
     func unsupported(scheme: String) async throws {
         try await Stack.run { stack in
             let relay = try Program(

@@ -56,7 +56,7 @@ struct RegistrationModeTests {
         }
     }
 
-    @Test("A sandbox token that names no environment is challenged and stored in the sandbox")
+    @Test("A sandbox token without an environment is challenged and stored for the sandbox")
     func sandbox() async throws {
         try await Stack.run(Self.challenge) { stack in
             try await stack.control.put("/tokens", ["token": .string(token(1)), "environment": "sandbox"])
@@ -70,7 +70,7 @@ struct RegistrationModeTests {
         }
     }
 
-    @Test("With a key, only who sends it registers devices, and it stands in no output")
+    @Test("With a registration key, only clients that send it register devices; no output contains it")
     func key() async throws {
         let directory = try TemporaryDirectory()
         let file = directory.file("registration.key")
@@ -89,7 +89,7 @@ struct RegistrationModeTests {
         }
     }
 
-    @Test("serve and check refuse a mode without what it needs in the same words")
+    @Test("serve and check refuse an incomplete mode with the same message")
     func incomplete() async throws {
         try await CheckStand.run { stand in
             for mode in ["challenge", "key"] {
@@ -107,7 +107,7 @@ struct RegistrationModeTests {
     }
 
     @Test(
-        "By default a device is registered under 16 secrets and gets 120 pushes, whichever loop they come to")
+        "By default a device is registered under 16 secrets and gets 120 pushes, on every loop")
     func oneDevice() async throws {
         let defaults = ["RELAY_DEVICE_PUSHES_PER_MINUTE": "", "RELAY_DEVICE_SECRETS_PER_DAY": ""]
         try await Stack.run(defaults) { stack in
@@ -141,7 +141,7 @@ struct RegistrationModeTests {
         }
     }
 
-    @Test("RELAY_DEVICES_MAX refuses new devices, and registered ones refresh")
+    @Test("RELAY_DEVICES_MAX refuses new devices; registered ones can register again")
     func devicesMax() async throws {
         try await Stack.run(["RELAY_DEVICES_MAX": "2"]) { stack in
             for number in 1...2 { #expect(try await register(stack, token(number)).status == 200) }

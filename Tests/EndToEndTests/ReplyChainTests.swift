@@ -7,7 +7,7 @@ struct ReplyChainTests {
     private static let settings = ["BRIDGE_ALLOW_REPLIES": "on"]
 
     @Test(
-        "a reply answers the permission once, and the phone's other buttons are told so",
+        "a reply answers the permission once, and later replies from the phone learn that",
         arguments: [(1, false), (2, false), (2, true)])
     func readable(generation: Int, isPreview: Bool) async throws {
         try await Chain.run(generation: generation, isPreview: isPreview, Self.settings) { chain in
@@ -47,7 +47,7 @@ struct ReplyChainTests {
         }
     }
 
-    @Test("with a key only sealed replies to that very permission count", arguments: [1, 2])
+    @Test("with a key only sealed replies to exactly that permission are accepted", arguments: [1, 2])
     func sealed(generation: Int) async throws {
         let key = PairingSecret()
         try await Chain.run(generation: generation, Self.settings, key: key) { chain in
@@ -73,7 +73,7 @@ struct ReplyChainTests {
         }
     }
 
-    @Test("a reply that came while the bridge was down is used after its start", arguments: [1, 2])
+    @Test("a reply that arrived while the bridge was down is used after its start", arguments: [1, 2])
     func restart(generation: Int) async throws {
         try await Chain.run(generation: generation, Self.settings) { chain in
             try await chain.does("session", ["id": "ses_1", "title": "Fix auth bug"])
@@ -87,7 +87,7 @@ struct ReplyChainTests {
         }
     }
 
-    @Test("a reply answers only what was shown, and an ID that is used again rings again", arguments: [1, 2])
+    @Test("a reply answers only what was shown, and a reused ID rings again", arguments: [1, 2])
     func bound(generation: Int) async throws {
         let key = PairingSecret()
         try await Chain.run(generation: generation, Self.settings, key: key) { chain in

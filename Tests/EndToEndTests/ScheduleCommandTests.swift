@@ -26,7 +26,7 @@ struct ScheduleCommandTests {
     }
 
     @Test(
-        "are sent once at their time, listed until then, cancelled by clients and operators, and revoked",
+        "are sent once at their time, listed until then, and cancelled by clients, operators and revoking",
         arguments: CommandTests.databases)
     func lifecycle(_ server: ServerUnderTest?) async throws {
         let directory = try TemporaryDirectory()
@@ -86,7 +86,7 @@ struct ScheduleCommandTests {
         }
     }
 
-    @Test("that came due while the relay was down are sent once when it is back")
+    @Test("that became due while the relay was down are sent once when it is back")
     func restart() async throws {
         try await Stack.run { stack in
             try await stack.register(Self.secret, token(1))

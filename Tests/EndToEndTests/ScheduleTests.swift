@@ -8,7 +8,7 @@ import Testing
 
 /// What is scheduled, with relays and database servers as processes of their own.
 @Suite(
-    "Relays that share what is scheduled",
+    "Relays that share schedules",
     .enabled(
         if: ServerUnderTest.areThere,
         "left out: no servers; Tests/Support/databases run swift test starts them"),
@@ -30,7 +30,7 @@ struct ScheduleTests {
     }
 
     @Test(
-        "lose and repeat nothing if one is killed between sending and advancing",
+        "lose and repeat nothing if one is killed between sending and advancing a schedule",
         arguments: ServerUnderTest.all)
     func killed(_ server: ServerUnderTest) async throws {
         let url = try server.makeDatabase()

@@ -51,7 +51,7 @@ struct SealedChainTests {
         }
     }
 
-    @Test("a private session is a hash on the way: the same for all its events, in their order")
+    @Test("a private session is sent as a hash: the same for all its events, in order")
     func privateSessions() async throws {
         let key = PairingSecret()
         try await Chain.run(generation: 2, ["BRIDGE_PRIVATE_SESSIONS": "on"], key: key) { chain in
@@ -80,7 +80,7 @@ struct SealedChainTests {
         }
     }
 
-    @Test("test, check and hooks seal, too, and check says so")
+    @Test("test, check and hooks also seal, and check says so")
     func commands() async throws {
         try await Chain.run(generation: 2, key: PairingSecret()) { chain in
             let rung = try await chain.command(["test"])

@@ -45,7 +45,7 @@ struct SealingTests {
         #expect(again == 74 && said.contains("File exists") && !said.contains("mobilevoice"))
     }
 
-    @Test("Without hosts the pairing names the relay, and a scheme of one's own has no warning")
+    @Test("Without hosts the pairing names the relay; a custom scheme causes no warning")
     func defaults() async throws {
         let (status, output) = try await run(
             ["pair", "--relay-url", "https://relay.example/push", "--scheme", "my-app", "--json"])
@@ -57,7 +57,7 @@ struct SealingTests {
     }
 
     @Test(
-        "relay pair refuses addresses that no phone reaches, unless the app is on this machine",
+        "relay pair refuses addresses that phones can't reach, unless the app is on this machine",
         arguments: [
             "http://localhost:8787", "http://0.0.0.0:8787", "https://[::1]", "http://169.254.1.2",
             "http://[fe80::1]:80",
@@ -114,7 +114,7 @@ struct SealingTests {
         }
     }
 
-    @Test("Wrong use is refused for its reason")
+    @Test("Incorrect use is refused with the reason")
     func usage() async throws {
         let homeless = ["RELAY_PAIRING": #"{"relaySecret":"s3cret","hosts":["h"]}"#]
         let stock = ["RELAY_PAIRING": #"{"relayURL":"https://r","relaySecret":"s3cret","hosts":["h"]}"#]

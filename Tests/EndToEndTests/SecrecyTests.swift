@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2)))
 struct SecrecyTests {
     @Test(
-        "The logs of a whole run hold no secret, no whole token, no key and no text",
+        "The logs of a whole run contain no secret, full token, key or text",
         arguments: ["json", "text"])
     func logs(format: String) async throws {
         let secrets = (0..<4).map { "secret-number-\($0)-of-this-test" }

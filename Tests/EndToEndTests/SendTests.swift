@@ -31,7 +31,7 @@ struct SendTests {
         }
     }
 
-    @Test("finds the relay of this machine by its settings, and says when there is none or it refuses")
+    @Test("finds this machine's relay by its settings, and reports if there is none or it refuses")
     func local() async throws {
         try await Stack.run(["RELAY_EVENTS_PER_MINUTE": "1"]) { stack in
             try await stack.register(Self.secret, token(1))
@@ -47,7 +47,7 @@ struct SendTests {
         }
     }
 
-    @Test("verifies the relay's certificate where it isn't this machine's own")
+    @Test("verifies the relay's certificate unless the relay runs on this machine")
     func trust() async throws {
         let directory = try TemporaryDirectory()
         let certificate = try SelfSignedCertificate()

@@ -141,7 +141,7 @@ struct SwiftClientTests {
         }
     }
 
-    @Test("Refusals and a relay that isn't there are errors of their own")
+    @Test("Refusals and an unreachable relay are distinct errors")
     func failures() async throws {
         // Port 1 belongs to a service that nobody runs.
         let nowhere = try Pairing(relayURL: "http://127.0.0.1:1", hosts: ["h"])

@@ -46,7 +46,7 @@ struct UnwritableDatabaseTests {
     }
 
     @Test(
-        "/ready is 503 while a database server is read-only, and the log says when that begins and ends",
+        "/ready is 503 while a database server is read-only, and the log reports the beginning and the end",
         .enabled(if: ServerUnderTest.areThere), arguments: ServerUnderTest.all)
     func readOnly(_ server: ServerUnderTest) async throws {
         let database = try await LimitedAccount(on: server)

@@ -3,7 +3,7 @@ import Testing
 
 extension ContractCase {
     static let agents: [ContractCase] = [
-        ContractCase(open: "the last use of a secret is the latest one, and keeps the client's name") {
+        ContractCase(open: "the last use of a secret is the latest one and keeps the client's name") {
             storage async throws in
             let key = Samples.key("secret")
             try await storage.register(Samples.registration("aa"), key)
@@ -55,7 +55,7 @@ extension ContractCase {
             try await storage.note([])
         },
 
-        ContractCase(open: "a client's name loses what doesn't fit") { storage async throws in
+        ContractCase(open: "a client's name is truncated to its limit") { storage async throws in
             let key = Samples.key("secret")
             try await storage.register(Samples.registration("aa"), key)
             let name = "a\0\u{1B}\n" + String(repeating: "🦊", count: 20)
@@ -64,7 +64,7 @@ extension ContractCase {
                 try await storage.agentUse(of: key)?.client == "a" + String(repeating: "🦊", count: 15))
         },
 
-        ContractCase(open: "a use is found under every hash of its secret, and noted under the primary") {
+        ContractCase(open: "a use is found under every hash of its secret and stored under the primary one") {
             storage async throws in
             let plain = Samples.key("secret")
             let key = SecretKey(primary: SecretHash(Digest256(of: [2])), legacy: [plain.primary])
@@ -78,7 +78,8 @@ extension ContractCase {
             #expect(try await storage.agentUse(of: plain) == old)
         },
 
-        ContractCase(open: "a use ends with its secret's last device, by revoking, and after its time") {
+        ContractCase(open: "a use is removed with its secret's last device, by revoking, and when it expires")
+        {
             storage async throws in
             let keys = ["left", "revoked", "old", "kept"].map(Samples.key)
             for (index, key) in keys.enumerated() {

@@ -3,7 +3,7 @@ import Testing
 
 extension ContractCase {
     static let blocks: [ContractCase] = [
-        ContractCase(open: "a blocked secret is listed until it is unblocked, and is blocked once") {
+        ContractCase(open: "a secret is blocked once and listed until it is unblocked") {
             storage async throws in
             let first = BlockedSecret(
                 secretHash: Samples.key("secret").primary, createdAt: Samples.time, note: "spam 🦊")
@@ -21,7 +21,7 @@ extension ContractCase {
             #expect(try await storage.block(later, limit: 9) == .blocked)
         },
 
-        ContractCase("a block survives the storage") { database async throws in
+        ContractCase("a block survives closing and opening the storage") { database async throws in
             let first = try await database.open()
             let secret = Samples.blocked(Samples.key("secret"), note: "why")
             #expect(try await first.block(secret, limit: 9) == .blocked)
@@ -31,7 +31,7 @@ extension ContractCase {
             await second.close()
         },
 
-        ContractCase(open: "no more secrets are blocked than may be, however many try at once") {
+        ContractCase(open: "concurrent callers can't exceed the limit of blocked secrets") {
             storage async throws in
             let results = try await concurrently(8) { number in
                 try await storage.block(Samples.blocked(Samples.key("secret \(number)")), limit: 3)
@@ -52,7 +52,7 @@ extension ContractCase {
             #expect(try await storage.blockedSecrets(limit: 9) == [longest])
         },
 
-        ContractCase(open: "a block moves with its secret under the pepper, also without devices") {
+        ContractCase(open: "a block moves with its secret to the peppered hash, also without devices") {
             storage async throws in
             let old = Samples.key("secret")
             let key = SecretKey(primary: SecretHash(Digest256(of: [1])), legacy: [old.primary])

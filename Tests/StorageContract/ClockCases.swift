@@ -6,7 +6,7 @@ private let minutes40: EpochMilliseconds = 40 * 60 * 1_000
 /// Times that a clock left behind which was ahead, and has been set since.
 extension ContractCase {
     static let clocks: [ContractCase] = [
-        ContractCase(open: "pushes due later than any may be are found, leased ones apart, and made due") {
+        ContractCase(open: "pushes due too late are found, leased ones separately, and made due") {
             storage async throws in
             let device = try await storage.registered("aa", Samples.key("secret"))
             let waiting = (0..<4).map { Samples.pending(device, dueAt: Samples.time + minutes40 + $0) }
@@ -32,7 +32,7 @@ extension ContractCase {
                 ])
         },
 
-        ContractCase(open: "a lease from such a clock runs out when it is made due, like any other") {
+        ContractCase(open: "a lease from a clock that was ahead expires once it is made due") {
             storage async throws in
             let device = try await storage.registered("aa", Samples.key("secret"))
             let pushes = [Samples.pending(device), Samples.pending(device)]
@@ -46,7 +46,7 @@ extension ContractCase {
             #expect(try await storage.settle([Samples.over(pushes[1], lease.owner)]) == [false])
         },
 
-        ContractCase(open: "what has changed since it was found stays as it is") { storage async throws in
+        ContractCase(open: "rows that changed since they were found stay unchanged") { storage async throws in
             let device = try await storage.registered("aa", Samples.key("secret"))
             let push = Samples.pending(device, dueAt: Samples.time + minutes40)
             _ = try await storage.enqueue([push], lease: nil, limitPerSecret: 9)
@@ -58,7 +58,7 @@ extension ContractCase {
         },
 
         ContractCase(
-            open: "schedules with a time in the future are found, and get others unless they changed"
+            open: "schedules with a time in the future are found and get new times unless they changed"
         ) {
             storage async throws in
             let key = Samples.key("secret")
@@ -99,7 +99,8 @@ extension ContractCase {
             #expect(try await found(after: now, at: now) == [])
         },
 
-        ContractCase(open: "an agent's last use in the future gives way to one now") { storage async throws in
+        ContractCase(open: "an agent's last use in the future is replaced by a current one") {
+            storage async throws in
             let key = Samples.key("secret")
             try await storage.register(Samples.registration("aa"), key)
             let hour = minutes40 + 1_200_000
@@ -111,7 +112,7 @@ extension ContractCase {
             }
         },
 
-        ContractCase(open: "an event's lease that ends later than any may is shortened, and not taken over") {
+        ContractCase(open: "an event's lease that ends too late is shortened and not taken over") {
             storage async throws in
             let key = Samples.key("secret")
             let ahead = Samples.claim("event", under: key, at: Samples.time + minutes40, lease: 90_000)
@@ -126,7 +127,7 @@ extension ContractCase {
             #expect(try await !storage.complete(ahead, answer: [1]))
         },
 
-        ContractCase(open: "a lease as long as any may be is left alone, and so is an answer") {
+        ContractCase(open: "a lease of the maximum length stays, and so does an answer") {
             storage async throws in
             let key = Samples.key("secret")
             let longest = StorageLimits.receiptLeaseMax

@@ -5,7 +5,7 @@ import Testing
 extension ServerCase {
     /// Connections that were idle.
     static let idleness: [ServerCase] = [
-        ServerCase("connections that the network forgot while they were idle cost no call its answer") {
+        ServerCase("no call fails because the network dropped idle connections") {
             database, proxy async throws in
             var options = ServerOptions()
             options.connectionsMax = 8
@@ -23,7 +23,7 @@ extension ServerCase {
             await storage.close()
         },
 
-        ServerCase("the kernel probes idle connections before networks forget them") {
+        ServerCase("the kernel probes idle connections before networks drop them") {
             database, proxy async throws in
             let storage = try await database.open(ServerOptions(), through: proxy.port)
             try await storage.ping()
@@ -67,7 +67,7 @@ extension ServerCase {
 
     /// A server, or an account, that allows few connections.
     static let crowds: [ServerCase] = [
-        ServerCase("a pool gets along with the connections that its account may have") {
+        ServerCase("a pool works within the account's connection limit") {
             database, _ async throws in
             var options = ServerOptions()
             options.connectionsMax = 6
@@ -85,7 +85,9 @@ extension ServerCase {
             await storage.close()
         },
 
-        ServerCase("who gets no connection is told why, and gets the first that is free") {
+        ServerCase(
+            "a call without a connection fails with the reason, and the next one gets the first free connection"
+        ) {
             database, _ async throws in
             var options = ServerOptions()
             options.connectionsMax = 1

@@ -14,7 +14,7 @@ private struct CutCall: Sendable {
 
 extension ServerCase {
     static let calls: [ServerCase] = CutCall.all.map { call in
-        ServerCase("\(call.name) comes to the same result wherever its connection is cut") {
+        ServerCase("\(call.name) has the same result wherever its connection is cut") {
             database, proxy async throws in
             var options = ServerOptions()
             options.connectionsMax = 1

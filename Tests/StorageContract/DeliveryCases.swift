@@ -3,7 +3,7 @@ import Testing
 
 extension ContractCase {
     static let deliveries: [ContractCase] = [
-        ContractCase(open: "sent pushes are counted by device, in a time and in the later part of it") {
+        ContractCase(open: "sent pushes are counted by device, in a period and in its later part") {
             storage async throws in
             let plain = Samples.key("secret")
             let key = SecretKey(primary: SecretHash(Digest256(of: [2])), legacy: [plain.primary])
@@ -23,7 +23,7 @@ extension ContractCase {
             #expect(counts == ["a": SentCount(all: 3, recent: 1), "b": SentCount(all: 1, recent: 1)])
         },
 
-        ContractCase(open: "deliveries come back newest first with every field as it was given") {
+        ContractCase(open: "deliveries are returned newest first with every field unchanged") {
             storage async throws in
             let key = Samples.key("secret")
             let rows = [
@@ -36,7 +36,7 @@ extension ContractCase {
             #expect(log == [rows[1], rows[2], rows[0]])
         },
 
-        ContractCase(open: "every text of a delivery is kept byte for byte") { storage async throws in
+        ContractCase(open: "every text of a delivery is stored byte for byte") { storage async throws in
             let key = Samples.key("secret")
             for (index, text) in Samples.confusable.enumerated() {
                 let row = Samples.delivery(
@@ -63,7 +63,7 @@ extension ContractCase {
             #expect(stored == [])
         },
 
-        ContractCase(open: "pages hold every delivery once and in order, also within one millisecond") {
+        ContractCase(open: "pages contain every delivery once and in order, also within one millisecond") {
             storage async throws in
             let key = Samples.key("secret")
             let rows = (0..<23).map { Samples.delivery(key, at: Samples.time + Int64($0 / 5)) }
@@ -81,7 +81,7 @@ extension ContractCase {
             #expect(pages == rows.sorted { ($0.createdAt, $0.id) > ($1.createdAt, $1.id) })
         },
 
-        ContractCase(open: "a batch that fails in its middle leaves nothing behind") { storage async throws in
+        ContractCase(open: "a batch that fails halfway stores nothing") { storage async throws in
             let key = Samples.key("secret")
             let twice = Samples.id().text
             await #expect(throws: StorageError.self) {
@@ -98,7 +98,7 @@ extension ContractCase {
             #expect(try await storage.deliveries(of: key, before: nil, limit: 10).count == 1)
         },
 
-        ContractCase(open: "a batch of many rows is stored whole") { storage async throws in
+        ContractCase(open: "a batch of many rows is stored completely") { storage async throws in
             let key = Samples.key("secret")
             let rows = (0..<1_111).map { _ in Samples.delivery(key) }
             try await storage.append(rows)
@@ -106,8 +106,7 @@ extension ContractCase {
             #expect(Set(stored.map(\.id)) == Set(rows.map(\.id)))
         },
 
-        ContractCase(open: "many rows at once keep every text byte for byte, and single rows follow on them")
-        {
+        ContractCase(open: "a bulk load stores every text byte for byte, and single rows can follow it") {
             storage async throws in
             let key = Samples.key("secret")
             // What separates, ends or escapes values where rows are loaded as text.
@@ -133,7 +132,7 @@ extension ContractCase {
             }
         },
 
-        ContractCase(open: "a call that fails takes none of those beside it along") { storage async throws in
+        ContractCase(open: "a failing call doesn't affect concurrent ones") { storage async throws in
             let key = Samples.key("secret")
             let taken = Samples.id().text
             try await storage.append([Samples.delivery(key, id: taken)])
@@ -156,7 +155,7 @@ extension ContractCase {
             try await storage.append([])
         },
 
-        ContractCase(open: "old deliveries go in steps, oldest first, and newer ones stay") {
+        ContractCase(open: "old deliveries are removed in steps, oldest first, and newer ones stay") {
             storage async throws in
             let (mine, yours) = (Samples.key("mine"), Samples.key("yours"))
             try await storage.append((0..<5).map { Samples.delivery(mine, at: Samples.time + Int64($0)) })

@@ -3,7 +3,7 @@ import Testing
 
 extension ContractCase {
     static let devices: [ContractCase] = [
-        ContractCase(open: "a new device is found with every field as it was given") { storage async throws in
+        ContractCase(open: "a new device is found with every field unchanged") { storage async throws in
             let key = Samples.key("secret")
             let registration = Samples.registration(
                 "aabbcc", bundleID: "com.example.one", environment: .sandbox)
@@ -16,7 +16,7 @@ extension ContractCase {
             #expect(try await storage.devices(of: key) == [expected])
         },
 
-        ContractCase(open: "a secret without devices has none, which is no error") { storage async throws in
+        ContractCase(open: "a secret without devices returns none and no error") { storage async throws in
             try await storage.register(Samples.registration("aabbcc"), Samples.key("other"))
             #expect(try await storage.devices(of: Samples.key("secret")) == [])
         },
@@ -37,7 +37,7 @@ extension ContractCase {
         },
 
         ContractCase(
-            open: "devices that haven't registered since a time go in steps, with their queued pushes"
+            open: "devices that haven't registered since a time are removed in steps with their queued pushes"
         ) {
             storage async throws in
             let keys = ["one", "two", "three"].map { Samples.key($0) }
@@ -93,7 +93,7 @@ extension ContractCase {
             #expect(whole.looked == 6 && whole.texts.count == 4 && whole.next == nil)
         },
 
-        ContractCase(open: "a second registration follows the call and keeps id and creation") {
+        ContractCase(open: "a second registration updates the device and keeps its ID and creation time") {
             storage async throws in
             let key = Samples.key("secret")
             let first = Samples.registration("aabbcc")
@@ -108,7 +108,7 @@ extension ContractCase {
         },
 
         ContractCase(
-            open: "an update is later than what it updates, whatever the call's clock, and follows the call"
+            open: "an update is always later than the previous one, whatever the caller's clock"
         ) {
             storage async throws in
             let key = Samples.key("secret")
@@ -120,7 +120,7 @@ extension ContractCase {
             #expect(devices.map(\.environment) == [.sandbox])
         },
 
-        ContractCase(open: "times come back to the millisecond, whatever their size") {
+        ContractCase(open: "times are stored to the millisecond, whatever their size") {
             storage async throws in
             let times: [EpochMilliseconds] = [0, 1, 999, 1_000, 2_147_483_648, 4_294_967_297, Samples.time]
             for time in times {
@@ -131,7 +131,7 @@ extension ContractCase {
             }
         },
 
-        ContractCase(open: "devices come oldest first, and by id where they are equally old") {
+        ContractCase(open: "devices are returned oldest first, and by ID if they are equally old") {
             storage async throws in
             let key = Samples.key("secret")
             let registrations = [
@@ -149,7 +149,7 @@ extension ContractCase {
             #expect(try await storage.tokens(of: key) == expected.map(\.token))
         },
 
-        ContractCase(open: "unregistering removes the one device and says whether it was there") {
+        ContractCase(open: "unregistering removes only that device and returns whether it existed") {
             storage async throws in
             let key = Samples.key("secret")
             try await storage.register(Samples.registration("aa"), key)
@@ -161,7 +161,7 @@ extension ContractCase {
             #expect(try await storage.tokens(of: key) == ["bb"])
         },
 
-        ContractCase(open: "one token under two secrets is two devices that know nothing of each other") {
+        ContractCase(open: "a token under two secrets is two independent devices") {
             storage async throws in
             let (mine, yours) = (Samples.key("mine"), Samples.key("yours"))
             try await storage.register(Samples.registration("aa", environment: .sandbox), mine)
@@ -175,7 +175,7 @@ extension ContractCase {
             #expect(try await storage.tokens(of: yours) == ["aa"])
         },
 
-        ContractCase(open: "a call sees what every call that returned before it has changed") {
+        ContractCase(open: "a call sees the changes of every call that returned before it") {
             storage async throws in
             let key = Samples.key("secret")
             for index in 0..<200 {
@@ -188,7 +188,7 @@ extension ContractCase {
     ]
 
     static let keys: [ContractCase] = [
-        ContractCase(open: "tokens that differ by case, space, form or nothing but emptiness are different") {
+        ContractCase(open: "tokens that differ in case, spaces, Unicode form or emptiness are different") {
             storage async throws in
             let key = Samples.key("secret")
             for token in Samples.confusable {
@@ -206,7 +206,7 @@ extension ContractCase {
             #expect(try await storage.devices(of: key) == [])
         },
 
-        ContractCase(open: "secrets that differ by case, space or form are different") {
+        ContractCase(open: "secrets that differ in case, spaces or Unicode form are different") {
             storage async throws in
             for secret in Samples.confusable {
                 try await storage.register(Samples.registration(secret), Samples.key(secret))
@@ -216,7 +216,7 @@ extension ContractCase {
             }
         },
 
-        ContractCase(open: "every text of a device is kept byte for byte") { storage async throws in
+        ContractCase(open: "every text of a device is stored byte for byte") { storage async throws in
             let key = Samples.key("secret")
             for text in Samples.confusable {
                 try await storage.register(Samples.registration("token", bundleID: text), key)
@@ -225,7 +225,7 @@ extension ContractCase {
             }
         },
 
-        ContractCase(open: "texts of their greatest length are kept") { storage async throws in
+        ContractCase(open: "texts of the maximum length are stored") { storage async throws in
             let key = Samples.key("secret")
             let token = String(repeating: "a", count: StorageLimits.tokenBytes)
             let bundleID = String(repeating: "b", count: StorageLimits.bundleIDBytes)
@@ -235,7 +235,7 @@ extension ContractCase {
             #expect(devices.map(\.bundleID) == [bundleID])
         },
 
-        ContractCase(open: "texts of their greatest length are kept in characters of one byte and of four") {
+        ContractCase(open: "texts of the maximum length are stored, in characters of one byte and of four") {
             storage async throws in
             for character in ["a", "🦊"] {
                 func text(_ bytes: Int) -> String {

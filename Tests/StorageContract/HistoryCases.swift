@@ -3,7 +3,7 @@ import Testing
 
 extension ContractCase {
     static let histories: [ContractCase] = [
-        ContractCase(open: "a history lists what was added, newest first, with every column as given") {
+        ContractCase(open: "a history lists items newest first with every column unchanged") {
             storage async throws in
             let key = Samples.key("secret")
             let items = [
@@ -19,7 +19,7 @@ extension ContractCase {
                 try await storage.history(of: Samples.key("Secret"), before: nil, limit: 10) == HistoryPage())
         },
 
-        ContractCase(open: "every text of an item is kept byte for byte") { storage async throws in
+        ContractCase(open: "every text of an item is stored byte for byte") { storage async throws in
             let key = Samples.key("secret")
             let items = Samples.confusable.enumerated().map { index, text in
                 Samples.item(
@@ -56,7 +56,7 @@ extension ContractCase {
             #expect(item?.title == cut && item?.body == cut)
         },
 
-        ContractCase(open: "an eventID has one item in a secret's history, and one in another's") {
+        ContractCase(open: "an eventID has one item in each secret's history") {
             storage async throws in
             let key = Samples.key("secret")
             let first = Samples.item(key, eventID: "event")
@@ -73,7 +73,7 @@ extension ContractCase {
             #expect(try await storage.history(of: key, before: nil, limit: 10).items.count == 4)
         },
 
-        ContractCase(open: "an item that is added again after a lost answer stays one") {
+        ContractCase(open: "an item that is added again after a lost response is stored once") {
             storage async throws in
             let key = Samples.key("secret")
             let item = Samples.item(key)
@@ -81,7 +81,7 @@ extension ContractCase {
             #expect(try await storage.remember([item], counting: [key]).unread == [key: 1])
         },
 
-        ContractCase(open: "pages hold every item once and in order, also within one millisecond") {
+        ContractCase(open: "pages contain every item once and in order, also within one millisecond") {
             storage async throws in
             let key = Samples.key("secret")
             let items = (0..<23).map { Samples.item(key, at: Samples.time + Int64($0 / 5)) }
@@ -99,7 +99,7 @@ extension ContractCase {
             #expect(listed == items.map(\.item).newestFirst(100))
         },
 
-        ContractCase(open: "reading counts once, by ids or all at once, and only in the own history") {
+        ContractCase(open: "items are marked as read once, by ID or all at once, only in their own history") {
             storage async throws in
             let (key, other) = (Samples.key("secret"), Samples.key("other"))
             let items = (0..<5).map { Samples.item(key, at: Samples.time + Int64($0)) }
@@ -117,7 +117,7 @@ extension ContractCase {
             #expect(try await storage.history(of: other, before: nil, limit: 10).unread == 1)
         },
 
-        ContractCase(open: "a history keeps its newest items, within one millisecond too") {
+        ContractCase(open: "a history keeps its newest items, also within one millisecond") {
             storage async throws in
             let (key, other) = (Samples.key("secret"), Samples.key("other"))
             let most = StorageLimits.historyItemsMax
@@ -137,7 +137,7 @@ extension ContractCase {
             #expect(try await storage.history(of: other, before: nil, limit: 10).items.count == 1)
         },
 
-        ContractCase(open: "old items go in steps, oldest first, and newer ones stay") {
+        ContractCase(open: "old items are removed in steps, oldest first, and newer ones stay") {
             storage async throws in
             let (mine, yours) = (Samples.key("mine"), Samples.key("yours"))
             let items = (0..<5).map { Samples.item(mine, at: Samples.time + $0) }
@@ -187,7 +187,7 @@ extension ContractCase {
             #expect(try await storage.history(of: other, before: nil, limit: 9) == HistoryPage())
         },
 
-        ContractCase(open: "what is sent while the last device is unregistered leaves no history") {
+        ContractCase(open: "a push sent while the last device is being unregistered leaves no history") {
             storage async throws in
             let keys = [Samples.key("secret"), Samples.key("other")]
             for key in keys { try await storage.register(Samples.registration("aa"), key) }
@@ -196,7 +196,8 @@ extension ContractCase {
             #expect(addition.stored == 1 && addition.unread == [keys[0]: 0, keys[1]: 1])
         },
 
-        ContractCase("nor does what is sent at the same moment") { database async throws in
+        ContractCase("a push sent at the same time as the last unregistration leaves no history") {
+            database async throws in
             try await withWriters(of: database) { storages async throws in
                 for round in 0..<20 {
                     let key = Samples.key("secret \(round)")
@@ -215,7 +216,7 @@ extension ContractCase {
             }
         },
 
-        ContractCase(open: "a history outlives the device that APNs no longer knows") {
+        ContractCase(open: "a history stays when APNs no longer knows the device") {
             storage async throws in
             let key = Samples.key("secret")
             let device = try await storage.registered("aa", key)
@@ -238,7 +239,7 @@ extension ContractCase {
             await second.close()
         },
 
-        ContractCase("two processes may add to one history at once") { database async throws in
+        ContractCase("two processes can add to a history at once") { database async throws in
             guard database.allowsSeveralWriters else { return }
             let key = Samples.key("secret")
             let storages = [try await database.open(), try await database.open()]

@@ -21,8 +21,7 @@ private enum Peppered {
 
 extension ContractCase {
     static let installations: [ContractCase] = [
-        ContractCase(open: "an installation's new token replaces its old one, and the device stays the same")
-        {
+        ContractCase(open: "an installation's new token replaces its old one, and the device keeps its ID") {
             storage async throws in
             let key = Samples.key("secret")
             let first = registration("aa", "one", deviceName: "Ada's phone")
@@ -42,7 +41,7 @@ extension ContractCase {
             #expect(try await storage.devices(of: key) == [device])
         },
 
-        ContractCase(open: "an installation that registers its token again is updated, at the limit too") {
+        ContractCase(open: "an installation that registers its token again is updated, even at the limit") {
             storage async throws in
             let key = Samples.key("secret")
             try await storage.register(registration("aa", "one"), key)
@@ -57,7 +56,7 @@ extension ContractCase {
             #expect(try await storage.devices(of: key) == devices)
         },
 
-        ContractCase(open: "what waits for the old token goes to the new one, held or not") {
+        ContractCase(open: "pushes queued for the old token go to the new one, leased or not") {
             storage async throws in
             let key = Samples.key("secret")
             try await storage.register(registration("aa", "one"), key)
@@ -74,7 +73,7 @@ extension ContractCase {
             #expect(try await storage.deliveries(of: key, before: nil, limit: 9) == [])
         },
 
-        ContractCase(open: "a token moves to the installation that registers it, with what waits for it") {
+        ContractCase(open: "a token moves to the installation that registers it, with its queued pushes") {
             storage async throws in
             let key = Samples.key("secret")
             try await storage.register(registration("aa", "one"), key)
@@ -100,7 +99,8 @@ extension ContractCase {
             #expect(try await storage.register(back, key) == .created)
         },
 
-        ContractCase(open: "a token of no installation, or of one that is gone, becomes the installation's") {
+        ContractCase(open: "a token without an installation, or of a removed one, becomes the installation's")
+        {
             storage async throws in
             let key = Samples.key("secret")
             let first = registration("aa", nil)
@@ -117,7 +117,7 @@ extension ContractCase {
         },
 
         ContractCase(
-            open: "without an installation each token is a device, and keeps the installation it has"
+            open: "without an installation each token is a device and keeps its installation"
         ) {
             storage async throws in
             let key = Samples.key("secret")
@@ -132,7 +132,9 @@ extension ContractCase {
             #expect(try await storage.tokens(of: key) == ["cc", "bb"])
         },
 
-        ContractCase(open: "an installation under two secrets is two, and names are compared byte for byte") {
+        ContractCase(
+            open: "an installation under two secrets is two devices, and IDs are compared byte for byte"
+        ) {
             storage async throws in
             let (mine, yours) = (Samples.key("mine"), Samples.key("yours"))
             for (key, token) in [(mine, "aa"), (yours, "aa"), (yours, "bb")] {
@@ -153,7 +155,7 @@ extension ContractCase {
             #expect(Set(try await storage.tokens(of: key)) == Set(tokens))
         },
 
-        ContractCase(open: "an installation that registers several tokens at once has one of them") {
+        ContractCase(open: "an installation that registers several tokens at once ends up with one of them") {
             storage async throws in
             let key = Samples.key("secret")
             try await storage.register(registration("aa", nil), key)
@@ -184,7 +186,7 @@ extension ContractCase {
             #expect(claimed.map(\.push.id) == [push.id] && claimed.map(\.device) == devices)
         },
 
-        ContractCase(open: "an installation with both hashes is merged, and its later token stays") {
+        ContractCase(open: "an installation under both hashes is merged, and its later token stays") {
             storage async throws in
             for (before, after, expected) in [(1, 2, "after"), (2, 1, "before"), (1, 1, "after")] {
                 let secret = "secret \(before) \(after)"
@@ -212,7 +214,7 @@ extension ContractCase {
             }
         },
 
-        ContractCase(open: "an installation's name with a NUL or past its bound is refused") {
+        ContractCase(open: "an installation ID with a NUL or over its limit is refused") {
             storage async throws in
             let key = Samples.key("secret")
             for name in ["a\0b", String(repeating: "n", count: StorageLimits.installationIDBytes + 1)] {

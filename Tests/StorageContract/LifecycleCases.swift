@@ -10,7 +10,7 @@ extension ContractCase {
             #expect(try await storage.schemaVersion() == SchemaStep.current)
         },
 
-        ContractCase(open: "its load counts how long changes took, and nothing waits when all are done") {
+        ContractCase(open: "its load has the durations of changes, and nothing waits when all are done") {
             storage async throws in
             let before = storage.load.durations
             for token in ["aa", "bb", "cc"] {
@@ -30,7 +30,7 @@ extension ContractCase {
             }
         },
 
-        ContractCase("everything is there again after closing and opening") { database async throws in
+        ContractCase("all rows are there after closing and opening") { database async throws in
             let key = Samples.key("secret")
             let claim = Samples.claim("event", under: key)
             let row = Samples.delivery(key)
@@ -63,7 +63,7 @@ extension ContractCase {
             }
         },
 
-        ContractCase("what was answered before or while closing is there after opening") {
+        ContractCase("changes confirmed before or during closing are there after opening") {
             database async throws in
             let storage = try await database.open()
             let key = Samples.key("secret")
@@ -86,7 +86,7 @@ extension ContractCase {
             await again.close()
         },
 
-        ContractCase("a second writer works beside the first or is refused as such") {
+        ContractCase("a second writer either works alongside the first or is refused") {
             database async throws in
             let first = try await database.open()
             let key = Samples.key("secret")
@@ -109,7 +109,8 @@ extension ContractCase {
             await (try await database.open()).close()
         },
 
-        ContractCase("a reader sees what a writer commits, and can change nothing") { database async throws in
+        ContractCase("a reader sees what a writer commits and can't change anything") {
+            database async throws in
             let key = Samples.key("secret")
             let writer = try await database.open()
             try await writer.register(Samples.registration("aa"), key)
@@ -129,7 +130,7 @@ extension ContractCase {
             await writer.close()
         },
 
-        ContractCase("a full database refuses changes, keeps what it has and goes on answering") {
+        ContractCase("a full database refuses changes, keeps its rows and still answers queries") {
             database async throws in
             guard let storage = try await database.openAlmostFull() else { return }
             let key = Samples.key("secret")

@@ -32,7 +32,9 @@ extension ServerCase {
             await storage.close()
         },
 
-        ServerCase("locks of secrets without devices go in steps, and their secrets can get devices again") {
+        ServerCase(
+            "locks of secrets without devices are removed in steps, and their secrets can get devices again"
+        ) {
             database, _ async throws in
             let storage = try await database.open(patient)
             let keys = (0..<5).map { Samples.key("secret \($0)") }
@@ -57,7 +59,7 @@ extension ServerCase {
             await storage.close()
         },
 
-        ServerCase("a call removes a bounded number of locks, and the next one goes on behind them") {
+        ServerCase("a call removes a bounded number of locks, and the next one continues after them") {
             database, _ async throws in
             let storage = try await database.open(patient)
             let count = StorageLimits.locksRemovedPerCall + 20
@@ -76,7 +78,8 @@ extension ServerCase {
             await storage.close()
         },
 
-        ServerCase("a schedule stored while its secret's last device leaves, or it is revoked, isn't left") {
+        ServerCase("no schedule is left if it is stored while its secret loses its last device or is revoked")
+        {
             database, _ async throws in
             let storage = try await database.open(patient)
             for isRevoked in [false, true] {

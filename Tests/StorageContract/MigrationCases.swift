@@ -73,7 +73,7 @@ extension ContractCase {
             await second.close()
         },
 
-        ContractCase("pushes that wait in a database of version 11 are sent in their turn") {
+        ContractCase("pushes queued in a database of version 11 are sent in order") {
             database async throws in
             var storage = try await database.open()
             let device = try await storage.registered("aa", Samples.key("secret"))
@@ -130,7 +130,7 @@ extension ContractCase {
             await storage.close()
         },
 
-        ContractCase("a schema newer than the program is refused and stays as it is") {
+        ContractCase("a schema newer than the program is refused and stays unchanged") {
             database async throws in
             let key = Samples.key("secret")
             let storage = try await database.open()
@@ -190,7 +190,7 @@ extension ContractCase {
             await storage.close()
         },
 
-        ContractCase("four processes may bring one database up to date at once") { database async throws in
+        ContractCase("four processes can migrate a database at once") { database async throws in
             try await database.makeOpenCodeTables(devices: OpenCode.devices, deliveries: OpenCode.deliveries)
             let results = try await concurrently(4) { _ -> Bool in
                 do throws(StorageError) {

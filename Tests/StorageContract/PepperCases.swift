@@ -73,7 +73,7 @@ extension ContractCase {
             #expect(try await storage.devices(of: Peppered.before) == [])
         },
 
-        ContractCase(open: "a device from before the pepper can be changed and removed as it was read") {
+        ContractCase(open: "a device from before the pepper can be changed and removed") {
             storage async throws in
             try await storage.register(Samples.registration("aa"), Peppered.before)
             let device = try #require(try await storage.devices(of: Peppered.after).first)
@@ -98,7 +98,7 @@ extension ContractCase {
                 try await storage.claim(Samples.claim("event", under: Peppered.after)) == .answered([1, 2]))
         },
 
-        ContractCase(open: "an event that was answered with both hashes has the peppered one's answer") {
+        ContractCase(open: "an event with answers under both hashes has the peppered one's answer") {
             storage async throws in
             // The second is a process's that doesn't know the pepper.
             for (key, answer) in [(Peppered.after, [1]), (Peppered.before, [2])] as [(SecretKey, [UInt8])] {
@@ -110,7 +110,7 @@ extension ContractCase {
                 try await storage.claim(Samples.claim("event", under: Peppered.after)) == .answered([1]))
         },
 
-        ContractCase(open: "devices under the pepper before and without one are found, each token once") {
+        ContractCase(open: "devices under the former pepper and without one are found, each token once") {
             storage async throws in
             try await storage.register(Samples.registration("aa", bundleID: "plain"), Peppered.before)
             try await storage.register(Samples.registration("cc", bundleID: "plain"), Peppered.before)
@@ -124,7 +124,7 @@ extension ContractCase {
             #expect(try await storage.tokens(of: Peppered.next).sorted() == ["bb", "cc"])
         },
 
-        ContractCase(open: "a secret's rows move under the new pepper when that is asked for") {
+        ContractCase(open: "a secret's rows move to the new pepper's hash on request") {
             storage async throws in
             let plain = try await storage.registered("aa", Peppered.before)
             let old = try await storage.registered("bb", Peppered.onlyAfter)
@@ -218,7 +218,7 @@ extension ContractCase {
             #expect(times == [8, 7, 6, 5, 4, 3, 2, 1, 0])
         },
 
-        ContractCase(open: "an event that was answered under the pepper before is answered again") {
+        ContractCase(open: "an event answered under the former pepper gets the same answer") {
             storage async throws in
             let old = Samples.claim("event", under: Peppered.after)
             #expect(try await storage.claim(old) == .claimed)

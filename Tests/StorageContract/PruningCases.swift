@@ -3,7 +3,7 @@ import Testing
 
 extension ContractCase {
     static let prunings: [ContractCase] = [
-        ContractCase(open: "a walk over expired rows removes them all, and says where it goes on") {
+        ContractCase(open: "a walk over expired rows removes all of them and returns where to continue") {
             storage async throws in
             let key = Samples.key("secret")
             try await storage.append((0..<10).map { Samples.delivery(key, at: Samples.time + $0) })
@@ -27,7 +27,7 @@ extension ContractCase {
             #expect(left.map(\.createdAt) == [Samples.time + 3, Samples.time])
         },
 
-        ContractCase(open: "more rows of one time than a step may remove go in several") {
+        ContractCase(open: "rows with equal times that exceed a step's limit are removed in several steps") {
             storage async throws in
             let keys = [Samples.key("mine"), Samples.key("yours")]
             try await storage.append((0..<10).map { Samples.delivery(keys[$0 % 2]) })
@@ -43,7 +43,7 @@ extension ContractCase {
             #expect(try await storage.deliveries(of: keys[0], before: nil, limit: 9) == [])
         },
 
-        ContractCase("walks at the same moment remove each row once and leave none") {
+        ContractCase("concurrent walks remove each row once and leave none") {
             database async throws in
             try await withWriters(of: database) { storages async throws in
                 for batch in 0..<4 {

@@ -40,7 +40,8 @@ extension Storage {
 
 extension ContractCase {
     static let pushTokens: [ContractCase] = [
-        ContractCase(open: "only a secret with a device gets tokens, each kind and session apart") {
+        ContractCase(open: "only a secret with a device can have tokens, separate for each kind and session")
+        {
             storage async throws in
             let key = Samples.key("secret")
             #expect(try await storage.save(token("aa", key), under: key) == false)
@@ -55,8 +56,7 @@ extension ContractCase {
             #expect(try await storage.activities(Samples.key("Secret")) == [])
         },
 
-        ContractCase(open: "a token registered again stays the same row, and a device's next one replaces it")
-        {
+        ContractCase(open: "a token registered again keeps its row, and a device's next token replaces it") {
             storage async throws in
             let key = Samples.key("secret")
             let device = try await storage.registered("dd", key)
@@ -100,7 +100,7 @@ extension ContractCase {
             #expect(try await save("a2") == ["a1", "a1"], "a2 was replaced by a3")
         },
 
-        ContractCase(open: "tokens that were replaced are remembered for a time and up to a number") {
+        ContractCase(open: "replaced tokens are remembered for a limited time and up to a limit") {
             storage async throws in
             let key = Samples.key("secret")
             let device = try await storage.registered("dd", key)
@@ -116,7 +116,7 @@ extension ContractCase {
             #expect(try await storage.holdings(of: key).tokens == 0)
         },
 
-        ContractCase(open: "timestamps of an activity grow, whoever sends its states") {
+        ContractCase(open: "an activity's timestamps increase, whichever relay sends its states") {
             storage async throws in
             let key = Samples.key("secret")
             try await storage.register(Samples.registration("dd"), key)
@@ -131,7 +131,7 @@ extension ContractCase {
             #expect(try await storage.take(state("ses_2", at: Samples.time), under: key).isEmpty)
         },
 
-        ContractCase(open: "a progress waits for its interval, and an older one is never sent") {
+        ContractCase(open: "progress waits for its interval, and older progress is never sent") {
             storage async throws in
             let key = Samples.key("secret")
             try await storage.register(Samples.registration("dd"), key)
@@ -148,7 +148,7 @@ extension ContractCase {
             #expect(try await storage.take(newer, under: key).updates.count == 1)
         },
 
-        ContractCase(open: "a state that waits reaches each activity once, also one with a new token") {
+        ContractCase(open: "a postponed state reaches each activity once, also one with a new token") {
             storage async throws in
             let key = Samples.key("secret")
             let device = try await storage.registered("dd", key)
@@ -246,7 +246,7 @@ extension ContractCase {
             #expect(try await storage.devices(of: key) == [device])
         },
 
-        ContractCase(open: "tokens go with their device, their secret, their session and their time") {
+        ContractCase(open: "tokens are removed with their device, secret or session, and when they expire") {
             storage async throws in
             let keys = ["left", "revoked", "unregistered"].map(Samples.key)
             for key in keys {

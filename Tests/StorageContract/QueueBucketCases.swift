@@ -3,7 +3,7 @@ import Testing
 
 extension ContractCase {
     static let queueBuckets: [ContractCase] = [
-        ContractCase(open: "every part of the queue gets its turn beside one with a long backlog") {
+        ContractCase(open: "every part of the queue gets its turn even if one has a long backlog") {
             storage async throws in
             try await storage.fill(1, inBucket: 3, with: 3_000)
             var others: Set<SecretHash> = []
@@ -22,7 +22,7 @@ extension ContractCase {
             #expect(claimed.count == 5)
         },
 
-        ContractCase(open: "a push without others in its part is taken at once, whatever waits elsewhere") {
+        ContractCase(open: "a push that is alone in its part is taken at once, whatever waits elsewhere") {
             storage async throws in
             try await storage.fill(2, inBucket: 3, with: 600)
             let lone = try await storage.fill(1, inBucket: 9, with: 1, later: 1_000)
@@ -32,7 +32,7 @@ extension ContractCase {
             #expect(Set(claimed.map(\.push.secretHash)).isSuperset(of: lone))
         },
 
-        ContractCase(open: "claims take all that is due, over many parts and at most once") {
+        ContractCase(open: "claims take every due push once, across many parts") {
             storage async throws in
             for bucket in 0..<32 {
                 try await storage.fill(2, inBucket: bucket, with: 3 + bucket)
@@ -58,7 +58,7 @@ extension ContractCase {
             #expect(try await storage.measurePushes(limit: 4) == QueueSize(pushes: 4, bytes: 4 * bytes))
         },
 
-        ContractCase("pushes that a relay without parts stores are claimed like others") {
+        ContractCase("pushes stored by a relay without parts are claimed like others") {
             database async throws in
             let storage = try await database.open()
             let hashes = try await storage.fill(3, inBucket: 20, with: 250)

@@ -5,7 +5,7 @@ private let hour: EpochMilliseconds = 3_600_000
 
 extension ContractCase {
     static let queue: [ContractCase] = [
-        ContractCase(open: "a push is given out with every field as it was stored, and its device") {
+        ContractCase(open: "a push is claimed with every field unchanged and its device") {
             storage async throws in
             let device = try await storage.registered("aa", Samples.key("secret"))
             let push = PendingPush(
@@ -19,7 +19,7 @@ extension ContractCase {
             #expect(claimed == [ClaimedPush(push: push, device: device)])
         },
 
-        ContractCase(open: "a push that isn't due is not given out, and when it is due can be asked") {
+        ContractCase(open: "a push that isn't due isn't claimed, and its due time can be queried") {
             storage async throws in
             let device = try await storage.registered("aa", Samples.key("secret"))
             #expect(try await storage.nextPushDue() == nil)
@@ -34,7 +34,7 @@ extension ContractCase {
             #expect(try await storage.claimed(at: Samples.time + 5) == [])
         },
 
-        ContractCase(open: "a push that is over is gone, and its end is in the delivery log once") {
+        ContractCase(open: "an ended push is removed, and its end is in the delivery log once") {
             storage async throws in
             let key = Samples.key("secret")
             let device = try await storage.registered("aa", key)
@@ -56,8 +56,9 @@ extension ContractCase {
             #expect(log.allSatisfy { $0.deviceID == device.id })
         },
 
-        ContractCase(open: "pushes of several secrets are settled in one call, except those that aren't held")
-        {
+        ContractCase(
+            open: "pushes of several secrets are settled in one call, except those that aren't leased"
+        ) {
             storage async throws in
             var pushes: [PendingPush] = []
             for name in ["one", "two", "three", "four"] {
@@ -84,7 +85,7 @@ extension ContractCase {
             }
         },
 
-        ContractCase(open: "a postponed push is given out again when it is due, with its attempts") {
+        ContractCase(open: "a postponed push is claimed again when it is due, with its attempts") {
             storage async throws in
             let device = try await storage.registered("aa", Samples.key("secret"))
             let push = Samples.pending(device)
@@ -100,7 +101,7 @@ extension ContractCase {
             #expect(again.map(\.push.payload) == [push.payload])
         },
 
-        ContractCase(open: "an end that the log has already stays as it is, and the push goes") {
+        ContractCase(open: "an end that is already in the log stays unchanged, and the push is removed") {
             storage async throws in
             let key = Samples.key("secret")
             let device = try await storage.registered("aa", key)
@@ -114,7 +115,7 @@ extension ContractCase {
             #expect(try await storage.countPushes(limit: 9) == 0)
         },
 
-        ContractCase(open: "the bound of a secret refuses what is beyond it, and no other secret's") {
+        ContractCase(open: "a secret's limit refuses further pushes of that secret only") {
             storage async throws in
             let (mine, yours) = (Samples.key("mine"), Samples.key("yours"))
             let devices = [
@@ -134,7 +135,7 @@ extension ContractCase {
             #expect(try await storage.enqueue([more], lease: nil, limitPerSecret: 3) == [.queued])
         },
 
-        ContractCase(open: "a push that is stored twice waits once, even at the limit") {
+        ContractCase(open: "a push stored twice is queued once, even at the limit") {
             storage async throws in
             let device = try await storage.registered("aa", Samples.key("secret"))
             let pushes = [Samples.pending(device), Samples.pending(device)]
@@ -146,7 +147,7 @@ extension ContractCase {
             #expect(try await storage.countPushes(limit: 9) == 2)
         },
 
-        ContractCase(open: "a push that can't be kept as it is is refused with its whole batch") {
+        ContractCase(open: "a push that can't be stored unchanged is refused with its whole batch") {
             storage async throws in
             let device = try await storage.registered("aa", Samples.key("secret"))
             let good = Samples.pending(device)
@@ -161,7 +162,7 @@ extension ContractCase {
             #expect(try await storage.countPushes(limit: 9) == 0)
         },
 
-        ContractCase("pushes that wait are there after closing and opening") { database async throws in
+        ContractCase("queued pushes are there after closing and opening") { database async throws in
             let storage = try await database.open()
             let device = try await storage.registered("aa", Samples.key("secret"))
             let push = Samples.pending(device)

@@ -6,7 +6,7 @@ private let skew: EpochMilliseconds = 60_000
 
 extension ContractCase {
     static let queueClaims: [ContractCase] = [
-        ContractCase("callers that claim at the same moment never hold one push, and all are held") {
+        ContractCase("concurrent callers never claim the same push, and all pushes are claimed") {
             database async throws in
             try await withWriters(of: database) { storages async throws in
                 let device = try await storages[0].registered("aa", Samples.key("secret"))
@@ -44,7 +44,7 @@ extension ContractCase {
                     dueAt: .max, lease: Samples.lease(), limit: 0, scope: .everySecret) == [])
         },
 
-        ContractCase(open: "a lease runs out, and whoever held it can end nothing any more") {
+        ContractCase(open: "after a lease expires, its owner can no longer end the push") {
             storage async throws in
             let key = Samples.key("secret")
             let device = try await storage.registered("aa", key)
@@ -62,7 +62,7 @@ extension ContractCase {
             #expect(try await storage.settle([Samples.over(push, second.owner)]) == [true])
         },
 
-        ContractCase(open: "a lease that ran out and was taken by nobody can still be ended") {
+        ContractCase(open: "a push whose lease expired can still be ended if no other caller took it") {
             storage async throws in
             let device = try await storage.registered("aa", Samples.key("secret"))
             let push = Samples.pending(device)
@@ -73,7 +73,7 @@ extension ContractCase {
             #expect(try await storage.claimed(at: Samples.time + 1_000_000) == [])
         },
 
-        ContractCase(open: "a relay whose clock is a minute ahead can't take what another holds") {
+        ContractCase(open: "a relay whose clock is a minute ahead can't take another relay's leased pushes") {
             storage async throws in
             let device = try await storage.registered("aa", Samples.key("secret"))
             let push = Samples.pending(device)
@@ -111,8 +111,7 @@ extension ContractCase {
             }
         },
 
-        ContractCase(open: "a push that is stored with a lease is its owner's, and others' when that ran out")
-        {
+        ContractCase(open: "a push stored with a lease belongs to its owner until the lease expires") {
             storage async throws in
             let device = try await storage.registered("aa", Samples.key("secret"))
             let pushes = [Samples.pending(device), Samples.pending(device)]
@@ -124,7 +123,7 @@ extension ContractCase {
             #expect(try await storage.claimed(at: lease.until).map(\.push.id) == [pushes[1].id])
         },
 
-        ContractCase(open: "pushes past their end are given out, so that it can be written down") {
+        ContractCase(open: "expired pushes are claimed, so that their end can be recorded") {
             storage async throws in
             let device = try await storage.registered("aa", Samples.key("secret"))
             let push = Samples.pending(device, expiresAt: Samples.time + 10)
@@ -134,7 +133,7 @@ extension ContractCase {
     ]
 
     static let queueFairness: [ContractCase] = [
-        ContractCase(open: "one secret's 10,000 due pushes don't keep another's one waiting") {
+        ContractCase(open: "a secret with 10,000 due pushes doesn't delay another secret's single push") {
             storage async throws in
             // In one part of the queue.
             let keys = Samples.keys(2, inBucket: 5)
@@ -157,7 +156,9 @@ extension ContractCase {
             #expect(claimed.map(\.push.id).contains(one.id))
         },
 
-        ContractCase(open: "secrets take turns, and within one the push that waits longest comes first") {
+        ContractCase(
+            open: "secrets take turns, and within a secret the push that has waited longest comes first"
+        ) {
             storage async throws in
             var devices: [Device] = []
             for name in ["a", "b", "c"] {

@@ -17,7 +17,7 @@ extension Storage {
 
 extension ContractCase {
     static let queueDevices: [ContractCase] = [
-        ContractCase(open: "a push is given out with its device as it is registered by then") {
+        ContractCase(open: "a push is claimed with its device as currently registered") {
             storage async throws in
             let key = Samples.key("secret")
             let device = try await storage.registered("aa", key)
@@ -31,7 +31,7 @@ extension ContractCase {
             #expect(claimed.map(\.device?.updatedAt) == [Samples.time + 5])
         },
 
-        ContractCase(open: "unregistering ends what waits for the device, and nothing else") {
+        ContractCase(open: "unregistering ends the pushes queued for the device and no others") {
             storage async throws in
             let (mine, yours) = (Samples.key("mine"), Samples.key("yours"))
             let gone = try await storage.registered("aa", mine)
@@ -71,7 +71,7 @@ extension ContractCase {
         },
 
         ContractCase(
-            open: "a push that is held when its device goes has the one end that its holder gives it"
+            open: "a push leased when its device is removed has only the end that its owner records"
         ) {
             storage async throws in
             let key = Samples.key("secret")
@@ -95,7 +95,7 @@ extension ContractCase {
             #expect(claimed.map(\.device) == [nil])
         },
 
-        ContractCase(open: "claims and ends at the moment of a removal leave every push with one end") {
+        ContractCase(open: "concurrent claims, ends and removals leave every push with one end") {
             storage async throws in
             let key = Samples.key("secret")
             for round in 0..<20 {
@@ -118,7 +118,7 @@ extension ContractCase {
             }
         },
 
-        ContractCase(open: "no push is stored for a device that has left") { storage async throws in
+        ContractCase(open: "no push is stored for a removed device") { storage async throws in
             let key = Samples.key("secret")
             let device = try await storage.registered("aa", key)
             let other = try await storage.registered("bb", key)
@@ -150,7 +150,7 @@ extension ContractCase {
     ]
 
     static let details: [ContractCase] = [
-        ContractCase(open: "what a device tells of itself is kept as it was given") { storage async throws in
+        ContractCase(open: "the details of a device are stored unchanged") { storage async throws in
             let key = Samples.key("secret")
             let details = DeviceDetails(
                 deviceName: "Jo's 📱 ", deviceModel: "iPhone19,1", osVersion: "", appVersion: "2.0 (77)",
@@ -177,7 +177,7 @@ extension ContractCase {
             #expect(try await storage.devices(of: key).map(\.details) == [expected])
         },
 
-        ContractCase(open: "details with a NUL or past their bound are refused") { storage async throws in
+        ContractCase(open: "details with a NUL or over their limit are refused") { storage async throws in
             let key = Samples.key("secret")
             let long = String(repeating: "n", count: StorageLimits.deviceDetailBytes + 1)
             for name in ["a\0b", long] {
@@ -189,7 +189,7 @@ extension ContractCase {
             #expect(try await storage.devices(of: key) == [])
         },
 
-        ContractCase(open: "the newest delivery to each device is found, the secret's own alone") {
+        ContractCase(open: "the newest delivery to each device is found, only among the secret's own") {
             storage async throws in
             let (mine, yours) = (Samples.key("mine"), Samples.key("yours"))
             var devices: [Device] = []

@@ -24,7 +24,7 @@ extension ContractCase {
             #expect(fits == .created)
         },
 
-        ContractCase("a limit is not exceeded by callers that register at the same moment") {
+        ContractCase("concurrent registrations can't exceed the limit") {
             database async throws in
             try await withWriters(of: database) { storages async throws in
                 let key = Samples.key("secret")
@@ -38,7 +38,7 @@ extension ContractCase {
             }
         },
 
-        ContractCase("callers that register one device at the same moment make one row") {
+        ContractCase("concurrent registrations of a device create one row") {
             database async throws in
             try await withWriters(of: database) { storages async throws in
                 let key = Samples.key("secret")
@@ -56,7 +56,7 @@ extension ContractCase {
         },
 
         ContractCase(
-            open: "what an outcome says of a registration that was read never takes the one after it"
+            open: "an outcome for a registration never removes a later registration"
         ) {
             storage async throws in
             let key = Samples.key("secret")
@@ -71,7 +71,7 @@ extension ContractCase {
             #expect(try await storage.devices(of: key).map(\.id) == [read.id])
         },
 
-        ContractCase("callers that register and unregister at the same moment never see half of it") {
+        ContractCase("concurrent registrations and removals are never seen half done") {
             database async throws in
             try await withWriters(of: database) { storages async throws in
                 let key = Samples.key("secret")
@@ -93,7 +93,7 @@ extension ContractCase {
     ]
 
     static let guards: [ContractCase] = [
-        ContractCase(open: "a device is removed when APNs knew later than its registration") {
+        ContractCase(open: "a device is removed if APNs' report is later than its registration") {
             storage async throws in
             let key = Samples.key("secret")
             try await storage.register(Samples.registration("aa"), key)
@@ -104,7 +104,7 @@ extension ContractCase {
             #expect(try await !storage.remove(device, ifNotUpdatedAfter: .max))
         },
 
-        ContractCase(open: "an answer of APNs that is older than the registration removes nothing") {
+        ContractCase(open: "a report of APNs that is older than the registration removes nothing") {
             storage async throws in
             let key = Samples.key("secret")
             try await storage.register(Samples.registration("aa"), key)
@@ -116,7 +116,8 @@ extension ContractCase {
             #expect(try await storage.tokens(of: key) == ["aa"])
         },
 
-        ContractCase(open: "a device that left and came back is another one") { storage async throws in
+        ContractCase(open: "a device that was removed and registered again is a new one") {
+            storage async throws in
             let key = Samples.key("secret")
             try await storage.register(Samples.registration("aa"), key)
             let device = try #require(try await storage.devices(of: key).first)
@@ -140,7 +141,7 @@ extension ContractCase {
             #expect(devices.map(\.updatedAt) == [Samples.time, Samples.time])
         },
 
-        ContractCase(open: "a registration since the device was read keeps its own environment") {
+        ContractCase(open: "a registration made after the device was read keeps its environment") {
             storage async throws in
             let key = Samples.key("secret")
             try await storage.register(Samples.registration("aa", environment: .production), key)

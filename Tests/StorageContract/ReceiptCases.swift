@@ -15,7 +15,7 @@ extension ContractCase {
             #expect(try await storage.claim(Samples.claim("event", under: key)) == .answered(answer))
         },
 
-        ContractCase(open: "an empty answer is an answer") { storage async throws in
+        ContractCase(open: "an empty answer is stored as an answer") { storage async throws in
             let claim = Samples.claim("event", under: Samples.key("secret"))
             #expect(try await storage.claim(claim) == .claimed)
             #expect(try await storage.complete(claim, answer: []))
@@ -33,7 +33,7 @@ extension ContractCase {
             #expect(try await storage.claim(Samples.claim("event", under: key)) == .answered([1]))
         },
 
-        ContractCase("of callers that claim one event at the same moment one gets it") {
+        ContractCase("of concurrent claims to an event, exactly one succeeds") {
             database async throws in
             try await withWriters(of: database) { storages async throws in
                 for round in 0..<10 {
@@ -47,7 +47,7 @@ extension ContractCase {
             }
         },
 
-        ContractCase("claims and answers of many events at the same moment keep apart") {
+        ContractCase("concurrent claims and answers of many events don't mix") {
             database async throws in
             try await withWriters(of: database) { storages async throws in
                 let keys = ["one", "two", "three"].map { Samples.key($0) }
@@ -80,7 +80,7 @@ extension ContractCase {
             }
         },
 
-        ContractCase("relays that get one event at the same moment handle it once and answer the same") {
+        ContractCase("relays that receive an event concurrently handle it once and give the same answer") {
             database async throws in
             try await withWriters(of: database) { storages async throws in
                 let key = Samples.key("secret")
@@ -133,7 +133,7 @@ extension ContractCase {
             }
         },
 
-        ContractCase(open: "an event id with a NUL or too many bytes and an over-long answer are refused") {
+        ContractCase(open: "an event ID with a NUL or too many bytes and an overlong answer are refused") {
             storage async throws in
             let key = Samples.key("secret")
             let long = String(repeating: "e", count: StorageLimits.eventIDBytes + 1)
@@ -170,7 +170,9 @@ extension ContractCase {
             #expect(try await storage.claim(third) == .answered([2]))
         },
 
-        ContractCase(open: "a claim whose lease ran out is taken over, and its owner can't answer any more") {
+        ContractCase(
+            open: "a claim with an expired lease is taken over, and its former owner can no longer answer"
+        ) {
             storage async throws in
             let key = Samples.key("secret")
             let dead = Samples.claim("event", under: key, lease: 1_000)
@@ -189,7 +191,7 @@ extension ContractCase {
             #expect(try await storage.claim(third) == .answered([2]))
         },
 
-        ContractCase(open: "an answer counts for 24 hours and not a millisecond longer") {
+        ContractCase(open: "an answer is valid for exactly 24 hours") {
             storage async throws in
             let key = Samples.key("secret")
             let first = Samples.claim("event", under: key)
@@ -202,7 +204,7 @@ extension ContractCase {
             #expect(try await storage.claim(after) == .claimed)
         },
 
-        ContractCase(open: "receipts that are over go in steps, and others stay") { storage async throws in
+        ContractCase(open: "expired receipts are removed in steps, and others stay") { storage async throws in
             let key = Samples.key("secret")
             for index in 0..<5 {
                 let claim = Samples.claim("event \(index)", under: key, at: Samples.time + Int64(index))

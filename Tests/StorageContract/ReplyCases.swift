@@ -58,7 +58,7 @@ extension ContractCase {
             #expect(answer == .stored(Acknowledgement(at: later, reply: sealed, repliedAt: later)))
         },
 
-        ContractCase(open: "the next event of an ID offers its own actions") { storage async throws in
+        ContractCase(open: "the next event with the same ID offers its own actions") { storage async throws in
             let key = Samples.key("secret")
             let event = EventName("event", of: key)
             for (index, actions) in [["a"], [], ["b", "c"]].enumerated() {
@@ -75,7 +75,7 @@ extension ContractCase {
             }
         },
 
-        ContractCase(open: "an event is unknown, in progress or answered as its receipt says") {
+        ContractCase(open: "an event is unknown, in progress or answered according to its receipt") {
             storage async throws in
             let old = Samples.key("secret")
             let key = SecretKey(primary: SecretHash(Digest256(of: [2])), legacy: [old.primary])
@@ -92,7 +92,7 @@ extension ContractCase {
             #expect(try await storage.state(of: EventName("Event", of: old), at: later) == .unknown)
         },
 
-        ContractCase(open: "a queued push is claimed with whether its event has been acknowledged") {
+        ContractCase(open: "a claim returns whether a push's event has been acknowledged") {
             storage async throws in
             let (key, other) = (Samples.key("secret"), Samples.key("other"))
             let devices = [
@@ -121,7 +121,7 @@ extension ContractCase {
             #expect(claimed.allSatisfy { $0.device != nil })
         },
 
-        ContractCase(open: "a queued push isn't over by the acknowledgement of an earlier event of its ID") {
+        ContractCase(open: "acknowledging an earlier event with the same ID doesn't end a queued push") {
             storage async throws in
             let key = Samples.key("secret")
             let device = try await storage.registered("aa", key)
@@ -147,7 +147,7 @@ extension ContractCase {
             #expect(try await storage.acknowledgements(of: [known], at: later) == [:])
         },
 
-        ContractCase(open: "a reply is over with its event's receipt, also for the next event of that ID") {
+        ContractCase(open: "a reply expires with its event's receipt, also for the next event with that ID") {
             storage async throws in
             let key = Samples.key("secret")
             let first = try await event("event", of: key, in: storage)
@@ -163,7 +163,7 @@ extension ContractCase {
             #expect(try await storage.acknowledgements(of: [again], at: time) == [again: new])
         },
 
-        ContractCase(open: "acknowledgements are removed after their time, in steps") {
+        ContractCase(open: "expired acknowledgements are removed in steps") {
             storage async throws in
             let key = Samples.key("secret")
             var events: Set<EventName> = []
@@ -183,7 +183,7 @@ extension ContractCase {
                 ])
         },
 
-        ContractCase(open: "many events of many secrets are asked for at once") { storage async throws in
+        ContractCase(open: "many events of many secrets are queried at once") { storage async throws in
             var expected: [EventName: Acknowledgement] = [:]
             var all: Set<EventName> = []
             for (index, id) in (Samples.confusable.filter { !$0.isEmpty } + (0..<70).map(String.init))
@@ -213,7 +213,7 @@ extension ContractCase {
             #expect(Set(kept.keys) == Set(events.dropFirst(2)))
         },
 
-        ContractCase("of replies at the same moment one is the first, and all callers learn which") {
+        ContractCase("of concurrent replies one is the first, and all callers get that one") {
             database async throws in
             try await withWriters(of: database) { storages async throws in
                 let event = try await event("event", of: Samples.key("secret"), in: storages[0])
@@ -278,7 +278,7 @@ extension ContractCase {
             await storage.close()
         },
 
-        ContractCase(open: "replies end with their secret's last device, and by revoking") {
+        ContractCase(open: "replies are removed with their secret's last device and by revoking") {
             storage async throws in
             for (name, isRevoked) in [("left", false), ("revoked", true)] {
                 let key = Samples.key(name)

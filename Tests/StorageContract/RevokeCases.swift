@@ -3,7 +3,9 @@ import Testing
 
 extension ContractCase {
     static let revocation: [ContractCase] = [
-        ContractCase(open: "a revoked secret has no devices, pushes and receipts, and others keep theirs") {
+        ContractCase(
+            open: "a revoked secret has no devices, pushes or receipts, and other secrets keep theirs"
+        ) {
             storage async throws in
             let key = Samples.key("secret")
             let other = Samples.key("Secret")
@@ -28,7 +30,7 @@ extension ContractCase {
             #expect(try await storage.deliveries(of: key, before: nil, limit: 9).count == 1)
         },
 
-        ContractCase(open: "revoking goes in steps, and again where nothing is left") {
+        ContractCase(open: "revoking works in steps, and again if nothing is left") {
             storage async throws in
             let key = Samples.key("secret")
             for number in 0..<5 { try await storage.register(Samples.registration("a\(number)"), key) }
@@ -55,7 +57,7 @@ extension ContractCase {
             for key in [plain, old, key] { #expect(try await storage.devices(of: key) == []) }
         },
 
-        ContractCase(open: "a push that was in flight when its secret was revoked is not held any more") {
+        ContractCase(open: "a push in flight when its secret was revoked is no longer leased") {
             storage async throws in
             let key = Samples.key("secret")
             let device = try await storage.registered("aa", key)
@@ -69,7 +71,7 @@ extension ContractCase {
     ]
 
     static let tallies: [ContractCase] = [
-        ContractCase(open: "a tally counts what ended in a span of time, by how it ended") {
+        ContractCase(open: "a tally counts pushes that ended in a period, by result") {
             storage async throws in
             let key = Samples.key("secret")
             let other = Samples.key("other")
@@ -125,7 +127,7 @@ extension ContractCase {
             }
         },
 
-        ContractCase(open: "a census counts secrets, devices and what waits, each once") {
+        ContractCase(open: "a census counts secrets, devices and waiting pushes, each once") {
             storage async throws in
             for number in 0..<40 {
                 let key = Samples.key("secret \(number)")

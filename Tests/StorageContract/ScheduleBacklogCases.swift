@@ -27,8 +27,7 @@ extension ContractCase {
             #expect(claimed.count == 5)
         },
 
-        ContractCase(open: "a claim takes the backlog when the parts of the table that it looks at are empty")
-        {
+        ContractCase(open: "a claim takes the backlog if the parts of the table that it searches are empty") {
             storage async throws in
             let busy = try await storage.fill(inBucket: 20, with: StorageLimits.claimWindow + 8)
             let oldest = try await storage.claim(8, from: 21)

@@ -113,7 +113,7 @@ extension ContractCase {
             #expect(try await storage.list(key) == [])
         },
 
-        ContractCase(open: "schedules leave with their secret's last device, and by revoking") {
+        ContractCase(open: "schedules are removed with their secret's last device and by revoking") {
             storage async throws in
             let keys = ["left", "revoked", "kept"].map(Samples.key)
             for key in keys {
@@ -135,7 +135,8 @@ extension ContractCase {
                     == [keys[2].primary])
         },
 
-        ContractCase(open: "schedules move under the pepper with the devices, and keep one of each name") {
+        ContractCase(open: "schedules move with the devices to the peppered hash, and one of each name stays")
+        {
             storage async throws in
             let plain = Samples.key("secret")
             let key = SecretKey(primary: SecretHash(Digest256(of: [2])), legacy: [plain.primary])
@@ -169,7 +170,7 @@ extension ContractCase {
     ]
 
     static let scheduleClaims: [ContractCase] = [
-        ContractCase("callers that claim at the same moment never hold one schedule, and all are held") {
+        ContractCase("concurrent callers never claim the same schedule, and all schedules are claimed") {
             database async throws in
             try await withWriters(of: database) { storages async throws in
                 let keys = (0..<40).map { Samples.key("secret \($0)") }
@@ -213,7 +214,7 @@ extension ContractCase {
             #expect(found == Set(([busy] + others).map(\.primary)))
         },
 
-        ContractCase(open: "only what is due is claimed, once, until its lease has expired") {
+        ContractCase(open: "only due schedules are claimed, once, until their lease has expired") {
             storage async throws in
             let key = Samples.key("secret")
             try await storage.register(Samples.registration("aa"), key)
@@ -237,7 +238,7 @@ extension ContractCase {
             #expect(try await storage.list(key) == [later])
         },
 
-        ContractCase(open: "a lease that a fast clock made doesn't hold a schedule back") {
+        ContractCase(open: "a lease from a fast clock doesn't delay a schedule") {
             storage async throws in
             let key = Samples.key("secret")
             try await storage.register(Samples.registration("aa"), key)
@@ -248,7 +249,7 @@ extension ContractCase {
             #expect(try await storage.held().map(\.schedule) == [schedule])
         },
 
-        ContractCase(open: "an occurrence's end advances the schedule once, by its holder alone") {
+        ContractCase(open: "an occurrence's end advances the schedule once, only by the lease's owner") {
             storage async throws in
             let key = Samples.key("secret")
             try await storage.register(Samples.registration("aa"), key)
@@ -284,7 +285,7 @@ extension ContractCase {
             #expect(try await storage.list(key) == [expected])
         },
 
-        ContractCase(open: "what was cancelled or replaced while it was held can't be ended") {
+        ContractCase(open: "a schedule cancelled or replaced while it is leased can't be ended") {
             storage async throws in
             let key = Samples.key("secret")
             try await storage.register(Samples.registration("aa"), key)

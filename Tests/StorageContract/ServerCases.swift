@@ -54,7 +54,7 @@ extension ServerCase {
     }
 
     fileprivate static let outages: [ServerCase] = [
-        ServerCase("a server that says nothing costs a call its deadline and no more") {
+        ServerCase("a silent server delays a call until its deadline and no longer") {
             database, proxy async throws in
             let storage = try await database.open(options(.seconds(1)), through: proxy.port)
             try await storage.ping()
@@ -75,7 +75,7 @@ extension ServerCase {
             await storage.close()
         },
 
-        ServerCase("a server that is down is told of at once, and found again without a restart") {
+        ServerCase("calls fail at once while a server is down, and work again without a restart") {
             database, proxy async throws in
             let storage = try await database.open(options(), through: proxy.port)
             let key = Samples.key("secret")
@@ -97,7 +97,7 @@ extension ServerCase {
             #expect(try await untilNoSession(database))
         },
 
-        ServerCase("a server that isn't there can't be opened, and says so soon") {
+        ServerCase("opening a missing server fails quickly") {
             database, proxy async throws in
             proxy.refuse()
             let began = ContinuousClock.now
@@ -106,7 +106,7 @@ extension ServerCase {
             #expect(ContinuousClock.now - began < patience)
         },
 
-        ServerCase("sessions that the server ends under load lose nothing that was answered") {
+        ServerCase("sessions that the server ends under load lose no confirmed change") {
             database, proxy async throws in
             let storage = try await database.open(options(), through: proxy.port)
             let key = Samples.key("secret")
@@ -141,7 +141,7 @@ extension ServerCase {
             #expect(try await untilNoSession(database))
         },
 
-        ServerCase("a table that somebody else holds costs a call its deadline, and then all is well") {
+        ServerCase("a locked table delays a call until its deadline, and later calls succeed") {
             database, _ async throws in
             let storage = try await database.open(options(.seconds(1)))
             let key = Samples.key("secret")
@@ -160,7 +160,7 @@ extension ServerCase {
             await storage.close()
         },
 
-        ServerCase("there are never more connections than allowed, and everybody's turn comes") {
+        ServerCase("there are never more connections than allowed, and every call is served") {
             database, _ async throws in
             let storage = try await database.open(options())
             let sessions = try await concurrently(100) { index in
@@ -174,7 +174,7 @@ extension ServerCase {
             #expect(try await untilNoSession(database))
         },
 
-        ServerCase("many ends are written within one call's deadline on a server that is far away") {
+        ServerCase("many ends are written within one call's deadline on a distant server") {
             database, proxy async throws in
             let near = try await database.open(options())
             let device = try await near.registered("aa", Samples.key("secret"))
@@ -201,7 +201,7 @@ extension ServerCase {
             await near.close()
         },
 
-        ServerCase("closing while the server says nothing ends with the calls' deadline") {
+        ServerCase("closing while the server is silent ends at the calls' deadline") {
             database, proxy async throws in
             let storage = try await database.open(options(.seconds(1)), through: proxy.port)
             try await storage.ping()

@@ -31,7 +31,7 @@ extension Storage {
 
 extension ContractCase {
     static let tenants: [ContractCase] = [
-        ContractCase(open: "tenants have what they have, whatever the size of the pages") {
+        ContractCase(open: "tenants have the same content whatever the size of the pages") {
             storage async throws in
             var expected: [Tenant] = []
             for number in 0..<9 {
@@ -125,7 +125,7 @@ extension ContractCase {
             }
         },
 
-        ContractCase(open: "hashes that begin alike are all found, in order, as many as are asked for") {
+        ContractCase(open: "hashes with the same beginning are all found in order, up to the limit") {
             storage async throws in
             let zeros = String(repeating: "0", count: 52)
             let ends = ["0a9f9f9f9000", "0a9f9f9fa000", "0a9f9f9ff000", "0a9f9f9ffff0"]

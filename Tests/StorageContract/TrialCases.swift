@@ -4,7 +4,7 @@ import Testing
 extension ContractCase {
     /// Finding out whether the database can be written.
     static let trials: [ContractCase] = [
-        ContractCase("a trial write passes, also beside others, and leaves no row in any table") {
+        ContractCase("a trial write passes, also alongside others, and leaves no row in any table") {
             database async throws in
             let storage = try await database.open()
             let key = Samples.key("secret")
@@ -24,7 +24,7 @@ extension ContractCase {
             await storage.close()
         },
 
-        ContractCase("a trial write fails while the log can't be written, and calls beside it don't") {
+        ContractCase("a trial write fails while the log can't be written, and concurrent calls don't") {
             database async throws in
             let storage = try await database.open()
             let key = Samples.key("secret")

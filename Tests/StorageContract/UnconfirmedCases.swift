@@ -51,7 +51,7 @@ extension ServerCase {
         },
 
         ServerCase(
-            "log rows whose answer doesn't come in time are unconfirmed, and a repeat stores each of them once"
+            "log rows without a timely response are unconfirmed, and a repeat stores each once"
         ) {
             database, proxy async throws in
             var options = ServerOptions()

@@ -18,7 +18,7 @@ struct MySQLContractTests {
         try await StorageMySQLTests.adopted.run(contract)
     }
 
-    @Test("keeps the contract when server and network don't do their part", arguments: ServerCase.all)
+    @Test("keeps the contract when the server or the network fails", arguments: ServerCase.all)
     func faults(_ contract: ServerCase) async throws {
         try await contract.run(on: MySQLDatabase())
     }
@@ -38,7 +38,7 @@ struct NewestMySQLTests {
         try await newest.run(contract)
     }
 
-    @Test("keeps the contract when server and network don't do their part", arguments: ServerCase.all)
+    @Test("keeps the contract when the server or the network fails", arguments: ServerCase.all)
     func faults(_ contract: ServerCase) async throws {
         try await contract.run(on: MySQLDatabase(on: .mysql97))
     }

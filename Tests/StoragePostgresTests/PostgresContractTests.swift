@@ -27,7 +27,7 @@ struct PostgresContractTests {
         try await StoragePostgresTests.unprepared.run(contract)
     }
 
-    @Test("keeps the contract when server and network don't do their part", arguments: ServerCase.all)
+    @Test("keeps the contract when the server or the network fails", arguments: ServerCase.all)
     func faults(_ contract: ServerCase) async throws {
         try await contract.run(on: PostgresDatabase())
     }
@@ -47,7 +47,7 @@ struct NewestPostgresTests {
         try await newest.run(contract)
     }
 
-    @Test("keeps the contract when server and network don't do their part", arguments: ServerCase.all)
+    @Test("keeps the contract when the server or the network fails", arguments: ServerCase.all)
     func faults(_ contract: ServerCase) async throws {
         try await contract.run(on: PostgresDatabase(on: .postgres18))
     }

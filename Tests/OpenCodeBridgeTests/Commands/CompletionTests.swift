@@ -56,7 +56,9 @@ struct CompletionTests {
         #expect(said.status == 0 && said.output.split(separator: "\n").map(String.init) == found, "\(said)")
     }
 
-    @Test("the shells take the scripts, and mandoc the page", arguments: ["bash", "zsh", "fish", "mandoc"])
+    @Test(
+        "the shells accept the scripts, and mandoc accepts the page",
+        arguments: ["bash", "zsh", "fish", "mandoc"])
     func parses(program: String) throws {
         let path = program == "bash" ? "/bin/bash" : "/usr/bin/" + program
         // What isn't installed can't be asked; ./dev test installs it.
@@ -72,7 +74,7 @@ struct CompletionTests {
         #expect(problems.isEmpty && (said.status == 0 || program == "mandoc"), "\(said)")
     }
 
-    @Test("a shell has to be named")
+    @Test("a shell must be named")
     func shells() throws {
         #expect(try Invocation(["completion", "zsh"]).operands == ["zsh"])
         #expect(Program.run(["completion", "tcsh"], [:]) == .usage)

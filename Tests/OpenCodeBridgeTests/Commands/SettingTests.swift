@@ -20,7 +20,7 @@ struct SettingTests {
         return try Configuration(values, environment)
     }
 
-    @Test("flags come before variables, variables before the file")
+    @Test("flags take precedence over variables, variables over the file")
     func order() throws {
         let file = """
             # the relay of the house
@@ -102,7 +102,7 @@ struct SettingTests {
                 })
     }
 
-    @Test("sealing is on, off or the secret's decision; addresses are checked")
+    @Test("sealing is on, off or determined by the secret; addresses are checked")
     func sealing() throws {
         #expect(try configuration().seals == nil)
         #expect(try configuration(["--seal"]).seals == true)
@@ -114,7 +114,7 @@ struct SettingTests {
         #expect(throws: SettingProblems.self) { try configuration(["--advertise-host", "ftp://x"]) }
     }
 
-    @Test("the command pair has options of its own")
+    @Test("the command pair has its own options")
     func pairing() throws {
         let given = try Invocation([
             "pair", "--json", "--local", "--rotate", "--png", "p", "--scheme", "my-app", "--seal",

@@ -138,7 +138,7 @@ struct CaptureTests {
         gemini_SessionStart | silent | SessionStart doesn't ring
         """.split(separator: "\n").map(Row.init)
 
-    @Test("each rings as the table says, with the directory as title", arguments: table)
+    @Test("each rings as listed in the table, with the directory as title", arguments: table)
     func rings(row: Row) throws {
         let capture = try Capture(row.name)
         let plain = try capture.verdict(showsCommands: false)

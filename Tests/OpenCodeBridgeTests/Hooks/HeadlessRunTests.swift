@@ -4,7 +4,7 @@ import Testing
 
 @testable import OpenCodeBridge
 
-@Suite("Runs that nobody watches", .timeLimit(.minutes(2)))
+@Suite("Headless runs", .timeLimit(.minutes(2)))
 struct HeadlessRunTests {
     private static let terminal = AgentProcess(arguments: ["node", "/usr/bin/gemini"], hasTerminal: true)
 
@@ -16,7 +16,7 @@ struct HeadlessRunTests {
             agent, input, environment, transcript: { _ in transcript }, ancestors: { processes })
     }
 
-    @Test("Claude Code names how it was started")
+    @Test("Claude Code says how it was started")
     func claude() {
         for (name, expected) in [
             ("sdk-cli", true), ("sdk-py", true), ("cli", false), ("claude-vscode", false),
@@ -26,7 +26,7 @@ struct HeadlessRunTests {
         #expect(!isHeadless(.claudeCode))
     }
 
-    @Test("Codex names the client to notify, and at the beginning of a session's file")
+    @Test("Codex names the client in notify's input and at the beginning of a session's file")
     func codex() throws {
         #expect(isHeadless(.codex, ["client": "codex_exec"]) && !isHeadless(.codex, ["client": "codex-tui"]))
         let directory = try TestDirectory()
@@ -68,7 +68,9 @@ struct HeadlessRunTests {
         #expect(found.first?.arguments.isEmpty == false)
     }
 
-    @Test("their permissions never ring, their ends on request", arguments: CaptureTests.table)
+    @Test(
+        "permissions of headless runs never ring, and their ends ring on request",
+        arguments: CaptureTests.table)
     func rings(row: CaptureTests.Row) throws {
         let capture = try Capture(row.name)
         func rings(_ run: HookRun) -> Bool {
@@ -80,7 +82,7 @@ struct HeadlessRunTests {
         #expect(rings(.headless(rings: true)) == ["complete", "error"].contains(row.type))
     }
 
-    @Test("where permissions are bypassed, only questions and plans ask somebody")
+    @Test("with bypassed permissions, only questions and plans ring")
     func bypassed() throws {
         let asks = try CaptureTests.table.filter { $0.type == "permission" }.filter { row in
             let capture = try Capture(row.name)

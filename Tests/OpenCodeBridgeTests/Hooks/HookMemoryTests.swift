@@ -5,7 +5,7 @@ import Testing
 
 @testable import OpenCodeBridge
 
-@Suite("Hooks that tell of the same", .timeLimit(.minutes(2)))
+@Suite("Hooks that report the same event", .timeLimit(.minutes(2)))
 struct HookMemoryTests {
     /// Plays captures one after the other and returns which of them ring.
     private func played(_ names: [String]) throws -> [String] {
@@ -19,7 +19,7 @@ struct HookMemoryTests {
     }
 
     @Test(
-        "of the hooks of one prompt, the first rings",
+        "only the first of a prompt's hooks rings",
         arguments: [
             [
                 "claude_PreToolUse_Bash", "claude_PermissionRequest_Bash",
@@ -39,7 +39,7 @@ struct HookMemoryTests {
         #expect(rung.count == 1 && rung.first != names.last, "\(rung)")
     }
 
-    @Test("without the hook that comes at once, the notification rings")
+    @Test("without the immediate hook, the notification rings")
     func alone() throws {
         for name in [
             "claude_Notification_permission_prompt", "claude_Notification_elicitation_dialog",
@@ -57,7 +57,7 @@ struct HookMemoryTests {
         #expect(try played(others) == others)
     }
 
-    @Test("prompts that follow each other at once all ring, and so does the same one that is asked again")
+    @Test("prompts in quick succession all ring, and so does a repeated prompt")
     func successive() throws {
         let names = [
             "claude_PermissionRequest_Bash", "claude_PermissionRequest_Bash",
@@ -71,7 +71,7 @@ struct HookMemoryTests {
         #expect(event.ring(.claudeCode, call: "1")?.key != event.ring(.claudeCode, call: "2")?.key)
     }
 
-    @Test("a request that names the use of a tool rings once, however often it is told")
+    @Test("a request with a tool-use ID rings once, however often it is reported")
     func named() throws {
         let event = try permission(["tool_use_id": "toolu_1"])
         #expect(event.identity == .mark("toolu_1"))
@@ -88,7 +88,7 @@ struct HookMemoryTests {
         return event
     }
 
-    @Test("a flood of ends is bounded for its session, and swallows no permission")
+    @Test("a flood of ends is limited for its session, and no permission is lost")
     func flood() throws {
         var memory = HookMemoryContents()
         let end = HookEvent(type: .complete, session: "s")
@@ -104,7 +104,7 @@ struct HookMemoryTests {
         #expect(memory.take(end, of: .generic, now: 5 - Bounds.hookFloodWindow.milliseconds) == .rings)
     }
 
-    @Test("the file is read again, stays small, and nonsense in it silences nothing")
+    @Test("the file is read again, stays small, and invalid lines silence nothing")
     func file() throws {
         let directory = try TestDirectory()
         let path = directory.path + "/new"
@@ -124,7 +124,7 @@ struct HookMemoryTests {
         withExtendedLifetime(directory) {}
     }
 
-    @Test("of calls at the same time, none is lost")
+    @Test("no concurrent call is lost")
     func concurrency() async throws {
         let directory = try TestDirectory()
         let path = directory.path

@@ -32,7 +32,7 @@ struct HookSettingsTests {
         #expect(try settings.uninstalled(from: new) == [:])
     }
 
-    @Test("what is there stays, in its order, also after the hooks are removed")
+    @Test("existing settings stay in order, also after the hooks are removed")
     func keeps() throws {
         let old = try value(
             """
@@ -48,7 +48,7 @@ struct HookSettingsTests {
         #expect(try HookSettings.claudeCode.uninstalled(from: old) == old)
     }
 
-    @Test("a hook of the bridge with a path, options and other hooks beside it is known")
+    @Test("the bridge's hook is recognized with a path, options and other hooks next to it")
     func knows() throws {
         let old = try value(
             """
@@ -64,7 +64,7 @@ struct HookSettingsTests {
     }
 
     @Test(
-        "settings of another shape aren't touched",
+        "settings with another structure aren't changed",
         arguments: ["[]", #"{"hooks": []}"#, #"{"hooks": {"Stop": {}}}"#])
     func refuses(text: String) throws {
         #expect(throws: HookSettings.Problem.self) {
@@ -98,7 +98,7 @@ struct HookSettingsTests {
         }
     }
 
-    @Test("a text is indented as it was, and its difference shows what surrounds the change")
+    @Test("a text keeps its indentation, and its difference shows the lines around the change")
     func texts() throws {
         let old = SettingsText.text(
             try value(#"{"a":1,"b":2,"c":[],"d":{},"e":"é\n","f":6,"g":7,"h":8,"i":9}"#), indent: "\t")
@@ -113,7 +113,7 @@ struct HookSettingsTests {
             ])
     }
 
-    @Test("a fault of a hook is shown once, kept for check, and forgotten when it works")
+    @Test("a hook's fault is shown once, kept for check, and removed when the hook works")
     func faults() throws {
         let directory = try TestDirectory()
         let faults = HookFaults(directory: directory.path)

@@ -143,7 +143,7 @@ struct HookTests {
         return try #require(try event(agent, "{\(start),\(members)}")).identity
     }
 
-    @Test("each documented input rings as it should", arguments: samples)
+    @Test("each documented input rings as expected", arguments: samples)
     func rings(sample: Sample) throws {
         let ring = try ring(sample)
         #expect(
@@ -157,7 +157,7 @@ struct HookTests {
         #expect(keys.count == 2 && Set(keys).count == 1)
     }
 
-    @Test("an end of a Codex turn after another hook let it go on rings, too, once")
+    @Test("an end of a Codex turn after another hook continued it also rings once")
     func codexContinued() throws {
         func end(_ isContinued: Bool, _ text: String) throws -> HookEvent.Identity {
             try identity(
@@ -195,7 +195,7 @@ struct HookTests {
         #expect(named.ring(.generic, call: "1")?.key == named.ring(.generic, call: "2")?.key)
     }
 
-    @Test("a session that the relay would refuse is shortened to its hash")
+    @Test("a session ID that the relay would refuse is replaced by its hash")
     func longSessions() throws {
         let long = String(repeating: "é", count: 300)
         let rings = try [long, long + "x"].map {

@@ -19,7 +19,7 @@ struct ActivityBoardTests {
 
     private func session(_ number: Int = 1) throws -> SessionID { try #require(SessionID("ses_\(number)")) }
 
-    @Test("only the state of the moment is sent, and nothing piles up while the relay is away")
+    @Test("only the current state is sent, and nothing accumulates while the relay is unavailable")
     func away() throws {
         let one = try session()
         var board = board()
@@ -46,7 +46,7 @@ struct ActivityBoardTests {
         #expect(board.next(at(675)) == nil && board.next(at(676)) != nil)
     }
 
-    @Test("an activity is ended once: by a notification, or else by an end")
+    @Test("an activity is ended once: by a notification, otherwise by an end event")
     func ends() throws {
         let one = try session()
         for type in EventType.allCases {
@@ -65,7 +65,7 @@ struct ActivityBoardTests {
         #expect(unstarted.update([:], at(1)) == [:])
     }
 
-    @Test("a session that ends while its start is on the way is ended afterwards")
+    @Test("a session that ends while its start is being sent is ended afterwards")
     func race() throws {
         let one = try session()
         var board = board()
@@ -96,7 +96,7 @@ struct ActivityBoardTests {
         #expect(try posted == (0..<Bounds.activitiesMax).map { try session($0) })
     }
 
-    @Test("texts are read before each state, shortened, and left out where texts are sealed")
+    @Test("texts are read before each state, shortened, and left out if texts are sealed")
     func texts() throws {
         let one = try session()
         var work = Work(since: zero, directory: "/p", todos: TodoCount(done: 1, total: 2))
@@ -128,7 +128,7 @@ struct ActivityBoardTests {
         #expect(readable.rang(ring, at(6)).title == "Fix")
     }
 
-    @Test("the queue keeps an event's state, and seals it away")
+    @Test("the queue stores an event's state in sealed form")
     func queued() throws {
         let one = try session()
         let state = ContentState(

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Texts of notifications", .timeLimit(.minutes(2)))
 struct NotificationTextTests {
-    @Test("a title says what is wanted, once")
+    @Test("a title says once what the event is")
     func titles() {
         #expect(NotificationText.title(.complete, session: "Fix auth bug") == "Fix auth bug")
         #expect(NotificationText.title(.permission, session: "Fix it") == "Action Needed: Fix it")
@@ -32,7 +32,7 @@ struct NotificationTextTests {
         #expect(NotificationText.body(.complete, text: long + "é") == long + "…")
     }
 
-    @Test("characters that turn text around or can't be seen are dropped, those of emoji and scripts aren't")
+    @Test("invisible and direction-changing characters are removed, except in emoji and scripts")
     func invisible() {
         let hidden = "\u{202E}a\u{2066}b\u{200F}c\u{200B}d\u{FEFF}e\u{7}f\u{AD}g\u{E000}"
         #expect(NotificationText.body(.complete, text: hidden) == "abcdefg\u{E000}")
@@ -43,7 +43,7 @@ struct NotificationTextTests {
     }
 
     @Test(
-        "an agent's text loses its markup, and nothing else",
+        "an agent's text loses only its markup",
         arguments: [
             ("# Done\n\nThe **token** check", "Done\nThe token check"),
             ("- [x] one\n* two\n+ three\n> four", "one\ntwo\nthree\nfour"),
@@ -58,7 +58,7 @@ struct NotificationTextTests {
         #expect(NotificationText.plain(markdown) == plain)
     }
 
-    @Test("much markup costs little")
+    @Test("much markup takes little time")
     func muchMarkup() {
         for piece in ["*a ", "[", "_a_", "**a*", "`", "![a](", "~~"] {
             let text = NotificationText.plain(String(repeating: piece, count: 100_000))

@@ -3,14 +3,14 @@ import Testing
 
 @testable import OpenCodeBridge
 
-@Suite("Rules for what no stream tells", .timeLimit(.minutes(2)))
+@Suite("Rules for events that no stream reports", .timeLimit(.minutes(2)))
 struct RunModelTests {
     private func at(_ seconds: Int64) -> MonotonicTime {
         MonotonicTime(nanoseconds: 1_000_000_000_000) + .seconds(seconds)
     }
 
     @Test(
-        "the runs of a server that is gone ring once, without its help; agents' runs and those that failed don't"
+        "lost runs of a stopped server ring once; sub-agents' runs and failed ones don't"
     )
     func serverGone() throws {
         var model = RunModel()
@@ -38,7 +38,7 @@ struct RunModelTests {
         #expect(model.handle(.serverGone, at: at(90)) == [])
     }
 
-    @Test("a request rings by its event unless the list lacks it, and an unreachable server is asked again")
+    @Test("a request rings unless the list lacks it, and an unreachable server is queried again")
     func listings() throws {
         for (listing, rings) in [
             (.listed, true), (.unlistable, true), (.notListed, false), (.unknown, false),
@@ -58,7 +58,7 @@ struct RunModelTests {
         }
     }
 
-    @Test("what follows about deleted sessions is ignored, however many there are")
+    @Test("later events about deleted sessions are ignored, however many there are")
     func deletions() throws {
         var model = RunModel()
         let root = try #require(SessionID("ses_1"))

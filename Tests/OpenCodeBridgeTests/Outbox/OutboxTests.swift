@@ -31,7 +31,7 @@ private func rung(_ eventID: String) throws -> RungRequest {
 
 @Suite("The queue's file", .timeLimit(.minutes(2)))
 struct OutboxTests {
-    @Test("what was queued, delivered or begun is known after a restart")
+    @Test("queued and delivered events and started runs are known after a restart")
     func restart() async throws {
         let directory = try TestDirectory()
         let session = try #require(SessionID("ses_2"))
@@ -70,7 +70,7 @@ struct OutboxTests {
         #expect(await again.count == 0, "a delivered event is not queued again")
     }
 
-    @Test("half a line, left by a crash, costs nothing but itself")
+    @Test("an incomplete line from a crash affects no other record")
     func tornLine() async throws {
         let directory = try TestDirectory()
         do {
@@ -88,7 +88,7 @@ struct OutboxTests {
         #expect(await (try Outbox(directory: directory.path, Console())).count == 2)
     }
 
-    @Test("a file over its bound is set aside instead of ending every start")
+    @Test("a file over its limit is set aside instead of preventing every start")
     func oversized() async throws {
         let directory = try TestDirectory()
         let path = directory.path + "/queue.jsonl"
@@ -109,7 +109,7 @@ struct OutboxTests {
         #expect(await (try Outbox(directory: directory.path, Console())).count == 2)
     }
 
-    @Test("what is asked again after it was over is another event, also after a restart")
+    @Test("a request repeated after it was over is a new event, also after a restart")
     func turns() async throws {
         let directory = try TestDirectory()
         let sealer = Sealer(PairingSecret(), serverID: "srv", hidesSessions: false)
@@ -167,7 +167,7 @@ struct OutboxTests {
         }
     }
 
-    @Test("with a sealer no text is on disk, also none from before")
+    @Test("with a sealer no text is on disk, including earlier ones")
     func sealing() async throws {
         let directory = try TestDirectory()
         func contents() throws -> String {
@@ -202,7 +202,7 @@ struct OutboxTests {
         #expect(all.count == 3 && all.allSatisfy { !$0.isReadable })
     }
 
-    @Test("what was delivered before sealing was on isn't sent again, nor after it is found once more")
+    @Test("events delivered before sealing was on aren't sent again, even if found again")
     func turnedOn() async throws {
         let directory = try TestDirectory()
         do {

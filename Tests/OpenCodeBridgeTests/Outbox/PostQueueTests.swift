@@ -18,7 +18,7 @@ private func time(_ seconds: Int64) -> MonotonicTime {
 
 @Suite("The order of posts", .timeLimit(.minutes(2)))
 struct PostQueueTests {
-    @Test("a session's events are posted one after another, other sessions' beside them")
+    @Test("a session's events are posted in order, concurrently with other sessions' events")
     func order() throws {
         var queue = PostQueue()
         let events = [try event("a1"), try event("a2"), try event("b1", "ses_2")]
@@ -34,7 +34,7 @@ struct PostQueueTests {
         #expect(queue.count == 0 && queue.events.isEmpty && queue.posting == 0)
     }
 
-    @Test("while no relay answers, one event at a time tries, after growing pauses")
+    @Test("while no relay answers, one event at a time is retried after growing pauses")
     func unreachable() throws {
         var queue = PostQueue()
         let events = try (1...3).map { try event("e\($0)", "ses_\($0)") }
@@ -53,7 +53,7 @@ struct PostQueueTests {
         #expect(queue.next(time(3)) == events[2])
     }
 
-    @Test("an event that the relay can't take now holds up its own session only")
+    @Test("an event that the relay can't accept now delays only its own session")
     func later() throws {
         var queue = PostQueue()
         let (first, second) = (try event("a1"), try event("b1", "ses_2"))
@@ -66,7 +66,7 @@ struct PostQueueTests {
         #expect(queue.next(time(30)) == first)
     }
 
-    @Test("no answer silences a session for more than a minute")
+    @Test("no response silences a session for more than a minute")
     func longPause() throws {
         var queue = PostQueue()
         let first = try event("a1")

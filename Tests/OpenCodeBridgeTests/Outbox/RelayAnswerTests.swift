@@ -3,7 +3,7 @@ import WebClient
 
 @testable import OpenCodeBridge
 
-@Suite("What an answer to an event means", .timeLimit(.minutes(2)))
+@Suite("The meaning of a response to an event", .timeLimit(.minutes(2)))
 struct RelayAnswerTests {
     /// What the bridge makes of an answer.
     private func meaning(_ status: Int, _ body: String) -> RelayClient.Answer {
@@ -11,7 +11,7 @@ struct RelayAnswerTests {
     }
 
     @Test(
-        "an answer that isn't the relay's own loses no event",
+        "a response that isn't the relay's loses no event",
         arguments: [
             "", "<html>Moved</html>", "{}", "[]", #"{"ok":true}"#, #"{"error":"blocked"}"#, #"{"ok":false}"#,
             #"{"ok":false,"error":"captive portal"}"#, #"{"ok":"false","code":"invalid_field"}"#,
@@ -26,7 +26,7 @@ struct RelayAnswerTests {
         }
     }
 
-    @Test("the relay's own refusals are final, except those that pass")
+    @Test("the relay's own refusals are final, except temporary ones")
     func own() {
         let body = #"{"ok":false,"code":"invalid_field","error":"bad","field":"title"}"#
         for status in [400, 401, 403, 413, 415] {
@@ -40,7 +40,7 @@ struct RelayAnswerTests {
         #expect(meaning(200, #"{"ok":true,"sent":1}"#) == .accepted("sent 1"))
     }
 
-    @Test("an answer asks for a pause of at most a minute")
+    @Test("a response can request a pause of at most a minute")
     func pause() {
         var answer = WebAnswer(status: 503, body: [])
         answer.retryAfter = .seconds(3_600)

@@ -28,7 +28,7 @@ struct SealerTests {
             try envelope(event), type: event.type.rawValue, with: [secret.notificationKey])
     }
 
-    @Test("the envelope has the whole event, and the request nothing else of it")
+    @Test("the envelope contains the whole event, and the request nothing of it")
     func sealed() throws {
         let sealer = Sealer(secret, serverID: "srv", hidesSessions: false)
         let sealed = sealer.sealed(try event(), at: 1_795_350_007_999)
@@ -67,7 +67,7 @@ struct SealerTests {
         #expect(properties.category == "permission" && properties.actions == ["once", "always", "reject"])
     }
 
-    @Test("a state keeps only its status, also one that was queued before there was a sealer")
+    @Test("a state keeps only its status, even if it was queued before there was a sealer")
     func state() throws {
         let sealer = Sealer(secret, serverID: "srv", hidesSessions: false)
         var event = try event()
@@ -82,7 +82,7 @@ struct SealerTests {
         #expect(sealer.sealed(queued, at: 0) == sealed)
     }
 
-    @Test("a private session has a hash that is always the same, and the envelope the real one")
+    @Test("a private session has a constant hash, and the envelope has the real ID")
     func privateSession() throws {
         let sealer = Sealer(secret, serverID: "srv", hidesSessions: true)
         let sealed = sealer.sealed(try event(), at: 0)
@@ -110,7 +110,7 @@ struct SealerTests {
         #expect(whole.title?.count == 200 && whole.body?.count == 140)
     }
 
-    @Test("a text for which there is no room is left to the relay's own words")
+    @Test("a text that doesn't fit is replaced by the relay's default text")
     func general() throws {
         let sealer = Sealer(secret, serverID: "srv", hidesSessions: false)
         // JSON writes six characters for each of these.

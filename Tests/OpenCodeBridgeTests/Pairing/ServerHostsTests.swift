@@ -16,7 +16,7 @@ struct ServerHostsTests {
             })
     }
 
-    @Test("addresses of the LAN and of Tailscale count, those inside this machine don't")
+    @Test("addresses of the LAN and of Tailscale are used, those inside this machine aren't")
     func found() throws {
         let interfaces = [
             ("lo", "127.0.0.1"), ("lo", "::1"), ("eth0", "192.168.1.20"), ("eth0", "fe80::1"),
@@ -42,12 +42,12 @@ struct ServerHostsTests {
         #expect(try urls(many).count == Bounds.serverHostsMax)
     }
 
-    @Test("a server on another machine has the address that the bridge uses")
+    @Test("a server on another machine is paired with the address that the bridge uses")
     func remote() throws {
         #expect(try urls([("eth0", "10.0.0.2")], of: "http://10.0.0.9:4096") == ["http://10.0.0.9:4096"])
     }
 
-    @Test("addresses that are set replace those found, with the server's port if they have none")
+    @Test("configured addresses replace those found, with the server's port if they have none")
     func advertised() throws {
         let given = ["box", "10.0.0.1:99", "fd00::1", "[fd00::2]", "[fd00::3]:7", "https://x.example/"]
         #expect(

@@ -14,7 +14,7 @@ struct SharedSecretTests {
         return try Configuration(settings, environment)
     }
 
-    @Test("it is made once, with a key, and only its user can read it")
+    @Test("the secret is made once, with a key, and only its user can read it")
     func made() throws {
         let directory = try TestDirectory()
         let configuration = try configuration(["BRIDGE_STATE_DIRECTORY": directory.path + "/a/b"])
@@ -31,7 +31,7 @@ struct SharedSecretTests {
         #expect(try SecretFile.read(configuration) != secret)
     }
 
-    @Test("a file that other users can read is warned of")
+    @Test("a file that other users can read causes a warning")
     func openFile() throws {
         let directory = try TestDirectory()
         let configuration = try configuration(["BRIDGE_STATE_DIRECTORY": directory.path])
@@ -44,7 +44,7 @@ struct SharedSecretTests {
         }
     }
 
-    @Test("a file that was named is made only by `opencode-bridge pair`")
+    @Test("a configured file is created only by `opencode-bridge pair`")
     func named() throws {
         let directory = try TestDirectory()
         let configuration = try configuration(["BRIDGE_RELAY_SECRET_FILE": directory.path + "/new/secret"])
@@ -72,7 +72,7 @@ struct SharedSecretTests {
         #expect(try SharedSecret(file: plain.file) == plain)
     }
 
-    @Test("what looks like a damaged key is refused, so that a key never goes to the relay as a secret")
+    @Test("a damaged key is refused, so that a key is never sent to the relay as a secret")
     func damaged() throws {
         let key = PairingSecret().base64URL
         let damaged = [
@@ -96,7 +96,7 @@ struct SharedSecretTests {
         #expect(throws: SmallFile.Fault.self) { try SharedSecret(file: wide) }
     }
 
-    @Test("a bridge that has sealed sends readable texts again only if it is told to")
+    @Test("a bridge that has sealed texts sends readable ones only on request")
     func sealedBefore() throws {
         let directory = try TestDirectory()
         let file = directory.path + "/secret"
@@ -117,7 +117,7 @@ struct SharedSecretTests {
         #expect(throws: SettingProblems.self) { try access() }
     }
 
-    @Test("a file is created whole or not at all")
+    @Test("a file is created completely or not at all")
     func creation() throws {
         let directory = try TestDirectory()
         let path = directory.path + "/file"
@@ -128,7 +128,7 @@ struct SharedSecretTests {
         #expect(throws: SmallFile.Fault.self) { try SmallFile.create(directory.path + "/a/b", with: [1]) }
     }
 
-    @Test("what needs a key is refused without one, so that no text leaves readable by mistake")
+    @Test("settings that need a key are refused without one, so that no text is sent readable by mistake")
     func demands() throws {
         let directory = try TestDirectory()
         let other = try TestDirectory()

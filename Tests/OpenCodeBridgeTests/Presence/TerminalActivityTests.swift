@@ -5,9 +5,9 @@ import Testing
 
 @testable import OpenCodeBridge
 
-@Suite("Quiet while somebody types", .timeLimit(.minutes(2)))
+@Suite("Quiet while someone is typing", .timeLimit(.minutes(2)))
 struct TerminalActivityTests {
-    @Test("the last input is that of the user's terminal that was read last")
+    @Test("the last input is that of the user's most recently read terminal")
     func terminals() throws {
         let directory = try TestDirectory()
         #expect(TerminalActivity.lastInput(in: directory.path) == nil)
@@ -49,7 +49,7 @@ struct TerminalActivityTests {
     @Test("a directory that doesn't exist has no terminals")
     func missing() { #expect(TerminalActivity.lastInput(in: "/nowhere") == nil) }
 
-    @Test("only completed runs are quiet, and only for the time that is set")
+    @Test("only completed runs are silenced, and only for the configured time")
     func rule() {
         func rule(_ minutes: Int64, last: EpochMilliseconds?) -> QuietRule {
             QuietRule(time: .seconds(60 * minutes), lastInput: { last })

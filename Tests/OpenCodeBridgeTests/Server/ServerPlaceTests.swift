@@ -9,7 +9,7 @@ import WebClient
 struct ServerPlaceTests {
     private func file(_ text: String) -> [(String, [UInt8])] { [("/run/service.json", Array(text.utf8))] }
 
-    @Test("the setting comes first, then the service file, then OpenCode's port")
+    @Test("the setting takes precedence, then the service file, then OpenCode's port")
     func order() throws {
         let service = file(#"{"url":"http://127.0.0.1:5000/","pid":7,"password":"pw"}"#)
         let given = try WebAddress("http://host:1")
@@ -58,7 +58,7 @@ struct ServerPlaceTests {
         #expect(WebAddress.encoded("/home/ä b&c") == "%2Fhome%2F%C3%A4%20b%26c")
     }
 
-    @Test("where nothing says that there is a server, none is no fault, but its start is explained")
+    @Test("a missing server that isn't configured is no fault, but the check explains how to start one")
     func absence() throws {
         func finding(_ fault: ServerFault, given: WebAddress? = nil) throws -> CheckCommand.Finding? {
             CheckCommand.absence(
@@ -74,7 +74,7 @@ struct ServerPlaceTests {
         #expect(try finding(.unauthorized) == nil)
     }
 
-    @Test("lists that can't be read are reported once, and again when they can be")
+    @Test("unreadable lists are reported once, and again when they are readable")
     func unlisted() {
         let memory = ServerMemory()
         memory.note(list: "/a", isReadable: true)
@@ -88,7 +88,7 @@ struct ServerPlaceTests {
         #expect(memory.takeReports() == ["OpenCode can list the open requests of /a again"])
     }
 
-    @Test("the last message tells how a run ended")
+    @Test("the last message shows how a run ended")
     func readings() throws {
         func first(_ info: JSON.Value) -> Outcome? { SessionReading.first([["info": info]]).outcome }
         #expect(first(["role": "assistant", "finish": "stop"]) == .completed)

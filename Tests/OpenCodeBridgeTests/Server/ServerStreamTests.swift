@@ -71,21 +71,21 @@ struct ServerStreamTests {
     private static let started =
         #"data: {"type":"session.execution.started","data":{"sessionID":"ses_1"}}"# + "\n\n"
 
-    @Test("one that is silent for too long ends")
+    @Test("a stream that is silent for too long ends")
     func silence() async throws {
         let (end, signals) = try await read(Self.head + Self.started, closes: false)
         #expect(end == .success(.silent))
         #expect(signals == 1)
     }
 
-    @Test("one that the server closes ends; an event without an end is dropped")
+    @Test("a stream that the server closes ends; an incomplete event is dropped")
     func closed() async throws {
         let (end, signals) = try await read(Self.head + Self.started + "data: {", closes: true)
         #expect(end == .success(.closed("the server ended it")))
         #expect(signals == 1)
     }
 
-    @Test("an answer that is no stream is a fault")
+    @Test("a response that isn't a stream is a fault")
     func faults() async throws {
         let page = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\n<>"
         #expect(try await read(page, closes: true).0 == .failure(.answer("no event stream")))

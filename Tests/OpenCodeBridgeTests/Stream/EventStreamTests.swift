@@ -43,7 +43,7 @@ struct EventStreamTests {
         ("data: one\n\r\n", ["one"]),
     ]
 
-    @Test("each is split into its events, whatever the pieces", arguments: streams)
+    @Test("each stream is split into its events, whatever the pieces", arguments: streams)
     func split(text: String, expected: [String]) {
         for piece in [1, 2, 3, 5, 1_000] { #expect(events(text, piece: piece) == expected, "\(piece)") }
     }
@@ -61,7 +61,7 @@ struct EventStreamTests {
     }
 
     @Test(
-        "an agent's output is told without parsing",
+        "an agent's output is recognized without parsing",
         arguments: [
             (#"{"directory":"/p","payload":{"id":"e","type":"message.part.updated","properties":{}}}"#, true),
             (#"{"id":"e","type":"session.text.delta","data":{}}"#, true),
@@ -74,7 +74,7 @@ struct EventStreamTests {
         #expect(StreamFrame.isNoise(Array(text.utf8)) == expected)
     }
 
-    @Test("frames that aren't JSON, or not as expected, are skipped")
+    @Test("frames that aren't JSON or are malformed are skipped")
     func malformed() {
         for text in ["", "{", "[]", "7", "null", #"{"type":7}"#, #"{"type":"session.status"}"#, "\u{0}"] {
             #expect(StreamFrame.decode(Array(text.utf8), .first) == [])

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("APNs' verdict on each app", .timeLimit(.minutes(2)))
+@Suite("APNs' answers for each app", .timeLimit(.minutes(2)))
 struct APNsHealthTests {
     private static let refused = "InvalidProviderToken"
 
@@ -30,7 +30,7 @@ struct APNsHealthTests {
         APNsHealth.Target(bundleID: bundleID, place: APNsHealth.Place(key: key, environment: environment))
     }
 
-    @Test("Production decides where it has answered; until then the sandbox does")
+    @Test("Production's answer decides; until there is one, the sandbox's does")
     func environments() throws {
         let health = APNsHealth(try Self.apps([("a", Self.app(TestKey.first))]))
         #expect(health.fault() == nil)
@@ -46,7 +46,7 @@ struct APNsHealthTests {
         #expect(health.fault() == nil)
     }
 
-    @Test("An app in the sandbox alone is judged there, and not where it isn't")
+    @Test("An app that is only in the sandbox is judged only there")
     func sandboxAlone() throws {
         let health = APNsHealth(try Self.apps([("a", Self.app(TestKey.first, [.sandbox]))]))
         health.accepted(by: Self.target(in: .production))
@@ -58,7 +58,7 @@ struct APNsHealthTests {
             ])
     }
 
-    @Test("A key at fault for one app works for another; a key of which nothing is known may work")
+    @Test("A key can be at fault for one app and work for another; an unknown key may work")
     func keys() throws {
         let health = APNsHealth(
             try Self.apps([
@@ -79,7 +79,7 @@ struct APNsHealthTests {
         #expect(other.fault() == Self.refused)
     }
 
-    @Test("An app that was never pushed to doesn't cover for its key's others")
+    @Test("An app without pushes doesn't hide a fault of its key's other apps")
     func silentApp() throws {
         let health = APNsHealth(
             try Self.apps([("a", Self.app(TestKey.first)), ("b", Self.app(TestKey.first))]))
@@ -87,7 +87,7 @@ struct APNsHealthTests {
         #expect(health.fault() == Self.refused)
     }
 
-    @Test("What the operator didn't name says nothing, whatever APNs answers")
+    @Test("APNs' answers for apps that the operator didn't name are ignored")
     func unconfigured() throws {
         let app = Self.app(TestKey.first)
         let bundleIDs = Set(["a", "b"].compactMap(Topic.init))
@@ -109,7 +109,7 @@ struct APNsHealthTests {
         }
     }
 
-    @Test("A fault that hasn't come again counts for a while only; then the sandbox's word counts again")
+    @Test("A fault that doesn't recur expires; then the sandbox's answer is used again")
     func oldFault() throws {
         let health = APNsHealth(try Self.apps([("a", Self.app(TestKey.first))]))
         let then = MonotonicTime(nanoseconds: 1_000_000_000)
@@ -123,7 +123,7 @@ struct APNsHealthTests {
         #expect(health.fault(at: end + Bounds.apnsFaultMemory) == nil)
     }
 
-    @Test("Other apps take the place of these; what is known of those that stay is kept")
+    @Test("Replacing the apps keeps what is known about those that stay")
     func reload() throws {
         let stays = ("a", Self.app(TestKey.first))
         let health = APNsHealth(try Self.apps([stays, ("b", Self.app(TestKey.second))]))
@@ -170,7 +170,8 @@ struct StrangerReadinessTests {
         }
     }
 
-    @Test("A push to a bundle that nobody configured doesn't touch it, and is logged as a warning")
+    @Test(
+        "A rejected push to an app that isn't configured doesn't affect readiness and is logged as a warning")
     func strangersBundle() async throws {
         let topics = Set(["org.example.default", "org.example.b"].compactMap(Topic.init))
         let listed = RequestRules(defaultBundleID: Topic("org.example.default"), bundleIDs: topics)
@@ -184,7 +185,7 @@ struct StrangerReadinessTests {
         }
     }
 
-    @Test("A fault in the sandbox doesn't touch it while production accepts")
+    @Test("A fault in the sandbox doesn't affect readiness while production accepts")
     func sandbox() async throws {
         let (ready, lines) = try await ready(
             after: "org.example.default", .sandbox, others: [("org.example.default", .production)])
@@ -193,7 +194,7 @@ struct StrangerReadinessTests {
         #expect(line["environment"] == "sandbox" && line["bundle"] == "org.example.default")
     }
 
-    @Test("A fault in production shows, whatever else is accepted")
+    @Test("A fault in production shows, whatever the sandbox accepts")
     func production() async throws {
         let (ready, lines) = try await ready(
             after: "org.example.default", .production,
@@ -203,7 +204,7 @@ struct StrangerReadinessTests {
         #expect(lines.contains { $0["event"] == "apns.configuration" && $0["level"] == "error" })
     }
 
-    @Test("The metrics tell of each configured app and environment, and of no stranger's")
+    @Test("The metrics cover each configured app and environment, and no others")
     func metrics() throws {
         var snapshot = MetricsSnapshot()
         let apps = Apps(single: PushApp(key: TestKey.first), defaultBundleID: Topic("org.example.a"))

@@ -47,7 +47,7 @@ struct ActivityPlanTests {
         }
     }
 
-    @Test("Payloads have what Apple's page asks for", arguments: EventType.allCases)
+    @Test("Payloads have the members that Apple requires", arguments: EventType.allCases)
     func payloads(_ type: EventType) throws {
         let plan = ActivityPlan(type, isShown: type != .start)
         let payload = content(type).payload(
@@ -82,7 +82,7 @@ struct ActivityPlanTests {
         }
     }
 
-    @Test("The newest state of a session is held, of a bounded number of sessions")
+    @Test("The newest state of each session is kept, for a bounded number of sessions")
     func holds() {
         let holds = ActivityHolds<Int>(capacity: 2)
         func place(_ session: String) -> ActivityHolds<Int>.Place {

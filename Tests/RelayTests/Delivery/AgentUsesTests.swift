@@ -36,7 +36,7 @@ struct AgentUsesTests {
     }
 
     @Test(
-        "A use is noted again after 30 seconds, or at once by another client",
+        "A use is recorded again after 30 seconds, or at once for another client",
         arguments: [
             (Duration.milliseconds(29_999), "agent", false), (.seconds(1), nil, false),
             (.seconds(30), "agent", true), (.seconds(30), nil, true), (.seconds(1), "other", true),
@@ -51,7 +51,7 @@ struct AgentUsesTests {
         #expect(use.client == client ?? "agent")
     }
 
-    @Test("A client's name is remembered as it is stored: cut")
+    @Test("A client's name is truncated in memory as in the database")
     func longName() async throws {
         let uses = Uses()
         let name = String(repeating: "agent ", count: 3_000)
@@ -63,7 +63,7 @@ struct AgentUsesTests {
         #expect(use.client?.utf8.count == StorageLimits.agentClientBytes)
     }
 
-    @Test("What is remembered is bounded, and there is room again after a while")
+    @Test("The number of remembered uses is bounded, and old ones make room")
     func bound() async {
         let uses = Uses()
         uses.storage.add("aa", under: Self.key)
@@ -132,7 +132,7 @@ struct AgentUsesTests {
         }
     }
 
-    @Test("Messages that are refused are no use")
+    @Test("Refused messages don't count as a use")
     func refused() async throws {
         try await RelayFixture.with { relay in
             relay.storage.add("aa", under: Self.key)

@@ -10,7 +10,7 @@ import Testing
 struct DatabaseClockTests {
     private static let limit = Bounds.clockSkewMax.inMilliseconds
 
-    @Test("A relay whose clock differs too much isn't ready, and its log says so once and when it is over")
+    @Test("A relay whose clock differs too much isn't ready; the log reports the start and the end once")
     func ready() async throws {
         try await RelayFixture.with { relay in
             func clock(_ ahead: EpochMilliseconds?) async -> JSON.Value? {
@@ -32,7 +32,7 @@ struct DatabaseClockTests {
         }
     }
 
-    @Test("The clock is read without requests, too, and a database that doesn't answer ends nothing")
+    @Test("The clock is also read without requests, and an unresponsive database doesn't end that")
     func reading() async throws {
         let storage = FakeStorage()
         let lines = LogLines()

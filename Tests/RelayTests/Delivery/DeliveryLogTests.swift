@@ -20,7 +20,7 @@ struct DeliveryLogTests {
         DeliveryLog.Options(waitingMax: waiting, batchMax: batch, pause: { _ in })
     }
 
-    @Test("Rows are written in batches, all of them before the end")
+    @Test("Rows are written in batches, and all of them before the end")
     func batches() async throws {
         let storage = FakeStorage()
         let lines = LogLines()
@@ -33,7 +33,7 @@ struct DeliveryLogTests {
         #expect(try await lines.closed().isEmpty)
     }
 
-    @Test("Rows that come while it runs are written without being asked for")
+    @Test("Rows that arrive while it runs are written automatically")
     func running() async throws {
         let storage = FakeStorage()
         let lines = LogLines()
@@ -49,7 +49,7 @@ struct DeliveryLogTests {
         await lines.log.close()
     }
 
-    @Test("What doesn't fit is dropped, counted and logged")
+    @Test("Rows that don't fit are dropped, counted and logged")
     func bounded() async throws {
         let storage = FakeStorage()
         let lines = LogLines()
@@ -66,7 +66,7 @@ struct DeliveryLogTests {
         #expect(log.figures == DeliveryLog.Figures(waiting: 0, waitingMax: 7, dropped: 4))
     }
 
-    @Test("What is being written has its place among the rows that may wait")
+    @Test("Rows being written count towards the buffer's limit")
     func inHand() async throws {
         let storage = FakeStorage()
         let gate = Gate()
@@ -119,7 +119,7 @@ struct DeliveryLogTests {
         await lines.log.close()
     }
 
-    @Test("A batch that can't be written now is tried again")
+    @Test("A batch that can't be written now is retried")
     func retried() async throws {
         let storage = FakeStorage()
         storage.state.withLock {
@@ -153,7 +153,7 @@ struct DeliveryLogTests {
         await lines.log.close()
     }
 
-    @Test("A database that is away for a minute costs no row that fits, and the others are counted")
+    @Test("A minute without the database loses only rows that don't fit, and these are counted")
     func minute() async throws {
         let storage = FakeStorage()
         storage.state.withLock { $0.failure = .unavailable(logDetail: "x") }
@@ -181,7 +181,7 @@ struct DeliveryLogTests {
     }
 
     @Test(
-        "A refused row is lost alone; the rest of its batch is written",
+        "Only a refused row is lost; the rest of its batch is written",
         arguments: [0, 7, 99])
     func lost(_ bad: Int) async throws {
         let storage = FakeStorage()
@@ -237,7 +237,7 @@ struct DeliveryLogTests {
         #expect(written.count { $0 == "database.writable" } <= (isKnown ? 1 : 0))
     }
 
-    @Test("Rows that are all refused although the database can be written are lost, and not tried again")
+    @Test("Rows that are all refused by a writable database are dropped without further attempts")
     func refused() async throws {
         let storage = FakeStorage()
         storage.state.withLock { state in
@@ -264,7 +264,7 @@ struct DeliveryLogTests {
         #expect(written.compactMap { $0["rows"]?.int }.reduce(0, +) == 60_000)
     }
 
-    @Test("At the end each batch is tried once, so that a database that is away keeps nobody")
+    @Test("At the end each batch is tried once, so that a missing database doesn't delay shutdown")
     func end() async throws {
         let storage = FakeStorage()
         storage.state.withLock {

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Relay
 
-@Suite("The answer to an event", .timeLimit(.minutes(2)))
+@Suite("The response to an event", .timeLimit(.minutes(2)))
 struct DeviceResultTests {
-    @Test("The largest answer can be kept for its eventID")
+    @Test("The largest response can be stored for its eventID")
     func largest() throws {
         let id = String(repeating: "0", count: 36)
         let reason = String(repeating: "R", count: Bounds.reasonBytesMax)
@@ -21,7 +21,7 @@ struct DeviceResultTests {
         #expect(queued.queued == 10_000 && queued.failed == 0)
     }
 
-    @Test("A stored text that is no token is shown by half at most, and nothing strange of it")
+    @Test("At most half of a stored invalid token is shown, as printable ASCII")
     func masked() {
         for (token, shown) in [
             ("00112233445566778899", "…66778899"), ("ab", "…ab"), ("xyz", "…z"), ("x", "…"),

@@ -59,7 +59,7 @@ struct FanOutEndTests {
         }
     }
 
-    @Test("An event whose devices took all of its time to look up is refused, and sends nothing")
+    @Test("An event whose look-up of devices took all of its time is refused and sends nothing")
     func lateLookUp() async throws {
         try await RelayFixture.with(Self.options()) { relay in
             relay.storage.add("aa00", under: RelayFixture.key)
@@ -77,7 +77,7 @@ struct FanOutEndTests {
         }
     }
 
-    @Test("An answer waits until it is known whether a registration went")
+    @Test("A response waits until it is known whether a registration was removed")
     func removal() async throws {
         try await RelayFixture.with { relay in
             relay.storage.add("aa00", under: RelayFixture.key)
@@ -95,7 +95,7 @@ struct FanOutEndTests {
         }
     }
 
-    @Test("An outcome that comes while the push is being stored ends it there")
+    @Test("An outcome that arrives while the push is being stored ends the stored push")
     func outcomeWhileStoring() async throws {
         try await RelayFixture.with(Self.options()) { relay in
             relay.storage.add("aa00", under: RelayFixture.key)
@@ -108,7 +108,7 @@ struct FanOutEndTests {
         }
     }
 
-    @Test("A push in flight for which the queue is full isn't reported as one that was never sent")
+    @Test("A push in flight that doesn't fit the queue isn't reported as never sent")
     func refusedInFlight() async throws {
         for isAnswered in [false, true] {
             var options = Self.options()
@@ -130,7 +130,7 @@ struct FanOutEndTests {
         }
     }
 
-    @Test("A token that is gone is removed also where its push could not be stored")
+    @Test("An unregistered token is removed even if its push could not be stored")
     func removalWithoutRow() async throws {
         try await RelayFixture.with(Self.options()) { relay in
             relay.storage.add("aa00", under: RelayFixture.key)
@@ -145,7 +145,7 @@ struct FanOutEndTests {
     }
 
     @Test(
-        "The environment that took a push late is stored, whether or not the push could be",
+        "The environment that accepted a push late is stored, whether or not the push was",
         arguments: [true, false])
     func environment(isStored: Bool) async throws {
         try await RelayFixture.with(Self.options()) { relay in

@@ -11,7 +11,7 @@ private typealias Sender = ScriptedSender
 
 @Suite("Events", .timeLimit(.minutes(2)))
 struct FanOutTests {
-    @Test("No device under the secret is a success with zeros")
+    @Test("An event without devices succeeds with zero counts")
     func none() async throws {
         try await RelayFixture.with { relay in
             let response = await relay.event()
@@ -94,7 +94,7 @@ struct FanOutTests {
         }
     }
 
-    @Test("Mixed outcomes stand one by one, in the order of the devices")
+    @Test("Mixed outcomes are listed for each device, in order")
     func mixed() async throws {
         try await RelayFixture.with { relay in
             for token in ["aa00", "bb00", "cc00"] { relay.storage.add(token, under: RelayFixture.key) }
@@ -116,7 +116,7 @@ struct FanOutTests {
         }
     }
 
-    @Test("A token that APNs no longer knows is removed, and the answer says so")
+    @Test("A token that APNs no longer knows is removed, and the response says so")
     func removal() async throws {
         try await RelayFixture.with { relay in
             relay.storage.add("aa00", under: RelayFixture.key, at: 1000)
@@ -135,7 +135,7 @@ struct FanOutTests {
         }
     }
 
-    @Test("A registration that comes while its push is on its way stays, whatever the clock of its relay")
+    @Test("A registration that arrives while its push is in flight stays, whatever its relay's clock")
     func registeredMeanwhile() async throws {
         try await RelayFixture.with { relay in
             relay.storage.add("aa00", under: RelayFixture.key, at: 1000)
@@ -169,7 +169,7 @@ struct FanOutTests {
         }
     }
 
-    @Test("A storage that can't be changed doesn't cost the answer")
+    @Test("An event is answered even if the storage can't be changed")
     func effectFails() async throws {
         try await RelayFixture.with { relay in
             relay.storage.add("aa00", under: RelayFixture.key)
@@ -188,7 +188,7 @@ struct FanOutTests {
         }
     }
 
-    @Test("Rows whose token or bundle APNs can't have given out fail without a push")
+    @Test("Rows with an impossible token or bundle ID fail without a push")
     func strangeRows() async throws {
         try await RelayFixture.with { relay in
             relay.storage.add("not hexadecimal", under: RelayFixture.key)
@@ -204,7 +204,7 @@ struct FanOutTests {
         }
     }
 
-    @Test("No more than the bound of one event is in flight")
+    @Test("No more pushes than one event's limit are in flight")
     func perEvent() async throws {
         var options = RelayFixture.Options()
         options.limits.pushesPerEventMax = 3
@@ -224,7 +224,7 @@ struct FanOutTests {
         }
     }
 
-    @Test("A thousand answers within the call to send don't pile up on the stack")
+    @Test("A thousand outcomes within the call to send don't overflow the stack")
     func synchronous() async throws {
         var options = RelayFixture.Options()
         options.limits.pushesPerEventMax = 1
@@ -238,7 +238,7 @@ struct FanOutTests {
         }
     }
 
-    @Test("Beyond the bound of pushes an event is refused before anything is sent")
+    @Test("Over the limit of pushes an event is refused before anything is sent")
     func overloaded() async throws {
         var options = RelayFixture.Options()
         options.limits.pushesPerLoopMax = 3
@@ -262,7 +262,7 @@ struct FanOutTests {
         }
     }
 
-    @Test("While as many pushes are on their way as may be, the database is asked nothing")
+    @Test("At the limit of pushes in flight, the database isn't queried")
     func overloadedFromTheStart() async throws {
         var options = RelayFixture.Options()
         options.limits.pushesPerLoopMax = 3
@@ -273,7 +273,7 @@ struct FanOutTests {
         }
     }
 
-    @Test("Devices from before the pepper get it before anything is sent to them")
+    @Test("Devices from before the pepper move to it before anything is sent to them")
     func pepper() async throws {
         var options = RelayFixture.Options()
         let pepper = Secret(String(repeating: "p", count: 32))
@@ -319,7 +319,7 @@ struct FanOutTests {
         }
     }
 
-    @Test("RetryCause of a kind is one log line, however many pushes it struck")
+    @Test("Each kind of failure is one log line, however many pushes it affected")
     func report() async throws {
         let lines = try await RelayFixture.with { relay in
             for index in 0..<5 {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("Devices that want only some pushes", .timeLimit(.minutes(2)))
+@Suite("Devices with a frequency limit", .timeLimit(.minutes(2)))
 struct FrequencyTests {
     private func register(_ relay: RelayFixture, _ token: JSON.Value, _ preferences: JSON.Value) async {
         let answer = await relay.post(
@@ -25,7 +25,7 @@ struct FrequencyTests {
             })
     }
 
-    @Test("Beyond its number a device gets nothing but permissions and background pushes; others get all")
+    @Test("Over its limit a device gets only permissions and background pushes; others get all")
     func perHour() async throws {
         try await RelayFixture.with { relay in
             await register(relay, "aa00", ["perHour": 2, "eventTypes": ["complete", "permission"]])
@@ -46,7 +46,7 @@ struct FrequencyTests {
         }
     }
 
-    @Test("Pushes that are being sent count, however many events come at once")
+    @Test("Pushes in flight count, however many events arrive at once")
     func atOnce() async throws {
         try await RelayFixture.with { relay in
             await register(relay, "aa00", ["perHour": 5])
@@ -70,7 +70,7 @@ struct FrequencyTests {
         }
     }
 
-    @Test("A push that failed takes nothing from the number")
+    @Test("A failed push doesn't count towards the limit")
     func failed() async throws {
         try await RelayFixture.with { relay in
             await register(relay, "aa00", ["perHour": 1])
@@ -84,7 +84,7 @@ struct FrequencyTests {
         }
     }
 
-    @Test("What a clock logged that was ahead doesn't count after it was set back")
+    @Test("Rows logged by a clock that was ahead don't count after it was set back")
     func setBack() async throws {
         try await RelayFixture.with { relay in
             await register(relay, "aa00", ["perHour": 1])
@@ -100,7 +100,7 @@ struct FrequencyTests {
         }
     }
 
-    @Test("The log counts, also what other relays sent, and the last day counts for perDay")
+    @Test("The log's rows count, including those of other relays, and perDay covers the last day")
     func perDay() async throws {
         try await RelayFixture.with { relay in
             await register(relay, "aa00", ["perDay": 3, "perHour": 2])
@@ -127,7 +127,7 @@ struct FrequencyTests {
         }
     }
 
-    @Test("Without such devices the log isn't looked at, and one that can't be read stops nothing")
+    @Test("Without such devices the log isn't read, and an unreadable log stops no push")
     func unread() async throws {
         try await RelayFixture.with { relay in
             await register(relay, "bb00", ["eventTypes": ["complete", "permission"]])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("The end of a hold", .timeLimit(.minutes(2)))
+@Suite("The end of a lease", .timeLimit(.minutes(2)))
 struct HeldPushTests {
     private let now: EpochMilliseconds = 1_800_000_000_000
     private let device = Device(
@@ -25,7 +25,7 @@ struct HeldPushTests {
         held(attempts: attempts).end(after: step, RetrySchedule(), at: now, random: 0.5)
     }
 
-    @Test("Each further attempt that comes to nothing doubles the wait")
+    @Test("Each further failed attempt doubles the delay")
     func backOff() {
         let later = OutcomePolicy.Step.retryLater(
             OutcomePolicy.RetryLater(reason: "Timeout", cause: .unreachable))
@@ -38,7 +38,7 @@ struct HeldPushTests {
         }
     }
 
-    @Test("What would be sent again at once is due at once, and that was an attempt")
+    @Test("A push to be resent immediately is due at once, and the attempt counts")
     func atOnce() throws {
         let attempt = DeliveryAttempt(
             registeredEnvironment: .production, mayChangeEnvironment: true, isTopicDefault: false,
@@ -47,7 +47,7 @@ struct HeldPushTests {
         #expect(end(after: .sendAgain(next), attempts: 2).settlement.end == .again(dueAt: now, attempts: 3))
     }
 
-    @Test("An end for good is written down as of its time, with its reason and the registration that goes")
+    @Test("A final end is recorded with its time, its reason and the registration to remove")
     func over() throws {
         let failure = OutcomePolicy.Failure(reason: "Unregistered", removeIfNotUpdatedAfter: 7)
         let end = end(after: .failed(failure), attempts: 1)

@@ -46,7 +46,7 @@ private struct NotSentAgain: Error {}
 
 private let accepted = Outcome.accepted(apnsID: "id", uniqueID: nil)
 
-@Suite("What follows an outcome", .timeLimit(.minutes(2)))
+@Suite("The step after an outcome", .timeLimit(.minutes(2)))
 struct OutcomePolicyTests {
     @Test("200 is sent, and nothing is stored", arguments: Environment.allCases)
     func accepts(environment: Environment) {
@@ -65,7 +65,7 @@ struct OutcomePolicyTests {
                 == failed(reason.name, removeIfNotUpdatedAfter: timestamp))
     }
 
-    @Test("410 never removes what was registered once the push was on its way", arguments: gone)
+    @Test("410 never removes a registration made after the push was sent", arguments: gone)
     func goneWithLateTimestamp(reason: Reason.Documented) {
         for timestamp in [sentAt, sentAt + 1, sentAt + 60_000, .max] {
             let expected = failed(reason.name, removeIfNotUpdatedAfter: sentAt - 1)
@@ -93,7 +93,7 @@ struct OutcomePolicyTests {
     ]
 
     @Test(
-        "a wrong environment makes the other one be tried, and stored if it accepts",
+        "after a wrong environment the other one is tried, and stored if it accepts",
         arguments: environmentReasons)
     func otherEnvironment(reason: Reason.Documented) throws {
         for environment in Environment.allCases {
@@ -141,7 +141,7 @@ struct OutcomePolicyTests {
         #expect(step(key, only) == failed("BadEnvironmentKeyInToken", fault: .configuration))
     }
 
-    @Test("what the other environment says of the device counts")
+    @Test("the other environment's answer about the device is used")
     func otherEnvironmentAnswers() throws {
         let bad = rejected(.badDeviceToken)
         let gone = rejected(.unregistered, timestamp: 5)
@@ -201,7 +201,7 @@ struct OutcomePolicyTests {
     }
 
     @Test(
-        "a refused topic is the operator's fault only where it is the operator's",
+        "a refused topic is the operator's fault only if the operator configured it",
         arguments: [
             Reason.Documented.topicDisallowed, .badTopic,
         ])
@@ -215,7 +215,7 @@ struct OutcomePolicyTests {
 
     // Payload
 
-    @Test("413 is this program's fault, with and without its reason")
+    @Test("413 is this program's fault, with or without a reason")
     func payloadTooLarge() {
         #expect(step(rejected(.payloadTooLarge)) == failed("PayloadTooLarge", fault: .program))
         #expect(step(.rejected(Rejection(status: 413, reason: nil))) == failed("Status 413", fault: .program))
@@ -229,7 +229,7 @@ struct OutcomePolicyTests {
     ]
 
     @Test(
-        "429, 5xx and an idle connection are to be sent later, no sooner than APNs asks for",
+        "429, 5xx and an idle connection are retried later, no sooner than APNs asks",
         arguments: laterReasons)
     func later(reason: Reason.Documented) {
         let cause: OutcomePolicy.RetryLater.Cause = reason.status == 429 ? .tooMany : .server
@@ -247,7 +247,7 @@ struct OutcomePolicyTests {
         #expect(step(outcome) == .retryLater(later))
     }
 
-    @Test("a push without an answer is to be sent later", arguments: Unreachable.Cause.allCases)
+    @Test("a push without an answer is sent later", arguments: Unreachable.Cause.allCases)
     func unreachable(cause: Unreachable.Cause) {
         for processed in [Unreachable.Processed.notSent, .unknown] {
             let outcome = Outcome.unreachable(Unreachable(processed: processed, cause: cause, detail: "x"))
@@ -278,7 +278,7 @@ struct OutcomePolicyTests {
         }
     }
 
-    @Test("no answers whatever send a push more than three times")
+    @Test("no sequence of answers sends a push more than three times")
     func ends() {
         let outcomes = Reason.Documented.allCases.map { rejected($0) } + [accepted]
         func longest(_ attempt: DeliveryAttempt, sends: Int) -> Int {

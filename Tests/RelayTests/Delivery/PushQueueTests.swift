@@ -14,7 +14,7 @@ struct PushQueueTests {
         await relay.loop.run { _ in relay.production.value.script = { _ in Self.busy } }
     }
 
-    @Test("What can't be stored has failed, and the answer says why")
+    @Test("A push that can't be stored has failed, and the response says why")
     func notStored() async throws {
         try await RelayFixture.with { relay in
             relay.storage.add("aa00", under: RelayFixture.key)
@@ -27,7 +27,7 @@ struct PushQueueTests {
         }
     }
 
-    @Test("Beyond a bound of the queue a push has failed")
+    @Test("A push over a limit of the queue fails")
     func full() async throws {
         for (perSecret, total, queued) in [(1, 9, 1), (9, 1, 0), (9, 0, 0), (9, 2, 2)] {
             var options = RelayFixture.Options()
@@ -47,7 +47,7 @@ struct PushQueueTests {
         }
     }
 
-    @Test("The payloads of what waits are bounded, too")
+    @Test("The total size of queued payloads is also bounded")
     func bytes() async throws {
         var payload = 0
         for (spare, queued) in [(10_000, 2), (0, 2), (-1, 0)] {
@@ -68,7 +68,7 @@ struct PushQueueTests {
         }
     }
 
-    @Test("A device that left meanwhile has failed")
+    @Test("A push to a device that was removed in the meantime fails")
     func gone() async throws {
         try await RelayFixture.with { relay in
             relay.storage.add("aa00", under: RelayFixture.key)
@@ -103,7 +103,7 @@ struct PushQueueTests {
         }
     }
 
-    @Test("What was never begun waits too, due at once")
+    @Test("Pushes that were never begun are also queued, due at once")
     func notBegun() async throws {
         var options = RelayFixture.Options()
         options.limits.eventDeadline = .milliseconds(20)
@@ -124,7 +124,7 @@ struct PushQueueTests {
         }
     }
 
-    @Test("A push that ends well after its event was answered is over, and its end is written down once")
+    @Test("A push that ends long after its event was answered has its end recorded once")
     func late() async throws {
         var options = RelayFixture.Options()
         options.limits.eventDeadline = .milliseconds(20)
@@ -146,7 +146,7 @@ struct PushQueueTests {
         }
     }
 
-    @Test("Ends are written again while the database is away, and are not lost")
+    @Test("Ends are retried while the database is unavailable, and aren't lost")
     func endsRetried() async throws {
         var options = RelayFixture.Options()
         options.limits.eventDeadline = .milliseconds(20)
@@ -168,7 +168,7 @@ struct PushQueueTests {
         }
     }
 
-    @Test("Ends that take too long together are written in smaller parts, and then together again")
+    @Test("Ends that time out together are written in smaller batches, then together again")
     func endsSplit() async throws {
         var options = RelayFixture.Options()
         options.queue.pause = { _ in await Task.yield() }
@@ -197,7 +197,7 @@ struct PushQueueTests {
         }
     }
 
-    @Test("The worker is told of what is due before it looks, and of nothing else")
+    @Test("The worker is woken only for pushes that are due before its next check")
     func wakesWorker() async throws {
         try await RelayFixture.with { relay in
             let device = relay.storage.add("aa00", under: RelayFixture.key)
@@ -214,7 +214,7 @@ struct PushQueueTests {
         }
     }
 
-    @Test("What has ended waits no more, what waits again does, and there are never fewer than none")
+    @Test("Ended pushes leave the queue's count, postponed ones don't, and it never drops below zero")
     func waiting() async throws {
         try await RelayFixture.with { relay in
             let device = relay.storage.add("aa00", under: RelayFixture.key)
@@ -237,7 +237,7 @@ struct PushQueueTests {
         }
     }
 
-    @Test("As many ends wait to be written as may, and none once the queue is finished; what is lost is told")
+    @Test("Unwritten ends are bounded, refused once the queue is finished, and losses are reported")
     func endsBound() async throws {
         try await RelayFixture.with { relay in
             let queue = await relay.queue
@@ -256,7 +256,7 @@ struct PushQueueTests {
         }
     }
 
-    @Test("An end that the database refuses for good is given up, also at the end of the process")
+    @Test("An end that the database refuses permanently is dropped, also at the end of the process")
     func endsLost() async throws {
         for failure in [StorageError.corrupt(logDetail: "x"), .unavailable(logDetail: "x")] {
             var options = RelayFixture.Options()

@@ -17,7 +17,7 @@ struct PushSlotsTests {
         #expect(take(4))
     }
 
-    @Test("A reservation becomes the number that is needed, more or fewer")
+    @Test("A reservation is adjusted to the number that is needed, up or down")
     func exchanged() {
         var slots = PushSlots(capacity: 5)
         func take(_ count: Int) -> Bool { slots.take(count) }
@@ -29,7 +29,7 @@ struct PushSlotsTests {
         #expect(slots.taken == 2)
     }
 
-    @Test("An event with more devices than slots goes when nothing else does")
+    @Test("An event with more devices than slots is sent when no slot is in use")
     func tooLarge() {
         var slots = PushSlots(capacity: 5)
         func take(_ count: Int) -> Bool { slots.take(count) }

@@ -6,12 +6,12 @@ import Testing
 
 @testable import Relay
 
-@Suite("A clock that is set while pushes wait", .timeLimit(.minutes(2)))
+@Suite("Clock changes while pushes wait", .timeLimit(.minutes(2)))
 struct QueueClockTests {
     private static let minutes40: EpochMilliseconds = 40 * 60 * 1_000
     private let start = MonotonicTime(nanoseconds: 1_000_000_000_000)
 
-    @Test("A step is what the wall clock moved beyond the monotonic clock, since the last look")
+    @Test("A step is how far the wall clock moved relative to the monotonic clock since the last check")
     func steps() {
         var watch = ClockWatch()
         #expect(watch.step(to: 5_000, at: start) == .zero)
@@ -22,7 +22,7 @@ struct QueueClockTests {
         #expect(watch.step(to: -9_000, at: start + .seconds(6)) == .zero)
     }
 
-    @Test("A lease that ends too late is over when it has been seen for a whole lease's time, unchanged")
+    @Test("A lease that ends too late expires after it has been seen unchanged for a whole lease time")
     func lateLeases() {
         func lease(_ id: String, until: EpochMilliseconds = 9_000_000) -> DuePush {
             DuePush(secretHash: RelayFixture.key.primary, id: id, dueAt: until)
@@ -39,7 +39,7 @@ struct QueueClockTests {
         #expect(late.over([lease("c")], after: .seconds(90), at: start + .seconds(200)) == [])
     }
 
-    @Test("Nothing that is due within the longest wait is touched; it is long enough for every setting")
+    @Test("Pushes due within the longest wait stay; it is long enough for every setting")
     func longestWait() {
         var options = PushQueue.Options()
         #expect(options.waitMax >= .seconds(Answer.retryAfterMax) + Bounds.clockSkewMax)
@@ -69,7 +69,7 @@ struct QueueClockTests {
         await relay.onLoop { $0.production.pushes.count { $0.deviceToken.text == token } }
     }
 
-    @Test("A push that is due later than any may be is sent at once: at the start, and after a step back")
+    @Test("A push that is due too late is sent at once, at the start and after a step back")
     func misdated() async throws {
         try await RelayFixture.with { relay in
             for token in ["aa00", "bb00", "cc00"] { relay.storage.add(token, under: RelayFixture.key) }
@@ -89,7 +89,7 @@ struct QueueClockTests {
         }
     }
 
-    @Test("After a step back no push waits for a time that was, however short its wait")
+    @Test("After a step back no push keeps its old due time, however short its wait")
     func setBackALittle() async throws {
         var options = RelayFixture.Options()
         options.queue.schedule.delayMax = .seconds(86_400)
@@ -109,7 +109,7 @@ struct QueueClockTests {
         }
     }
 
-    @Test("A lease that ends later than any can is found, however long pushes may wait")
+    @Test("A lease that ends too late is found, however long pushes may wait")
     func lateLeaseOfLongWaits() async throws {
         var options = RelayFixture.Options()
         options.queue.schedule.delayMax = .seconds(86_400)
@@ -130,7 +130,7 @@ struct QueueClockTests {
         }
     }
 
-    @Test("What another relay's clock left behind is found within a minute")
+    @Test("Times written by another relay's wrong clock are found within a minute")
     func misdatedByAnother() async throws {
         try await RelayFixture.with { relay in
             relay.storage.add("aa00", under: RelayFixture.key)
@@ -148,7 +148,7 @@ struct QueueClockTests {
     }
 
     @Test(
-        "A lease from a clock that was ahead ends when it has been there for a whole lease's time, not before"
+        "A lease from a clock that was ahead ends only after it has existed for a whole lease time"
     )
     func lateLease() async throws {
         try await RelayFixture.with { relay in
@@ -172,7 +172,7 @@ struct QueueClockTests {
     }
 
     @Test(
-        "A clock that is set forward ends no lease: what is in flight stays its holder's for a lease's time")
+        "Setting the clock forward ends no lease: pushes in flight stay leased for a lease time")
     func leases() async throws {
         try await RelayFixture.with { relay in
             relay.storage.add("aa00", under: RelayFixture.key)
@@ -200,7 +200,7 @@ struct QueueClockTests {
         }
     }
 
-    @Test("A database that can't be asked right after the step is asked before the next claim")
+    @Test("If the database fails right after the step, it is queried before the next claim")
     func leasesAfterFailure() async throws {
         try await RelayFixture.with { relay in
             relay.storage.add("aa00", under: RelayFixture.key)
@@ -221,7 +221,7 @@ struct QueueClockTests {
         }
     }
 
-    @Test("A clock that is set forward takes no time from a push that was stored before")
+    @Test("Setting the clock forward doesn't shorten the life of a stored push")
     func expiration() async throws {
         try await RelayFixture.with { relay in
             for token in ["aa00", "bb00", "cc00"] { relay.storage.add(token, under: RelayFixture.key) }
@@ -260,7 +260,7 @@ struct QueueClockTests {
         }
     }
 
-    @Test("A clock that is set back again, or long ago, has skipped nothing any more")
+    @Test("A step forward no longer matters once it was reversed or is long past")
     func expirationAgain() async throws {
         try await RelayFixture.with { relay in
             let device = relay.storage.add("aa00", under: RelayFixture.key)
@@ -289,7 +289,7 @@ struct QueueClockTests {
     }
 
     @Test(
-        "A push that is held is sent or given back by the time that has passed, whatever the clock says",
+        "A claimed push is sent or returned by elapsed time, whatever the clock says",
         arguments: [minutes40, -minutes40])
     func held(step: EpochMilliseconds) async throws {
         try await RelayFixture.with { relay in
@@ -306,7 +306,7 @@ struct QueueClockTests {
         }
     }
 
-    @Test("After a step forward /ready goes by the time that has passed")
+    @Test("After a step forward /ready uses elapsed time")
     func ready() async throws {
         try await RelayFixture.with { relay in
             relay.storage.add("aabb", under: RelayFixture.key)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("What waits is looked at again before it is sent", .timeLimit(.minutes(2)))
+@Suite("Queued pushes are checked again before they are sent", .timeLimit(.minutes(2)))
 struct QueuedPushStepTests {
     private static let start = RelayFixture.start
     /// Quiet at 2027-01-15T08:00Z, which is the fixture's time, and until two hours later.

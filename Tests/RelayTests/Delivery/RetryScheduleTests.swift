@@ -5,7 +5,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("The times of retries", .timeLimit(.minutes(2)))
+@Suite("Times of retries", .timeLimit(.minutes(2)))
 struct RetryScheduleTests {
     private typealias Later = OutcomePolicy.RetryLater
 
@@ -21,7 +21,7 @@ struct RetryScheduleTests {
             expiresAt: now + expiresIn, random: random) - now
     }
 
-    @Test("Each failure doubles the delay that the jitter is taken from, up to the bound")
+    @Test("Each failure doubles the base delay of the jitter, up to the maximum")
     func doubling() {
         let almostOne = 1.0.nextDown
         let delays = (1...9).map { delay(.unreachable, attempts: $0, random: almostOne) }
@@ -30,7 +30,7 @@ struct RetryScheduleTests {
         #expect(delay(.tooMany, attempts: 1, random: almostOne) == 5_000)
     }
 
-    @Test("The jitter is full: from nothing to the whole delay, each time as likely")
+    @Test("The jitter is uniform between zero and the whole delay")
     func jitter() {
         #expect(delay(.unreachable, attempts: 5, random: 0) == 0)
         #expect(delay(.unreachable, attempts: 5, random: 0.000_001) == 1)
@@ -38,7 +38,7 @@ struct RetryScheduleTests {
         #expect(delay(.unreachable, attempts: 5, random: 0.5) == 8_000)
     }
 
-    @Test("It is never sooner than APNs asks for, also beyond the bound, and not all at once")
+    @Test("Retries are never sooner than APNs asks, even beyond the maximum, and are spread out")
     func retryAfter() {
         #expect(delay(.tooMany, attempts: 1, after: 300, random: 0) == 300_000)
         #expect(delay(.tooMany, attempts: 1, after: 300, random: 0.5) == 302_500)
@@ -48,7 +48,7 @@ struct RetryScheduleTests {
         }
     }
 
-    @Test("It is never later than the push's end")
+    @Test("Retries are never later than the push's expiry")
     func expiration() {
         #expect(delay(.server, attempts: 9, random: 0.9, expiresIn: 1_000) == 1_000)
         #expect(delay(.tooMany, attempts: 1, after: 86_400, random: 0, expiresIn: 5) == 5)
@@ -60,7 +60,7 @@ struct RetryScheduleTests {
         #expect((0...60_000).contains(delay(.server, attempts: attempts, random: 0.99)))
     }
 
-    @Test("Claims stop where enough is held, and where enough ends are not written")
+    @Test("Claims stop when enough pushes are claimed or too many ends are unwritten")
     func room() {
         let budget = RetryBudget(inFlightMax: 10, unwrittenMax: 30)
         #expect([0, 5, 20, 21].map { budget.room(places: 10, held: $0, unwritten: 0) } == [20, 15, 0, 0])
@@ -92,7 +92,7 @@ struct RetryScheduleTests {
     private let there = APNsHealth.Place(key: TestKey.first, environment: .sandbox)
     private let elsewhere = APNsHealth.Place(key: TestKey.second, environment: .sandbox)
 
-    @Test("Retries give way to new events, never all of it, and leave places for other destinations")
+    @Test("Retries give way to new events, keep a minimum, and leave slots for other destinations")
     func places() {
         for (eventPushes, expected) in [(0, [60, 30, 15]), (60, [30, 15, 8]), (118, [8, 8, 8])] {
             var places = ConcurrencyLimiter(RetryBudget(inFlightMax: 120, perPlaceMin: 8))
@@ -106,7 +106,7 @@ struct RetryScheduleTests {
         }
     }
 
-    @Test("A destination is silent that has all its places and has not answered for a while")
+    @Test("A destination that uses all its slots and hasn't answered for a while is silent")
     func silence() {
         let time = Int(Bounds.retryStallTime.inMilliseconds)
         var places = ConcurrencyLimiter(RetryBudget(inFlightMax: 20, perPlaceMin: 1))
@@ -137,7 +137,7 @@ struct RetryScheduleTests {
     }
 
     @Test(
-        "A destination that takes nothing has fewer places each time, never none, and all again when it takes most"
+        "A destination that rejects pushes gets fewer slots, at least one, and all again once it accepts most"
     )
     func window() {
         var places = ConcurrencyLimiter(RetryBudget(inFlightMax: 64, perPlaceMin: 4))
@@ -160,7 +160,7 @@ struct RetryScheduleTests {
         #expect(fill(&places, here) == 32)
     }
 
-    @Test("A destination gets more at once while it takes most, and soon less when it takes no more")
+    @Test("A destination gets more slots while it accepts most pushes, and soon fewer when it stops")
     func growth() {
         let first = Bounds.retriesInFlightFirst
         var places = ConcurrencyLimiter(RetryBudget())
@@ -181,7 +181,7 @@ struct RetryScheduleTests {
     }
 
     @Test(
-        "One that is silent, or says that it can't, has fewer places; that a device had too much is not its fault"
+        "A silent or failing destination gets fewer slots; a device's rate limit doesn't count"
     )
     func answers() {
         var places = ConcurrencyLimiter(RetryBudget(inFlightMax: 64, perPlaceMin: 4))
@@ -196,7 +196,7 @@ struct RetryScheduleTests {
         #expect(ConcurrencyLimiter.Answer(.failed(OutcomePolicy.Failure(reason: "x"))) == .ended)
     }
 
-    @Test("What one destination doesn't take leaves another its places, and is forgotten after a while")
+    @Test("A failing destination doesn't take another's slots, and is forgotten after a while")
     func windowOfOne() {
         let memory = Int(Bounds.retryWindowMemory.inMilliseconds)
         var places = ConcurrencyLimiter(RetryBudget(inFlightMax: 64, perPlaceMin: 4))
@@ -210,7 +210,7 @@ struct RetryScheduleTests {
         #expect(fill(&places, here, at: 2 * memory) == 32)
     }
 
-    @Test("A refused token takes no places from its destination, since it says nothing of what that can take")
+    @Test("A refused token doesn't reduce its destination's slots, because it says nothing about capacity")
     func tokenRefused() {
         var places = ConcurrencyLimiter(RetryBudget(inFlightMax: 64, perPlaceMin: 4))
         send(200, .tokenRefused, &places, at: 0)
@@ -218,7 +218,7 @@ struct RetryScheduleTests {
         #expect(places.silent(besides: 0, at: moment(10_000)) == [])
     }
 
-    @Test("An app whose token is refused is asked once a second, by one push, until the token is taken again")
+    @Test("An app with a refused token is probed once a second with one push until it is accepted")
     func refusedTokens() {
         var refused = RefusedTokens()
         let target = APNsHealth.Target(bundleID: "org.example.a", place: here)
@@ -248,7 +248,7 @@ struct RetryScheduleTests {
         #expect(!refused.spares(target, at: moment(6_001)))
     }
 
-    @Test("Those that wait for a place go first come first, each when its destination is free")
+    @Test("Pushes that wait for a slot are sent in order, each when its destination is free")
     func lines() {
         var lines = FairQueue<String, Int>()
         #expect(lines.isEmpty && lines.takeFirst { _ in true } == nil)
@@ -267,7 +267,7 @@ struct RetryScheduleTests {
     }
 
     @Test(
-        "Looking behind backlogs takes a tenth of the time, and what is behind one waits no longer than a bound"
+        "Looking past backlogs takes a tenth of the time, and pushes behind one wait for a bounded time"
     )
     func pace() {
         let start = MonotonicTime(nanoseconds: 1_000_000_000_000)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Relay
 
-@Suite("Pushes that wait, under a lease", .timeLimit(.minutes(2)))
+@Suite("Leases of queued pushes", .timeLimit(.minutes(2)))
 struct RetryWorkerLeaseTests {
-    @Test("What was held for too long to be sure of it is given back, not sent")
+    @Test("A push claimed too long ago is returned, not sent")
     func heldTooLong() async throws {
         try await RelayFixture.with { relay in
             for token in ["aa00", "bb00", "cc00"] { relay.storage.add(token, under: RelayFixture.key) }
@@ -30,7 +30,7 @@ struct RetryWorkerLeaseTests {
         }
     }
 
-    @Test("What is claimed while the worker stops is given back")
+    @Test("Pushes claimed while the worker stops are returned")
     func claimedWhileStopping() async throws {
         try await RelayFixture.with { relay in
             relay.storage.add("aa00", under: RelayFixture.key)
@@ -52,7 +52,7 @@ struct RetryWorkerLeaseTests {
         }
     }
 
-    @Test("A push whose app goes between two attempts waits, and leaves its place to another")
+    @Test("A push whose app is removed between two attempts waits and releases its slot")
     func appGoes() async throws {
         var options = RelayFixture.Options()
         let topic = try #require(Topic("org.example.app"))
@@ -81,7 +81,7 @@ struct RetryWorkerLeaseTests {
         }
     }
 
-    @Test("What waits for a place ends when its time is over, though there is none")
+    @Test("A push that waits for a slot ends when it expires, even without a slot")
     func overWithoutPlace() async throws {
         try await RelayFixture.with { relay in
             for token in ["aa00", "bb00"] { relay.storage.add(token, under: RelayFixture.key) }

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Relay
 
-@Suite("How many waiting pushes are sent at once", .timeLimit(.minutes(2)))
+@Suite("The pace of queued pushes", .timeLimit(.minutes(2)))
 struct RetryWorkerPaceTests {
-    @Test("No more are in flight than the budget allows beside new events, and all are sent in the end")
+    @Test("No more pushes are in flight than the budget allows, and all are sent in the end")
     func budget() async throws {
         try await RelayFixture.with { relay in
             let tokens = (0..<40).map { "aa\($0 + 10)" }
@@ -69,7 +69,7 @@ struct RetryWorkerPaceTests {
         }
     }
 
-    @Test("Nothing is claimed while too many ends are not written, and the rest once they are")
+    @Test("Nothing is claimed while too many ends are unwritten, and claims resume once they are written")
     func unwritten() async throws {
         var options = RelayFixture.Options()
         options.queue.pause = { _ in await Task.yield() }
@@ -120,7 +120,7 @@ struct RetryWorkerPaceTests {
         }
     }
 
-    @Test("A destination that never answers keeps no other's pushes waiting, and its own wait longer")
+    @Test("A silent destination doesn't delay other destinations' pushes, only its own")
     func stalled() async throws {
         var options = RelayFixture.Options()
         options.queue.pause = { _ in await Task.yield() }
@@ -157,7 +157,7 @@ struct RetryWorkerPaceTests {
     }
 
     @Test(
-        "A queue full of pushes whose token is refused asks APNs with few of them, and another app's go out")
+        "A queue full of pushes with a refused token sends only a few, and another app's pushes go out")
     func refusedToken() async throws {
         var options = RelayFixture.Options()
         options.queue.pause = { _ in await Task.yield() }
@@ -195,7 +195,7 @@ struct RetryWorkerPaceTests {
         }
     }
 
-    @Test("It counts what waits, and looks again when the first of it is due")
+    @Test("The worker counts queued pushes and checks again when the first is due")
     func nextDue() async throws {
         try await RelayFixture.with { relay in
             relay.storage.add("aa00", under: RelayFixture.key)
@@ -213,7 +213,7 @@ struct RetryWorkerPaceTests {
         }
     }
 
-    @Test("A database that can't be read is asked again, after longer and longer")
+    @Test("A database that can't be read is queried again after growing delays")
     func storageFails() async throws {
         try await RelayFixture.with { relay in
             relay.storage.add("aa00", under: RelayFixture.key)

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Relay
 
-@Suite("Pushes that wait", .timeLimit(.minutes(2)))
+@Suite("Queued pushes", .timeLimit(.minutes(2)))
 struct RetryWorkerTests {
-    @Test("A due push is sent as it was stored, and its end is written down")
+    @Test("A due push is sent unchanged, and its end is recorded")
     func sent() async throws {
         try await RelayFixture.with { relay in
             let device = relay.storage.add("aa00", under: RelayFixture.key, bundle: "org.example.a")
@@ -33,7 +33,7 @@ struct RetryWorkerTests {
         }
     }
 
-    @Test("A push that APNs still can't take waits again, longer, no sooner than asked for")
+    @Test("A push that APNs still can't accept waits longer, at least as long as APNs asks")
     func again() async throws {
         try await RelayFixture.with { relay in
             relay.storage.add("aa00", under: RelayFixture.key)
@@ -52,7 +52,7 @@ struct RetryWorkerTests {
         }
     }
 
-    @Test("A token that APNs no longer knows ends its push and then goes, with what else waits for it")
+    @Test("A token that APNs no longer knows ends its push, then is removed with its other pushes")
     func removed() async throws {
         try await RelayFixture.with { relay in
             relay.storage.add("aa00", under: RelayFixture.key)
@@ -92,7 +92,7 @@ struct RetryWorkerTests {
         }
     }
 
-    @Test("A push past its time, one without a device and one that can't be are ended and not sent")
+    @Test("An expired push, one without a device and an invalid one are ended without being sent")
     func ended() async throws {
         try await RelayFixture.with { relay in
             relay.storage.add("aa00", under: RelayFixture.key)
@@ -115,7 +115,7 @@ struct RetryWorkerTests {
         }
     }
 
-    @Test("What is stored while the worker sleeps wakes it")
+    @Test("A push stored while the worker sleeps wakes it")
     func woken() async throws {
         var options = RelayFixture.Options()
         options.queue.schedule = RetrySchedule(delayMax: .zero)
@@ -141,7 +141,7 @@ struct RetryWorkerTests {
         }
     }
 
-    @Test("Stopping gives back what was not sent and waits for what is in flight")
+    @Test("Stopping returns unsent pushes and waits for those in flight")
     func stopping() async throws {
         var options = RelayFixture.Options()
         options.queue.pause = { _ in await Task.yield() }
@@ -172,7 +172,7 @@ struct RetryWorkerTests {
         }
     }
 
-    @Test("A claim looks behind backlogs, and the worker notes what that took; while it rests claims don't")
+    @Test("After a slow claim past backlogs, claims don't look past them for a while")
     func claimScopes() async throws {
         try await RelayFixture.with { relay in
             try await relay.withWorker { worker in
@@ -193,7 +193,7 @@ struct RetryWorkerTests {
         }
     }
 
-    @Test("An outcome that comes as the worker begins to stop isn't missed")
+    @Test("An outcome that arrives as the worker begins to stop isn't missed")
     func stopsAtOnce() async throws {
         try await RelayFixture.with { relay in
             relay.storage.add("aa00", under: RelayFixture.key)
@@ -213,7 +213,7 @@ struct RetryWorkerTests {
         }
     }
 
-    @Test("What was claimed is sent also when the database fails right after the claim")
+    @Test("Claimed pushes are sent even if the database fails right after the claim")
     func failsAfterClaim() async throws {
         try await RelayFixture.with { relay in
             relay.storage.add("aa00", under: RelayFixture.key)

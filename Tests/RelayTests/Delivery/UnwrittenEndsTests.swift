@@ -3,7 +3,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("Ends that aren't written yet", .timeLimit(.minutes(2)))
+@Suite("Unwritten ends", .timeLimit(.minutes(2)))
 struct UnwrittenEndsTests {
     private static let hash = RelayFixture.key.primary
     private static let full = StorageError.full(logDetail: "x")
