@@ -2,7 +2,7 @@
 package struct AgentUse: Hashable, Sendable {
     /// The time of the last use, accurate to half a minute.
     package let usedAt: EpochMilliseconds
-    /// What the agent's client calls itself, without control characters; nil if it didn't say.
+    /// The name of the agent's client, without control characters; nil if unknown.
     package let client: String?
 
     /// Creates a use; the client's name is cut to ``StorageLimits/agentClientBytes``.

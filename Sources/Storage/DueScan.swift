@@ -31,7 +31,7 @@ package enum ClaimScope: Hashable, Sendable {
 package struct DueScan: Sendable {
     private let limit: Int
     private let scope: ClaimScope
-    /// What was found, in the order in which it was added.
+    /// The rows found, in the order in which they were added.
     package private(set) var rows: [DuePush] = []
     private var secrets: Set<SecretHash> = []
     private var isComplete = false

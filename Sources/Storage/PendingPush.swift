@@ -132,7 +132,7 @@ package enum EnqueueResult: Hashable, Sendable {
 
 /// A push that a worker has leased.
 package struct ClaimedPush: Hashable, Sendable {
-    /// The push; its `dueAt` is as it was before the claim.
+    /// The push, with its `dueAt` from before the claim.
     package let push: PendingPush
     /// The device as registered now; nil if it is no longer registered.
     package let device: Device?

@@ -22,7 +22,7 @@ package struct PushToken: Hashable, Sendable {
     package let id: String
     /// The hash under which the row is stored, one of a `SecretKey`'s hashes.
     package let secretHash: SecretHash
-    /// What it is for.
+    /// The token's kind.
     package let kind: PushTokenKind
     /// The token as hexadecimal text.
     package let token: String

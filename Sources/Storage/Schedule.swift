@@ -18,7 +18,7 @@ package struct Schedule: Hashable, Sendable {
     package let id: UUIDv7
     /// The hash under which it is stored, together with the secret's devices.
     package let secretHash: SecretHash
-    /// What it is for.
+    /// The schedule's kind.
     package let kind: ScheduleKind
     /// Its name, unique among those of its secret and kind; nil for none.
     package let name: String?
@@ -140,7 +140,7 @@ package struct SchedulePage: Hashable, Sendable {
 
 /// A schedule that a worker has leased.
 package struct ClaimedSchedule: Hashable, Sendable {
-    /// The schedule as it was claimed.
+    /// The schedule as claimed.
     package let schedule: Schedule
     /// The owner of the lease.
     package let owner: UUIDv7

@@ -96,7 +96,7 @@ package enum StorageLimits {
     package static let claimSample = 8
     /// Parts with a backlog that a claim looks into.
     package static let claimBucketsMax = 8
-    /// Locks of secrets that one call removes, each in a transaction of its own.
+    /// Locks of secrets that one call removes, each in its own transaction.
     package static let locksRemovedPerCall = 100
     /// Secrets whose rows a claim's next query can leave out.
     package static let claimExcludedSecretsMax = 32

@@ -261,7 +261,7 @@ package protocol AgentStorage: Sendable {
     ) async throws(StorageError) -> (use: AgentUse?, deliveries: [Delivery])
 }
 
-/// What operators inspect and change: a secret's rows in all tables, and totals.
+/// Inspection and changes by operators: a secret's rows in all tables, and totals.
 package protocol TenantStorage: Sendable {
     /// The number of rows of a secret, under all its hashes, that `revoke` would remove.
     func holdings(of key: SecretKey) async throws(StorageError) -> Holdings

@@ -1,4 +1,4 @@
-/// What a database stores about one secret.
+/// A database's information about one secret.
 package struct Tenant: Hashable, Sendable {
     /// The hash of its rows.
     package let secretHash: SecretHash

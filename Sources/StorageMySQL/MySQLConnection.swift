@@ -250,7 +250,7 @@ extension MySQLConnection {
 
     /// Determines the kind of server, and sets the variables that sessions on such a server need.
     ///
-    /// One address may stand for several servers behind a load balancer, so the server is asked, not the URL.
+    /// One address may lead to several servers behind a load balancer, so the server is queried instead of the URL.
     private func followServer(_ options: ServerOptions) throws(SQLFailure) {
         var variables: [String: String] = [:]
         try query(

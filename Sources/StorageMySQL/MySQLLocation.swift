@@ -37,7 +37,7 @@ package struct MySQLLocation: Equatable, Sendable {
     package let password: Secret?
     /// The database's name.
     package let database: String
-    /// What is asked of TLS.
+    /// The TLS mode.
     package let tlsMode: TLSMode
     /// The path of the authorities' certificates in PEM; nil for the system's.
     package let authorityFile: String?

@@ -8,9 +8,9 @@ package import Storage
 /// waits have no deadline.
 @safe
 package final class PostgresConnection: ServerConnection {
-    /// What differs in Postgres' SQL.
+    /// Postgres' SQL dialect.
     package static var dialect: SQLDialect { PostgresSchema.dialect }
-    /// What differs in Postgres' schema.
+    /// Postgres' SQL for the schema.
     package static var schema: SchemaDialect { PostgresSchema.schema }
 
     /// The deadline of the statements that run next.

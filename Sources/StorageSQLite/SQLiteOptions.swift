@@ -9,7 +9,7 @@ package struct SQLiteOptions: Sendable {
         /// Be its only writer and fill it as the target of a copy; missing schema steps are applied, and leases and
         /// claims stay unchanged.
         case copyTarget
-        /// Read beside a running relay; changing calls throw `readOnly`.
+        /// Read, also while a relay is running; changing calls throw `readOnly`.
         case readOnly
     }
 

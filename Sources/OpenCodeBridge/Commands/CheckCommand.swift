@@ -135,7 +135,7 @@ enum CheckCommand {
         }
     }
 
-    /// What `/ready` says.
+    /// The finding from the response of `/ready`.
     static func readiness(_ answer: WebAnswer, _ address: WebAddress) -> Finding {
         let body = try? JSON.parse(answer.body, maxBytes: Bounds.postAnswerBytesMax)
         guard let checks = body?["checks"]?.object else {
@@ -152,7 +152,7 @@ enum CheckCommand {
         return .good("relay: ready at \(address)")
     }
 
-    /// What `/v1/device/list` says.
+    /// The findings from the response of `/v1/device/list`.
     static func devices(_ answer: WebAnswer, isSealing: Bool) -> [Finding] {
         let body = try? JSON.parse(answer.body, maxBytes: Bounds.postAnswerBytesMax)
         guard answer.status == 200, let devices = body?["devices"]?.array else {

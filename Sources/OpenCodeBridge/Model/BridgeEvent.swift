@@ -69,7 +69,7 @@ struct Request: Sendable, Equatable {
     let session: SessionID
     let kind: Kind
     var directory: String?
-    /// What a permission is for, such as `bash`.
+    /// The kind of permission, such as `bash`.
     var action: String?
     /// The request's content: a permission's command, or a question.
     var detail: String?
@@ -81,7 +81,7 @@ struct Request: Sendable, Equatable {
     /// A hash of the whole request: an identifier can be reused for a different request.
     var digest = ""
 
-    /// What an answer to the request is bound to.
+    /// Identifies the request including its content; answers are bound to it.
     var mark: String { digest.isEmpty ? id : "\(id) \(digest)" }
 
     /// Whether another request with the same identifier asks for the same.
@@ -173,7 +173,7 @@ struct Ring: Sendable, Equatable {
     var key: String
     let title: String
     let body: String
-    /// What is asked.
+    /// The request.
     var request: Request?
     /// The session's own title; `nil` if it is unknown.
     var name: String?

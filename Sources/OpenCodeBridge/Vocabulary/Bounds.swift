@@ -50,7 +50,7 @@ enum Bounds {
     static let bodyWordsMax = 18
     /// Maximum characters (grapheme clusters) of a body.
     static let bodyCharactersMax = 140
-    /// Maximum size of a body; a grapheme cluster has no limit of its own.
+    /// Maximum size of a body; a grapheme cluster itself has no size limit.
     static let bodyBytesMax = 1_024
     /// Maximum characters of a permission's or question's content: its end matters as much as its beginning.
     static let detailCharactersMax = 600

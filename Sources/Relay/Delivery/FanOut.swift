@@ -4,10 +4,10 @@ import Storage
 
 /// The pushes of one event: sends them to all devices concurrently, within limits, and collects the results.
 ///
-/// Confined to its loop, without a task of its own: outcomes arrive as calls on the loop. Pushes that APNs
-/// can't accept now, or that have no outcome at the deadline, are stored in the queue. A push that is still in
-/// flight is stored under a lease of this process: its outcome settles the row, and if the process dies, the
-/// row is sent after the lease expires.
+/// Confined to its loop and without its own task: outcomes arrive as calls on the loop. Pushes that APNs can't accept
+/// now, or that have no outcome at the deadline, are stored in the queue. A push that is still in flight is stored
+/// under a lease of this process: its outcome settles the row, and if the process dies, the row is sent after the lease
+/// expires.
 final class FanOut {
     /// One device's push.
     struct Item {
@@ -60,7 +60,7 @@ final class FanOut {
     /// Registration changes in progress.
     private var changes = 0
     private var isStarting = false
-    /// Whether the deadline passed or all devices have an outcome; no push starts any more.
+    /// Whether the deadline passed or all devices have an outcome; no further push starts.
     private var isClosed = false
     private var timer: Timer?
     private var continuation: CheckedContinuation<Void, Never>?

@@ -41,7 +41,7 @@ extension LoopServices {
 
     /// The context passed along with an outcome.
     struct AttemptContext<Subject> {
-        /// What the push was sent for.
+        /// The subject for which the push was sent.
         let subject: Subject
         let attempt: DeliveryAttempt
         /// The key of the push's app.

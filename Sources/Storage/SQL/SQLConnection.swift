@@ -84,6 +84,6 @@ extension SQLConnection {
 }
 
 extension SQLConnection {
-    /// A file has no clock of its own.
+    /// A file has no clock.
     package var clock: String? { nil }
 }

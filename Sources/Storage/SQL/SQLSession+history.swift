@@ -55,7 +55,7 @@ extension SQLSession {
         }
     }
 
-    /// Removes a secret's history, last use, schedules and replies if it has no devices any more; within a transaction.
+    /// Removes a secret's history, last use, schedules and replies if it no longer has devices; within a transaction.
     func forgetWithoutDevices(_ key: SecretKey) throws(SQLFailure) {
         guard try !hasDevice(key) else { return }
         for table in ["history_item", "agent_use", "schedule", "event_reply", "push_token"] {

@@ -90,7 +90,7 @@ package struct TransferMark: Hashable, Sendable {
     package var table: String
     /// Identifies the source, so that only a copy from the same source is continued.
     package var source: String
-    /// Whether the target had rows of its own when the copy began.
+    /// Whether the target had its own rows when the copy began.
     package var isMerge: Bool
     /// The current stage.
     package var stage = Stage.copying
