@@ -1,7 +1,7 @@
 /// A strict reader and compact writer of JSON (RFC 8259), without Foundation.
 ///
 /// Strict means: no byte order mark, no invalid UTF-8, no lone surrogate escape unless the caller allows it, no
-/// duplicate member name, no bytes after the value; depth and size are bounded. See docs/design/decisions/0004-json.md.
+/// duplicate member name, no bytes after the value; depth and size are bounded. See docs/design/http.md.
 ///
 /// ```swift
 /// let value = try JSON.parse(body, maxBytes: 4_096)

@@ -176,7 +176,7 @@ enum CheckCommand {
             let text = Console.safe("last push \(status)\(reason)") + note
             return status == "failed"
                 ? .fault(
-                    "device \(name): \(text); open the app once, or see the relay's docs/reference/api.md")
+                    "device \(name): \(text); open the app, or see the relay's docs/reference/api.md")
                 : .good("device \(name): \(text)")
         }
     }

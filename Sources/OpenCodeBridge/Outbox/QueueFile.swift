@@ -3,7 +3,7 @@ import Network
 
 /// The queue's file: any process of the bridge appends records under a lock.
 ///
-/// The process that owns the queue rewrites the file without obsolete records (docs/design/decisions/0033).
+/// The process that owns the queue rewrites the file without obsolete records (docs/design/bridge.md).
 final class QueueFile {
     private let path: String
     private let lockDescriptor: Int32
