@@ -1,0 +1,229 @@
+"""Starts programs in sessions of their own, waits until they serve, and stops them."""
+
+import contextlib
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+# Below the ephemeral range, from which the kernel could assign a port before it is used.
+PORTS = range(20_000, 32_000)
+PORT_ATTEMPTS = 100
+START_DEADLINE = 40  # seconds for a program to serve
+STOP_DEADLINE = 30  # seconds between SIGTERM and SIGKILL
+INTERVAL = 0.02  # seconds between looks at a condition
+TAIL = 2_000  # characters of a log that a failure shows
+TICK = os.sysconf("SC_CLK_TCK")
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_given = set()
+
+
+def listens(port):
+    """Whether a program accepts connections on a port of 127.0.0.1."""
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def free_port():
+    """Returns a port of 127.0.0.1 that no program listens on and that this process has not returned before."""
+    for _ in range(PORT_ATTEMPTS):
+        port = random.choice(PORTS)
+        if port not in _given and not listens(port):
+            _given.add(port)
+            return port
+    raise SystemExit("no free port found")
+
+
+def wait_until(condition, what, seconds=START_DEADLINE):
+    """Waits until a condition is true and returns its value; exits with `what` after the deadline."""
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        if time.monotonic() > end:
+            raise SystemExit(f"{what} within {seconds} s")
+        time.sleep(INTERVAL)
+    return value
+
+
+def say(text):
+    """Prints a heading."""
+    print(f"\033[1m{text}\033[0m", flush=True)
+
+
+def find_program(name, package):
+    """Returns the path of a program; Debian has servers in a directory that users may not have on their PATH."""
+    return shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin") or sys.exit(
+        f"{name} is not installed: Debian package {package}")
+
+
+def unprivileged():
+    """Returns the words before a command that run it as an unprivileged user: PostgreSQL refuses root."""
+    return ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--"] if os.geteuid() == 0 else []
+
+
+class Program:
+    """A running program, with its output in a log file.
+
+    The kernel kills it when the thread that started it ends, unless it outlives. Start programs on the main thread.
+    """
+
+    def __init__(self, name, command, directory, environment=None, is_unprivileged=False, outlives=False):
+        self.name = name
+        self.command = [str(word) for word in command]
+        self.log = Path(directory) / f"{name}.log"
+        launch = ["setpriv", *([] if outlives else ["--pdeathsig", "KILL"])]
+        if is_unprivileged:
+            launch += unprivileged()[1:-1]
+        with open(self.log, "ab") as log:
+            self._began = log.tell()
+            self.process = subprocess.Popen(
+                self.command if len(launch) == 1 else [*launch, "--", *self.command], stdin=subprocess.DEVNULL,
+                stdout=log, stderr=log, cwd="/" if is_unprivileged else directory, env=environment,
+                start_new_session=True)
+        self.pid = self.process.pid
+
+    @property
+    def is_running(self):
+        return self.process.poll() is None
+
+    @property
+    def output(self):
+        """The output of this run of the program."""
+        with open(self.log, "rb") as log:
+            log.seek(self._began)
+            return log.read().decode(errors="replace")
+
+    def wait_until_ready(self, condition, seconds=START_DEADLINE):
+        """Waits until a condition is true and returns its value; exits with the end of the log if it never is."""
+        end = time.monotonic() + seconds
+        while not (value := condition()):
+            if not self.is_running or time.monotonic() > end:
+                what = f"did not serve within {seconds} s" if self.is_running else "did not start"
+                self.kill()
+                raise SystemExit(f"{self.name} {what} (log: {self.log}):\n{self.output[-TAIL:].rstrip()}")
+            time.sleep(INTERVAL)
+        return value
+
+    def stop(self, seconds=STOP_DEADLINE):
+        """Ends the program with SIGTERM, after a deadline with SIGKILL; returns its exit status."""
+        if self.is_running:
+            self.process.terminate()
+            try:
+                self.process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        return self.process.returncode
+
+    def kill(self):
+        """Ends the program and the processes of its group, as the loss of their machine would."""
+        if self.is_running:
+            os.killpg(self.pid, signal.SIGKILL)
+            self.process.wait()
+
+    @property
+    def cpu(self):
+        """Processor time so far in seconds."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / TICK
+
+    @property
+    def peak_mebibytes(self):
+        """Peak resident set size so far."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        return int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+
+class Programs:
+    """A block's programs and a directory for their files: both go when the block ends or a signal ends the process."""
+
+    def __init__(self, keep=None):
+        self.keep = keep
+        self.running = []
+
+    def __enter__(self):
+        self._signals = contextlib.ExitStack()
+        self._signals.enter_context(ending_signals())
+        if self.keep:
+            self.directory = Path(self.keep).resolve()
+            self.directory.mkdir(parents=True)
+        else:
+            self.directory = Path(tempfile.mkdtemp(prefix="relay-"))
+        try:
+            self.begin()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        ignore_endings()
+        self.end()
+        for program in reversed(self.running):
+            program.stop()
+        if not self.keep:
+            shutil.rmtree(self.directory, ignore_errors=True)
+        self._signals.close()
+
+    def begin(self):
+        """Starts the programs that a subclass has from the beginning."""
+
+    def end(self):
+        """Ends what a subclass has besides programs."""
+
+    def add(self, program):
+        """Has a program stopped at the end, before those that were added earlier."""
+        self.running.append(program)
+        return program
+
+    def start(self, name, command, **options):
+        """Starts a program in the directory."""
+        return self.add(Program(name, command, self.directory, **options))
+
+    def stop(self, program):
+        """Stops a program before the end and returns its exit status."""
+        self.running.remove(program)
+        return program.stop()
+
+
+@contextlib.contextmanager
+def ending_signals():
+    """Has SIGINT, SIGTERM and SIGHUP end a block by SystemExit."""
+    handlers = {number: signal.signal(number, _exit) for number in ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
+def _exit(number, _):
+    ignore_endings()
+    raise SystemExit(128 + number)
+
+
+def ignore_endings():
+    """A second Ctrl-C would leave files behind."""
+    for number in ENDING:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def run(command, environment=None):
+    """Runs a command to completion and returns its exit status; it ends when this process has to."""
+    process = subprocess.Popen(command, env=environment)
+    try:
+        status = process.wait()
+        return status if status >= 0 else 128 - status
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(STOP_DEADLINE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
