@@ -142,6 +142,8 @@ class Program:
 class Programs:
     """A block's programs and a directory for their files: both go when the block ends or a signal ends the process."""
 
+    may_exist = False  # whether the directory to keep may exist
+
     def __init__(self, keep=None):
         self.keep = keep
         self.running = []
@@ -151,7 +153,7 @@ class Programs:
         self._signals.enter_context(ending_signals())
         if self.keep:
             self.directory = Path(self.keep).resolve()
-            self.directory.mkdir(parents=True)
+            self.directory.mkdir(parents=True, exist_ok=self.may_exist)
         else:
             self.directory = Path(tempfile.mkdtemp(prefix="relay-"))
         try:
