@@ -9,7 +9,8 @@ import unittest
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "Support")]
 
 from soak import activities, load, questions, schedules  # noqa: E402
 from soak.account import Account, REMOVAL_GRACE, milliseconds  # noqa: E402

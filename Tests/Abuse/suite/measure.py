@@ -37,7 +37,7 @@ class Figures:
 
 def measure(case, attack, server, target, certificate, seconds):
     """Starts the attack, waits until it has settled, then measures for so many seconds."""
-    memory = Memory(server.process.pid)
+    memory = Memory(server.pid)
     context = ssl.create_default_context(cafile=certificate) if case.tls else None
     ours, theirs = multiprocessing.Pipe(duplex=False)
     attacker = multiprocessing.Process(target=_attack, args=(attack, target, case.settle + seconds, theirs), daemon=True)
@@ -54,7 +54,7 @@ def measure(case, attack, server, target, certificate, seconds):
     finally:
         attacker.kill()
         attacker.join()
-    failed = server.process.poll() is not None
+    failed = not server.is_running
     return Figures(
         sorted(probe.waits), probe.failures + (["the server ended"] if failed else []), memory.growth, said,
         problems)

@@ -1,13 +1,11 @@
 """Starts the servers to attack: the relay, and nginx with comparable limits."""
 
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from harness.programs import start_relay, start_simulator
-from harness.workplace import free_port
+from launch.processes import find_program, free_port
 
 from .case import Target
 from .crowd import allow_descriptors
@@ -91,7 +89,7 @@ class Servers:
         (directory / "nginx.conf").write_text(NGINX.format(
             host=HOST, port=port, tls_port=tls_port, back_port=back_port, workers=WORKERS, files=self.files,
             worker_connections=CONNECTIONS // WORKERS, per_address=PER_ADDRESS))
-        command = [_nginx(), "-p", directory, "-e", "nginx-error.log", "-c", "nginx.conf"]
+        command = [find_program("nginx", "nginx-light"), "-p", directory, "-e", "nginx-error.log", "-c", "nginx.conf"]
         server = self.workplace.serve(command, port)
         return server, self._target(tls_port if case.tls else port)
 
@@ -105,9 +103,3 @@ class Servers:
 
 def _source():
     return Path(__file__).resolve().parent.parent / "tls.c"
-
-
-def _nginx():
-    # Debian installs it in /usr/sbin, which is not in every user's PATH.
-    program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
-    return program or sys.exit("nginx is not installed: ./dev abuse installs it")

@@ -56,7 +56,7 @@ def send(workplace, relay, body, events):
 
 def control(relay, what):
     done = subprocess.run(
-        ["callgrind_control", what, str(relay.process.pid)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        ["callgrind_control", what, str(relay.pid)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
         sys.exit(f"callgrind_control {what} failed:\n{done.stdout}")
 

@@ -9,6 +9,9 @@ import sys
 import time
 from statistics import median
 
+from launch import sql
+from launch.programs import without_settings
+
 from . import wrk
 from .programs import TOPIC, pushes_accepted, start_relay, start_simulator
 from .relay import SECRETS, register
@@ -125,7 +128,7 @@ def beside(workplace, servers, engine, name):
     fill(url, count)
     relay = start_relay(workplace, simulator, {"DATABASE_URL": url})
     before = pushes_accepted(simulator)
-    workplace.wait(relay, lambda: pushes_accepted(simulator) > before + DRAIN_RATE)
+    relay.wait_until_ready(lambda: pushes_accepted(simulator) > before + DRAIN_RATE)
     paced(workplace, relay, WARM_UP_SECONDS)
     began, first = time.monotonic(), pushes_accepted(simulator)
     busy = paced(workplace, relay)
@@ -146,10 +149,9 @@ def paced(workplace, relay, seconds=None):
 
 
 def migrate(program, url):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("RELAY_")}
     subprocess.run(
         [program, "migrate"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        env={**environment, "DATABASE_URL": url})
+        env={**without_settings(os.environ), "DATABASE_URL": url})
 
 
 def fill(url, count):
@@ -205,14 +207,5 @@ def runner(url):
         if names:
             script = "SELECT column_name FROM information_schema.columns WHERE table_name = 'pending_push'" + (
                 " AND table_schema = database()" if url.startswith("mysql") else "")
-        if url.startswith("postgres"):
-            command, environment = ["psql", "-qtA", "-v", "ON_ERROR_STOP=1", url], {}
-        else:
-            account, place = url.removeprefix("mysql://").rsplit("@", 1)
-            (user, password), (host, name) = account.split(":"), place.split("/")
-            command = ["mariadb", "--no-defaults", "-N", "-u", user, "-h", host.split(":")[0], "-P", host.split(":")[1], name]
-            environment = {"MYSQL_PWD": password}
-        done = subprocess.run(
-            command, input=script, capture_output=True, text=True, check=True, env={**os.environ, **environment})
-        return done.stdout
+        return sql.run(url, script)
     return run

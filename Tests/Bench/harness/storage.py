@@ -6,15 +6,15 @@ The reference for a look-up in the large table is the same look-up in the small 
 import hashlib
 import json
 import os
-import re
-import shlex
 import sqlite3
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
-from .workplace import BIN, PACKAGE, TICK
+from launch import sql
+from launch.databases import Databases
+from launch.programs import without_settings
+
+from .workplace import BIN
 
 SMALL, LARGE = 1_000, 1_000_000
 IN_FLIGHT = 64
@@ -23,8 +23,7 @@ LOOKUPS = {"sqlite": 400_000, "postgres": 40_000, "mysql": 40_000}
 REGISTRATIONS = 10_000
 BUFFERS_MIB = 512  # a server's page cache, large enough to measure the B-tree and not the disk
 GOAL = 0.667  # a look-up among a million rows costs at most 1.5 times one among a thousand
-PROCESSES = {"postgres": "postgres", "mysql": "mariadb"}
-DATABASES = PACKAGE / "Tests" / "Support" / "databases"
+SERVERS = {"postgres": "postgres", "mysql": "mariadb"}
 
 
 def measure(workplace):
@@ -83,10 +82,9 @@ def device(number):
 
 
 def relay(*arguments):
-    # The relay would treat RELAY_TEST_ variables as unknown settings.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("RELAY_")}
     done = subprocess.run(
-        [BIN / "relay", *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        [BIN / "relay", *arguments], env=without_settings(os.environ), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True)
     if done.returncode:
         sys.exit(f"relay {arguments[0]} failed:\n{done.stdout}")
 
@@ -96,56 +94,25 @@ class Servers:
 
     def __init__(self, workplace):
         self.workplace = workplace
-        # Not in the workplace, which only root can read: the servers run as another user.
-        self.directory = Path(tempfile.mkdtemp(prefix="relay-bench-databases-"))
-        self.directory.chmod(0o755)
 
     def __enter__(self):
         self.workplace.say("Starting PostgreSQL and MariaDB")
-        done = subprocess.run([DATABASES, "start", self.directory], stdout=subprocess.PIPE, text=True,
-            env={**os.environ, "DATABASE_BUFFERS_MIB": str(BUFFERS_MIB)})
-        if done.returncode:
-            sys.exit("The database servers did not start.")
-        exports = dict(re.findall(r"^export (\w+)=(.*)$", done.stdout, re.M))
-        self.urls = {name: shlex.split(exports[f"RELAY_TEST_{name.upper()}_URL"])[0] for name in ("postgres", "mysql")}
+        self.databases = Databases(SERVERS.values(), buffers=BUFFERS_MIB)
+        self.databases.__enter__()
         return self
 
     def __exit__(self, *_):
-        subprocess.run([DATABASES, "stop", self.directory], stdout=subprocess.DEVNULL)
+        self.databases.__exit__()
 
     def cpu(self, engine):
         """Processor time so far of a server and its children, in seconds."""
-        pid = int((self.directory / f"{PROCESSES[engine]}.pid").read_text())
-        total = 0
-        for file in Path("/proc").glob("[0-9]*/stat"):
-            try:
-                number, rest = file.read_text().split(" (", 1)
-            except OSError:
-                continue  # it has ended
-            fields = rest.rsplit(")", 1)[1].split()
-            if int(number) == pid:
-                # Its own, and that of children that have ended.
-                total += sum(map(int, fields[11:15]))
-            elif int(fields[1]) == pid:
-                total += int(fields[11]) + int(fields[12])
-        return total / TICK
+        return self.databases.cpu(SERVERS[engine])
 
     def database(self, engine, name):
         """Creates a database and returns its URL."""
-        self.run(engine, self.urls[engine], f"CREATE DATABASE {name}")
-        return f"{self.urls[engine].rsplit('/', 1)[0]}/{name}"
-
-    def analyze(self, engine, url):
-        """Collects the statistics of registrations, which a server does by itself within minutes."""
-        self.run(engine, url, f"ANALYZE {'TABLE ' if engine == 'mysql' else ''}device_registration")
+        return sql.create_database(self.databases.url(SERVERS[engine]), name)
 
     @staticmethod
-    def run(engine, url, statement):
-        """Runs a statement in the database of a URL."""
-        user, password, host, port, name = re.match(r"\w+://([^:]+):([^@]*)@([^:/]+):(\d+)/(\w+)", url).groups()
-        if engine == "postgres":
-            subprocess.run(["psql", "-q", url, "-c", statement], check=True)
-        else:
-            subprocess.run(
-                ["mariadb", "-h", host, "-P", port, "-u", user, name, "-e", statement], check=True,
-                stdout=subprocess.DEVNULL, env={**os.environ, "MYSQL_PWD": password})
+    def analyze(engine, url):
+        """Collects the statistics of registrations, which a server does by itself within minutes."""
+        sql.run(url, f"ANALYZE {'TABLE ' if engine == 'mysql' else ''}device_registration")

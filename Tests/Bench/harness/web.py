@@ -20,7 +20,7 @@ def measure(workplace):
     subprocess.run(compiler, check=True)
     port = free_port()
     reference = workplace.serve([program, port], port)
-    workplace.reproduce(reference.process.args)
+    workplace.reproduce(reference.command)
     simulator = start_simulator(workplace)
     relay = start_relay(workplace, simulator, {"RELAY_LOOPS": "1"})
     compare(workplace, reference, relay, "health", GOAL)

@@ -1,27 +1,19 @@
-"""Shared by all benchmarks: the programs, a temporary directory, processes that are always stopped, and the results."""
+"""Shared by all benchmarks: the programs, a temporary directory, load generators, and the results."""
 
-import errno
 import os
-import random
 import resource
 import shlex
-import shutil
-import signal
-import socket
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 from statistics import median
 
-PACKAGE = Path(__file__).resolve().parents[3]
+from launch.processes import Programs, free_port, listens  # noqa: F401
+from launch.programs import ROOT as PACKAGE
+
 BIN = PACKAGE / ".build" / "release"
-START_DEADLINE = 20  # seconds for a server to listen
 RUN_DEADLINE = 60  # seconds for one run of a load generator
-STOP_DEADLINE = 5  # seconds between SIGTERM and SIGKILL
-TICK = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass
@@ -69,56 +61,19 @@ class Run:
     cpu: float
 
 
-class Server:
-    """A server process on a port of 127.0.0.1."""
-
-    def __init__(self, process, port, log):
-        self.process = process
-        self.port = port
-        self.log = log
-
-    @property
-    def cpu(self):
-        """Processor time so far in seconds."""
-        with open(f"/proc/{self.process.pid}/stat") as file:
-            fields = file.read().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / TICK
-
-    @property
-    def peak_mebibytes(self):
-        """Peak resident set size so far."""
-        with open(f"/proc/{self.process.pid}/status") as file:
-            return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) / 1024
-
-
-class Workplace:
+class Workplace(Programs):
     def __init__(self, quick, runs, keep=None):
+        super().__init__(keep)
         self.quick = quick
         self.runs = runs
-        self.keep = keep
         self.results = []
         self.commands = []
         self.names = {}
-        self._servers = []
         self._load = None
 
-    def __enter__(self):
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, lambda *_: sys.exit(1))
-        if self.keep:
-            self.directory = Path(self.keep).resolve()
-            self.directory.mkdir(parents=True)
-        else:
-            self.directory = Path(tempfile.mkdtemp(prefix="relay-bench-"))
-        return self
-
-    def __exit__(self, *_):
+    def end(self):
         if self._load:
             self._load.kill()
-        for server in list(self._servers):
-            self.stop(server)
-        if not self.keep:
-            shutil.rmtree(self.directory, ignore_errors=True)
 
     def say(self, text):
         print(text, file=sys.stderr, flush=True)
@@ -137,34 +92,12 @@ class Workplace:
             f"{result.name} ({turn + 1}/{self.runs}): {result.ours[-1]:,.0f}{result.unit}, "
             f"{result.reference} {result.theirs[-1]:,.0f}")
 
-    def serve(self, command, port=None, environment=None):
-        """Starts a server; with `port`, waits until it accepts connections there."""
-        log = open(self.directory / f"{Path(command[0]).name}.log", "ab")
-        process = subprocess.Popen(
-            [str(part) for part in command], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.directory,
-            env={**os.environ, **(environment or {})}, start_new_session=True)
-        server = Server(process, port, log.name)
-        self._servers.append(server)
-        if port:
-            self.wait(server, lambda: _listens(port))
+    def serve(self, command, port):
+        """Starts a server and waits until it accepts connections on a port."""
+        server = self.start(os.path.basename(command[0]), command)
+        server.port = port
+        server.wait_until_ready(lambda: listens(port))
         return server
-
-    def wait(self, server, condition):
-        """Waits until a server is ready."""
-        began = time.monotonic()
-        while not condition():
-            if server.process.poll() is not None or time.monotonic() - began > START_DEADLINE:
-                sys.exit(f"{server.process.args[0]} does not serve:\n{Path(server.log).read_text()}")
-            time.sleep(0.02)
-
-    def stop(self, server):
-        self._servers.remove(server)
-        server.process.terminate()
-        try:
-            server.process.wait(STOP_DEADLINE)
-        except subprocess.TimeoutExpired:
-            server.process.kill()
-            server.process.wait()
 
     def load(self, command, environment=None):
         """Runs a load generator to completion."""
@@ -212,17 +145,3 @@ class Workplace:
             text = text.replace(value, f"${name}")
         return text
 
-
-def free_port():
-    """Returns an unused port below the kernel's ephemeral range."""
-    while True:
-        port = random.randrange(20_000, 32_000)
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == errno.ECONNREFUSED:
-                return port
-
-
-def _listens(port):
-    with socket.socket() as probe:
-        probe.settimeout(1)
-        return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -2,12 +2,9 @@
 
 import json
 import os
-import pwd
-import re
 import secrets
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -15,8 +12,10 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+from launch import sql
+from launch.databases import Databases, Postgres
+from launch.processes import Program, find_program, free_port, listens, wait_until
 from soak.database import Database
-from soak.stack import free_port, listens
 
 NODES = 3
 START_DEADLINE = 180  # seconds until a new cluster has a primary and two standbys
@@ -73,7 +72,7 @@ class Node:
 
     def processes(self):
         """Patroni first, then every process of PostgreSQL: they work in the data directory."""
-        found = [self.patroni.pid] if self.patroni and self.patroni.poll() is None else []
+        found = [self.patroni.pid] if self.patroni and self.patroni.is_running else []
         for entry in Path("/proc").iterdir():
             try:
                 if entry.name.isdigit() and os.readlink(entry / "cwd").startswith(str(self.data)):
@@ -97,12 +96,10 @@ class Node:
 
     def kill(self):
         """As the loss of its machine would."""
-        end = time.monotonic() + STOP_DEADLINE
-        while self.processes():
+        def has_ended():
             self.signal(signal.SIGKILL, self.processes())
-            if time.monotonic() > end:
-                raise SystemExit(f"{self.name} cannot be killed")
-            time.sleep(0.05)
+            return not self.processes()
+        wait_until(has_ended, f"{self.name} did not end", STOP_DEADLINE)
 
 
 class PatroniCluster(Database):
@@ -117,7 +114,7 @@ class PatroniCluster(Database):
         try:
             # Socket paths have at most 107 bytes, and unprivileged servers must reach their files.
             self.directory.chmod(0o755)
-            self._give_away(self.directory)
+            Databases.give_away(self.directory)
             self.nodes = [Node(number, self.directory) for number in range(1, NODES + 1)]
             self._start_etcd()
             for node in self.nodes:
@@ -176,10 +173,7 @@ class PatroniCluster(Database):
     # Its programs
 
     def start(self, node):
-        file = self.directory / f"{node.name}.json"
-        file.write_text(json.dumps(self._configuration(node)))
-        file.chmod(0o600)
-        self._give_away(file)
+        file = self._write(f"{node.name}.json", json.dumps(self._configuration(node)))
         node.patroni = self._serve(node.name, ["patroni", file])
 
     def _configuration(self, node):
@@ -194,7 +188,7 @@ class PatroniCluster(Database):
                     "max_connections": 120, "shared_buffers": "64MB"}}},
                 "initdb": [{"encoding": "UTF8"}, {"locale": "C.UTF-8"}]},
             "postgresql": {
-                "listen": address, "connect_address": address, "data_dir": str(node.data), "bin_dir": postgres_programs(),
+                "listen": address, "connect_address": address, "data_dir": str(node.data), "bin_dir": Postgres.programs(),
                 "pgpass": str(self.directory / f"{node.name}.pgpass"),
                 "authentication": {"superuser": account["admin"], "replication": account["replicator"]},
                 "pg_hba": ["local all all scram-sha-256", "host all all 127.0.0.1/32 scram-sha-256",
@@ -214,40 +208,36 @@ class PatroniCluster(Database):
         port = free_port()
         servers = "".join(f"    server {node.name} 127.0.0.1:{node.port} check port {node.api}\n" for node in self.nodes)
         file = self._write("haproxy.cfg", HAPROXY.format(port=port) + servers)
-        self._start_other("haproxy", port, [program("haproxy"), "-db", "-f", file])
+        self._start_other("haproxy", port, [find_program("haproxy", "haproxy"), "-db", "-f", file])
         self.urls["HAProxy"] = self._url("relay", f"127.0.0.1:{port}", "relay")
-        self._wait("HAProxy has found the primary", lambda: self._answers(self.urls["HAProxy"]), START_DEADLINE)
+        self._wait("HAProxy has found the primary", lambda: sql.answers(self.urls["HAProxy"]), START_DEADLINE)
 
     def _start_pgbouncer(self):
         port = free_port()
         users = self._write("pgbouncer-users", f'"relay" "{self.passwords["relay"]}"\n')
         behind = self.urls["HAProxy"].split(":")[-1].split("/")[0]
         file = self._write("pgbouncer.ini", PGBOUNCER.format(port=port, server=behind, users=users))
-        self._start_other("pgbouncer", port, [program("pgbouncer"), file])
+        self._start_other("pgbouncer", port, [find_program("pgbouncer", "pgbouncer"), file])
         self.urls["PgBouncer and HAProxy"] = self._url("relay", f"127.0.0.1:{port}", "relay", "?prepared_statements=off")
 
     def _create_database(self):
         hosts = ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
         self.administrator = self._url("admin", hosts, "postgres", "?target_session_attrs=read-write")
         # Behind PgBouncer the relay can't set this itself.
-        self._administer(f"CREATE ROLE relay LOGIN PASSWORD '{self.passwords['relay']}'")
-        self._administer("ALTER ROLE relay SET statement_timeout = '4s'")
-        self._administer("CREATE DATABASE relay OWNER relay")
+        sql.run(self.administrator, f"CREATE ROLE relay LOGIN PASSWORD '{self.passwords['relay']}'")
+        sql.run(self.administrator, "ALTER ROLE relay SET statement_timeout = '4s'")
+        sql.run(self.administrator, "CREATE DATABASE relay OWNER relay")
         self.urls = {"several hosts": self._url("relay", hosts, "relay")}
         self.url = self._url("relay", hosts, "relay", "?target_session_attrs=read-write")
 
     def _url(self, user, hosts, database, options=""):
         return f"postgres://{user}:{self.passwords[user]}@{hosts}/{database}{options}"
 
-    def _answers(self, url):
-        return subprocess.run(["psql", url, "-X", "-q", "-c", "SELECT 1"], stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL, env={**os.environ, "PGCONNECT_TIMEOUT": "5"}).returncode == 0
-
     def _write(self, name, text):
         file = self.directory / name
         file.touch(0o600)
         file.write_text(text)
-        self._give_away(file)
+        Databases.give_away(file)
         return file
 
     def _start_other(self, name, port, command):
@@ -255,20 +245,8 @@ class PatroniCluster(Database):
         self._wait(f"{name} listens", lambda: listens(port), START_DEADLINE)
 
     def _serve(self, name, command):
-        user = []
-        if os.geteuid() == 0:
-            # PostgreSQL refuses root.
-            user = ["--reuid=nobody", "--regid=nogroup", "--clear-groups"]
-        with open(self.directory / f"{name}.log", "ab") as log:
-            return subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", *user, "--", *map(str, command)], stdin=subprocess.DEVNULL, stdout=log,
-                stderr=log, cwd="/", env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "HOME": str(self.directory)},
-                start_new_session=True)
-
-    def _give_away(self, file):
-        if os.geteuid() == 0:
-            nobody = pwd.getpwnam("nobody")
-            os.chown(file, nobody.pw_uid, nobody.pw_gid)
+        environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "HOME": str(self.directory)}
+        return Program(name, command, self.directory, environment, is_unprivileged=True)
 
     def _wait(self, what, condition, deadline):
         end = time.monotonic() + deadline
@@ -284,18 +262,4 @@ class PatroniCluster(Database):
             node.kill()
         for process in self.others:
             process.kill()
-            process.wait()
         shutil.rmtree(self.directory, ignore_errors=True)
-
-
-def program(name):
-    """Debian has servers in a directory that users may not have on their path."""
-    return shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin") or name
-
-
-def postgres_programs():
-    """The directory of the newest installed version's programs."""
-    versions = [path for path in Path("/usr/lib/postgresql").glob("*/bin") if (path / "postgres").exists()]
-    if not versions:
-        raise SystemExit("PostgreSQL is not installed: Debian package postgresql")
-    return str(max(versions, key=lambda path: int(re.sub(r"\D", "", path.parent.name))))

@@ -1,7 +1,5 @@
 """The programs of a run: a cluster, one relay for each way to it, and the simulated APNs."""
 
-import signal
-
 from soak.stack import Stack
 
 from .patroni import PatroniCluster
@@ -12,12 +10,6 @@ WAYS = 3
 class ClusterStack(Stack):
     def __init__(self, binaries, keep):
         super().__init__("postgres", binaries, keep, usual=False, relays=WAYS)
-
-    def __exit__(self, *failure):
-        # A second Ctrl-C would leave servers behind.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        super().__exit__(*failure)
 
     def open_database(self):
         return PatroniCluster()

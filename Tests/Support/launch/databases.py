@@ -21,11 +21,12 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from . import sql
-from .processes import STOP_DEADLINE, Program, find_program, free_port, unprivileged, wait_until
+from .processes import STOP_DEADLINE, Program, find_program, free_port, processor_time, unprivileged, wait_until
 
 START_DEADLINE = 60  # seconds for a server to answer
 BUFFERS_MIB = 64  # memory of each server for pages, unless DATABASE_BUFFERS_MIB says otherwise
@@ -266,6 +267,10 @@ class Databases:
         """The URL of a server's administrator."""
         return self.servers[name].url
 
+    def cpu(self, name):
+        """Processor time so far of a server and its children, in seconds."""
+        return processor_time(self.pid(name))
+
     def stop(self):
         """Stops every server of the directory."""
         self.end([file.stem for file in self.directory.glob("*.pid")])
@@ -320,6 +325,8 @@ class Databases:
         program = Program(
             name, command, self.directory, environment, is_unprivileged=not is_inside, outlives=self.outlives)
         (self.directory / f"{name}.pid").write_text(str(program.pid))
+        # PostgreSQL doesn't start while the process of the killed server is left, even as a zombie.
+        threading.Thread(target=program.process.wait, daemon=True).start()
 
     def wait(self, name, condition):
         def is_ready():
@@ -358,8 +365,9 @@ class Databases:
 
     def kill(self, name):
         """Kills a server, as the loss of its machine would."""
+        pid = self.pid(name)
         self._signal(name, signal.SIGKILL)
-        wait_until(lambda: not self.pid(name), f"{name} cannot be killed", STOP_DEADLINE)
+        wait_until(lambda: not Path(f"/proc/{pid}").exists(), f"{name} did not end", STOP_DEADLINE)
 
     def restart(self, name):
         """Starts a killed server again."""

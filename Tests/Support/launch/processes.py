@@ -67,6 +67,21 @@ def unprivileged():
     return ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--"] if os.geteuid() == 0 else []
 
 
+def stat(pid):
+    """Returns the fields of /proc/PID/stat after the program's name; of an ended process none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return []
+
+
+def processor_time(pid):
+    """Returns the processor time so far of a process, its children and the children of both that have ended, in seconds."""
+    children = [other for other in filter(str.isdigit, os.listdir("/proc")) if stat(other)[1:2] == [str(pid)]]
+    # A child that has ended counts with its parent, which is read last.
+    return sum(sum(map(int, stat(process)[11:15])) for process in (*children, pid)) / TICK
+
+
 class Program:
     """A running program, with its output in a log file.
 
@@ -129,8 +144,7 @@ class Program:
     @property
     def cpu(self):
         """Processor time so far in seconds."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / TICK
+        return sum(map(int, stat(self.pid)[11:13])) / TICK
 
     @property
     def peak_mebibytes(self):
