@@ -1,6 +1,24 @@
-# Shared by the checks of image, package and proxies. Source it after stack.bash in the repository's root.
+# Shared by the checks of image, package and source. Source it in the repository's root.
 
+start_deadline=30                # seconds for a program to serve
 cache=.build-deploy              # a Debian base system, container storage: made again when ./dev clean took it
+
+say() { printf '\033[1m%s\033[0m\n' "$*"; }
+die() { printf '%s\n' "$*" >&2; exit "${status:-1}"; }
+
+# Waits until a command succeeds: await WHAT PID COMMAND...
+await() {
+    local what=$1 pid=$2 began=$SECONDS
+    shift 2
+    until "$@" >/dev/null 2>&1; do
+        kill -0 "$pid" 2>/dev/null || die "$what did not start; see above"
+        [ $((SECONDS - began)) -lt $start_deadline ] || die "$what did not serve within $start_deadline s"
+        sleep 0.05
+    done
+}
+
+# Prints the version of this source, which has an entry in CHANGELOG.md.
+relay_version() { sed -n 's/.*current = "\(.*\)"/\1/p' Sources/Programs/Version.swift; }
 
 # Creates $cache/base.tar, a minimal Debian 12, from the machine's package sources.
 need_base() {
@@ -45,16 +63,16 @@ page_secret=Kx3s0Q9-secret-of-yours
 page_token=00fc13ad
 page_key=AuthKey_KEY1234567.p8
 
-# start_apple BIN STATE: starts a simulator to serve under Apple's names, so that the pages' settings work unchanged. Sets
-# $apple to the address for api.push.apple.com, $apple_ca to its certificate, and creates $page_key's file in STATE.
-start_apple() {
-    apple=127.7.$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1))
-    production_port=443 start_simulator "$1" "$2" --host $apple --certificate-name api.push.apple.com
-    apple_ca=$2/simulator.pem
-    cp "$2/key.p8" "$2/$page_key"
+# with_apple BIN SCRIPT [ARGUMENT...]: runs a script again with a simulator that serves under Apple's name, so that the pages'
+# settings work unchanged. In the script, $apple is the address for api.push.apple.com, $apple_ca its certificate, and
+# $page_key is beside it.
+with_apple() {
+    local port
+    [ -n "${STACK_APPLE:-}" ] || exec Tests/Support/stack --bin "$1" --no-relay --apple -- "${@:2}"
+    control=$STACK_CONTROL apple=$STACK_APPLE apple_ca=$STACK_DIRECTORY/simulator.pem
     # The pages' commands configure the relay.
     unset "${!APNS_@}"
-    local port
+    cp "$STACK_DIRECTORY/key.p8" "$STACK_DIRECTORY/$page_key"
     for port in 8787 8788; do
         ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || die "port $port, which the pages use, is in use"
     done
@@ -83,28 +101,6 @@ next_push() {
     before=$(page_pushes)
     "$@" "$(page_commands docs/operate/install.md "first push" | sed -n '/v1\/event/,$p'); echo"
     [ "$(page_pushes)" = $((before + 1)) ] || die "the phone got $(($(page_pushes) - before)) pushes instead of 1"
-}
-
-secret=deploy-$(od -An -N12 -tx1 /dev/urandom | tr -d ' \n')
-token=$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')
-pushes=0                         # the expected number of pushes to the phone
-
-# Registers a device at $url; every later deliver must reach it.
-register() {
-    curl -fsS -m 10 "$@" "$url/v1/device/register" -d "{\"secret\":\"$secret\",\"deviceToken\":\"$token\"}" >/dev/null \
-        || die "registering the device failed"
-}
-
-# Posts an event to $url and checks in the simulator that the phone got it.
-deliver() {
-    local answer got
-    answer=$(curl -fsS -m 20 "$@" "$url/v1/event" \
-        -d "{\"secret\":\"$secret\",\"eventType\":\"complete\",\"sessionID\":\"ses_deploy\",\"title\":\"Done\"}") \
-        || die "posting the event failed"
-    pushes=$((pushes + 1))
-    [[ $answer == *'"sent":1'* ]] || die "unexpected answer to the event: $answer"
-    got=$(curl -fsS -m 10 "$control/pushes?token=$token&format=text" | grep -c '200 accepted' || true)
-    [ "$got" = "$pushes" ] || die "the phone got $got pushes instead of $pushes"
 }
 
 # Prints the duration of a part of the check.

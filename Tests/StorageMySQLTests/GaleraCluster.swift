@@ -3,7 +3,7 @@ import Storage
 import StorageMySQL
 import Testing
 
-/// The three nodes that `Tests/Support/databases galera` starts.
+/// The three nodes that `Tests/Support/databases run --servers galera` starts.
 enum GaleraCluster {
     static let url = ProcessInfo.processInfo.environment["RELAY_TEST_GALERA_URL"]
     static let directory = ProcessInfo.processInfo.environment["RELAY_TEST_DATABASES"] ?? ""

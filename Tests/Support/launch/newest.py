@@ -6,9 +6,10 @@ They don't sync to disk: only tests use them.
 import os
 import shutil
 import subprocess
+import sys
 
 from .databases import Postgres, Server, account_sql
-from .processes import find_program, say
+from .processes import find_program
 from .programs import ROOT
 
 PACKAGES = ("mysql-server-core", "postgresql-18")
@@ -25,7 +26,7 @@ def need_system():
     if os.geteuid() != 0:
         raise SystemExit(f"{packages} run in a root file system of Debian unstable; run this as root")
     program = find_program("mmdebstrap", "mmdebstrap")
-    say(f"Installing {packages} of Debian unstable in {SYSTEM}")
+    print(f"Installing {packages} of Debian unstable in {SYSTEM}", file=sys.stderr)
     shutil.rmtree(DIRECTORY, ignore_errors=True)
     DIRECTORY.mkdir()
     mirrors = subprocess.run(
