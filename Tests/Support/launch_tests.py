@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""Tests of the launcher. Run: Tests/Support/launch_tests.py"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+from unittest import mock
+
+sys.dont_write_bytecode = True
+from launch import processes, programs, sql  # noqa: E402
+from launch.databases import Databases, all_kinds  # noqa: E402
+
+HERE = Path(__file__).resolve().parent
+PATIENT = 10  # seconds for what takes milliseconds
+SLEEPS = [sys.executable, "-uc", "import time; print('ready'); time.sleep(600)"]
+# Ignores SIGTERM.
+STUBBORN = [sys.executable, "-uc", "import signal, time; signal.signal(15, signal.SIG_IGN); print('ready'); time.sleep(600)"]
+
+
+class ProgramTests(unittest.TestCase):
+    def setUp(self):
+        self.directory = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def start(self, command=SLEEPS, name="program"):
+        program = processes.Program(name, command, self.directory)
+        self.addCleanup(program.kill)
+        program.wait_until_ready(lambda: "ready" in program.output, PATIENT)
+        return program
+
+    def test_a_free_port_is_below_the_ephemeral_range_and_not_in_use(self):
+        with socket.socket() as listener, mock.patch.object(processes.random, "choice") as choice:
+            listener.bind(("127.0.0.1", 0))
+            listener.listen()
+            free = processes.PORTS[-1]
+            choice.side_effect = [listener.getsockname()[1], free, free, free - 1]
+            processes._given.discard(free)
+            self.assertEqual(processes.free_port(), free)
+            # It is in no server's use yet, but was returned before.
+            self.assertEqual(processes.free_port(), free - 1)
+        ephemeral = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+        self.assertLess(processes.PORTS[-1], max(ephemeral, 32_768))
+
+    def test_a_program_that_ends_early_fails_with_its_output(self):
+        program = processes.Program("early", ["sh", "-c", "echo no database; exit 3"], self.directory)
+        with self.assertRaises(SystemExit) as failure:
+            program.wait_until_ready(lambda: False, PATIENT)
+        self.assertRegex(str(failure.exception), "(?s)^early did not start .*no database$")
+
+    def test_a_program_that_is_not_ready_in_time_is_killed(self):
+        program = self.start()
+        with self.assertRaisesRegex(SystemExit, "program did not serve within 0 s"):
+            program.wait_until_ready(lambda: False, 0)
+        self.assertFalse(program.is_running)
+
+    def test_the_output_is_that_of_the_last_run(self):
+        for number in (1, 2):
+            program = self.start([*SLEEPS[:2], f"import time; print('ready', {number}); time.sleep(600)"])
+            program.kill()
+        self.assertEqual(program.output, "ready 2\n")
+
+    def test_sigterm_ends_a_program_and_sigkill_one_that_ignores_it(self):
+        self.assertEqual(self.start().stop(PATIENT), -signal.SIGTERM)
+        self.assertEqual(self.start(STUBBORN).stop(0), -signal.SIGKILL)
+
+    def test_programs_stop_in_reverse_order_and_their_directory_goes(self):
+        stopped = []
+        with processes.Programs() as running:
+            for name in ("first", "second"):
+                program = running.add(mock.Mock())
+                program.stop.side_effect = lambda name=name: stopped.append(name)
+        self.assertEqual(stopped, ["second", "first"])
+        self.assertFalse(running.directory.exists())
+
+    def test_programs_stop_if_one_does_not_start(self):
+        class Failing(processes.Programs):
+            def begin(self):
+                self.first = self.start("first", SLEEPS)
+                raise SystemExit("the second did not start")
+
+        failing = Failing()
+        with self.assertRaises(SystemExit), failing:
+            pass
+        self.assertFalse(failing.first.is_running)
+        self.assertFalse(failing.directory.exists())
+
+    def launcher(self, body):
+        """Starts a Python process with the launcher and returns it with the ID that it prints."""
+        script = f"import sys\nsys.dont_write_bytecode = True\nsys.path.insert(0, {str(HERE)!r})\n" \
+                 f"from launch.processes import *\n{body}"
+        process = subprocess.Popen([sys.executable, "-uc", script], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.kill)
+        return process, int(process.stdout.readline())
+
+    def expect_end(self, pid):
+        end = time.monotonic() + PATIENT
+        while time.monotonic() < end:
+            if not processes.stat(pid) or processes.stat(pid)[0] == "Z":
+                return
+            time.sleep(0.01)
+        self.fail(f"process {pid} still runs")
+
+    def test_every_ending_signal_stops_the_programs(self):
+        for number in processes.ENDING:
+            process, pid = self.launcher(
+                f"with Programs() as running:\n    print(running.start('p', {SLEEPS!r}).pid)\n    time.sleep(600)")
+            process.send_signal(number)
+            self.assertEqual(process.wait(PATIENT), 128 + number)
+            self.expect_end(pid)
+
+    def test_a_killed_launcher_takes_its_programs_along(self):
+        process, pid = self.launcher(f"print(Program('p', {SLEEPS!r}, {str(self.directory)!r}).pid)\ntime.sleep(600)")
+        process.kill()
+        self.expect_end(pid)
+
+    def test_a_program_that_outlives_stays(self):
+        process, pid = self.launcher(f"print(Program('p', {SLEEPS!r}, {str(self.directory)!r}, outlives=True).pid)")
+        process.wait(PATIENT)
+        self.assertIn(processes.stat(pid)[0], "SR")
+        os.kill(pid, signal.SIGKILL)
+
+    def test_a_command_gives_its_status_and_is_ended_with_the_launcher(self):
+        self.assertEqual(processes.run(["sh", "-c", "exit 7"]), 7)
+        self.assertEqual(processes.run(["sh", "-c", "kill -TERM $$"]), 128 + signal.SIGTERM)
+        process, pid = self.launcher("with ending_signals():\n    run(['sh', '-c', 'echo $$; exec sleep 600'])")
+        process.terminate()
+        self.assertEqual(process.wait(PATIENT), 128 + signal.SIGTERM)
+        self.expect_end(pid)
+
+
+class EnvironmentTests(unittest.TestCase):
+    def test_a_relay_gets_none_of_the_caller_s_settings(self):
+        environment = {"PATH": "/bin", "PORT": "1", "HOST": "a", "DATABASE_URL": "b", "RELAY_TEST_TLS": "c", "APNS_TEAM_ID": "d"}
+        self.assertEqual(programs.without_settings(environment), {"PATH": "/bin"})
+
+    def test_the_name_of_a_new_database_replaces_the_administrator_s(self):
+        cases = {
+            "mysql://relay:p@127.0.0.1:1/mysql": "mysql://relay:p@127.0.0.1:1/new",
+            "postgres://relay:p@127.0.0.1:1/postgres?sslmode=require": "postgres://relay:p@127.0.0.1:1/new?sslmode=require",
+            "postgres://relay:p@127.0.0.1:1,127.0.0.1:2/postgres": "postgres://relay:p@127.0.0.1:1,127.0.0.1:2/new"}
+        with mock.patch.object(sql, "run"):
+            for administrator, url in cases.items():
+                self.assertEqual(sql.create_database(administrator, "new"), url)
+
+    def test_a_password_is_not_in_a_command(self):
+        command, environment = sql.client("mysql://relay:secret@127.0.0.1:1/mysql")
+        self.assertNotIn("secret", " ".join(command))
+        self.assertEqual(environment["MYSQL_PWD"], "secret")
+
+
+class DatabasesTests(unittest.TestCase):
+    def setUp(self):
+        directory = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="db-", dir="/tmp")))
+        directory.chmod(0o755)
+        self.databases = Databases(all_kinds(), directory)
+
+    def test_each_server_has_ports_of_its_own(self):
+        servers = [kind(self.databases) for kind in all_kinds().values()]
+        ports = [server.port for server in servers] + [port for node in servers[3].nodes for port in (node.port, node.group)]
+        self.assertEqual(len(set(ports)), len(ports))
+
+    def test_a_reused_process_id_is_not_a_server(self):
+        (self.databases.directory / "mariadb.pid").write_text(str(os.getpid()))
+        self.assertIsNone(self.databases.pid("mariadb"))
+
+    def test_a_killed_server_starts_again_with_the_same_command(self):
+        self.databases.launch("server", ["sh", "-c", f"echo {self.databases.directory}; sleep 600; :"])
+        self.addCleanup(self.databases.stop)
+        first = self.databases.pid("server")
+        self.databases.kill("server")
+        self.assertIsNone(self.databases.pid("server"))
+        self.databases.restart("server")
+        self.assertNotIn(self.databases.pid("server"), (None, first))
+
+    def test_odd_sessions_and_syncing_are_chosen(self):
+        kind = all_kinds()["mariadb"]
+        self.assertFalse(set(kind.odd_flags) & set(self.command(kind, has_odd_sessions=False)))
+        self.assertTrue(set(kind.odd_flags) <= set(self.command(kind, has_odd_sessions=True)))
+        self.assertNotIn("LD_PRELOAD", Databases((), "/tmp/x").environment())
+        self.assertEqual(Databases((), "/tmp/x", syncs=False).environment()["LD_PRELOAD"], "libeatmydata.so")
+
+    def command(self, kind, **options):
+        server = kind(Databases((), self.databases.directory, **options))
+        server.init = "init.sql"
+        with mock.patch("launch.databases.find_program", side_effect=lambda name, package: name):
+            return server.command()
+
+    def test_a_path_too_long_for_a_socket_is_refused(self):
+        with self.assertRaisesRegex(SystemExit, "too long"):
+            Databases((), "/tmp/" + "x" * 80)
+
+
+if __name__ == "__main__":
+    unittest.main()
