@@ -232,6 +232,7 @@ class Databases:
         if len(str(self.directory)) > PATH_MAX:
             raise SystemExit(f"the path {self.directory} is too long for a Unix socket")
         self.names = servers
+        self._programs = {}
 
     def __enter__(self):
         try:
@@ -324,13 +325,14 @@ class Databases:
         is_inside = command[0].endswith("/Tests/Support/inside")
         program = Program(
             name, command, self.directory, environment, is_unprivileged=not is_inside, outlives=self.outlives)
+        self._programs[name] = program
         (self.directory / f"{name}.pid").write_text(str(program.pid))
         # PostgreSQL doesn't start while the process of the killed server is left, even as a zombie.
         threading.Thread(target=program.process.wait, daemon=True).start()
 
     def wait(self, name, condition):
         def is_ready():
-            if self.pid(name) is None:
+            if not self._programs[name].is_running:
                 log = (self.directory / f"{name}.log").read_text(errors="replace")
                 raise SystemExit(f"{name} did not start:\n{log[-2000:]}")
             return condition()
