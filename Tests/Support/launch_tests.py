@@ -13,8 +13,7 @@ from pathlib import Path
 from unittest import mock
 
 sys.dont_write_bytecode = True
-from launch import processes, programs, sql  # noqa: E402
-from launch.databases import Databases, all_kinds  # noqa: E402
+from launch import databases, processes, programs, sql  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 PATIENT = 10  # seconds for what takes milliseconds
@@ -158,12 +157,7 @@ class DatabasesTests(unittest.TestCase):
     def setUp(self):
         directory = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="db-", dir="/tmp")))
         directory.chmod(0o755)
-        self.databases = Databases(all_kinds(), directory)
-
-    def test_each_server_has_ports_of_its_own(self):
-        servers = [kind(self.databases) for kind in all_kinds().values()]
-        ports = [server.port for server in servers] + [port for node in servers[3].nodes for port in (node.port, node.group)]
-        self.assertEqual(len(set(ports)), len(ports))
+        self.databases = databases.Databases((), directory)
 
     def test_a_reused_process_id_is_not_a_server(self):
         (self.databases.directory / "mariadb.pid").write_text(str(os.getpid()))
@@ -171,29 +165,24 @@ class DatabasesTests(unittest.TestCase):
 
     def test_a_killed_server_starts_again_with_the_same_command(self):
         self.databases.launch("server", ["sh", "-c", f"echo {self.databases.directory}; sleep 600; :"])
-        self.addCleanup(self.databases.stop)
+        self.addCleanup(self.databases.kill, "server")
         first = self.databases.pid("server")
         self.databases.kill("server")
         self.assertIsNone(self.databases.pid("server"))
         self.databases.restart("server")
         self.assertNotIn(self.databases.pid("server"), (None, first))
 
-    def test_odd_sessions_and_syncing_are_chosen(self):
-        kind = all_kinds()["mariadb"]
-        self.assertFalse(set(kind.odd_flags) & set(self.command(kind, has_odd_sessions=False)))
-        self.assertTrue(set(kind.odd_flags) <= set(self.command(kind, has_odd_sessions=True)))
-        self.assertNotIn("LD_PRELOAD", Databases((), "/tmp/x").environment())
-        self.assertEqual(Databases((), "/tmp/x", syncs=False).environment()["LD_PRELOAD"], "libeatmydata.so")
-
-    def command(self, kind, **options):
-        server = kind(Databases((), self.databases.directory, **options))
-        server.init = "init.sql"
-        with mock.patch("launch.databases.find_program", side_effect=lambda name, package: name):
-            return server.command()
+    def test_odd_sessions_are_chosen(self):
+        for is_odd in (False, True):
+            self.databases.has_odd_sessions = is_odd
+            with mock.patch.object(databases, "find_program", side_effect=lambda name, package: name):
+                server = databases.MariaDB(self.databases)
+                self.assertEqual(set(server.odd_flags) <= set(map(str, server.command())), is_odd)
+                self.assertEqual("sql_select_limit" in (server.directory / "mariadb.sql").read_text(), is_odd)
 
     def test_a_path_too_long_for_a_socket_is_refused(self):
         with self.assertRaisesRegex(SystemExit, "too long"):
-            Databases((), "/tmp/" + "x" * 80)
+            databases.Databases((), "/tmp/" + "x" * 80)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 from launch import sql
-from launch.databases import Databases
+from launch.databases import Databases, MariaDB, Postgres
 from launch.programs import without_settings
 
 from .workplace import BIN
@@ -23,7 +23,7 @@ LOOKUPS = {"sqlite": 400_000, "postgres": 40_000, "mysql": 40_000}
 REGISTRATIONS = 10_000
 BUFFERS_MIB = 512  # a server's page cache, large enough to measure the B-tree and not the disk
 GOAL = 0.667  # a look-up among a million rows costs at most 1.5 times one among a thousand
-SERVERS = {"postgres": "postgres", "mysql": "mariadb"}
+SERVERS = {"postgres": Postgres, "mysql": MariaDB}
 
 
 def measure(workplace):
@@ -97,8 +97,7 @@ class Servers:
 
     def __enter__(self):
         self.workplace.say("Starting PostgreSQL and MariaDB")
-        self.databases = Databases(SERVERS.values(), buffers=BUFFERS_MIB)
-        self.databases.__enter__()
+        self.databases = Databases(SERVERS.values(), buffers=BUFFERS_MIB).__enter__()
         return self
 
     def __exit__(self, *_):
@@ -106,11 +105,11 @@ class Servers:
 
     def cpu(self, engine):
         """Processor time so far of a server and its children, in seconds."""
-        return self.databases.cpu(SERVERS[engine])
+        return self.databases.cpu(SERVERS[engine].name)
 
     def database(self, engine, name):
         """Creates a database and returns its URL."""
-        return sql.create_database(self.databases.url(SERVERS[engine]), name)
+        return sql.create_database(self.databases.servers[SERVERS[engine].name].url, name)
 
     @staticmethod
     def analyze(engine, url):

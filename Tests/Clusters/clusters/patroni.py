@@ -13,7 +13,7 @@ import urllib.request
 from pathlib import Path
 
 from launch import sql
-from launch.databases import Databases, Postgres
+from launch.databases import Postgres, give_away
 from launch.processes import Program, find_program, free_port, listens, wait_until
 from soak.database import Database
 
@@ -114,7 +114,7 @@ class PatroniCluster(Database):
         try:
             # Socket paths have at most 107 bytes, and unprivileged servers must reach their files.
             self.directory.chmod(0o755)
-            Databases.give_away(self.directory)
+            give_away(self.directory)
             self.nodes = [Node(number, self.directory) for number in range(1, NODES + 1)]
             self._start_etcd()
             for node in self.nodes:
@@ -237,7 +237,7 @@ class PatroniCluster(Database):
         file = self.directory / name
         file.touch(0o600)
         file.write_text(text)
-        Databases.give_away(file)
+        give_away(file)
         return file
 
     def _start_other(self, name, port, command):

@@ -3,10 +3,10 @@
 import sqlite3
 
 from launch import sql
-from launch.databases import Databases
+from launch.databases import Databases, MariaDB, Postgres
 
 NAME = "relay_soak"
-SERVERS = {"postgres": "postgres", "mysql": "mariadb"}
+SERVERS = {"postgres": Postgres, "mysql": MariaDB}
 
 
 class Database:
@@ -17,19 +17,19 @@ class Database:
         self.url = f"sqlite:{self.file}"
         if kind != "sqlite":
             # Not in the directory of the run, which only root can read: servers run as another user.
-            self.servers = Databases([SERVERS[kind]])
-            self.servers.__enter__()
-            self.url = sql.create_database(self.servers.url(SERVERS[kind]), NAME)
+            self.name = SERVERS[kind].name
+            self.servers = Databases([SERVERS[kind]]).__enter__()
+            self.url = sql.create_database(self.servers.servers[self.name].url, NAME)
 
     @property
     def can_restart(self):
         return self.servers is not None
 
     def kill(self):
-        self.servers.kill(SERVERS[self.kind])
+        self.servers.kill(self.name)
 
     def restart(self):
-        self.servers.restart(SERVERS[self.kind])
+        self.servers.restart(self.name)
 
     def stop(self):
         if self.servers:

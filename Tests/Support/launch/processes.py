@@ -41,11 +41,11 @@ def free_port():
     raise SystemExit("no free port found")
 
 
-def wait_until(condition, what, seconds=START_DEADLINE):
-    """Waits until a condition is true and returns its value; exits with `what` after the deadline."""
+def wait_until(condition, what, seconds=START_DEADLINE, is_possible=lambda: True):
+    """Waits until a condition is true and returns its value; exits with `what` after the deadline or once impossible."""
     end = time.monotonic() + seconds
     while not (value := condition()):
-        if time.monotonic() > end:
+        if not is_possible() or time.monotonic() > end:
             raise SystemExit(f"{what} within {seconds} s")
         time.sleep(INTERVAL)
     return value
@@ -116,14 +116,12 @@ class Program:
 
     def wait_until_ready(self, condition, seconds=START_DEADLINE):
         """Waits until a condition is true and returns its value; exits with the end of the log if it never is."""
-        end = time.monotonic() + seconds
-        while not (value := condition()):
-            if not self.is_running or time.monotonic() > end:
-                what = f"did not serve within {seconds} s" if self.is_running else "did not start"
-                self.kill()
-                raise SystemExit(f"{self.name} {what} (log: {self.log}):\n{self.output[-TAIL:].rstrip()}")
-            time.sleep(INTERVAL)
-        return value
+        try:
+            return wait_until(condition, "did not serve", seconds, lambda: self.is_running)
+        except SystemExit as failure:
+            what = failure if self.is_running else "did not start"
+            self.kill()
+            raise SystemExit(f"{self.name} {what} (log: {self.log}):\n{self.output[-TAIL:].rstrip()}") from None
 
     def stop(self, seconds=STOP_DEADLINE):
         """Ends the program with SIGTERM, after a deadline with SIGKILL; returns its exit status."""
@@ -144,7 +142,7 @@ class Program:
     @property
     def cpu(self):
         """Processor time so far in seconds."""
-        return sum(map(int, stat(self.pid)[11:13])) / TICK
+        return processor_time(self.pid)
 
     @property
     def peak_mebibytes(self):
