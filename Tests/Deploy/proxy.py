@@ -10,6 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "Tests/Support"))
 from launch.processes import find_program, free_port  # noqa: E402
+from launch.programs import make_certificate  # noqa: E402
 
 ADDRESS = "127.0.0.1:8787"  # of the relay in the files
 NGINX = """\
@@ -29,25 +30,18 @@ http {{
 """
 
 
-def need_certificate(directory):
-    """Creates a certificate for localhost, tls.pem and tls.key."""
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
-         "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", directory / "tls.key", "-out",
-         directory / "tls.pem"], check=True, capture_output=True)
-
-
 def start(stack, name, ports, routed=False):
     """Starts caddy, nginx or haproxy in front of the relays on these ports; `routed` enables the lines for several.
 
     Returns the program with its `port`, and `curl`, the words before a request.
     """
     work, port = stack.directory, free_port()
+    certificate, _ = make_certificate(work)
     command, environment = {"caddy": caddy, "nginx": nginx, "haproxy": haproxy}[name](work, port, ports, routed)
     proxy = stack.start(name, command, environment={**os.environ, **environment})
-    proxy.port, proxy.certificate = port, work / "tls.pem"
+    proxy.port, proxy.certificate = port, certificate
     proxy.url = f"https://localhost:{port}"
-    proxy.curl = ["curl", "-sS", "-m", "20", "--cacert", proxy.certificate, "--resolve", f"localhost:{port}:127.0.0.1"]
+    proxy.curl = ["curl", "-sS", "-m", "20", "--cacert", certificate, "--resolve", f"localhost:{port}:127.0.0.1"]
     proxy.wait_until_ready(lambda: subprocess.run(
         [*proxy.curl, "-f", "-m", "2", f"{proxy.url}/health"], capture_output=True).returncode == 0)
     return proxy

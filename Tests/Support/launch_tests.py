@@ -118,16 +118,10 @@ class ProgramTests(unittest.TestCase):
         process.kill()
         self.expect_end(pid)
 
-    def test_a_program_that_outlives_stays(self):
-        process, pid = self.launcher(f"print(Program('p', {SLEEPS!r}, {str(self.directory)!r}, outlives=True).pid)")
-        process.wait(PATIENT)
-        self.assertIn(processes.stat(pid)[0], "SR")
-        os.kill(pid, signal.SIGKILL)
-
     def test_a_command_gives_its_status_and_is_ended_with_the_launcher(self):
         self.assertEqual(processes.run(["sh", "-c", "exit 7"]), 7)
         self.assertEqual(processes.run(["sh", "-c", "kill -TERM $$"]), 128 + signal.SIGTERM)
-        process, pid = self.launcher("with ending_signals():\n    run(['sh', '-c', 'echo $$; exec sleep 600'])")
+        process, pid = self.launcher("end_on_signals()\nrun(['sh', '-c', 'echo $$; exec sleep 600'])")
         process.terminate()
         self.assertEqual(process.wait(PATIENT), 128 + signal.SIGTERM)
         self.expect_end(pid)

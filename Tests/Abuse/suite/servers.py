@@ -6,6 +6,7 @@ from pathlib import Path
 
 from harness.programs import start_relay, start_simulator
 from launch.processes import find_program, free_port
+from launch.programs import make_certificate
 
 from .case import Target
 from .crowd import allow_descriptors
@@ -63,11 +64,7 @@ class Servers:
         subprocess.run(
             ["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", self.attacker, _source(), "-lssl", "-lcrypto"],
             check=True)
-        self.certificate = directory / "tls.pem"
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-             "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", directory / "tls.key",
-             "-out", self.certificate], check=True, capture_output=True)
+        self.certificate, self.key = make_certificate(directory)
         self.simulator = start_simulator(workplace)
 
     def relay(self, case):
@@ -78,7 +75,7 @@ class Servers:
             "RELAY_CONNECTIONS_PER_ADDRESS_MAX": str(PER_ADDRESS), **dict(case.settings)}
         if case.tls:
             settings["RELAY_TLS_CERT_FILE"] = str(self.certificate)
-            settings["RELAY_TLS_KEY_FILE"] = str(self.workplace.directory / "tls.key")
+            settings["RELAY_TLS_KEY_FILE"] = str(self.key)
         relay = start_relay(self.workplace, self.simulator, settings)
         return relay, self._target(relay.port)
 

@@ -3,11 +3,13 @@
 import hashlib
 import json
 import re
-import subprocess
 import sys
 
-from .programs import TOPIC, provider_token, signing_key, start_simulator
-from .workplace import BIN, free_port
+from launch.processes import free_port
+from launch.programs import TOPIC, make_certificate
+
+from .programs import provider_token, signing_key, start_simulator
+from .workplace import BIN
 
 PAYLOAD_BYTES = 300
 GOAL = 0.85  # of h2load's rate, with 100 in flight
@@ -25,12 +27,7 @@ class Material:
     def __init__(self, workplace):
         self.directory = directory = workplace.directory
         self.key, self.token = signing_key(workplace), provider_token(workplace)
-        self.tls_key, self.tls_certificate = directory / "tls.key", directory / "tls.pem"
-        command = [
-            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-            "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", self.tls_key,
-            "-out", self.tls_certificate]
-        subprocess.run([str(part) for part in command], check=True, capture_output=True)
+        self.tls_certificate, self.tls_key = make_certificate(directory)
         self.devices = [hashlib.sha256(bytes([index])).hexdigest() for index in range(100)]
         self.tokens, self.payload = directory / "tokens", directory / "payload"
         self.tokens.write_text("\n".join(self.devices))

@@ -2,9 +2,10 @@
 
 import subprocess
 
-from launch.programs import KEY, TEAM, TOPIC, Relay, Simulator  # noqa: F401
+from launch.processes import free_port
+from launch.programs import KEY, TEAM, Relay, Simulator
 
-from .workplace import BIN, free_port
+from .workplace import BIN
 
 
 def signing_key(workplace):

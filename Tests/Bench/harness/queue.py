@@ -10,10 +10,10 @@ import time
 from statistics import median
 
 from launch import sql
-from launch.programs import without_settings
+from launch.programs import TOPIC, without_settings
 
 from . import wrk
-from .programs import TOPIC, pushes_accepted, start_relay, start_simulator
+from .programs import pushes_accepted, start_relay, start_simulator
 from .relay import SECRETS, register
 from .storage import Servers
 from .workplace import BIN

@@ -23,7 +23,7 @@ LOOKUPS = {"sqlite": 400_000, "postgres": 40_000, "mysql": 40_000}
 REGISTRATIONS = 10_000
 BUFFERS_MIB = 512  # a server's page cache, large enough to measure the B-tree and not the disk
 GOAL = 0.667  # a look-up among a million rows costs at most 1.5 times one among a thousand
-SERVERS = {"postgres": Postgres, "mysql": MariaDB}
+SERVERS = {"postgres": "postgres", "mysql": "mariadb"}
 
 
 def measure(workplace):
@@ -89,27 +89,20 @@ def relay(*arguments):
         sys.exit(f"relay {arguments[0]} failed:\n{done.stdout}")
 
 
-class Servers:
+class Servers(Databases):
     """PostgreSQL and MariaDB servers for the duration of the run."""
 
     def __init__(self, workplace):
-        self.workplace = workplace
-
-    def __enter__(self):
-        self.workplace.say("Starting PostgreSQL and MariaDB")
-        self.databases = Databases(SERVERS.values(), buffers=BUFFERS_MIB).__enter__()
-        return self
-
-    def __exit__(self, *_):
-        self.databases.__exit__()
+        workplace.say("Starting PostgreSQL and MariaDB")
+        super().__init__((Postgres, MariaDB), buffers=BUFFERS_MIB)
 
     def cpu(self, engine):
         """Processor time so far of a server and its children, in seconds."""
-        return self.databases.cpu(SERVERS[engine].name)
+        return super().cpu(SERVERS[engine])
 
     def database(self, engine, name):
         """Creates a database and returns its URL."""
-        return sql.create_database(self.databases.servers[SERVERS[engine].name].url, name)
+        return self.create(SERVERS[engine], name)
 
     @staticmethod
     def analyze(engine, url):

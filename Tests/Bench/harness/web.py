@@ -3,9 +3,10 @@
 import subprocess
 from pathlib import Path
 
+from launch.processes import free_port
+
 from . import wrk
 from .programs import start_relay, start_simulator
-from .workplace import free_port
 
 SOURCE = Path(__file__).resolve().parent.parent / "evhttp.c"
 CONNECTIONS = 64

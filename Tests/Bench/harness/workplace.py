@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, field
 from statistics import median
 
-from launch.processes import Programs, free_port, listens  # noqa: F401
+from launch.processes import Programs, listens
 from launch.programs import ROOT as PACKAGE
 
 BIN = PACKAGE / ".build" / "release"

@@ -19,7 +19,7 @@ class Database:
             # Not in the directory of the run, which only root can read: servers run as another user.
             self.name = SERVERS[kind].name
             self.servers = Databases([SERVERS[kind]]).__enter__()
-            self.url = sql.create_database(self.servers.servers[self.name].url, NAME)
+            self.url = self.servers.create(self.name, NAME)
 
     @property
     def can_restart(self):

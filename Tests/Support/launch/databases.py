@@ -27,7 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from . import sql
-from .processes import STOP_DEADLINE, Program, find_program, free_port, processor_time, unprivileged, wait_until
+from .processes import STOP_DEADLINE, Failure, Program, find_program, free_port, processor_time, unprivileged, wait_until
 
 START_DEADLINE = 60  # seconds for a server to answer
 BUFFERS_MIB = 64  # memory of each server for pages, unless DATABASE_BUFFERS_MIB says otherwise
@@ -303,6 +303,10 @@ class Databases:
         except (OSError, ValueError):
             return None
 
+    def create(self, name, database):
+        """Creates a database on a server and returns its URL."""
+        return sql.create_database(self.servers[name].url, database)
+
     def cpu(self, name):
         """Processor time so far of a server and its children, in seconds."""
         return processor_time(self.pid(name))
@@ -317,7 +321,7 @@ class Databases:
         for name in names:
             # PostgreSQL's fast shutdown; the others stop on SIGTERM.
             self._signal(name, signal.SIGINT if name.startswith("postgres") else signal.SIGTERM)
-        with contextlib.suppress(SystemExit):
+        with contextlib.suppress(Failure):
             wait_until(lambda: not any(map(self.pid, names)), "the servers did not stop", STOP_DEADLINE)
         for name in names:
             self.kill(name)

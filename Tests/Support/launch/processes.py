@@ -41,12 +41,16 @@ def free_port():
     raise SystemExit("no free port found")
 
 
+class Failure(SystemExit):
+    """What went wrong, with which the process exits."""
+
+
 def wait_until(condition, what, seconds=START_DEADLINE, is_possible=lambda: True):
     """Waits until a condition is true and returns its value; exits with `what` after the deadline or once impossible."""
     end = time.monotonic() + seconds
     while not (value := condition()):
         if not is_possible() or time.monotonic() > end:
-            raise SystemExit(f"{what} within {seconds} s")
+            raise Failure(f"{what} within {seconds} s")
         time.sleep(INTERVAL)
     return value
 
@@ -92,15 +96,12 @@ class Program:
         self.name = name
         self.command = [str(word) for word in command]
         self.log = Path(directory) / f"{name}.log"
-        launch = ["setpriv", *([] if outlives else ["--pdeathsig", "KILL"])]
-        if is_unprivileged:
-            launch += unprivileged()[1:-1]
+        options = [*([] if outlives else ["--pdeathsig", "KILL"]), *(unprivileged()[1:-1] if is_unprivileged else [])]
         with open(self.log, "ab") as log:
             self._began = log.tell()
             self.process = subprocess.Popen(
-                self.command if len(launch) == 1 else [*launch, "--", *self.command], stdin=subprocess.DEVNULL,
-                stdout=log, stderr=log, cwd="/" if is_unprivileged else directory, env=environment,
-                start_new_session=True)
+                ["setpriv", *options, "--", *self.command] if options else self.command, stdin=subprocess.DEVNULL, stdout=log,
+                stderr=log, cwd="/" if is_unprivileged else directory, env=environment, start_new_session=True)
         self.pid = self.process.pid
 
     @property
@@ -118,10 +119,10 @@ class Program:
         """Waits until a condition is true and returns its value; exits with the end of the log if it never is."""
         try:
             return wait_until(condition, "did not serve", seconds, lambda: self.is_running)
-        except SystemExit as failure:
+        except Failure as failure:
             what = failure if self.is_running else "did not start"
             self.kill()
-            raise SystemExit(f"{self.name} {what} (log: {self.log}):\n{self.output[-TAIL:].rstrip()}") from None
+            raise Failure(f"{self.name} {what} (log: {self.log}):\n{self.output[-TAIL:].rstrip()}") from None
 
     def stop(self, seconds=STOP_DEADLINE):
         """Ends the program with SIGTERM, after a deadline with SIGKILL; returns its exit status."""
@@ -161,13 +162,10 @@ class Programs:
         self.running = []
 
     def __enter__(self):
-        self._signals = contextlib.ExitStack()
-        self._signals.enter_context(ending_signals())
+        end_on_signals()
+        self.directory = Path(self.keep or tempfile.mkdtemp(prefix="relay-")).resolve()
         if self.keep:
-            self.directory = Path(self.keep).resolve()
             self.directory.mkdir(parents=True, exist_ok=self.may_exist)
-        else:
-            self.directory = Path(tempfile.mkdtemp(prefix="relay-"))
         try:
             self.begin()
         except BaseException:
@@ -176,13 +174,11 @@ class Programs:
         return self
 
     def __exit__(self, *_):
-        ignore_endings()
         self.end()
         for program in reversed(self.running):
             program.stop()
         if not self.keep:
             shutil.rmtree(self.directory, ignore_errors=True)
-        self._signals.close()
 
     def begin(self):
         """Starts the programs that a subclass has from the beginning."""
@@ -205,39 +201,25 @@ class Programs:
         return program.stop()
 
 
-@contextlib.contextmanager
-def ending_signals():
-    """Has SIGINT, SIGTERM and SIGHUP end a block by SystemExit."""
-    handlers = {number: signal.signal(number, _exit) for number in ENDING}
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-
-
-def _exit(number, _):
-    ignore_endings()
-    raise SystemExit(128 + number)
-
-
-def ignore_endings():
-    """A second Ctrl-C would leave files behind."""
+def end_on_signals():
+    """Has SIGINT, SIGTERM and SIGHUP raise SystemExit, once: a second Ctrl-C would leave files and servers behind."""
+    def end(number, _):
+        for other in ENDING:
+            signal.signal(other, signal.SIG_IGN)
+        raise SystemExit(128 + number)
     for number in ENDING:
-        signal.signal(number, signal.SIG_IGN)
+        signal.signal(number, end)
 
 
 def run(command, environment=None):
     """Runs a command to completion and returns its exit status; it ends when this process has to."""
-    process = subprocess.Popen(command, env=environment)
+    process = subprocess.Popen(["setpriv", "--pdeathsig", "TERM", "--", *command], env=environment)
     try:
         status = process.wait()
         return status if status >= 0 else 128 - status
-    finally:
-        if process.poll() is None:
-            process.terminate()
-            try:
-                process.wait(STOP_DEADLINE)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+    except SystemExit:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(STOP_DEADLINE)
+        process.kill()
+        raise

@@ -42,6 +42,16 @@ def without_settings(environment):
         if not name.startswith(("RELAY_", "APNS_")) and name not in ("PORT", "HOST", "DATABASE_URL")}
 
 
+def make_certificate(directory):
+    """Creates tls.pem, a certificate for localhost and 127.0.0.1, and tls.key; returns their paths."""
+    certificate, key = directory / "tls.pem", directory / "tls.key"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
+         "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", certificate],
+        check=True, capture_output=True)
+    return certificate, key
+
+
 class Simulator(Program):
     """The simulated APNs; `settings` let a relay push to it."""
 
