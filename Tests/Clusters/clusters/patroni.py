@@ -188,7 +188,7 @@ class PatroniCluster(Database):
                     "max_connections": 120, "shared_buffers": "64MB"}}},
                 "initdb": [{"encoding": "UTF8"}, {"locale": "C.UTF-8"}]},
             "postgresql": {
-                "listen": address, "connect_address": address, "data_dir": str(node.data), "bin_dir": Postgres.programs(),
+                "listen": address, "connect_address": address, "data_dir": str(node.data), "bin_dir": str(Postgres.programs()),
                 "pgpass": str(self.directory / f"{node.name}.pgpass"),
                 "authentication": {"superuser": account["admin"], "replication": account["replicator"]},
                 "pg_hba": ["local all all scram-sha-256", "host all all 127.0.0.1/32 scram-sha-256",
