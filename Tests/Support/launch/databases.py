@@ -1,6 +1,6 @@
 """Runs database servers for tests, in a directory of their own on free loopback ports.
 
-The variables of a running set are URLs of administrators, and where to find the rest:
+The variables of a running set are URLs of administrators and two directories:
   RELAY_TEST_POSTGRES_URL    postgres://…@127.0.0.1:PORT/postgres
   RELAY_TEST_PGBOUNCER_URL   the same server through PgBouncer in transaction mode
   RELAY_TEST_MYSQL_URL       mysql://…@127.0.0.1:PORT/mysql, a MariaDB server
@@ -49,7 +49,7 @@ class Server:
         return f"{self.scheme}://relay:{self.password}@127.0.0.1:{self.port}/{self.scheme}"
 
     def launch(self):
-        """Starts the server, whose files `prepare` has created; it may need others of the set to answer."""
+        """Starts the server after `prepare` has created its files."""
         self.databases.launch(self.name, self.command())
 
     def wait(self):
@@ -111,12 +111,12 @@ max_client_conn = 500
 
 
 class MySQL(Server):
-    """What MariaDB and MySQL have in common."""
+    """Shared by MariaDB and MySQL."""
 
     scheme, create = "mysql", "CREATE OR REPLACE USER"
 
     def write_init(self, more=""):
-        """The initial root account has no password and is local; it goes before clients can connect."""
+        """Writes the SQL that replaces root, which has no password, before clients can connect; returns the flag for it."""
         return "--init-file=" + str(self.databases.write(f"{self.name}.sql", f"""\
 {self.create} relay@'%' IDENTIFIED BY '{self.password}';
 GRANT ALL PRIVILEGES ON *.* TO relay@'%' WITH GRANT OPTION;
@@ -135,7 +135,7 @@ DROP USER IF EXISTS root@localhost;
 
 class MariaDB(MySQL):
     name, variable = "mariadb", "RELAY_TEST_MYSQL_URL"
-    # Has each session begin otherwise than the relay needs it.
+    # Defaults of a session that the relay must override.
     odd_sql = "SET GLOBAL sql_select_limit = 3, sql_auto_is_null = 1, unique_checks = 0;\n"
     odd_flags = (
         "--character-set-server=utf8mb3", "--collation-server=utf8mb3_general_ci", "--skip-character-set-client-handshake",
@@ -208,7 +208,7 @@ class Galera(Server):
             self._launch(node, *(["--wsrep-new-cluster"] if node is self.nodes[0] else []))
 
     def wait(self):
-        """Every node has answered."""
+        """`launch` has waited for every node."""
 
 
 USUAL = (Postgres, PgBouncer, MariaDB)
@@ -228,7 +228,7 @@ class Databases:
         self._programs = {}
 
     def __enter__(self):
-        """Starts the servers, at the same time as far as possible; sets `servers` and `variables`."""
+        """Starts the servers in parallel; sets `servers` and `variables`."""
         try:
             self.make(self.directory)
             self.directory.chmod(0o711)
@@ -281,9 +281,9 @@ class Databases:
         self.restart(name)
 
     def restart(self, name):
-        """Starts a server that was killed again."""
+        """Starts a server with its stored command."""
         command, syncs = json.loads((self.directory / f"{name}.command").read_text())
-        # One in another root file system needs root's rights for its mounts, and gives them up.
+        # A server in another root file system needs root for its mounts and drops it afterwards.
         is_inside = command[0].endswith("/Tests/Support/inside")
         program = self._programs[name] = Program(
             name, command, self.directory, environment(syncs, self.outlives), not is_inside, self.outlives)

@@ -42,7 +42,7 @@ def free_port():
 
 
 class Failure(SystemExit):
-    """What went wrong, with which the process exits."""
+    """An error that ends the process unless it is caught."""
 
 
 def wait_until(condition, what, seconds=START_DEADLINE, is_possible=lambda: True):
@@ -153,7 +153,10 @@ class Program:
 
 
 class Programs:
-    """A block's programs and a directory for their files: both go when the block ends or a signal ends the process."""
+    """Programs and a directory for their files.
+
+    When the block ends, also by a signal, the programs stop and the directory is removed.
+    """
 
     may_exist = False  # whether the directory to keep may exist
 
@@ -184,10 +187,10 @@ class Programs:
         """Starts the programs that a subclass has from the beginning."""
 
     def end(self):
-        """Ends what a subclass has besides programs."""
+        """Releases what a subclass has besides programs."""
 
     def add(self, program):
-        """Has a program stopped at the end, before those that were added earlier."""
+        """Registers a program to stop at the end, before those added earlier, and returns it."""
         self.running.append(program)
         return program
 
@@ -202,7 +205,7 @@ class Programs:
 
 
 def end_on_signals():
-    """Has SIGINT, SIGTERM and SIGHUP raise SystemExit, once: a second Ctrl-C would leave files and servers behind."""
+    """Makes SIGINT, SIGTERM and SIGHUP raise SystemExit once, so that a second Ctrl-C doesn't interrupt the clean-up."""
     def end(number, _):
         for other in ENDING:
             signal.signal(other, signal.SIG_IGN)
@@ -212,7 +215,7 @@ def end_on_signals():
 
 
 def run(command, environment=None):
-    """Runs a command to completion and returns its exit status; it ends when this process has to."""
+    """Runs a command and returns its exit status; a signal or the death of this process ends the command."""
     process = subprocess.Popen(["setpriv", "--pdeathsig", "TERM", "--", *command], env=environment)
     try:
         status = process.wait()
