@@ -7,7 +7,7 @@ import Testing
     "A Galera cluster",
     .enabled(
         if: GaleraCluster.url != nil,
-        "no cluster: Tests/Support/databases galera swift test --filter GaleraTests"),
+        "no cluster: Tests/Support/databases run --servers galera swift test --filter GaleraTests"),
     .timeLimit(.minutes(2)), .ownThread)
 struct GaleraTests {
     /// How long registrations may fail after a node was lost, with Galera's own defaults: the cluster takes 5 s to

@@ -30,7 +30,7 @@ private let newest = DatabaseShelf { try MySQLDatabase(on: .mysql97) }
     "MySQL 9.7",
     .enabled(
         if: MySQLServer.mysql97.url != nil,
-        "no MySQL: Tests/Support/databases newest swift test --filter NewestMySQLTests"),
+        "no MySQL: Tests/Support/databases run --newest swift test --filter NewestMySQLTests"),
     .timeLimit(.minutes(2)), .ownThread, newest)
 struct NewestMySQLTests {
     @Test("keeps the storage contract", arguments: ContractCase.all)

@@ -39,7 +39,7 @@ private let newest = DatabaseShelf { try PostgresDatabase(isOdd: true, on: .post
     "PostgreSQL 18",
     .enabled(
         if: PostgresServer.postgres18.url != nil,
-        "no PostgreSQL 18: Tests/Support/databases newest swift test --filter NewestPostgresTests"),
+        "no PostgreSQL 18: Tests/Support/databases run --newest swift test --filter NewestPostgresTests"),
     .timeLimit(.minutes(2)), .ownThread, newest)
 struct NewestPostgresTests {
     @Test("keeps the storage contract", arguments: ContractCase.all)
