@@ -1,7 +1,9 @@
 # Shared by the checks of image, package and source. Source it in the repository's root.
 
 start_deadline=30                # seconds for a program to serve
-cache=.build-deploy              # a Debian base system, container storage: made again when ./dev clean took it
+cache=.build-deploy              # Debian base systems, container storage: made again when ./dev clean took it
+release=${DEBIAN_RELEASE:-bookworm}
+base=$cache/base-$release.tar
 
 say() { printf '\033[1m%s\033[0m\n' "$*"; }
 die() { printf '%s\n' "$*" >&2; exit "${status:-1}"; }
@@ -20,21 +22,25 @@ await() {
 # Prints the version of this source, which has an entry in CHANGELOG.md.
 relay_version() { sed -n 's/.*current = "\(.*\)"/\1/p' Sources/Programs/Version.swift; }
 
-# Creates $cache/base.tar, a minimal Debian 12, from the machine's package sources.
+# Creates $base, a minimal Debian, from the machine's package sources if they are of the same release, or its mirror.
 need_base() {
     local sources=()
     mkdir -p "$cache"
-    [ ! -s "$cache/base.tar" ] || return 0
-    say "Creating a Debian base system"
-    if [ "$(. /etc/os-release && echo "${VERSION_CODENAME:-}")" = bookworm ]; then
+    [ ! -s "$base" ] || return 0
+    say "Creating a base system of Debian $release"
+    if [ "$(. /etc/os-release && echo "${VERSION_CODENAME:-}")" = "$release" ]; then
         cat /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list >"$cache/debian.sources" 2>/dev/null || true
         [ ! -s "$cache/debian.sources" ] || sources=("$cache/debian.sources")
+    else
+        mapfile -t sources < <(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' \
+            'Label: Debian' 2>/dev/null | sort -u | head -n 1)
     fi
-    mmdebstrap --quiet --format=tar --variant=minbase --dpkgopt='path-exclude=/usr/share/man/*' \
+    mmdebstrap --quiet --format=tar --variant=minbase --aptopt='Acquire::Check-Valid-Until "false"' \
+        --dpkgopt='path-exclude=/usr/share/man/*' \
         --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
         --customize-hook='rm -rf "$1"/var/lib/apt/lists/* "$1"/etc/resolv.conf "$1"/etc/hostname' \
-        bookworm "$cache/base.part.tar" "${sources[@]}" || die "mmdebstrap failed"
-    mv "$cache/base.part.tar" "$cache/base.tar"
+        "$release" "$base.part" "${sources[@]}" || die "mmdebstrap failed"
+    mv "$base.part" "$base"
 }
 
 # Checks the requirements for entering a root file system.

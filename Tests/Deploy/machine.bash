@@ -9,6 +9,7 @@
 # hardening and prints a notice.
 
 machine=                         # its directory
+machine_base=$cache/machine-$release.tar
 machine_nspawn=                  # the process ID of systemd-nspawn
 machine_leader=                  # the process ID of its systemd here; empty with the substitute
 machine_path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -16,11 +17,11 @@ machine_path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 need_machine_base() {
     local part=$cache/machine.part
     need_base
-    [ ! -s "$cache/machine.tar" ] || return 0
+    [ ! -s "$machine_base" ] || return 0
     say "Adding systemd"
     rm -rf "$part"
     mkdir "$part"
-    tar -C "$part" -xf "$cache/base.tar" --exclude='./dev/*'
+    tar -C "$part" -xf "$base" --exclude='./dev/*'
     machine=$part
     prepare_machine
     in_root sh -c 'apt-get -q update && apt-get -q install -y --no-install-recommends systemd systemd-sysv &&
@@ -30,8 +31,8 @@ need_machine_base() {
     in_root systemctl --quiet mask systemd-networkd.service systemd-resolved.service systemd-timesyncd.service \
         apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer fstrim.timer getty.target \
         console-getty.service >/dev/null 2>&1 || true
-    tar -C "$part" -cf "$cache/machine.part.tar" --exclude='./dev/*' --exclude=./usr/sbin/policy-rc.d .
-    mv "$cache/machine.part.tar" "$cache/machine.tar"
+    tar -C "$part" -cf "$machine_base.part" --exclude='./dev/*' --exclude=./usr/sbin/policy-rc.d .
+    mv "$machine_base.part" "$machine_base"
     rm -rf "$part"
 }
 
@@ -56,7 +57,7 @@ make_machine() {
     need_machine_base
     machine=$1
     mkdir -p "$machine"
-    tar -C "$machine" -xf "$cache/machine.tar"
+    tar -C "$machine" -xf "$machine_base"
     prepare_machine
     printf '127.0.0.1 localhost\n%s api.push.apple.com\n' "$apple" >"$machine/etc/hosts"
     install -D -m 644 "$apple_ca" "$machine/usr/local/share/ca-certificates/apple-stand-in.crt"

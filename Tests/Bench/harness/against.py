@@ -1,11 +1,13 @@
 """Compares this relay with another build of it, such as the last release, request by request in one run."""
 
+import shutil
 from statistics import median
 
 from . import wrk
 from .programs import start_relay, start_simulator
 from .relay import SECRETS, register
 from .storage import Servers
+from .workplace import BIN
 
 # what is sent, devices per secret, wrk's connections, secrets
 CASES = [
@@ -18,26 +20,30 @@ NAMES = {
     "refused": "refusals"}
 
 
-def measure(workplace, other):
+def measure(workplace, other, least=0):
+    """Compares all cases; `least` is the goal of each ratio."""
     workplace.build("relay", "apns-simulator")
+    # Copied alike: where a program lies can change its speed by some percent.
+    programs = [workplace.directory / "relay-ours", workplace.directory / "relay-other"]
+    for source, copy in zip((BIN / "relay", other), programs):
+        shutil.copy2(source, copy)
+    # Both run first equally often.
+    workplace.runs += workplace.runs % 2
     for case in CASES:
-        compare(workplace, other, "SQLite", *case, lambda number: {})
+        compare(workplace, programs, least, "SQLite", *case, lambda number: {})
     with Servers(workplace) as servers:
         for engine, name in (("postgres", "Postgres"), ("mysql", "MariaDB")):
             for index, case in enumerate(SERVER_CASES):
                 urls = [servers.database(engine, f"against_{index}_{number}") for number in range(2)]
-                compare(workplace, other, name, *case, lambda number: {"DATABASE_URL": urls[number]})
+                compare(workplace, programs, least, name, *case, lambda number: {"DATABASE_URL": urls[number]})
 
 
-def compare(workplace, other, database, kind, devices, connections, secrets, settings):
-    """Runs the relays in turns, each time a new process: two processes of one program can differ by a fifth.
-
-    Both run first equally often if the number of runs is even.
-    """
+def compare(workplace, relays, least, database, kind, devices, connections, secrets, settings):
+    """Runs the relays in turns, each time a new process: two processes of one program can differ by a fifth."""
     simulator = start_simulator(workplace)
     limit = {"RELAY_DEVICES_PER_SECRET_MAX": str(max(devices, 50))}
-    programs = [{"database": "relay.db"}, {"database": "other.db", "program": other}]
-    result = workplace.result(f"{NAMES[kind]}, {devices} device{'s'[:devices - 1]}, {database}", "/s", "other")
+    programs = [{"database": "ours.db", "program": relays[0]}, {"database": "other.db", "program": relays[1]}]
+    result = workplace.result(f"{NAMES[kind]}, {devices} device{'s'[:devices - 1]}, {database}", "/s", "other", goal=least)
     peaks = [0, 0]
     for turn in range(workplace.runs):
         figures = [None, None]

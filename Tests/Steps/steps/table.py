@@ -21,6 +21,8 @@ SANITIZED = "--sanitize=thread --scratch-path .build-tsan"
 SERVERS = "Tests/Support/databases run --odd-sessions --no-sync"
 ENDS = "^EndToEndTests\\."
 GALERA = "Galera"
+# The contract through a pooler, on adopted tables, and without prepared statements: not every day.
+VARIANTS = "Galera|PgBouncerTests|ContractTests/(adopted|unprepared)"
 SHIPPED = ".build-deploy/programs"      # made by the image step
 PROGRAMS = "install -D -t .build-deploy/programs .build-deploy/relay .build-deploy/opencode-bridge .build/debug/apns-simulator"
 
@@ -32,7 +34,7 @@ STEPS = [
 
     # Every day: a debug build and real servers.
     Step("tests", "unit tests, and the storage contract on SQLite, PostgreSQL and MariaDB",
-         f"{SERVERS} -- {TESTS} --skip '{ENDS}' --skip {GALERA}", (EVERYDAY,), 900,
+         f"{SERVERS} -- {TESTS} --skip '{ENDS}' --skip '{VARIANTS}'", (EVERYDAY,), 900,
          needs=("test", "databases"), after=("build",), cores=2),
     Step("programs", "chosen end-to-end tests of real processes",
          f"{SERVERS} -- {TESTS} --filter '{ENDS}({CHOSEN})/'", (EVERYDAY,), 600,
@@ -91,4 +93,26 @@ STEPS = [
     Step("package", "Debian package of the programs in the image, on a fresh machine",
          "Tests/Deploy/package .build-deploy .build/debug", (ALL,), 600, needs=("package", "machine"), after=("image",),
          root=True),
+
+    # The long ones, nightly. The programs are those that ./dev bench and soak use.
+    Step("build-release", "release build", "swift build -c release --product relay && swift build -c release --product "
+         "apns-simulator && swift build -c release --product opencode-bridge", (NIGHTLY,), 1800, needs=("swift", "build"),
+         cores=2, quiet=900),
+    Step("build-simulator", "debug build of the simulator", "swift build --product apns-simulator", (NIGHTLY,), 900,
+         needs=("swift", "build"), cores=2, quiet=600),
+    Step("fuzz-long", "parsers of untrusted bytes, ten minutes each", "Tests/Fuzz/run 2400", (NIGHTLY,), 4200,
+         needs=("swift", "build"), cores=2, quiet=1500),
+    *(Step(f"soak-{database}", f"load and random faults for half an hour on {database}",
+           f"Tests/Soak/run --seconds 1800 --database {database}", (NIGHTLY,), 3000, needs=("databases",),
+           after=("build-release",), cores=2, quiet=2400) for database in ("sqlite", "postgres", "mysql")),
+    Step("cluster", "a Patroni cluster that loses nodes under load", "Tests/Clusters/run", (NIGHTLY,), 1500,
+         needs=("cluster",), after=("build-release",), cores=2),
+    *(Step(name, f"README.md and docs/operate/install.md from source on a fresh {title}",
+           f"DEBIAN_RELEASE={release} Tests/Deploy/source .build/debug", (NIGHTLY,), 3000, needs=("machine",),
+           after=("build-simulator",), cores=2, root=True, quiet=1500)
+      for name, title, release in (("source", "Debian 12", "bookworm"), ("source-13", "Debian 13", "trixie"))),
+    Step("abuse", "attacks on the relay and nginx", "Tests/Abuse/run", (NIGHTLY,), 1800, needs=("abuse",),
+         after=("build-release",), cores=2),
+    Step("bench-release", "speed beside the last tag's", "Tests/Bench/release", (NIGHTLY,), 3600,
+         needs=("swift", "build", "bench", "databases"), after=("build-release",), cores=2, quiet=1200),
 ]
