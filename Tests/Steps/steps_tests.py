@@ -222,8 +222,11 @@ class RunTests(unittest.TestCase):
     def test_a_failed_test_is_found_by_its_place(self):
         with tempfile.TemporaryDirectory() as directory:
             Path(directory, "RowTests.swift").write_text(
-                "@Suite\nstruct RowTests {\n    @Test func one() {\n        #expect(false)\n    }\n    func two() {}\n}\n")
-            self.assertEqual(runner.test_at("RowTests.swift", 4, [Path(directory)]), "RowTests/one")
+                "@Suite\nstruct RowTests {\n    @Test(\"1\")\n    func one() {\n        #expect(false)\n    }\n}\n"
+                + "extension Row {\n" + "\n" * 20 + "    func two() {\n        #expect(false)\n    }\n}\n")
+            for line in (3, 5):
+                self.assertEqual(runner.test_at("RowTests.swift", line, [Path(directory)]), "RowTests/one")
+            self.assertIsNone(runner.test_at("RowTests.swift", 30, [Path(directory)]))
             self.assertIsNone(runner.test_at("OtherTests.swift", 4, [Path(directory)]))
 
     def test_other_steps_run_on_if_they_should(self):

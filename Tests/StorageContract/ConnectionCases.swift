@@ -94,7 +94,7 @@ extension ServerCase {
             options.callTimeout = .seconds(30)
             let first = try await database.open(options, connectionsMax: 1)
             var hasty = options
-            hasty.callTimeout = .milliseconds(500)
+            hasty.callTimeout = .seconds(3)
             let error = await failure { _ = try await database.open(hasty, connectionsMax: 1) }
             guard case .crowded = error else {
                 Issue.record("got \(String(describing: error))")

@@ -18,6 +18,8 @@ extension ServerCase {
             database, proxy async throws in
             var options = ServerOptions()
             options.connectionsMax = 1
+            // Time for a machine that is busy with other tests.
+            options.callTimeout = .seconds(30)
             let storage = try await database.open(options, through: proxy.port)
             var cuts = 0
             for direction in CuttingProxy.Direction.allCases {

@@ -84,6 +84,6 @@ def steps_for(targets):
             needs=("test", "databases") if servers else ("test",), after=("build",), cores=2))
     if "EndToEndTests" in targets:
         steps.append(Step(
-            "programs", "end-to-end tests", f"{table.TESTS} --filter '^EndToEndTests\\.'", (), 900, needs=("test",),
+            "programs", "end-to-end tests", f"{table.TESTS} --filter '{table.ENDS}'", (), 900, needs=("test",),
             after=("build",)))
     return steps

@@ -4,7 +4,7 @@ import collections
 import re
 
 LAST_LINES = 12                 # lines of output shown of a step in which no failure was recognised
-BLOCK_LINES = 12                # lines shown of one failure
+BLOCK_LINES = 5                 # lines shown of one failure
 LINE_BYTES = 300                # bytes shown of a line
 
 COLOUR = re.compile(rb"\x1b\[[0-9;]*m")

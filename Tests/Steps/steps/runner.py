@@ -106,17 +106,25 @@ class Running:
 
 
 def test_at(file, line, folders=(ROOT / "Tests", ROOT / "clients")):
-    """The name, as --filter takes it, of the test around a line of a Swift file; None if it isn't found."""
+    """The name, as --filter takes it, of the test at a line of a Swift file; None if there is none."""
     found = [path for folder in folders for path in folder.rglob(Path(file).name)]
     if len(found) != 1:
         return None
+    lines = found[0].read_text().splitlines()
+    # A thrown error is reported at the attribute before the function.
+    at = next((number for number in range(line - 1, len(lines)) if "func " in lines[number]), None) \
+        if "@Test" in lines[line - 1] else line - 1
     function = kind = None
-    for text in reversed(found[0].read_text().splitlines()[:line]):
-        function = function or (FUNC.search(text) or [None, None])[1]
-        kind = kind or (TYPE.match(text) or [None, None])[1]
-        if function and kind:
-            return f"{kind}/{function}"
-    return None
+    for number in range(at or 0, -1, -1):
+        if not function and (match := FUNC.search(lines[number])):
+            function = match[1]
+            # Without the attribute it is a helper.
+            if not any("@Test" in text for text in lines[max(0, number - 10):number + 1]):
+                return None
+        if match := TYPE.match(lines[number]):
+            kind = match[1]
+            break
+    return f"{kind}/{function}" if kind and function else None
 
 
 def clock(seconds):

@@ -10,8 +10,10 @@ THREADED = ("NetworkTests|HTTPServerTests|HTTP2Tests|APNsTests|StorageTests|Rela
             "|OpenCodeBridgeTests")
 # End-to-end suites that together pass through every part of the programs.
 CHOSEN = "|".join(f"{name}Tests" for name in (
-    "Chain", "Check", "ClientBehaviour", "Compatibility", "Copy", "DatabaseServer", "FanOut", "Hook", "Lifecycle", "Outcome",
-    "ReplyChain", "Schedule", "SealedChain", "Secrecy"))
+    "Chain", "Check", "ClientBehaviour", "Compatibility", "Copy", "FanOut", "Hook", "Lifecycle", "Outcome", "ReplyChain", "Schedule",
+    "SealedChain", "Secrecy"))
+# It kills the servers, so nothing else may use them.
+OUTAGES = "DatabaseServerTests"
 
 # Tests wait more than they compute: so many at a time keep two processors busy.
 TESTS = "swift test --skip-build --ignore-lock --parallel --experimental-maximum-parallelization-width 6"
@@ -39,6 +41,9 @@ STEPS = [
     Step("programs", "chosen end-to-end tests of real processes",
          f"{SERVERS} -- {TESTS} --filter '{ENDS}({CHOSEN})/'", (EVERYDAY,), 600,
          needs=("test", "databases"), after=("build",)),
+    Step("outages", "database servers killed and restarted while relays use them",
+         f"{SERVERS} -- {TESTS} --filter '{ENDS}{OUTAGES}/'", (EVERYDAY,), 400,
+         needs=("test", "databases"), after=("build",)),
     Step("js", "JavaScript client", f"{SERVERS} -- clients/js/test", (EVERYDAY,), 300,
          needs=("test", "databases"), after=("build",)),
 
@@ -54,7 +59,10 @@ STEPS = [
          f"{SERVERS} --newest -- {TESTS} --filter '^(Storage.*|Transfer|JSON|QRCode|PushSealing)Tests\\.' --skip {GALERA}",
          (ALL,), 1200, needs=("test", "databases", "newest"), after=("build",), root=True),
     Step("end-to-end", "end-to-end tests of the programs in the image",
-         f"RELAY_TEST_PROGRAMS=$PWD/{SHIPPED} {SERVERS} -- {TESTS} --filter '{ENDS}'", (ALL,), 1200,
+         f"RELAY_TEST_PROGRAMS=$PWD/{SHIPPED} {SERVERS} -- {TESTS} --filter '{ENDS}' --skip {OUTAGES}",
+         (ALL,), 1200, needs=("test", "databases"), after=("image",)),
+    Step("outages-shipped", "database servers killed and restarted while the relays in the image use them",
+         f"RELAY_TEST_PROGRAMS=$PWD/{SHIPPED} {SERVERS} -- {TESTS} --filter '{ENDS}{OUTAGES}/'", (ALL,), 400,
          needs=("test", "databases"), after=("image",)),
     Step("js-shipped", "JavaScript client with the programs in the image",
          f"BIN=$PWD/{SHIPPED} {SERVERS} -- clients/js/test", (ALL,), 300, needs=("test", "databases"), after=("image",)),
