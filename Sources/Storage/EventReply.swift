@@ -52,28 +52,61 @@ package struct EventReply: Hashable, Sendable {
     }
 }
 
-/// The acknowledgement of an event, which shows that someone has seen it: a row of `event_reply`.
+/// What became of the reply to an event, as the sender reported it.
+package struct ReplyResult: Hashable, Sendable {
+    /// The outcome; nil if it is sealed.
+    package let outcome: String?
+    /// Why, in one word for programs.
+    package let reason: String?
+    /// Outcome and reason, encrypted for the phone.
+    package let sealed: String?
+
+    /// A result from its columns.
+    package init(outcome: String? = nil, reason: String? = nil, sealed: String? = nil) {
+        self.outcome = outcome
+        self.reason = reason
+        self.sealed = sealed
+    }
+
+    /// Throws if a value can't be stored unchanged; every driver calls this first.
+    package func validate() throws(StorageError) {
+        try StorageText.check(outcome ?? "", field: "outcome", bytes: StorageLimits.replyOutcomeBytes)
+        try StorageText.check(reason ?? "", field: "reason", bytes: StorageLimits.replyReasonBytes)
+        try StorageText.check(sealed ?? "", field: "sealed", bytes: StorageLimits.sealedBytes)
+    }
+}
+
+/// That somebody has seen an event, or that it is over: a row of `event_reply`.
 package struct Acknowledgement: Hashable, Sendable {
-    /// When it was first acknowledged or replied to.
+    /// When it was first acknowledged or replied to, or its result was reported.
     package var at: EpochMilliseconds
     /// The first reply; nil if there is none.
     package var reply: EventReply?
     /// When the first reply arrived; nil if there is none.
     package var repliedAt: EpochMilliseconds?
+    /// The first result and when it was reported; nil without one.
+    package var result: ReplyResult?
+    /// When the result was reported; nil without one.
+    package var resultAt: EpochMilliseconds?
 
     /// An acknowledgement from its columns.
-    package init(at: EpochMilliseconds, reply: EventReply? = nil, repliedAt: EpochMilliseconds? = nil) {
+    package init(
+        at: EpochMilliseconds, reply: EventReply? = nil, repliedAt: EpochMilliseconds? = nil,
+        result: ReplyResult? = nil, resultAt: EpochMilliseconds? = nil
+    ) {
         self.at = at
         self.reply = reply
         self.repliedAt = repliedAt
+        self.result = result
+        self.resultAt = resultAt
     }
 }
 
-/// The result of acknowledging an event, or of replying to it.
+/// The result of acknowledging an event, of replying to it, or of reporting what became of the reply.
 package enum AcknowledgementResult: Hashable, Sendable {
     /// This call stored the acknowledgement; the event's acknowledgement as it is now.
     case stored(Acknowledgement)
-    /// The event was acknowledged or replied to before; nothing was changed.
+    /// It had been acknowledged, replied to, or reported on before; nothing was changed.
     case existing(Acknowledgement)
     /// The secret sent no event with this ID within the last 24 h.
     case unknownEvent
@@ -104,6 +137,15 @@ package protocol ReplyStorage: Sendable {
     /// ``StorageLimits/acknowledgementsMax``.
     func acknowledge(
         _ event: EventName, reply: EventReply?, at now: EpochMilliseconds
+    ) async throws(StorageError) -> AcknowledgementResult
+
+    /// Stores what became of the reply to an event, and acknowledges the event if nobody has.
+    ///
+    /// The event needs a valid receipt, but no reply: a result that was reported before the reply also applies to a reply
+    /// that arrives later. Of any number of concurrent results the first one is stored. Repeating the call is allowed.
+    /// Never returns `notOffered`.
+    func report(
+        _ result: ReplyResult, of event: EventName, at now: EpochMilliseconds
     ) async throws(StorageError) -> AcknowledgementResult
 
     /// The acknowledgements of some events that are valid at `now`, in few queries; events without one are left out.

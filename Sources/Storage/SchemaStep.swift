@@ -36,6 +36,8 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
     ///
     /// Rows stored before this step, or by an older relay, are sent even if their events were acknowledged.
     case pushEvents = 14
+    /// `result_at`, `outcome`, `reason` and `sealed_result` of `event_reply`: nullable columns.
+    case replyResults = 15
 
     /// What the step does, for `relay migrate`.
     package var summary: String {
@@ -55,6 +57,7 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
         case .pushBuckets: "pending_push: a column and an index by which relays share the queue"
         case .eventActions: "event_receipt: a column for the actions that replies may have"
         case .pushEvents: "pending_push: columns for the events and kinds of pushes"
+        case .replyResults: "event_reply: columns for what became of replies"
         }
     }
 

@@ -70,6 +70,10 @@ package enum StorageLimits {
     package static let replyActionsBytes = replyActionsMax * (replyActionBytes + 1) - 1
     /// Bytes of the text that a person typed in reply to an event.
     package static let replyTextBytes = 4_096
+    /// Bytes of the outcome of a reply.
+    package static let replyOutcomeBytes = 32
+    /// Bytes of the reason of a reply's outcome.
+    package static let replyReasonBytes = 64
     /// Acknowledgements of events, and replies, that are kept for a secret; the oldest are removed.
     package static let acknowledgementsMax = 1_000
     /// Bytes of the name of an app's type of activity attributes.

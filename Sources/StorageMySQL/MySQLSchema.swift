@@ -26,6 +26,7 @@ enum MySQLSchema {
         case .pushBuckets: pushBuckets
         case .eventActions: ["ALTER TABLE event_receipt ADD COLUMN actions \(ascii("varchar(519)")) NULL"]
         case .pushEvents: [pushEvents]
+        case .replyResults: [replyResults]
         }
     }
 
@@ -144,7 +145,13 @@ enum MySQLSchema {
             ADD COLUMN event_id varbinary(128) NULL, ADD COLUMN kind \(ascii("varchar(32)")) NULL
         """
 
-    /// Each `ALTER TABLE` adds all its columns or none, so if one exists, all do.
+    private static let replyResults = """
+        ALTER TABLE event_reply
+            ADD COLUMN result_at bigint NULL, ADD COLUMN outcome \(ascii("varchar(32)")) NULL,
+            ADD COLUMN reason \(ascii("varchar(64)")) NULL, ADD COLUMN sealed_result text NULL
+        """
+
+    /// Each `ALTER TABLE` adds all its columns or none, so that one there means all are.
     private static let deviceDetails = [
         """
         ALTER TABLE device_registration

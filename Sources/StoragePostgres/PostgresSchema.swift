@@ -37,6 +37,7 @@ enum PostgresSchema {
         case .pushBuckets: pushBuckets
         case .eventActions: ["ALTER TABLE event_receipt ADD COLUMN IF NOT EXISTS actions varchar(519)"]
         case .pushEvents: [pushEvents]
+        case .replyResults: [replyResults]
         }
     }
 }
@@ -239,6 +240,12 @@ extension PostgresSchema {
     private static let pushEvents = """
         ALTER TABLE pending_push
             ADD COLUMN IF NOT EXISTS event_id varchar(128), ADD COLUMN IF NOT EXISTS kind varchar(32)
+        """
+
+    private static let replyResults = """
+        ALTER TABLE event_reply
+            ADD COLUMN IF NOT EXISTS result_at bigint, ADD COLUMN IF NOT EXISTS outcome varchar(32),
+            ADD COLUMN IF NOT EXISTS reason varchar(64), ADD COLUMN IF NOT EXISTS sealed_result text
         """
 
     private static let history = [

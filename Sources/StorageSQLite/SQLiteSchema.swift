@@ -96,6 +96,7 @@ enum SQLiteSchema {
         case .pushBuckets: pushBuckets
         case .eventActions: ["ALTER TABLE event_receipt ADD COLUMN actions TEXT"]
         case .pushEvents: pushEvents
+        case .replyResults: replyResults
         }
     }
 
@@ -273,6 +274,13 @@ extension SQLiteSchema {
     private static let pushEvents = [
         "ALTER TABLE pending_push ADD COLUMN event_id TEXT",
         "ALTER TABLE pending_push ADD COLUMN kind TEXT",
+    ]
+
+    private static let replyResults = [
+        "ALTER TABLE event_reply ADD COLUMN result_at INTEGER",
+        "ALTER TABLE event_reply ADD COLUMN outcome TEXT",
+        "ALTER TABLE event_reply ADD COLUMN reason TEXT",
+        "ALTER TABLE event_reply ADD COLUMN sealed_result TEXT",
     ]
 
     private static let deviceDetails = [

@@ -108,6 +108,10 @@ extension ContractDatabase {
             "DROP INDEX pending_push_bucket_idx", "ALTER TABLE pending_push DROP COLUMN bucket",
             "ALTER TABLE event_receipt DROP COLUMN actions",
             "ALTER TABLE pending_push DROP COLUMN event_id", "ALTER TABLE pending_push DROP COLUMN kind",
+            "ALTER TABLE event_reply DROP COLUMN result_at",
+            "ALTER TABLE event_reply DROP COLUMN outcome",
+            "ALTER TABLE event_reply DROP COLUMN reason",
+            "ALTER TABLE event_reply DROP COLUMN sealed_result",
         ]
     }
 }

@@ -74,6 +74,8 @@ struct MySQLDatabase: ServerDatabase {
         "DROP INDEX pending_push_bucket_idx ON pending_push", "ALTER TABLE pending_push DROP COLUMN bucket",
         "ALTER TABLE event_receipt DROP COLUMN actions",
         "ALTER TABLE pending_push DROP COLUMN event_id, DROP COLUMN kind",
+        "ALTER TABLE event_reply DROP COLUMN result_at, DROP COLUMN outcome, DROP COLUMN reason, "
+            + "DROP COLUMN sealed_result",
     ]
 
     typealias Connection = MySQLConnection

@@ -85,8 +85,8 @@ actor Engine {
                 let eventID = await outbox.put(asked, showing: state, actions: await replies.actions(request))
                 await replies.rang(request, as: eventID)
                 await outbox.note(.rang(RungRequest(request: request, eventID: eventID), at: SystemTime.now))
-            case .over(let request):
-                if let eventID = await replies.closed(request) { await outbox.over(eventID) }
+            case .over(let request, let end):
+                if let eventID = await replies.closed(request, end) { await outbox.over(eventID) }
             case .began(let session, let directory):
                 await outbox.note(.began(ResumedRun(session: session, directory: directory)))
             case .ended(let session): await outbox.note(.ended(session))

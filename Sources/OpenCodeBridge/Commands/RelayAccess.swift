@@ -28,7 +28,9 @@ struct RelayAccess: Sendable {
 
     /// Opens replies; unsealed replies are accepted only if texts aren't sealed either.
     var opener: ReplyOpener {
-        ReplyOpener(keys: secret.key.map { [SealedReply.Key($0)] } ?? [], requiresSealed: sealer != nil)
+        ReplyOpener(
+            keys: secret.key.map { [SealedReply.Key($0)] } ?? [], requiresSealed: sealer != nil,
+            resultKey: secret.key.map { SealedResult.Key($0) })
     }
 
     /// The key to seal with; `nil` if texts stay readable.

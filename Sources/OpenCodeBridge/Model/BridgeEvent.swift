@@ -161,7 +161,15 @@ enum BridgeAction: Sendable, Equatable {
     /// A run has been handled completely: remove its record.
     case ended(SessionID)
     /// A request that rang was answered or withdrawn.
-    case over(RequestID)
+    case over(RequestID, RequestEnd)
+}
+
+/// How a request ended.
+enum RequestEnd: Sendable, Equatable {
+    /// The server reports an answer, or doesn't list it any more.
+    case answered
+    /// Its run ended, or something else is asked under its ID.
+    case withdrawn
 }
 
 /// A notification to post.

@@ -25,8 +25,8 @@ extension RunModel {
         guard requests[request.id] != nil || requests.count < Bounds.requestsMax else { return }
         if let known = requests[request.id] {
             if !known.request.asksSame(as: request) {
-                // The request that the phones show is no longer open.
-                forget(request.id, now)
+                // What the phones show isn't asked any more.
+                forget(request.id, .withdrawn, now)
             } else if known.stage == .rung || known.stage == .ringing {
                 return
             }
@@ -36,15 +36,15 @@ extension RunModel {
             request: request, openedAt: now, stage: .waiting(until: now + options.requestWait))
     }
 
-    /// Handles an answer to a request.
-    mutating func close(_ id: RequestID, _ now: MonotonicTime) {
-        forget(id, now)
+    /// Handles the end of a request.
+    mutating func close(_ id: RequestID, _ end: RequestEnd = .answered, _ now: MonotonicTime) {
+        forget(id, end, now)
         advanceAll(now)
     }
 
     /// Forgets a request and the ring that is being prepared for it.
-    mutating func forget(_ id: RequestID, _ now: MonotonicTime) {
-        if requests[id]?.stage == .rung { actions.append(.over(id)) }
+    mutating func forget(_ id: RequestID, _ end: RequestEnd, _ now: MonotonicTime) {
+        if requests[id]?.stage == .rung { actions.append(.over(id, end)) }
         requests[id] = nil
         closed[id] = now
         dropPending { $0.requestID == id }
@@ -111,7 +111,8 @@ extension RunModel {
             && snapshot.closes(
                 open.request, in: open.request.directory ?? tree[open.request.session]?.directory)
         {
-            close(id, now)
+            // 1.x goes on listing what an idle session asked.
+            close(id, snapshot.canAsk(open.request.session) ? .answered : .withdrawn, now)
         }
         for request in snapshot.requests where snapshot.canAsk(request.session) {
             if let known = requests[request.id] {

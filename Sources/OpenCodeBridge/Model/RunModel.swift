@@ -137,8 +137,8 @@ struct RunModel: Sendable {
     ) {
         // A stopped server may continue the run; the comparison after its restart shows this.
         guard outcome != .stopped, see(session, nil, now) else { return }
-        // An interrupted run withdraws its requests silently.
-        for (id, open) in requests where open.request.session == session { forget(id, now) }
+        // An interrupted run withdraws its requests without a word.
+        for (id, open) in requests where open.request.session == session { forget(id, .withdrawn, now) }
         guard let run = tree[session]?.run else { return advanceAll(now) }
         tree.update(session) {
             $0.run = nil
@@ -166,7 +166,7 @@ struct RunModel: Sendable {
     private mutating func delete(_ session: SessionID, _ now: MonotonicTime) {
         let running = Set(tree.running)
         for gone in tree.delete(session) {
-            for (id, open) in requests where open.request.session == gone { forget(id, now) }
+            for (id, open) in requests where open.request.session == gone { forget(id, .withdrawn, now) }
             dropPending { $0.session == gone }
             if running.contains(gone) { actions.append(.ended(gone)) }
         }

@@ -10,6 +10,27 @@ extension OpenCodeClient {
         case notListed
         /// The server asks something else under the permission's ID.
         case changed
+
+        /// What it means for the reply.
+        ///
+        /// - Parameter isUnconfirmed: Whether the answer to an earlier attempt was lost.
+        func fate(isUnconfirmed: Bool) -> ReplyFate {
+            switch self {
+            case .taken: .taken
+            case .notListed where isUnconfirmed: ReplyFate.answeredElsewhere.unconfirmed
+            case .notListed: .answeredElsewhere
+            case .changed: .refused("changed")
+            }
+        }
+
+        /// The rest of the log's sentence about the reply.
+        func sentence(_ choice: PermissionReply.Choice) -> String {
+            switch self {
+            case .taken: ": \(choice.rawValue)"
+            case .notListed: " came too late"
+            case .changed: " isn't used: OpenCode asks something else under this ID now"
+            }
+        }
     }
 
     /// Answers a permission if the server still lists it, and with what was asked.
@@ -39,7 +60,7 @@ extension OpenCodeClient {
         }
         switch answer.status {
         case 200..<300: return .taken
-        case 404: return .notListed
+        case 404, 410: return .notListed
         case 401, 403: throw .unauthorized
         default: throw .status(answer.status)
         }

@@ -26,6 +26,8 @@ struct ReplyOpener: Sendable {
     let keys: [SealedReply.Key]
     /// Whether readable replies are refused, because the relay could have made them up.
     let requiresSealed: Bool
+    /// Seals results; `nil` without a pairing key.
+    var resultKey: SealedResult.Key?
 
     /// Why a reply isn't used.
     enum Problem: Error, Sendable, Equatable, CustomStringConvertible {

@@ -39,16 +39,55 @@ extension RelayClient {
         }
     }
 
+    /// What the relay answered to a result.
+    enum Reported: Sendable, Equatable {
+        /// It keeps this result, or an earlier one.
+        case done
+        /// It is older than results.
+        case unsupported
+        /// It will never take the result, for this reason.
+        case refused(String)
+        /// It can't take the result now, for this reason; it may say how long to wait.
+        case later(String, Duration)
+    }
+
+    /// Reports what became of the reply to an event; repeating it does no harm.
+    func report(_ result: GivenResult, of eventID: String) async -> Reported {
+        guard let answer = await post("/v1/reply/result", Self.body(secret, eventID, result: result)) else {
+            return .later("no relay answers", .zero)
+        }
+        return Self.reported(answer)
+    }
+
+    /// The meaning of a response to a result.
+    static func reported(_ answer: WebAnswer) -> Reported {
+        let value = try? JSON.parse(answer.body, maxBytes: Bounds.postAnswerBytesMax)
+        if answer.status == 404, value?["code"]?.string == "not_found" { return .unsupported }
+        switch interpret(answer) {
+        case .accepted: return .done
+        case .refused(let reason), .unreachable(let reason): return .refused(reason)
+        case .later(let reason, let pause): return .later(reason, pause)
+        }
+    }
+
     /// The body of a request about an event.
-    static func body(_ secret: String, _ eventID: String, waiting seconds: Int? = nil, clears: Bool = false)
-        -> [UInt8]
-    {
+    static func body(
+        _ secret: String, _ eventID: String, waiting seconds: Int? = nil, clears: Bool = false,
+        result: GivenResult? = nil
+    ) -> [UInt8] {
         var writer = JSON.Writer()
         writer.beginObject()
         writer.member("secret", secret)
         writer.member("eventID", eventID)
         if let seconds { writer.member("timeout", seconds) }
         if clears { writer.member("clear", true) }
+        switch result {
+        case .readable(let fate):
+            writer.member("outcome", fate.outcome.rawValue)
+            if let reason = fate.reason { writer.member("reason", reason) }
+        case .sealed(let text): writer.member("sealed", text)
+        case nil: break
+        }
         writer.endObject()
         return writer.finish()
     }

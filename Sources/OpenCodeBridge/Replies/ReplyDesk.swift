@@ -1,6 +1,7 @@
 import Network
+import PushSealing
 
-/// Waits for replies to the permissions that rang, and gives each to OpenCode, once.
+/// Waits for replies to the permissions that rang, gives each to OpenCode, once, and reports what became of it.
 ///
 /// What the relay keeps survives a restart of the bridge: the permission then rings again under the same ID, which
 /// the relay doesn't deliver twice, and the wait finds the reply.
@@ -11,6 +12,8 @@ actor ReplyDesk {
         let wait: @Sendable (_ eventID: String) async -> RelayClient.Wait
         /// Acknowledges an event; false to try again later.
         let acknowledge: @Sendable (_ eventID: String) async -> Bool
+        /// Reports what became of the reply to an event.
+        let report: @Sendable (GivenResult, _ eventID: String) async -> RelayClient.Reported
         /// Opens replies; `nil` if none are waited for, so that events are only acknowledged.
         let opener: ReplyOpener?
         /// Gives a reply to OpenCode.
@@ -29,6 +32,7 @@ actor ReplyDesk {
     private enum Job: Sendable {
         case watch(RequestID, as: String)
         case acknowledge(String)
+        case report(ReplyFate, of: String)
     }
 
     private let parts: Parts
@@ -40,6 +44,12 @@ actor ReplyDesk {
     /// Permissions whose turn hasn't come.
     private var waiting: [RequestID] = []
     private var active = 0
+    /// The events whose replies are being given to OpenCode.
+    private var inUse: Set<String> = []
+    /// How the requests of those ended that are over.
+    private var ends: [String: RequestEnd] = [:]
+    /// Whether the log says that the relay takes no results.
+    private var isUnsupportedNoted = false
 
     init(_ parts: Parts, _ console: Console) {
         self.parts = parts
@@ -59,6 +69,7 @@ actor ReplyDesk {
                             await self.use(given, known)
                         }
                     case .acknowledge(let eventID): await self.acknowledge(eventID)
+                    case .report(let fate, let eventID): await self.report(fate, of: nil, to: eventID)
                     }
                 }
             }
@@ -81,10 +92,14 @@ actor ReplyDesk {
     /// A request was answered or withdrawn: the phones needn't ring or show it any more.
     ///
     /// Returns the event that rang for it.
-    func closed(_ id: RequestID) -> String? {
+    func closed(_ id: RequestID, _ end: RequestEnd) -> String? {
         waiting.removeAll { $0 == id }
         guard let known = watched.removeValue(forKey: id) else { return nil }
-        if !known.isReplied { input.yield(.acknowledge(known.eventID)) }
+        if inUse.contains(known.eventID) { ends[known.eventID] = end }
+        guard !known.isReplied else { return known.eventID }
+        // So that a phone learns it that replies from now on.
+        if !actions(known.request).isEmpty { input.yield(.report(ReplyFate(end), of: known.eventID)) }
+        input.yield(.acknowledge(known.eventID))
         return known.eventID
     }
 
@@ -129,6 +144,7 @@ actor ReplyDesk {
             case .replied(let given):
                 guard watched(id, as: eventID) != nil else { return nil }
                 watched[id]?.isReplied = true
+                inUse.insert(eventID)
                 return (given, known)
             }
         }
@@ -136,41 +152,89 @@ actor ReplyDesk {
     }
 
     private func use(_ given: GivenReply, _ known: Watched) async {
+        let fate = await carryOut(given, known)
+        inUse.remove(known.eventID)
+        ends[known.eventID] = nil
+        if let fate { await report(fate, of: given, to: known.eventID) }
+    }
+
+    /// Gives a reply to OpenCode, again if need be; `nil` if the task was cancelled before its fate was known.
+    private func carryOut(_ given: GivenReply, _ known: Watched) async -> ReplyFate? {
         let name = "the reply to \(Console.safe(known.request.id))"
         let reply: PermissionReply
         do throws(ReplyOpener.Problem) {
-            guard let opener = parts.opener else { return }
+            guard let opener = parts.opener else { return nil }
             reply = try opener.open(given, to: known.eventID)
         } catch {
-            return console.note("\(name) isn't used: \(error)")
+            console.note("\(name) isn't used: \(error)")
+            return .refused(error.reason)
         }
         var backOff = BackOff(from: Bounds.replyPauseMin, to: Bounds.replyPauseMax)
         var lastFault: ServerFault?
-        for _ in 0..<Bounds.replyAttemptsMax where !Task.isCancelled {
+        var isUnconfirmed = false
+        for attempt in 0..<Bounds.replyAttemptsMax where !Task.isCancelled {
             guard watched(known.request.id, as: known.eventID) != nil else {
-                return console.note("\(name) came too late")
+                console.note("\(name) came too late")
+                let end = ends[known.eventID] ?? .withdrawn
+                // It was in time if it has been tried.
+                if end == .withdrawn, attempt > 0 { return ReplyFate(after: lastFault) }
+                return isUnconfirmed ? ReplyFate(end).unconfirmed : ReplyFate(end)
             }
             if let client {
                 do throws(ServerFault) {
-                    switch try await parts.answer(client, known.request, reply) {
-                    case .taken: console.note("\(name): \(reply.choice.rawValue)")
-                    case .notListed: console.note("\(name) came too late")
-                    case .changed:
-                        console.note("\(name) isn't used: OpenCode asks something else under this ID now")
-                    }
-                    return
+                    let answered = try await parts.answer(client, known.request, reply)
+                    console.note("\(name)\(answered.sentence(reply.choice))")
+                    return answered.fate(isUnconfirmed: isUnconfirmed)
                 } catch {
-                    // The permission is still open, so the reply hasn't been carried out.
+                    // As far as the bridge knows, the reply hasn't been carried out.
                     if error != lastFault {
                         console.note(
                             "cannot give \(name) to OpenCode: \(error); trying again while it is open")
                     }
                     lastFault = error
+                    if case .unreachable(_, isTimeout: true) = error { isUnconfirmed = true }
                 }
             }
-            guard (try? await parts.sleep(backOff.next(.random(in: 0...1)))) != nil else { return }
+            guard (try? await parts.sleep(backOff.next(.random(in: 0...1)))) != nil else { return nil }
         }
-        if !Task.isCancelled { console.note("gave up \(name): OpenCode never took it") }
+        guard !Task.isCancelled else { return nil }
+        console.note("gave up \(name): OpenCode never took it")
+        return ReplyFate(after: lastFault)
+    }
+
+    /// Reports what became of a reply, or of every reply from now on.
+    private func report(_ fate: ReplyFate, of given: GivenReply?, to eventID: String) async {
+        guard let opener = parts.opener else { return }
+        let result: GivenResult
+        do throws(SealingFailure) {
+            // Sealed once: the relay keeps the first result.
+            let time = Int(SystemTime.now / 1_000)
+            result = try opener.result(fate, of: given, to: eventID, at: time)
+        } catch {
+            return console.note("cannot seal the result of a reply: \(error)")
+        }
+        var backOff = BackOff(from: Bounds.replyPauseMin, to: Bounds.replyPauseMax)
+        var lastReason = ""
+        for _ in 0..<Bounds.resultReportsMax where !Task.isCancelled {
+            switch await parts.report(result, eventID) {
+            case .done: return
+            case .unsupported: return noteUnsupported()
+            case .refused(let reason):
+                return console.note("the relay refuses the result of a reply: \(reason)")
+            case .later(let reason, let pause):
+                lastReason = reason
+                let delay = max(pause, backOff.next(.random(in: 0...1)))
+                guard (try? await parts.sleep(delay)) != nil else { return }
+            }
+        }
+        if !Task.isCancelled { console.note("cannot report the result of a reply: \(lastReason)") }
+    }
+
+    private func noteUnsupported() {
+        if !isUnsupportedNoted {
+            console.note("the relay is older than this bridge: phones don't learn what became of their replies")
+        }
+        isUnsupportedNoted = true
     }
 
     private func acknowledge(_ eventID: String) async {
@@ -187,7 +251,7 @@ extension ReplyDesk.Parts {
     init(relay: RelayClient, opener: ReplyOpener?) {
         self.init(
             wait: { await relay.waitForReply(to: $0) }, acknowledge: { await relay.acknowledge($0) },
-            opener: opener,
+            report: { await relay.report($0, of: $1) }, opener: opener,
             answer: { client, request, reply async throws(ServerFault) in
                 try await client.answer(request, reply)
             })

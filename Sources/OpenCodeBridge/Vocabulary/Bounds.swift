@@ -163,8 +163,11 @@ enum Bounds {
     static let replyPauseMax: Duration = .seconds(30)
     /// How often an event is acknowledged, at most: longer than an event can be queued.
     static let acknowledgementsMax = 60
-    /// How often a reply is given to OpenCode, at most: about a day.
-    static let replyAttemptsMax = 3_000
+    /// How often a reply is given to OpenCode, at most: at least half a day, and less than the day after which the relay
+    /// forgets the event and can't keep the reply's result.
+    static let replyAttemptsMax = 1_800
+    /// How often a reply's result is reported, at most: longer than an event can be queued.
+    static let resultReportsMax = 60
     /// The longest time for `--repeat`, in minutes.
     static let repeatMinutesMax: Int64 = 15
     /// How long a permission keeps ringing again, in seconds.

@@ -1,10 +1,11 @@
 import Network
 import Storage
 
-/// Stores acknowledgements of events and replies to them, and lets senders wait for replies.
+/// Keeps acknowledgements of events, replies to them and the replies' results. Senders can wait for replies, and phones
+/// for results.
 ///
-/// A reply that arrives at this relay ends its waits at once. Replies that arrive at other relays are found by
-/// ``run()``, which queries the database once per interval for all waits of the process.
+/// What arrives at this relay ends its waits at once. What arrives at other relays is found by
+/// ``run()``, with one look at the database per interval for all waits of the process.
 final class ReplyWaits: Sendable {
     /// Limits.
     struct Options: Sendable {
@@ -22,21 +23,39 @@ final class ReplyWaits: Sendable {
         var acknowledged: UInt64 = 0
         /// Replies that were stored.
         var replied: UInt64 = 0
-        /// Acknowledgements and replies of events that had one, equal ones included.
+        /// Results of replies that were stored.
+        var reported: UInt64 = 0
+        /// Acknowledgements, replies and results of events that had one, equal ones included.
         var repeated: UInt64 = 0
         /// Acknowledgements and replies for events that the relay doesn't know.
         var unknown: UInt64 = 0
-        /// The number of senders that currently wait.
+        /// Senders and phones that wait now.
         var waiting = 0
     }
 
-    /// The result of a wait.
+    /// What a wait is for.
+    enum Goal: Sendable {
+        /// A sender waits for a reply.
+        case reply
+        /// A phone waits for its reply's result.
+        case result
+
+        /// Whether there is nothing to wait for.
+        func isReached(_ known: Acknowledgement?) -> Bool {
+            switch self {
+            case .reply: known?.reply != nil
+            case .result: known?.result != nil
+            }
+        }
+    }
+
+    /// What became of a wait.
     enum End: Sendable {
-        /// The event's acknowledgement: with a reply or, when time ran out, as last known.
+        /// The event's acknowledgement: with what was waited for, or at the end of the time as far as it is known.
         case known(Acknowledgement?)
         /// The secret has too many waits.
         case tooMany
-        /// The database couldn't be read, so whether there is a reply is unknown.
+        /// Whether there is a reply or a result couldn't be read.
         case failed(StorageError)
     }
 
@@ -74,7 +93,8 @@ final class ReplyWaits: Sendable {
         mutating func note(_ acknowledgement: Acknowledgement, of event: EventName) -> [Wait] {
             let numbers = byEvent[event] ?? []
             for number in numbers { waits[number]?.known = acknowledgement }
-            return acknowledgement.reply == nil ? [] : numbers.compactMap { remove($0) }
+            return numbers.filter { waits[$0]?.goal.isReached(acknowledgement) == true }
+                .compactMap { remove($0) }
         }
     }
 
@@ -114,10 +134,27 @@ final class ReplyWaits: Sendable {
         _ event: EventName, reply: EventReply?
     ) async throws(StorageError) -> AcknowledgementResult {
         let result = try await storage.acknowledge(event, reply: reply, at: clock.now)
+        note(result, of: event, counting: reply == nil ? \.acknowledged : \.replied)
+        return result
+    }
+
+    /// Stores what became of the reply to an event, and ends the waits for it.
+    func report(
+        _ result: ReplyResult, of event: EventName
+    ) async throws(StorageError) -> AcknowledgementResult {
+        let stored = try await storage.report(result, of: event, at: clock.now)
+        note(stored, of: event, counting: \.reported)
+        return stored
+    }
+
+    private func note(
+        _ result: AcknowledgementResult, of event: EventName,
+        counting figure: WritableKeyPath<Figures, UInt64>
+    ) {
         let ended = state.withLock { state -> [Wait] in
             switch result {
             case .stored(let acknowledgement):
-                if reply == nil { state.figures.acknowledged += 1 } else { state.figures.replied += 1 }
+                state.figures[keyPath: figure] += 1
                 return state.note(acknowledgement, of: event)
             case .existing(let acknowledgement):
                 state.figures.repeated += 1
@@ -129,7 +166,6 @@ final class ReplyWaits: Sendable {
             }
         }
         for wait in ended { wait.end() }
-        return result
     }
 
     /// The current state of an event.
@@ -137,13 +173,14 @@ final class ReplyWaits: Sendable {
         try await storage.acknowledgements(of: [event], at: clock.now)[event]
     }
 
-    /// Waits until an event has a reply, at most for `limit`, until the task is cancelled or until ``finish()``.
+    /// Waits until an event has a reply or a result, at most for `limit`, until the task is cancelled or until ``finish()``.
     ///
     /// Call it on the loop.
     nonisolated(nonsending) func wait(
-        for event: EventName, knowing known: Acknowledgement?, within limit: Duration, on loop: EventLoop
+        for goal: Goal = .reply, of event: EventName, knowing known: Acknowledgement?,
+        within limit: Duration, on loop: EventLoop
     ) async -> End {
-        let wait = Wait(event, known: known)
+        let wait = Wait(for: goal, of: event, known: known)
         var oldest: Wait?
         let isTaken = state.withLock { state -> Bool in
             guard !state.isFinished else {
@@ -170,12 +207,12 @@ final class ReplyWaits: Sendable {
         timer.cancel()
         return state.withLock { state in
             state.remove(wait.number)
-            if let known = wait.known, known.reply != nil { return .known(known) }
+            if goal.isReached(wait.known) { return .known(wait.known) }
             return state.failure.map { .failed($0) } ?? .known(wait.known)
         }
     }
 
-    /// Queries for replies while there are waits, until ``finish()`` or until the task is cancelled.
+    /// Looks for replies and results while there are waits, until ``finish()`` or until the task is cancelled.
     func run() async {
         for await _ in wakeUps {
             while state.withLock({ !$0.waits.isEmpty }) {
@@ -212,7 +249,7 @@ final class ReplyWaits: Sendable {
     }
 }
 
-/// A sender that waits for a reply; the first call to ``end()`` ends the wait.
+/// A sender that waits for a reply, or a phone that waits for a result; the first call to ``end()`` ends the wait.
 private final class Wait: Sendable {
     private struct State {
         var continuation: CheckedContinuation<Void, Never>?
@@ -221,10 +258,12 @@ private final class Wait: Sendable {
         var number: UInt64 = 0
     }
 
+    let goal: ReplyWaits.Goal
     let event: EventName
     private let state: Lock<State>
 
-    init(_ event: EventName, known: Acknowledgement?) {
+    init(for goal: ReplyWaits.Goal, of event: EventName, known: Acknowledgement?) {
+        self.goal = goal
         self.event = event
         state = Lock(State(known: known))
     }

@@ -94,17 +94,18 @@ extension Metrics {
     static let replies: [Metric] = [
         Metric(
             "relay_replies_total", .counter, labels: ["result"],
-            "Acknowledgements and replies, by result: acknowledged, replied, repeated (the event had one) or unknown "
-                + "(the relay doesn't know the event)."
+            "Acknowledgements of events, replies to them and results of replies: acknowledged, replied, reported, "
+                + "repeated (the event had one) or unknown (the relay doesn't know the event)."
         ) { snapshot in
             let figures = snapshot.replies
             return [
                 Metric.Sample(["acknowledged"], figures.acknowledged),
-                Metric.Sample(["replied"], figures.replied), Metric.Sample(["repeated"], figures.repeated),
+                Metric.Sample(["replied"], figures.replied),
+                Metric.Sample(["reported"], figures.reported), Metric.Sample(["repeated"], figures.repeated),
                 Metric.Sample(["unknown"], figures.unknown),
             ]
         },
-        Metric("relay_reply_waits", .gauge, "Senders waiting for a reply to an event.") {
+        Metric("relay_reply_waits", .gauge, "Senders that wait for a reply to an event, and phones that wait for a reply's result.") {
             $0.replies.waiting
         },
     ]

@@ -31,6 +31,7 @@ struct API: Sendable {
         router.on(.post, RouteName.acknowledge.path, handler(.acknowledge, AcknowledgeRoute.self))
         router.on(.post, RouteName.reply.path, handler(.reply, ReplyRoute.self))
         router.on(.post, RouteName.replyWait.path, handler(.replyWait, ReplyWaitRoute.self))
+        router.on(.post, RouteName.replyResult.path, handler(.replyResult, ReplyResultRoute.self))
         router.on(.post, RouteName.scheduleCreate.path, handler(.scheduleCreate, ScheduleCreateRoute.self))
         router.on(.post, RouteName.scheduleList.path, handler(.scheduleList, ScheduleListRoute.self))
         router.on(.post, RouteName.scheduleCancel.path, handler(.scheduleCancel, ScheduleCancelRoute.self))

@@ -35,26 +35,41 @@ struct HistoryListRoute: AnsweringRoute {
         trace.add(.secretHash(key.primary))
         try shared.rates.countRegistration(key, at: services.loop.now)
         let page: HistoryPage
+        let known: [EventName: Acknowledgement]
         do throws(StorageError) {
             // One more item than is shown reveals whether there is another page.
             page = try await shared.storage.history(of: key, before: wanted.before, limit: wanted.limit + 1)
+            known = try await shared.storage.acknowledgements(
+                of: page.acknowledgedEvents(of: key), at: shared.clock.now)
         } catch {
             throw APIError(error)
         }
         trace.add(.count("items", min(page.items.count, wanted.limit)))
         if page.items.isEmpty { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
-        return Reply(body: page.body(limit: wanted.limit))
+        return Reply(
+            body: page.body(limit: wanted.limit) { $0.eventID.flatMap { known[EventName($0, of: key)] } })
     }
 }
 
 extension HistoryPage {
+    /// The events of the shown items that can have a result.
+    fileprivate func acknowledgedEvents(of key: SecretKey) -> Set<EventName> {
+        Set(
+            items.compactMap { item in
+                item.acknowledgedAt == nil ? nil : item.eventID.map { EventName($0, of: key) }
+            })
+    }
+
     /// The response body: as many items as fit into ``Bounds/historyPageBytesMax``, at least one.
-    fileprivate func body(limit: Int) -> [UInt8] {
+    ///
+    /// - Parameter known: What is known of an item's event.
+    fileprivate func body(limit: Int, known: (HistoryItem) -> Acknowledgement?) -> [UInt8] {
         var shown = items.prefix(limit)
         var bytes = 0
         if let end = shown.firstIndex(where: { item in
-            defer { bytes += item.textBytes }
-            return bytes > 0 && bytes + item.textBytes > Bounds.historyPageBytesMax
+            let size = item.textBytes + (known(item)?.result?.sealed?.utf8.count ?? 0)
+            defer { bytes += size }
+            return bytes > 0 && bytes + size > Bounds.historyPageBytesMax
         }) {
             shown = shown[..<end]
         }
@@ -64,7 +79,7 @@ extension HistoryPage {
         writer.member("unread", unread)
         writer.name("items")
         writer.beginArray()
-        for item in shown { item.write(to: &writer) }
+        for item in shown { item.write(to: &writer, known: known(item)) }
         writer.endArray()
         if let last = shown.last, shown.count < items.count {
             writer.member("next", last.id.text)
@@ -80,7 +95,7 @@ extension HistoryItem {
         [title, body, sealed, sessionID, serverID, eventID].reduce(0) { $0 + ($1?.utf8.count ?? 0) }
     }
 
-    fileprivate func write(to writer: inout JSON.Writer) {
+    fileprivate func write(to writer: inout JSON.Writer, known: Acknowledgement?) {
         writer.beginObject()
         writer.member("id", id.text)
         writer.member("createdAt", Timestamp(createdAt).text)
@@ -95,6 +110,7 @@ extension HistoryItem {
         for (name, text) in texts {
             if let text { writer.member(name, text) }
         }
+        known?.writeResult(to: &writer)
         writer.endObject()
     }
 }

@@ -24,6 +24,8 @@ struct ReplyRequest: Sendable {
     let secret: Secret
     let eventID: String
     let reply: EventReply
+    /// How long to wait for the reply's result.
+    let timeout: Duration
 
     /// Validates a body; fields are checked in the order of docs/reference/api.md.
     init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
@@ -40,6 +42,7 @@ struct ReplyRequest: Sendable {
                 hint: "A sealed reply must not have it, because the relay could read it.")
         }
         reply = EventReply(action: action, text: text, sealed: sealed?.text)
+        timeout = .seconds(try fields.integer(.waitTimeout, in: 0...Bounds.replyWaitSecondsMax) ?? 0)
     }
 }
 
@@ -76,7 +79,7 @@ extension RequestFields {
     }
 
     /// The required ID of an event that was sent before.
-    fileprivate func eventName() throws(APIError) -> String {
+    func eventName() throws(APIError) -> String {
         try required(.eventID) { (1...Bounds.eventIDBytesMax).contains($0.count) && !$0.contains(0) }
     }
 }
@@ -104,11 +107,11 @@ struct AcknowledgeRoute: AnsweringRoute {
     }
 }
 
-/// `POST /v1/reply`: keeps a person's reply to an event for its sender.
+/// `POST /v1/reply`: keeps a person's reply to an event for its sender, and returns what became of it.
 struct ReplyRoute: AnsweringRoute {
     let services: LoopServices
 
-    /// Stores the reply if it is the event's first one.
+    /// Stores the reply if it is the event's first one; an equal one can be repeated to ask for its result.
     func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
         let wanted = try ReplyRequest(
             body: request.body, headerSecret: services.headerSecret(of: request))
@@ -117,7 +120,7 @@ struct ReplyRoute: AnsweringRoute {
         switch try await services.acknowledge(event, reply: wanted.reply, request, &trace) {
         case .stored(let known), .existing(let known):
             guard known.reply == wanted.reply else { throw APIError(.alreadyReplied, field: .eventID) }
-            return Reply(time: known.repliedAt ?? known.at, as: "repliedAt")
+            return await reply(known, to: event, within: wanted.timeout)
         case .notOffered(let actions):
             throw APIError(
                 .invalidField, field: .replyAction,
@@ -125,6 +128,26 @@ struct ReplyRoute: AnsweringRoute {
         case .unknownEvent:
             throw try services.unknownEvent(request)
         }
+    }
+
+    /// The response: with the result, if there is one in time. The reply is stored, so it is a success without one, too.
+    private func reply(
+        _ stored: Acknowledgement, to event: EventName, within limit: Duration
+    ) async -> Reply {
+        var known = stored
+        if known.result == nil, limit > .zero,
+            case .known(let later?) = await services.shared.replies.wait(
+                for: .result, of: event, knowing: known, within: limit, on: services.loop)
+        {
+            known = later
+        }
+        var writer = JSON.Writer()
+        writer.beginObject()
+        writer.member("ok", true)
+        writer.member("repliedAt", Timestamp(stored.repliedAt ?? stored.at).text)
+        known.writeResult(to: &writer)
+        writer.endObject()
+        return Reply(body: writer.finish())
     }
 }
 
@@ -154,7 +177,7 @@ struct ReplyWaitRoute: AnsweringRoute {
         guard hasDevice else { throw try services.unknownEvent(request) }
         guard known?.reply == nil, wanted.timeout > .zero else { return reply(known, &trace) }
         switch await shared.replies.wait(
-            for: event, knowing: known, within: wanted.timeout, on: services.loop)
+            of: event, knowing: known, within: wanted.timeout, on: services.loop)
         {
         case .known(let known): return reply(known, &trace)
         case .failed(let error): throw APIError(error)
@@ -180,6 +203,7 @@ struct ReplyWaitRoute: AnsweringRoute {
             if let sealed = reply.sealed { writer.member("sealed", sealed) }
             writer.endObject()
         }
+        known?.writeResult(to: &writer)
         writer.endObject()
         return Reply(body: writer.finish())
     }
@@ -207,7 +231,7 @@ extension LoopServices {
     }
 
     /// The error for an event that the secret didn't send, which a guessed secret gets, too.
-    fileprivate func unknownEvent(_ request: Request) throws(APIError) -> APIError {
+    func unknownEvent(_ request: Request) throws(APIError) -> APIError {
         try shared.rates.countUnknownSecret(request, at: loop.now)
         return APIError(.unknownEvent, field: .eventID)
     }

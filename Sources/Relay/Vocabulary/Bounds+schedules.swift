@@ -106,6 +106,8 @@ extension Bounds {
     static let replyActionsMax = StorageLimits.replyActionsMax
     /// Maximum size of what a person typed.
     static let replyTextBytesMax = StorageLimits.replyTextBytes
+    /// Maximum length of the reason of a reply's outcome.
+    static let replyReasonCountMax = StorageLimits.replyReasonBytes
     /// For how many seconds a sender waits for a reply unless it says how long.
     static let replyWaitSecondsDefault = 25
     /// The longest such wait: shorter than the minute after which proxies give up.

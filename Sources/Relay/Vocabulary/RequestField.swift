@@ -78,6 +78,8 @@ enum RequestField: String, CaseIterable, Sendable {
     case replyAction = "action"
     case replyText = "text"
     case waitTimeout = "timeout"
+    case replyOutcome = "outcome"
+    case replyReason = "reason"
     case scheduleAt = "at"
     case scheduleIn = "in"
     case every
@@ -189,6 +191,8 @@ enum RequestField: String, CaseIterable, Sendable {
             "whole seconds from \(Bounds.repeatSeconds.lowerBound) to \(Bounds.repeatSeconds.upperBound)"
         case .repeatFor:
             "whole seconds from \(Bounds.repeatTotalSeconds.lowerBound) to \(Bounds.repeatTotalSeconds.upperBound)"
+        case .replyOutcome: Self.choice(ReplyOutcome.allCases.map(\.rawValue))
+        case .replyReason: "1 to \(Bounds.replyReasonCountMax) characters of a-z 0-9 _"
         case .waitTimeout: "whole seconds from 0 to \(Bounds.replyWaitSecondsMax)"
         case .scheduleAt:
             "a time such as \"2027-03-28T08:00:00+02:00\", at most a year ahead and not in the past"

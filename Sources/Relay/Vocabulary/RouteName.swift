@@ -14,6 +14,7 @@ enum RouteName: String, CaseIterable, Sendable {
     case acknowledge = "POST /v1/ack"
     case reply = "POST /v1/reply"
     case replyWait = "POST /v1/reply/wait"
+    case replyResult = "POST /v1/reply/result"
     case scheduleCreate = "POST /v1/schedule/create"
     case scheduleList = "POST /v1/schedule/list"
     case scheduleCancel = "POST /v1/schedule/cancel"

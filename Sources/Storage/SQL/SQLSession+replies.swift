@@ -4,16 +4,18 @@ extension SQLSession {
     private static var acknowledgeAttemptsMax: Int { 8 }
 
     func acknowledge(
-        _ event: EventName, reply: EventReply?, at now: EpochMilliseconds, markingItem: Bool
+        _ event: EventName, adding addition: Acknowledgement.Addition, at now: EpochMilliseconds,
+        markingItem: Bool
     ) throws(SQLFailure) -> AcknowledgementResult {
         try transaction { () throws(SQLFailure) in
             guard let receipt = try receipt(of: event, at: now) else { return .unknownEvent }
-            if let reply, reply.sealed == nil, let offered = receipt.actions,
+            if case .reply(let reply) = addition, reply.sealed == nil, let offered = receipt.actions,
                 !offered.contains(reply.action ?? "")
             {
                 return .notOffered(offered)
             }
-            let new = Acknowledgement(at: now, reply: reply, repliedAt: reply.map { _ in now })
+            let seen = Acknowledgement(at: now)
+            let new = seen.with(addition, at: now) ?? seen
             for _ in 0..<Self.acknowledgeAttemptsMax {
                 let found = try rows(of: event)
                 // It belongs to an earlier event with the same ID.
@@ -25,11 +27,11 @@ extension SQLSession {
                     if markingItem { try acknowledgeItem(of: event, at: now) }
                     return .stored(new)
                 }
-                guard let reply, row.acknowledgement.reply == nil else {
+                guard let changed = row.acknowledgement.with(addition, at: now) else {
                     return .existing(row.acknowledgement)
                 }
-                guard try add(reply, to: row, of: event, at: now) else { continue }
-                return .stored(Acknowledgement(at: row.acknowledgement.at, reply: reply, repliedAt: now))
+                guard try add(addition, to: row, of: event, at: now) else { continue }
+                return .stored(changed)
             }
             throw SQLFailure(.other, .unavailable(logDetail: "an event's reply changed too often"))
         }
@@ -53,7 +55,7 @@ extension SQLSession {
                 values
             ) { sqlRow throws(SQLFailure) in
                 let row = try ReplyRow(sqlRow)
-                guard row.expiresAt > now, let event = names[Name(row.hash, try sqlRow.text(7))] else {
+                guard row.expiresAt > now, let event = names[Name(row.hash, try sqlRow.text(11))] else {
                     return
                 }
                 if let known = found[event], Self.comesFirst(known, row) { return }
@@ -96,13 +98,18 @@ extension SQLSession {
     }
 
     private static var replyColumns: String {
-        "secret_hash, acked_at, replied_at, action, reply_text, sealed, expires_at, event_id"
+        """
+        secret_hash, acked_at, replied_at, action, reply_text, sealed, expires_at, result_at, outcome, reason,
+        sealed_result, event_id
+        """
     }
 
-    /// A secret can have a row under each of two hashes: the one with a reply takes precedence, then the earlier one.
+    /// Under two hashes of a secret there can be two rows: the one with a reply counts, then the one with a result, then
+    /// the earlier one.
     private static func comesFirst(_ one: ReplyRow, _ other: ReplyRow) -> Bool {
         let (left, right) = (one.acknowledgement, other.acknowledgement)
-        return (left.repliedAt ?? .max, left.at) < (right.repliedAt ?? .max, right.at)
+        return (left.repliedAt ?? .max, left.resultAt ?? .max, left.at)
+            < (right.repliedAt ?? .max, right.resultAt ?? .max, right.at)
     }
 
     /// The end of the validity of the event's receipt, and the actions that it offers; nil if it has none.
@@ -142,22 +149,33 @@ extension SQLSession {
             [
                 .hash(event.key.primary), .text(event.eventID), .integer(new.at),
                 new.repliedAt.map { .integer($0) } ?? .null, .text(new.reply?.action),
-                .text(new.reply?.text), .text(new.reply?.sealed), .integer(end),
+                .text(new.reply?.text), .text(new.reply?.sealed),
+                new.resultAt.map { .integer($0) } ?? .null, .text(new.result?.outcome),
+                .text(new.result?.reason), .text(new.result?.sealed), .integer(end),
             ]) > 0
     }
 
     private func add(
-        _ reply: EventReply, to row: ReplyRow, of event: EventName, at now: EpochMilliseconds
+        _ addition: Acknowledgement.Addition, to row: ReplyRow, of event: EventName,
+        at now: EpochMilliseconds
     ) throws(SQLFailure) -> Bool {
-        try execute(
+        let columns: (time: String, texts: String)
+        let texts: [SQLValue]
+        switch addition {
+        case .nothing: return false
+        case .reply(let reply):
+            columns = ("replied_at", "action = ?, reply_text = ?, sealed = ?")
+            texts = [.text(reply.action), .text(reply.text), .text(reply.sealed)]
+        case .result(let result):
+            columns = ("result_at", "outcome = ?, reason = ?, sealed_result = ?")
+            texts = [.text(result.outcome), .text(result.reason), .text(result.sealed)]
+        }
+        return try execute(
             """
-            UPDATE event_reply SET replied_at = ?, action = ?, reply_text = ?, sealed = ?
-            WHERE secret_hash = ? AND event_id = ? AND replied_at IS NULL AND expires_at = ?
+            UPDATE event_reply SET \(columns.time) = ?, \(columns.texts)
+            WHERE secret_hash = ? AND event_id = ? AND \(columns.time) IS NULL AND expires_at = ?
             """,
-            [
-                .integer(now), .text(reply.action), .text(reply.text), .text(reply.sealed), .hash(row.hash),
-                .text(event.eventID), .integer(row.expiresAt),
-            ]) > 0
+            [.integer(now)] + texts + [.hash(row.hash), .text(event.eventID), .integer(row.expiresAt)]) > 0
     }
 
     private func remove(_ row: ReplyRow, of event: EventName) throws(SQLFailure) {
@@ -200,42 +218,33 @@ private struct ReplyRow {
                 action: try row.optionalText(3), text: try row.optionalText(4),
                 sealed: try row.optionalText(5))
         }
+        if !row.isNull(7) {
+            acknowledgement.resultAt = try row.integer(7)
+            acknowledgement.result = ReplyResult(
+                outcome: try row.optionalText(8), reason: try row.optionalText(9),
+                sealed: try row.optionalText(10))
+        }
         self.acknowledgement = acknowledgement
         expiresAt = try row.integer(6)
     }
 }
 
-extension SQLStorage {
-    package func acknowledge(
-        _ event: EventName, reply: EventReply?, at now: EpochMilliseconds
-    ) async throws(StorageError) -> AcknowledgementResult {
-        try event.validate()
-        try reply?.validate()
-        do throws(StorageError) {
-            return try await write { session throws(SQLFailure) in
-                try session.acknowledge(event, reply: reply, at: now, markingItem: true)
-            }
-        } catch {
-            guard !error.isTransient else { throw error }
-            return try await write { session throws(SQLFailure) in
-                try session.acknowledge(event, reply: reply, at: now, markingItem: false)
-            }
-        }
+extension Acknowledgement {
+    /// What is stored besides the acknowledgement.
+    enum Addition: Sendable {
+        case nothing
+        case reply(EventReply)
+        case result(ReplyResult)
     }
 
-    package func acknowledgements(
-        of events: Set<EventName>, at now: EpochMilliseconds
-    ) async throws(StorageError) -> [EventName: Acknowledgement] {
-        guard !events.isEmpty else { return [:] }
-        return try await read { session throws(SQLFailure) in
-            try session.acknowledgements(of: events, at: now)
+    /// The acknowledgement with a first reply or result; nil if it stays as it is.
+    func with(_ addition: Addition, at now: EpochMilliseconds) -> Acknowledgement? {
+        var changed = self
+        switch addition {
+        case .reply(let reply) where self.reply == nil: (changed.reply, changed.repliedAt) = (reply, now)
+        case .result(let result) where self.result == nil: (changed.result, changed.resultAt) = (result, now)
+        case .nothing, .reply, .result: return nil
         }
-    }
-
-    package func state(
-        of event: EventName, at now: EpochMilliseconds
-    ) async throws(StorageError) -> EventState {
-        try event.validate()
-        return try await read { session throws(SQLFailure) in try session.state(of: event, at: now) }
+        return changed
     }
 }

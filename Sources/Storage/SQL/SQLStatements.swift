@@ -83,8 +83,9 @@ final class SQLStatements: Sendable {
         insertReply = insertUnlessPresent(
             """
             INTO event_reply
-                (secret_hash, event_id, acked_at, replied_at, action, reply_text, sealed, expires_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                (secret_hash, event_id, acked_at, replied_at, action, reply_text, sealed, result_at, outcome,
+                    reason, sealed_result, expires_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         func revocation(_ table: String, _ columns: String...) -> String {
             deleteFirst(

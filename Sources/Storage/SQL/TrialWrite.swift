@@ -19,7 +19,8 @@ package enum TrialWrite {
             case .devicesAndDeliveries: row.device + row.delivery
             case .eventReceipts: row.receipt
             case .pendingPushes: row.push
-            case .deviceDetails, .installations, .pushBuckets, .eventActions, .pushEvents: []
+            case .deviceDetails, .installations, .pushBuckets, .eventActions, .pushEvents,
+                .replyResults: []
             case .blockedSecrets: row.block
             case .history: row.item
             case .agentUse: row.use

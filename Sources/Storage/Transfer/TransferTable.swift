@@ -83,7 +83,7 @@ package struct TransferTable: Hashable, Sendable {
             [
                 "secret_hash", "event_id", "acked_at", "replied_at", "action", "reply_text", "sealed",
                 "expires_at",
-            ], rowsPerPage: 256),
+            ], (.replyResults, ["result_at", "outcome", "reason", "sealed_result"]), rowsPerPage: 256),
         TransferTable(
             "push_token", .pushTokens, key: ["secret_hash", "kind", "session_id", "token"],
             [

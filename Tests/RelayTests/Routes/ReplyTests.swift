@@ -188,7 +188,7 @@ struct ReplyTests {
     private static func end(
         of waits: ReplyWaits, on loop: EventLoop, within limit: Duration
     ) async -> ReplyWaits.End {
-        await loop.run { loop in await waits.wait(for: event, knowing: nil, within: limit, on: loop) }
+        await loop.run { loop in await waits.wait(of: event, knowing: nil, within: limit, on: loop) }
     }
 
     @Test("A wait doesn't report a fault from before it began")

@@ -15,9 +15,26 @@ extension FakeStorage {
             }
             let known = state.acknowledgements[event]
             if let known, reply == nil || known.reply != nil { return .existing(known) }
-            let new = Acknowledgement(at: known?.at ?? now, reply: reply, repliedAt: reply.map { _ in now })
+            var new = known ?? Acknowledgement(at: now)
+            if let reply { (new.reply, new.repliedAt) = (reply, now) }
             state.acknowledgements[event] = new
             return .stored(new)
+        }
+    }
+
+    func report(
+        _ result: ReplyResult, of event: EventName, at now: EpochMilliseconds
+    ) async throws(StorageError) -> AcknowledgementResult {
+        try checked { state in
+            let isKnown = state.receipts.contains {
+                $0.claim.key == event.key && $0.claim.eventID.utf8.elementsEqual(event.eventID.utf8)
+            }
+            guard isKnown else { return .unknownEvent }
+            var known = state.acknowledgements[event] ?? Acknowledgement(at: now)
+            guard known.result == nil else { return .existing(known) }
+            (known.result, known.resultAt) = (result, now)
+            state.acknowledgements[event] = known
+            return .stored(known)
         }
     }
 

@@ -1,0 +1,78 @@
+import JSON
+import PushSealing
+
+/// What became of a reply, for the phone.
+struct ReplyFate: Sendable, Equatable {
+    let outcome: ReplyOutcome
+    /// Why, in one word for programs.
+    var reason: String?
+
+    static let taken = Self(outcome: .taken)
+    static let answeredElsewhere = Self(outcome: .answeredElsewhere)
+    static let tooLate = Self(outcome: .tooLate)
+
+    static func refused(_ reason: String) -> Self { Self(outcome: .refused, reason: reason) }
+
+    static func notDelivered(_ reason: String? = nil) -> Self {
+        Self(outcome: .notDelivered, reason: reason)
+    }
+
+    /// The fate of replies to a request that is over.
+    init(_ end: RequestEnd) {
+        switch end {
+        case .answered: self = .answeredElsewhere
+        case .withdrawn: self = .tooLate
+        }
+    }
+
+    /// The fate of a reply that OpenCode hasn't taken for as long as the bridge tried.
+    init(after fault: ServerFault?) {
+        switch fault {
+        case .status(let status) where (400..<500).contains(status): self = .refused("status_\(status)")
+        case .unauthorized: self = .refused("unauthorized")
+        case .status(let status): self = .notDelivered("status_\(status)")
+        case .answer, .unknownServer: self = .notDelivered("unexpected_answer")
+        case .unreachable, nil: self = .notDelivered()
+        }
+    }
+
+    private init(outcome: ReplyOutcome, reason: String? = nil) {
+        self.outcome = outcome
+        self.reason = reason
+    }
+
+    /// The answer to the request was lost, so an answer that counts may be this one.
+    var unconfirmed: Self { Self(outcome: outcome, reason: "unconfirmed") }
+}
+
+extension ReplyOpener.Problem {
+    /// The reason of the outcome `refused`.
+    var reason: String {
+        switch self {
+        case .readable: "not_sealed"
+        case .noKey: "no_key"
+        case .refused: "cannot_open"
+        case .unknownAction: "unknown_action"
+        }
+    }
+}
+
+/// A reply's result as the relay keeps it.
+enum GivenResult: Sendable, Equatable {
+    case readable(ReplyFate)
+    case sealed(String)
+}
+
+extension ReplyOpener {
+    /// The result of a reply: sealed if the reply was, or for every reply if none has arrived and there is a key.
+    ///
+    /// - Parameter seconds: The time, since 1970.
+    func result(
+        _ fate: ReplyFate, of given: GivenReply?, to eventID: String, at seconds: Int
+    ) throws(SealingFailure) -> GivenResult {
+        guard let resultKey, given == nil || given?.sealed != nil else { return .readable(fate) }
+        let result = SealedResult(
+            outcome: fate.outcome, reason: fate.reason, ofReply: given?.sealed, sentAt: seconds)
+        return .sealed(try result.sealed(for: eventID, with: resultKey))
+    }
+}

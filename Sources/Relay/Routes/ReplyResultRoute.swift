@@ -1,0 +1,99 @@
+import HTTPServer
+import JSON
+import Network
+import Storage
+
+/// What can become of a reply.
+enum ReplyOutcome: String, CaseIterable, Sendable {
+    /// The agent has taken it.
+    case taken
+    /// The question was answered somewhere else, for example at the computer.
+    case answeredElsewhere = "answered_elsewhere"
+    /// Nobody asks any more.
+    case tooLate = "too_late"
+    /// The sender or the agent doesn't accept it.
+    case refused
+    /// The agent couldn't be reached for as long as the sender tried.
+    case notDelivered = "not_delivered"
+}
+
+/// A validated `POST /v1/reply/result`.
+struct ReplyResultRequest: Sendable {
+    let secret: Secret
+    let eventID: String
+    let result: ReplyResult
+
+    /// Validates a body; fields are checked in the order of docs/API.md.
+    init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
+        let fields = try RequestFields(body: body)
+        secret = try fields.secret(orOf: headerSecret)
+        eventID = try fields.eventName()
+        let outcome = try fields.optional(.replyOutcome) { $0.string.flatMap(ReplyOutcome.init) }
+        let reason = try fields.optional(.replyReason, where: RequestFields.isReason)
+        let sealed = try fields.sealed()
+        guard outcome != nil || sealed != nil else { throw APIError(.missingField, field: .replyOutcome) }
+        if sealed != nil, outcome != nil || reason != nil {
+            throw APIError(
+                .invalidField, field: outcome == nil ? .replyReason : .replyOutcome,
+                hint: "A sealed result must not have it, because the relay could read it.")
+        }
+        result = ReplyResult(outcome: outcome?.rawValue, reason: reason, sealed: sealed?.text)
+    }
+}
+
+extension RequestFields {
+    fileprivate static func isReason(_ bytes: String.UTF8View) -> Bool {
+        (1...Bounds.replyReasonCountMax).contains(bytes.count)
+            && bytes.allSatisfy { byte in
+                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "_")
+            }
+    }
+}
+
+/// `POST /v1/reply/result`: keeps what became of the reply to an event for the phones.
+struct ReplyResultRoute: AnsweringRoute {
+    let services: LoopServices
+
+    /// Stores the result if it is the event's first one, and returns the one that is stored.
+    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
+        let wanted = try ReplyResultRequest(
+            body: request.body, headerSecret: services.headerSecret(of: request))
+        let shared = services.shared
+        let event = EventName(wanted.eventID, of: shared.hasher.key(of: wanted.secret))
+        trace.add(.secretHash(event.key.primary))
+        guard !shared.blocked.contains(event.key) else { throw APIError(.blocked) }
+        try shared.rates.countEvent(event.key, at: services.loop.now)
+        let stored: AcknowledgementResult
+        do throws(StorageError) {
+            stored = try await shared.replies.report(wanted.result, of: event)
+        } catch {
+            throw APIError(error)
+        }
+        switch stored {
+        case .stored(let known), .existing(let known):
+            await services.stopRepeating(event)
+            var writer = JSON.Writer()
+            writer.beginObject()
+            writer.member("ok", true)
+            known.writeResult(to: &writer)
+            writer.endObject()
+            return Reply(body: writer.finish())
+        case .unknownEvent, .notOffered: throw try services.unknownEvent(request)
+        }
+    }
+}
+
+extension Acknowledgement {
+    /// Writes the member `result`, if there is a result.
+    func writeResult(to writer: inout JSON.Writer) {
+        guard let result, let resultAt else { return }
+        writer.name("result")
+        writer.beginObject()
+        writer.member("at", Timestamp(resultAt).text)
+        if let outcome = result.outcome { writer.member("outcome", outcome) }
+        if let reason = result.reason { writer.member("reason", reason) }
+        if let sealed = result.sealed { writer.member("sealed", sealed) }
+        writer.endObject()
+    }
+}
