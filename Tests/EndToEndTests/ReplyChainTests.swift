@@ -20,6 +20,8 @@ struct ReplyChainTests {
                 try await chain.given(atLeast: 1)
                     == [["request": "per_1", "reply": "reject", "message": "Use grep."]])
             #expect(try await chain.replies(["action": "once"], to: eventID)["code"] == "already_replied")
+            let taken = try await chain.result(reply, to: eventID)
+            #expect(taken["outcome"] == "taken" && taken["reason"] == nil)
 
             // Answered at the desk: the phones are told that nobody is needed any more.
             let second = try await chain.asks("per_2", number: 2)
@@ -38,8 +40,9 @@ struct ReplyChainTests {
                 $0.contains(second)
             }
             #expect(Set(cleared).count == cleared.count)
-            // A reply that comes after that answers nothing.
-            #expect(try await chain.replies(["action": "always"], to: second)["ok"] == true)
+            // A reply that comes after that answers nothing, and its phone learns so.
+            let late = try await chain.result(["action": "always"], to: second)
+            #expect(late["outcome"] == "answered_elsewhere")
             let third = try await chain.asks("per_3", number: 3)
             #expect(try await chain.replies(["action": "once"], to: third)["ok"] == true)
             #expect(
@@ -58,6 +61,8 @@ struct ReplyChainTests {
             let reply = SealedReply(action: "once", sentAt: 1)
             #expect(try await chain.replies(["action": "always"], to: forged)["ok"] == true)
             _ = try await chain.bridge.line("it refuses a readable reply") { $0.contains("it isn't sealed") }
+            let refused = try await chain.result(["action": "always"], to: forged)
+            #expect(refused["outcome"] == "refused" && refused["reason"] == "not_sealed")
 
             let moved = try await chain.asks("per_2", number: 2, key: key)
             let other = try reply.sealed(for: forged, with: replyKey)
@@ -177,53 +182,6 @@ struct ReplyChainTests {
             try await chain.lastTurn()
             #expect(try await chain.titles(atLeast: 3).count == 3)
             #expect(try await chain.given(atLeast: 0) == [])
-        }
-    }
-}
-
-extension Chain {
-    /// Lets the agent of `ses_1` ask for a permission and returns the ID of the event that rang for it.
-    ///
-    /// - Parameter number: How many pushes the phone has got with this one.
-    fileprivate func asks(
-        _ request: String, number: Int, command: String = "git push", key: PairingSecret? = nil
-    ) async throws -> String {
-        try await does(
-            "ask", ["id": "ses_1", "request": .string(request), "command": .string(command)])
-        #expect(try await titles(atLeast: number).count == number)
-        return try await event(key: key)
-    }
-
-    /// The ID of the event that rang last.
-    fileprivate func event(key: PairingSecret?) async throws -> String {
-        let payloads = try await stack.control.pushes(token: token(1)).compactMap { $0["payload"] }
-        let push = try #require(payloads.last { $0["clear"] == nil })
-        guard let key else { return try #require(push["body"]?["eventID"]?.string) }
-        #expect(push["eventID"] == nil)
-        let sealed = try #require(push["sealed"]?.string)
-        return try Envelope.open(sealed, type: "permission", with: [key.notificationKey]).id
-    }
-
-    /// Replies to an event as the phone would.
-    fileprivate func replies(_ reply: JSON.Value, to eventID: String) async throws -> JSON.Value {
-        try await post("/v1/reply", reply, eventID)
-    }
-
-    fileprivate func post(
-        _ path: String, _ members: JSON.Value, _ eventID: String
-    ) async throws -> JSON.Value {
-        var body = members.object ?? JSON.Object()
-        body["secret"] = .string(phoneSecret)
-        body["eventID"] = .string(eventID)
-        return try await stack.http.post(path, body).json()
-    }
-
-    /// The answers that the server got, once there are as many as wanted.
-    fileprivate func given(atLeast count: Int) async throws -> [JSON.Value] {
-        try await eventually {
-            try await does("replies")["replies"]?.array ?? []
-        } until: {
-            $0.count >= count
         }
     }
 }

@@ -7,14 +7,14 @@ from relay_client.api.devices import list_, register, unregister
 from relay_client.api.events import event, notify
 from relay_client.api.history import list_history, read_history
 from relay_client.api.probes import health, ready
-from relay_client.api.replies import acknowledge, reply, wait_for_reply
+from relay_client.api.replies import acknowledge, reply, report_reply_result, wait_for_reply
 from relay_client.api.schedules import cancel_schedule, create_schedule, list_schedules
 from relay_client.models import (
     AcknowledgeRequest, ActivityRegisterRequest, ActivityUnregisterRequest, Challenged, DeviceList, EventAnswer,
     EventRequest, EventRequestContentState, EventType, HistoryAnswer, HistoryListRequest, HistoryReadRequest,
     ListRequest, McpRequest, McpRequestParams, Notification, NotificationPriority, NotifyRequest, Ok, Preferences,
-    QuietHours, Ready, Recurrence, RecurrenceUnit, Refusal, Registered, RegisterRequest, Repeat, ReplyRequest,
-    ReplyWaitRequest, ScheduleCancelRequest, ScheduleRequest, UnregisterRequest)
+    QuietHours, Ready, Recurrence, RecurrenceUnit, Refusal, Registered, RegisterRequest, Repeat, ReplyOutcome,
+    ReplyRequest, ReplyResultRequest, ReplyWaitRequest, ScheduleCancelRequest, ScheduleRequest, UnregisterRequest)
 
 from common import TOKENS, URL, LaterRelay, check_all_used
 
@@ -71,6 +71,10 @@ def events():
     assert call(reply, object, ReplyRequest(event_id="e1", action="once", text="yes")).replied_at
     waited = call(wait_for_reply, object, ReplyWaitRequest(event_id="e1", timeout=0))
     assert (waited.reply.action, waited.reply.text) == ("once", "yes"), waited
+    reported = call(
+        report_reply_result, object, ReplyResultRequest(event_id="e1", outcome=ReplyOutcome.REFUSED, reason="changed"))
+    again = call(reply, object, ReplyRequest(event_id="e1", action="once", text="yes"))
+    assert again.result == reported.result and again.result.outcome is ReplyOutcome.REFUSED, again
     assert call(notify, EventAnswer, NotifyRequest(title="Only a title")).sent == 1
     full = NotifyRequest(notification=Notification(title="t", badge="unread", sound="default", priority=NotificationPriority(10)))
     assert call(notify, EventAnswer, full).sent == 1

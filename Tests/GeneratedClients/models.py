@@ -46,6 +46,8 @@ post("/v1/ack", models.AcknowledgeRequest, models.AcknowledgeAnswer, eventID="e2
 post("/v1/reply", models.ReplyRequest, models.ReplyAnswer, eventID="e2", action="once")
 waited = post("/v1/reply/wait", models.ReplyWaitRequest, models.ReplyWaitAnswer, eventID="e2", timeout=0)
 assert waited.reply.action.root == "once", waited
+result = {"eventID": "e2", "outcome": "taken"}
+assert post("/v1/reply/result", models.ReplyResultRequest, models.ReplyResultAnswer, **result).result.outcome.value == "taken"
 notification = {"title": "t", "sound": {"name": "default", "volume": 0.5}, "kind": "build", "data": {"a": 1}}
 assert post("/v1/notify", models.NotifyRequest, models.EventAnswer, notification=notification).sent == 1
 

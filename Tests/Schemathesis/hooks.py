@@ -51,13 +51,13 @@ def filter_case(context, case):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Has no request wait for a reply: a secret of an earlier request may have a device. Adds a missing secret, which a
+    """Has no request wait for a reply or a result: a secret of an earlier request may have a device. Adds a missing secret, which a
     header could have instead."""
     body = case.body
     if case.operation.path != "/mcp" and isinstance(body, dict) and "secret" not in body:
         body["secret"] = hashlib.sha256(repr(body).encode()).hexdigest()
-    if case.operation.path == "/v1/reply/wait" and isinstance(body, dict):
-        timeout = body.get("timeout", 25)
+    if case.operation.path in ("/v1/reply", "/v1/reply/wait") and isinstance(body, dict):
+        timeout = body.get("timeout", 25 if case.operation.path == "/v1/reply/wait" else None)
         if isinstance(timeout, int) and not isinstance(timeout, bool) and 0 <= timeout <= 50:
             body["timeout"] = 0
 

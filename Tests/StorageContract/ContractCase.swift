@@ -62,6 +62,7 @@ package struct ContractCase: Sendable, CustomTestStringConvertible {
         devices + details + keys + limits + guards + pepper + deliveries + receipts + queue + queueRepeats
         + unwritableLog + queueClaims + queueFairness + queueBuckets + queueDevices + clocks + revocation
         + blocks + histories + agents + pushTokens + schedules + scheduleClaims + scheduleBacklogs + replies
+        + replyResults
         + tenants + tallies + prunings + lifecycle + trials + migrations + installations
 }
 

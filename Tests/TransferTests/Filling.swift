@@ -97,7 +97,7 @@ enum Filling {
         return 2 * secrets
     }
 
-    /// Acknowledges some of the events that have receipts, and replies to some of those.
+    /// Acknowledges some of the events that have receipts, replies to some of those, and reports some results.
     private static func reply(_ storage: any Storage, events: Int) async throws -> Int {
         let count = min(events, 24)
         for index in 0..<count {
@@ -109,6 +109,11 @@ enum Filling {
                 default: EventReply(sealed: "AQ.\(index)")
                 }
             _ = try await storage.acknowledge(event, reply: reply, at: Samples.time + Int64(index))
+            guard !index.isMultiple(of: 4) else { continue }
+            let result =
+                index.isMultiple(of: 3)
+                ? ReplyResult(sealed: "AQ.\(index)") : ReplyResult(outcome: "refused", reason: "r\(index)")
+            _ = try await storage.report(result, of: event, at: Samples.time + Int64(index))
         }
         return count
     }

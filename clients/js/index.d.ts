@@ -48,6 +48,8 @@ export class PairingKeys {
     readonly notificationKey: Bytes;
     /** The AES-256-GCM key of sealed replies. */
     readonly replyKey: Bytes;
+    /** The AES-256-GCM key of sealed results of replies. */
+    readonly replyResultKey: Bytes;
     /** What a sender can use as `sessionID` so that the relay doesn't learn the real one. */
     privateSessionID(sessionID: string): Promise<string>;
 }
@@ -138,6 +140,27 @@ export const SealedReply: {
     open(reply: { keys: PairingKeys | readonly PairingKeys[]; eventID: string; sealed: string }): Promise<{
         action: string; text?: string; sentAt: number; keys: PairingKeys;
     }>;
+};
+
+/** What can become of a reply; a later sender can have others. */
+export type ReplyOutcome = "taken" | "answered_elsewhere" | "too_late" | "refused" | "not_delivered" | (string & {});
+
+/** Results of sealed replies, which the relay can't make up. */
+export const SealedResult: {
+    /**
+     * Seals the result of a sealed reply; returns `sealed` for `/v1/reply/result`. Only `answered_elsewhere` and `too_late` can
+     * be without a reply. Throws an `EnvelopeError`.
+     */
+    seal(result: {
+        keys: PairingKeys; eventID: string; reply?: string; outcome: ReplyOutcome; reason?: string; sentAt?: number;
+    }): Promise<string>;
+    /**
+     * Opens a result. `reply` is the sealed reply that this phone sent, if it did. Throws an `EnvelopeError`, also for the
+     * result of another reply.
+     */
+    open(result: {
+        keys: PairingKeys | readonly PairingKeys[]; eventID: string; reply?: string; sealed: string;
+    }): Promise<{ outcome: ReplyOutcome; reason?: string; sentAt: number; keys: PairingKeys }>;
 };
 
 export class EnvelopeError extends Error {
@@ -376,6 +399,8 @@ export interface HistoryItem {
     title?: string;
     body?: string;
     sealed?: string;
+    /** What became of the reply, for a day after the event. */
+    result?: ReplyResult;
 }
 
 /** `sealed` is for `SealedReply.open`. */
@@ -383,6 +408,15 @@ export interface EventReply {
     at: string;
     action?: string;
     text?: string;
+    sealed?: string;
+}
+
+/** What became of a reply: an outcome, or `sealed` for `SealedResult.open`. */
+export interface ReplyResult {
+    at: string;
+    outcome?: ReplyOutcome;
+    /** Why, in one word for programs. */
+    reason?: string;
     sealed?: string;
 }
 
@@ -476,12 +510,27 @@ export class Relay {
         options?: RequestOptions,
     ): Promise<boolean>;
     /**
+     * Sends a reply, or an equal one again, and returns what became of it; undefined if that isn't known within `timeout`
+     * seconds, 20 if absent and at most 50, in addition to `deadline`. Repeat it with the same reply.
+     *
+     * Throws a `RelayError` with the code `already_replied` if another reply came first.
+     */
+    replyResult(
+        eventID: string, reply: { action: string; text?: string } | { sealed: string; action?: string },
+        options?: RequestOptions & { timeout?: number },
+    ): Promise<ReplyResult | undefined>;
+    /**
      * What is known of an event. Waits up to `timeout` seconds for a reply, 20 if absent and at most 50, in addition to
      * `deadline`.
      */
     waitForReply(eventID: string, options?: RequestOptions & { timeout?: number }): Promise<{
-        acknowledgedAt: string | undefined; reply: EventReply | undefined;
+        acknowledgedAt: string | undefined; reply: EventReply | undefined; result: ReplyResult | undefined;
     }>;
+    /** Reports what became of the reply to an event, for senders. Returns the first result that was reported. */
+    reportResult(
+        eventID: string, result: { outcome: ReplyOutcome; reason?: string } | { sealed: string },
+        options?: RequestOptions,
+    ): Promise<ReplyResult>;
     /** Sends a notification or an event later, once or repeatedly. */
     schedule(schedule: NewSchedule, options?: RequestOptions): Promise<{ id: string; nextAt: string }>;
     /** What is scheduled, the next one first, without texts. */

@@ -37,7 +37,7 @@ extension RunModel {
     }
 
     /// Handles the end of a request.
-    mutating func close(_ id: RequestID, _ end: RequestEnd = .answered, _ now: MonotonicTime) {
+    mutating func close(_ id: RequestID, _ now: MonotonicTime, _ end: RequestEnd = .answered) {
         forget(id, end, now)
         advanceAll(now)
     }
@@ -112,7 +112,7 @@ extension RunModel {
                 open.request, in: open.request.directory ?? tree[open.request.session]?.directory)
         {
             // 1.x goes on listing what an idle session asked.
-            close(id, snapshot.canAsk(open.request.session) ? .answered : .withdrawn, now)
+            close(id, now, snapshot.canAsk(open.request.session) ? .answered : .withdrawn)
         }
         for request in snapshot.requests where snapshot.canAsk(request.session) {
             if let known = requests[request.id] {

@@ -1,5 +1,6 @@
 import JSON
 import Network
+import PushSealing
 import WebClient
 
 extension RelayClient {

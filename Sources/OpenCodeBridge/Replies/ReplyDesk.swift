@@ -232,7 +232,8 @@ actor ReplyDesk {
 
     private func noteUnsupported() {
         if !isUnsupportedNoted {
-            console.note("the relay is older than this bridge: phones don't learn what became of their replies")
+            console.note(
+                "the relay is older than this bridge: phones don't learn what became of their replies")
         }
         isUnsupportedNoted = true
     }

@@ -1,8 +1,7 @@
 import Network
 import Storage
 
-/// Keeps acknowledgements of events, replies to them and the replies' results. Senders can wait for replies, and phones
-/// for results.
+/// Keeps acknowledgements of events, replies and results, and lets senders wait for replies and phones for results.
 ///
 /// What arrives at this relay ends its waits at once. What arrives at other relays is found by
 /// ``run()``, with one look at the database per interval for all waits of the process.

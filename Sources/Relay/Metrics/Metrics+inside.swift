@@ -105,7 +105,10 @@ extension Metrics {
                 Metric.Sample(["unknown"], figures.unknown),
             ]
         },
-        Metric("relay_reply_waits", .gauge, "Senders that wait for a reply to an event, and phones that wait for a reply's result.") {
+        Metric(
+            "relay_reply_waits", .gauge,
+            "Senders that wait for a reply to an event, and phones that wait for its result."
+        ) {
             $0.replies.waiting
         },
     ]

@@ -130,7 +130,7 @@ struct ReplyRoute: AnsweringRoute {
         }
     }
 
-    /// The response: with the result, if there is one in time. The reply is stored, so it is a success without one, too.
+    /// The response, with the result if there is one in time.
     private func reply(
         _ stored: Acknowledgement, to event: EventName, within limit: Duration
     ) async -> Reply {

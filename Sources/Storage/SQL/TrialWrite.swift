@@ -20,7 +20,8 @@ package enum TrialWrite {
             case .eventReceipts: row.receipt
             case .pendingPushes: row.push
             case .deviceDetails, .installations, .pushBuckets, .eventActions, .pushEvents,
-                .replyResults: []
+                .replyResults:
+                []
             case .blockedSecrets: row.block
             case .history: row.item
             case .agentUse: row.use

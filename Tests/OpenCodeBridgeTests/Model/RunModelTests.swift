@@ -25,7 +25,7 @@ struct RunModelTests {
         let request = Request(id: "per_1", session: root, kind: .permission)
         _ = model.handle(.resumed([], [request]), at: at(1))
         let lost = model.handle(.serverGone, at: at(40))
-        #expect(lost.contains(.over("per_1")))
+        #expect(lost.contains(.over("per_1", .withdrawn)))
         let reads = lost.compactMap { action -> RingID? in
             if case .read(let id, root, _, _, _) = action { id } else { nil }
         }

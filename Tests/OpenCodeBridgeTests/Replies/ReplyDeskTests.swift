@@ -7,7 +7,7 @@ import Testing
 @Suite("Replies to permissions", .timeLimit(.minutes(2)))
 struct ReplyDeskTests {
     /// What a desk asked for, and what it gets.
-    private final class Script: Sendable {
+    final class Script: Sendable {
         struct State {
             /// What waits return, one each; then they return nothing.
             var waits: [RelayClient.Wait] = []
@@ -20,6 +20,15 @@ struct ReplyDeskTests {
             var waiting = 0
             var waitingMost = 0
             var slept: [Duration] = []
+            /// What the relay answers to results, one each; then it keeps them.
+            var reports: [RelayClient.Reported] = []
+            var reported: [Report] = []
+        }
+
+        /// A result that the desk reported.
+        struct Report: Equatable {
+            let eventID: String
+            let result: GivenResult
         }
 
         let state: Lock<State>
@@ -46,6 +55,12 @@ struct ReplyDeskTests {
                         return state.refusedAcknowledgements < 0
                     }
                 },
+                report: { [self] result, eventID in
+                    state.withLock { state in
+                        state.reported.append(Report(eventID: eventID, result: result))
+                        return state.reports.isEmpty ? .done : state.reports.removeFirst()
+                    }
+                },
                 opener: opener,
                 answer: { [self] _, _, reply async throws(ServerFault) in
                     let answer = state.withLock { state in
@@ -66,9 +81,9 @@ struct ReplyDeskTests {
         }
     }
 
-    private static let readable = ReplyOpener(keys: [], requiresSealed: false)
+    static let readable = ReplyOpener(keys: [], requiresSealed: false)
 
-    private static func request(_ id: String, _ kind: Request.Kind = .permission) throws -> Request {
+    static func request(_ id: String, _ kind: Request.Kind = .permission) throws -> Request {
         Request(id: id, session: try #require(SessionID("ses_1")), kind: kind)
     }
 
@@ -79,7 +94,7 @@ struct ReplyDeskTests {
     }
 
     /// Runs `body` with a desk that works and has a server.
-    private static func with(
+    static func with(
         _ script: Script, _ opener: ReplyOpener? = readable, _ body: (ReplyDesk) async throws -> Void
     ) async throws {
         let desk = ReplyDesk(script.parts(opener), Console())
@@ -102,7 +117,7 @@ struct ReplyDeskTests {
             await desk.rang(try Self.request("per_1"), as: "evt_1")
             await desk.rang(try Self.request("per_1"), as: "evt_1")
             #expect(await script.until { $0.given.count == 3 })
-            _ = await desk.closed("per_1")
+            _ = await desk.closed("per_1", .answered)
             await desk.rang(try Self.request("per_2"), as: "evt_2")
             #expect(await script.until { $0.waited.last == "evt_2" })
             let state = script.state.withLock { $0 }
@@ -122,9 +137,9 @@ struct ReplyDeskTests {
         try await Self.with(script) { desk in
             await desk.rang(try Self.request("per_1"), as: "evt_1")
             #expect(await script.until { !$0.waited.isEmpty })
-            _ = await desk.closed("per_1")
-            _ = await desk.closed("per_1")
-            _ = await desk.closed("per_unknown")
+            _ = await desk.closed("per_1", .answered)
+            _ = await desk.closed("per_1", .answered)
+            _ = await desk.closed("per_unknown", .answered)
             #expect(await script.until { $0.acknowledged == ["evt_1"] && $0.waiting == 0 })
             script.state.withLock { $0.waits = [.replied(GivenReply(action: "once"))] }
             await desk.rang(try Self.request("per_2"), as: "evt_2")
@@ -151,7 +166,7 @@ struct ReplyDeskTests {
             let script = Script()
             try await Self.with(script, opener) { desk in
                 await desk.rang(try Self.request("per_1", kind), as: "evt_1")
-                _ = await desk.closed("per_1")
+                _ = await desk.closed("per_1", .answered)
                 #expect(await script.until { $0.acknowledged == ["evt_1"] })
                 #expect(script.state.withLock(\.waited) == [])
             }
@@ -184,7 +199,7 @@ struct ReplyDeskTests {
         try await Self.with(script) { desk in
             await desk.rang(try Self.request("per_1"), as: "evt_1")
             #expect(await script.until { $0.waiting == 1 && $0.waited.last == "evt_1" })
-            #expect(await desk.closed("per_1") == "evt_1")
+            #expect(await desk.closed("per_1", .answered) == "evt_1")
             await desk.rang(try Self.request("per_1"), as: "evt_2")
             #expect(await script.until { $0.waited.last == "evt_2" && $0.acknowledged == ["evt_1"] })
             let before = script.state.withLock { $0.waited.count }
@@ -220,7 +235,7 @@ struct ReplyDeskTests {
         try await Self.with(over) { desk in
             await desk.rang(try Self.request("per_1"), as: "evt_1")
             #expect(await over.until { $0.given.count > 3 })
-            _ = await desk.closed("per_1")
+            _ = await desk.closed("per_1", .answered)
             // Its place is free, and nothing is given any more.
             await desk.rang(try Self.request("per_2"), as: "evt_2")
             #expect(await over.until { $0.waited.last == "evt_2" })
@@ -272,7 +287,7 @@ struct ReplyDeskTests {
             #expect(await script.until { Set($0.waited).count == Bounds.replyWaitsMax })
             for number in 0..<20 {
                 #expect(await script.until { $0.waited.contains("\(number)") })
-                _ = await desk.closed("per_\(number)")
+                _ = await desk.closed("per_\(number)", .answered)
             }
             #expect(await script.until { $0.acknowledged.count == 20 && $0.waiting == 0 })
             #expect(script.state.withLock(\.waitingMost) <= Bounds.replyWaitsMax)

@@ -61,8 +61,10 @@ struct OpenAPITests {
         #expect(properties("HistoryListRequest") == ["secret", "before", "limit"])
         #expect(properties("HistoryReadRequest") == ["secret", "ids", "all"])
         #expect(properties("AcknowledgeRequest") == ["secret", "eventID", "clear"])
-        #expect(properties("ReplyRequest") == ["secret", "eventID", "action", "text", "sealed"])
+        #expect(properties("ReplyRequest") == ["secret", "eventID", "action", "text", "sealed", "timeout"])
         #expect(properties("ReplyWaitRequest") == ["secret", "eventID", "timeout"])
+        #expect(
+            properties("ReplyResultRequest") == ["secret", "eventID", "outcome", "reason", "sealed"])
         #expect(
             properties("ScheduleRequest")
                 == [

@@ -29,6 +29,16 @@ export function checkedReply(members) {
         && (b === undefined || typeof b === "string");
 }
 
+/** Whether every member of a reply's result has an allowed value. */
+export function checkedResult(members) {
+    if (!isObject(members)) return false;
+    const { o, at, c, r } = members;
+    if (typeof o !== "string" || !/^[a-z0-9_]{1,32}$/.test(o) || !Number.isSafeInteger(at) || at < 0) return false;
+    if (c !== undefined && !(typeof c === "string" && /^[a-z0-9_]{1,64}$/.test(c))) return false;
+    // Without a reply, nothing can have been done with it.
+    return r === undefined ? o === "answered_elsewhere" || o === "too_late" : typeof r === "string";
+}
+
 /** Whether every member has an allowed value. */
 export function checkedContent(members) {
     if (!isObject(members)) return false;

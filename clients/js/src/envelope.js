@@ -1,6 +1,6 @@
 // Sealed notifications, version 1 (docs/reference/encryption.md).
 import { concatenate, decodeBase64URL, decodeUTF8, encodeBase64URL, encodeHex, encodeUTF8 } from "./bytes.js";
-import { checkedContent, checkedReply, contentOf, membersOf } from "./content.js";
+import { checkedContent, checkedReply, checkedResult, contentOf, membersOf } from "./content.js";
 import { cryptography } from "./cryptography.js";
 
 const version = 1;
@@ -74,6 +74,37 @@ export const SealedReply = Object.freeze({
     },
 });
 
+/** Seals and opens what became of replies (docs/ENCRYPTION.md, Results of replies). */
+export const SealedResult = Object.freeze({
+    /**
+     * Seals the result of the sealed reply to an event. Returns the value of `sealed` for `/v1/reply/result`.
+     *
+     * Without `reply` it is the result of every reply to an event that was over before one arrived.
+     */
+    async seal({ keys, eventID, reply, outcome, reason, sentAt = Math.floor(Date.now() / 1000) }) {
+        const members = { o: outcome, at: sentAt, c: reason, r: reply === undefined ? undefined : await replyDigest(reply) };
+        if (!checkedResult(members)) throw new EnvelopeError("badContent");
+        const nonce = await cryptography().randomBytes(nonceBytes);
+        return sealPlaintext(keys, resultType(eventID), JSON.stringify(members), nonce, "replyResultKey");
+    },
+
+    /**
+     * Opens the result of the reply to an event.
+     *
+     * `reply` is the sealed reply that this phone sent: the result of another one is `notAuthentic`. Leave it out if this
+     * phone sent none, for example for the history.
+     */
+    async open({ keys, eventID, reply, sealed }) {
+        const { members, keys: key } = await openMembers(keys, "replyResultKey", resultType(eventID), sealed);
+        if (!checkedResult(members)) throw new EnvelopeError("badContent");
+        const { o: outcome, c: reason, at: sentAt, r: digest } = members;
+        if (reply !== undefined && digest !== undefined && digest !== await replyDigest(reply)) {
+            throw new EnvelopeError("notAuthentic");
+        }
+        return { outcome, reason, sentAt, keys: key };
+    },
+});
+
 /** The members of an envelope's plaintext, and the keys that opened it. */
 async function openMembers(keys, name, type, sealed) {
     const envelope = decoded(sealed);
@@ -97,6 +128,16 @@ async function openMembers(keys, name, type, sealed) {
 /** A reply's place in the associated data binds it to its event. */
 function replyType(eventID) {
     return "reply/" + eventID;
+}
+
+/** The same for its result. */
+function resultType(eventID) {
+    return "reply-result/" + eventID;
+}
+
+/** Names a sealed reply within its result. */
+async function replyDigest(sealed) {
+    return encodeBase64URL(await cryptography().hmacSHA256(encodeUTF8("apn-relay reply"), encodeUTF8(sealed)));
 }
 
 /** Seals a plaintext as it is. For `Envelope.seal` and tests only: a nonce must never be used twice. */

@@ -15,6 +15,7 @@ export class PairingKeys {
     #relaySecret;
     #notificationKey;
     #replyKey;
+    #replyResultKey;
     #sessionIDKey;
 
     /** The key's id in envelopes: 8 hexadecimal digits. */
@@ -32,6 +33,7 @@ export class PairingKeys {
         keys.#relaySecret = encodeBase64URL(await derived("relay secret", 24));
         keys.#notificationKey = await derived("notification key", 32);
         keys.#replyKey = await derived("reply key", 32);
+        keys.#replyResultKey = await derived("reply result key", 32);
         keys.#sessionIDKey = await derived("session id key", 32);
         keys.id = encodeHex(await derived("notification key id", 4));
         return Object.freeze(keys);
@@ -60,6 +62,11 @@ export class PairingKeys {
     /** The AES-256-GCM key of sealed replies. */
     get replyKey() {
         return Uint8Array.from(this.#replyKey);
+    }
+
+    /** The AES-256-GCM key of sealed results of replies. */
+    get replyResultKey() {
+        return Uint8Array.from(this.#replyResultKey);
     }
 
     /** What a sender can use as `sessionID` so that the relay doesn't learn the real one. */

@@ -150,14 +150,37 @@ export class Relay {
     }
 
     /**
-     * What is known of an event: `{ acknowledgedAt, reply }`. Waits up to `timeout` seconds for a reply.
+     * Sends a reply as `reply` does, or sends an equal one again, and returns what became of it: `{ at, outcome, reason }`, or
+     * `{ at, sealed }` for `SealedResult.open`. Returns undefined if nobody has said so within `timeout` seconds.
+     *
+     * Repeat it with the same reply, for a sealed one with the same string. Throws a `RelayError` with the code
+     * `already_replied` if another reply came first. The call has its `deadline` and `timeout` together.
+     */
+    async replyResult(eventID, { action, text, sealed }, { timeout = 20, signal, ...rest } = {}) {
+        checkMembers(rest, ["timeout", "signal"], "options");
+        if (sealed !== undefined && text !== undefined) throw new TypeError("a reply with sealed must have no text");
+        const members = { eventID, action, text, sealed, timeout };
+        return (await this.#post("/v1/reply", members, signal, timeout * 1000)).result;
+    }
+
+    /**
+     * What is known of an event: `{ acknowledgedAt, reply, result }`. Waits up to `timeout` seconds for a reply.
      *
      * Ask again for a longer wait. The call has its `deadline` and `timeout` together.
      */
     async waitForReply(eventID, { timeout = 20, signal, ...rest } = {}) {
         checkMembers(rest, ["timeout", "signal"], "options");
-        const { acknowledgedAt, reply } = await this.#post("/v1/reply/wait", { eventID, timeout }, signal, timeout * 1000);
-        return { acknowledgedAt, reply };
+        const answer = await this.#post("/v1/reply/wait", { eventID, timeout }, signal, timeout * 1000);
+        const { acknowledgedAt, reply, result } = answer;
+        return { acknowledgedAt, reply, result };
+    }
+
+    /**
+     * Reports what became of the reply to an event, for senders: `{ outcome, reason }`, or `{ sealed }` from
+     * `SealedResult.seal`. Returns the result that counts, which is the first one.
+     */
+    async reportResult(eventID, { outcome, reason, sealed }, { signal } = {}) {
+        return (await this.#post("/v1/reply/result", { eventID, outcome, reason, sealed }, signal)).result;
     }
 
     /**

@@ -341,9 +341,10 @@ test("an event is acknowledged, replied to and waited for", async () => {
         await relay.acknowledge("evt");
         assert.equal(await relay.reply("evt", { action: "once", text: "yes" }), true);
         assert.equal(await relay.reply("evt", { sealed: "AQ" }), false);
-        assert.deepEqual(await relay.waitForReply("evt"), known);
+        assert.deepEqual(await relay.waitForReply("evt"), { ...known, result: undefined });
         assert.deepEqual(
-            await relay.waitForReply("evt", { timeout: 0 }), { acknowledgedAt: undefined, reply: undefined });
+            await relay.waitForReply("evt", { timeout: 0 }),
+            { acknowledgedAt: undefined, reply: undefined, result: undefined });
         await assert.rejects(relay.reply("evt", { sealed: "AQ", text: "yes" }), TypeError);
         assert.deepEqual(server.received.map(({ path, body }) => [path, body]), [
             ["/v1/ack", { secret, eventID: "evt" }],
@@ -351,6 +352,27 @@ test("an event is acknowledged, replied to and waited for", async () => {
             ["/v1/reply", { secret, eventID: "evt", sealed: "AQ" }],
             ["/v1/reply/wait", { secret, eventID: "evt", timeout: 20 }],
             ["/v1/reply/wait", { secret, eventID: "evt", timeout: 0 }],
+        ]);
+    });
+});
+
+test("the result of a reply is asked for with the same reply, and reported by the sender", async () => {
+    const result = { at: "2026-11-23T12:40:03.004Z", outcome: "refused", reason: "status_400" };
+    const taken = { status: 409, body: { ok: false, error: "The event has another reply.", code: "already_replied" } };
+    const told = { body: { ok: true, result } };
+    await withRelay([{}, told, taken, told, told], async (relay, server) => {
+        assert.equal(await relay.replyResult("evt", { sealed: "AQ" }, { timeout: 0 }), undefined);
+        assert.deepEqual(await relay.replyResult("evt", { sealed: "AQ" }), result);
+        await assert.rejects(relay.replyResult("evt", { action: "once" }), { code: "already_replied" });
+        assert.deepEqual(await relay.reportResult("evt", { outcome: "refused", reason: "status_400" }), result);
+        assert.deepEqual((await relay.waitForReply("evt")).result, result);
+        await assert.rejects(relay.replyResult("evt", { sealed: "AQ", text: "yes" }), TypeError);
+        await assert.rejects(relay.replyResult("evt", { sealed: "AQ" }, { wait: 1 }), TypeError);
+        assert.deepEqual(server.received.slice(0, 4).map(({ path, body }) => [path, body]), [
+            ["/v1/reply", { secret, eventID: "evt", sealed: "AQ", timeout: 0 }],
+            ["/v1/reply", { secret, eventID: "evt", sealed: "AQ", timeout: 20 }],
+            ["/v1/reply", { secret, eventID: "evt", action: "once", timeout: 20 }],
+            ["/v1/reply/result", { secret, eventID: "evt", outcome: "refused", reason: "status_400" }],
         ]);
     });
 });

@@ -1,7 +1,7 @@
 // Checked by tsc, never run: the declarations allow what README.md shows and refuse what is wrong.
 import {
-    Envelope, EnvelopeError, Pairing, PushPayload, Relay, RelayError, Replay, SealedReply, TokenKeeper, setCryptography,
-    webCryptography, type Cryptography, type Recurrence, type Store,
+    Envelope, EnvelopeError, Pairing, PushPayload, Relay, RelayError, Replay, SealedReply, SealedResult, TokenKeeper,
+    setCryptography, webCryptography, type Cryptography, type Recurrence, type Store,
 } from "apn-relay-client";
 
 const entries = new Map<string, string>();
@@ -55,6 +55,15 @@ export async function sender(pairing: Pairing, signal: AbortSignal): Promise<num
     if (reply?.sealed) await SealedReply.open({ keys: pairing.keys, eventID: "evt_1", sealed: reply.sealed });
     // @ts-expect-error: neither an action nor sealed
     await relay.reply("evt_1", { text: "yes" });
+    const result = await relay.replyResult("evt_1", { sealed }, { timeout: 10 });
+    if (result?.sealed) {
+        const { outcome } = await SealedResult.open({
+            keys: pairing.keys, eventID: "evt_1", reply: sealed, sealed: result.sealed,
+        });
+        if (outcome === "taken") return;
+    }
+    // @ts-expect-error: neither an action nor sealed
+    await relay.replyResult("evt_1", { text: "yes" });
     const every: Recurrence = { unit: "week", on: ["mon"], at: ["08:00"], timeZone: "device" };
     await relay.schedule({ every, eventType: "complete", sessionID: "ses_1", sealed });
     const { id } = await relay.schedule({ in: 3600, notification: { title: "Reminder" }, name: "snooze" });

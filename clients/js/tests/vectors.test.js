@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { Envelope, EnvelopeError, PairingKeys, SealedReply } from "../node.js";
+import { Envelope, EnvelopeError, PairingKeys, SealedReply, SealedResult } from "../node.js";
 import { concatenate, decodeBase64URL, decodeUTF8, encodeBase64URL, encodeHex, encodeUTF8 } from "../src/bytes.js";
 import { cryptography, hkdf } from "../src/cryptography.js";
 import { sealPlaintext } from "../src/envelope.js";
@@ -35,6 +35,7 @@ test("every key is derived as in the vectors", async () => {
         assert.equal(keys.relaySecret, vector.relaySecret);
         assert.equal(encodeHex(keys.notificationKey), vector.notificationKey);
         assert.equal(encodeHex(keys.replyKey), vector.replyKey);
+        assert.equal(encodeHex(keys.replyResultKey), vector.replyResultKey);
         assert.equal(keys.id, vector.notificationKeyID);
         assert.equal(await keys.privateSessionID(vector.sessionID), vector.privateSessionID);
     }
@@ -79,6 +80,35 @@ test("replies are sealed, opened and refused as in the vectors", async () => {
     assert.deepEqual([action, text], ["once", "half \ufffd"]);
     for (const action of ["", "a b", undefined]) {
         await assert.rejects(SealedReply.seal({ keys, eventID: "evt", action }), { reason: "badContent" });
+    }
+});
+
+test("results of replies are sealed, opened and refused as in the vectors", async () => {
+    for (const { name, pairingSecret, eventID, reply, nonce, plaintext, sealed } of vectors.sealResult) {
+        const keys = await PairingKeys.derive(pairingSecret);
+        const type = `reply-result/${eventID}`;
+        assert.equal(await sealPlaintext(keys, type, plaintext, bytes(nonce), "replyResultKey"), sealed, name);
+        const { o, c, at } = JSON.parse(plaintext);
+        for (const known of [reply, undefined]) {
+            const result = await SealedResult.open({ keys, eventID, reply: known, sealed });
+            assert.deepEqual(result, { outcome: o, reason: c, sentAt: at, keys }, name);
+        }
+    }
+    assert.ok(vectors.sealResult.length >= 4 && vectors.refuseResult.length >= 15);
+    for (const { name, pairingSecret, eventID, reply, sealed, reason } of vectors.refuseResult) {
+        const keys = await PairingKeys.derive(pairingSecret);
+        await assert.rejects(SealedResult.open({ keys, eventID, reply, sealed }), { reason }, name);
+    }
+    const keys = await PairingKeys.generate();
+    const reply = await SealedReply.seal({ keys, eventID: "evt", action: "once" });
+    const result = { keys, eventID: "evt", reply, outcome: "refused", reason: "changed", sentAt: 7 };
+    const sealed = await SealedResult.seal(result);
+    const opened = await SealedResult.open({ keys: [keys], eventID: "evt", reply, sealed });
+    assert.deepEqual(opened, { outcome: "refused", reason: "changed", sentAt: 7, keys });
+    const other = await SealedReply.seal({ keys, eventID: "evt", action: "once" });
+    await assert.rejects(SealedResult.open({ keys, eventID: "evt", reply: other, sealed }), { reason: "notAuthentic" });
+    for (const wrong of [{ reply: undefined }, { outcome: "Taken" }, { outcome: "" }, { reason: "a b" }, { sentAt: -1 }]) {
+        await assert.rejects(SealedResult.seal({ ...result, ...wrong }), { reason: "badContent" });
     }
 });
 

@@ -131,9 +131,11 @@ public struct HistoryPage: Sendable, Equatable {
         public let acknowledgedAt: Date?
         /// The sealed notification; open it with the type ``eventType``.
         public let sealed: String?
+        /// What became of the reply to it; the relay knows it for a day after the event.
+        public let result: ReplyResult?
     }
 
-    init(_ json: JSONValue) {
+    init(_ json: JSONValue, key: PairingSecret?) {
         items = (json["items"]?.array ?? []).compactMap { item in
             guard let id = item["id"]?.string else { return nil }
             return Item(
@@ -141,7 +143,9 @@ public struct HistoryPage: Sendable, Equatable {
                 eventType: item["eventType"]?.string ?? "", sessionID: item["sessionID"]?.string,
                 serverID: item["serverID"]?.string, title: item["title"]?.string, body: item["body"]?.string,
                 eventID: item["eventID"]?.string, acknowledgedAt: item.date("acknowledgedAt"),
-                sealed: item["sealed"]?.string)
+                sealed: item["sealed"]?.string,
+                result: ReplyResult(
+                    item["result"], eventID: item["eventID"]?.string, reply: nil, key: key))
         }
         unread = json["unread"]?.integer ?? 0
         next = json["next"]?.string

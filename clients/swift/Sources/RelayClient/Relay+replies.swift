@@ -20,21 +20,59 @@ extension Relay {
     /// Replies to an event; sealed if the pairing has a key.
     ///
     /// - Parameter eventID: A sealed event's own ``SealedMessage/id``, or ``PushPayload/eventID``.
+    /// - Returns: What was sent, to ask for its result with ``result(of:seconds:)``.
     /// - Throws: ``RelayError``, with the code `already_replied` if another reply came first.
-    public func reply(_ reply: SealedReply, to eventID: String) async throws(RelayError) {
+    @discardableResult
+    public func reply(_ reply: SealedReply, to eventID: String) async throws(RelayError) -> SentReply {
+        var sealed: String?
+        if let key = pairing.key {
+            do throws(SealingFailure) {
+                sealed = try reply.sealed(for: eventID, with: SealedReply.Key(key))
+            } catch {
+                throw .unsealable(error)
+            }
+        }
+        let sent = SentReply(
+            eventID: eventID, action: sealed == nil ? reply.action : nil,
+            text: sealed == nil ? reply.text : nil, sealed: sealed)
+        _ = try await connection.post("v1/reply", [secret] + sent.members)
+        return sent
+    }
+
+    /// What became of a reply, as soon as the sender has said so, in requests of at most 15 s.
+    ///
+    /// - Parameter seconds: How long to wait; 0 only asks what is known.
+    /// - Returns: `nil` if nothing is known yet.
+    public func result(of sent: SentReply, seconds: Int = 25) async throws(RelayError) -> ReplyResult? {
+        var left = max(0, seconds)
+        while true {
+            let timeout = min(left, Self.waitSecondsMax)
+            let members = [secret] + sent.members + [JSONValue.Member("timeout", .integer(timeout))]
+            let (_, body) = try await connection.post("v1/reply", members)
+            left -= timeout
+            let result = ReplyResult(
+                body["result"], eventID: sent.eventID, reply: sent.sealed, key: pairing.key)
+            if result != nil || left <= 0 { return result }
+        }
+    }
+
+    /// Reports what became of the reply to an event, for senders; sealed if the pairing has a key.
+    ///
+    /// The relay keeps the first result.
+    public func report(_ result: SealedResult, of eventID: String) async throws(RelayError) {
         var members = [secret]
         members.add("eventID", eventID)
         if let key = pairing.key {
             do throws(SealingFailure) {
-                members.add("sealed", try reply.sealed(for: eventID, with: SealedReply.Key(key)))
+                members.add("sealed", try result.sealed(for: eventID, with: SealedResult.Key(key)))
             } catch {
                 throw .unsealable(error)
             }
         } else {
-            members.add("action", reply.action)
-            members.add("text", reply.text)
+            members.add("outcome", result.outcome.rawValue)
+            members.add("reason", result.reason)
         }
-        _ = try await connection.post("v1/reply", members)
+        _ = try await connection.post("v1/reply/result", members)
     }
 
     /// Waits for the reply to an event, for senders, in requests of at most 15 s.
@@ -56,6 +94,56 @@ extension Relay {
             let status = EventStatus(body, eventID: eventID, key: pairing.key)
             left -= timeout
             if status.reply != nil || left <= 0 { return status }
+        }
+    }
+}
+
+/// A reply as it was sent; keep it to ask for its result after a restart of the app.
+public struct SentReply: Sendable, Equatable, Codable {
+    /// The event.
+    public let eventID: String
+    /// What was chosen, if it isn't sealed.
+    public let action: String?
+    /// What was typed, if it isn't sealed.
+    public let text: String?
+    /// The sealed reply.
+    public let sealed: String?
+
+    fileprivate var members: [JSONValue.Member] {
+        var members: [JSONValue.Member] = []
+        members.add("eventID", eventID)
+        members.add("action", action)
+        members.add("text", text)
+        members.add("sealed", sealed)
+        return members
+    }
+}
+
+/// What became of a reply.
+public enum ReplyResult: Sendable, Equatable {
+    /// The event's sender sealed it, for this phone's reply if it sent one.
+    case sealed(SealedResult)
+    /// The relay could read it, and could have made it up; trust it only for a pairing without a key.
+    case readable(outcome: ReplyOutcome, reason: String?)
+    /// It can't be opened, so it isn't from the event's sender, or not about this phone's reply.
+    case refused(Refusal)
+
+    /// Reads a result; `nil` if there is none.
+    ///
+    /// - Parameter reply: The sealed reply that this phone sent, if it did.
+    init?(_ json: JSONValue?, eventID: String?, reply: String?, key: PairingSecret?) {
+        guard let json, json.isObject else { return nil }
+        guard let sealed = json["sealed"]?.string else {
+            guard let outcome = json["outcome"]?.string else { return nil }
+            self = .readable(outcome: ReplyOutcome(rawValue: outcome), reason: json["reason"]?.string)
+            return
+        }
+        do throws(Refusal) {
+            let keys = key.map { [SealedResult.Key($0)] } ?? []
+            self = .sealed(
+                try SealedResult(opening: sealed, for: eventID ?? "", ofReply: reply, with: keys))
+        } catch {
+            self = .refused(error)
         }
     }
 }

@@ -134,7 +134,8 @@ public struct Relay: Sendable {
         var members = [secret]
         members.add("before", cursor)
         if let limit { members.append(JSONValue.Member("limit", .integer(limit))) }
-        return HistoryPage(try await connection.post("v1/history/list", members).body)
+        return HistoryPage(
+            try await connection.post("v1/history/list", members).body, key: pairing.key)
     }
 
     /// Marks items of the history as read for all devices, and returns how many are unread now.

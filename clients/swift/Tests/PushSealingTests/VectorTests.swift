@@ -47,6 +47,7 @@ struct VectorTests {
             #expect(secret.notificationKey.id == vector.notificationKeyID)
             #expect(Hexadecimal.text(secret.notificationKey.bytes) == vector.notificationKey)
             #expect(Hexadecimal.text(SealedReply.Key(secret).key.bytes) == vector.replyKey)
+            #expect(Hexadecimal.text(SealedResult.Key(secret).key.bytes) == vector.replyResultKey)
             #expect(Hexadecimal.text(secret.derived("session id key", count: 32)) == vector.sessionIDKey)
             #expect(secret.privateSessionID(of: vector.sessionID) == vector.privateSessionID)
         }
@@ -90,6 +91,46 @@ struct VectorTests {
         let reply = SealedReply(action: "a b", sentAt: 0)
         let key = SealedReply.Key(PairingSecret())
         #expect(throws: SealingFailure.invalid("action")) { _ = try reply.sealed(for: "evt", with: key) }
+    }
+
+    @Test("Results of replies are sealed and opened as in the vectors, and refused for their reasons")
+    func results() throws {
+        for vector in vectors.sealResult {
+            let key = SealedResult.Key(try #require(PairingSecret(base64URL: vector.pairingSecret)))
+            let sealed = try Envelope.seal(
+                content: Array(vector.plaintext.utf8), type: SealedResult.type(vector.eventID),
+                with: key.key, nonce: try bytes(vector.nonce))
+            #expect(sealed == vector.sealed, "\(vector.name)")
+            let result = try SealedResult(
+                opening: vector.sealed, for: vector.eventID, ofReply: vector.reply, with: [key])
+            let json = try #require(JSONValue(parsing: Array(vector.plaintext.utf8)))
+            #expect(result.outcome.rawValue == json["o"]?.string, "\(vector.name)")
+            #expect(result.reason == json["c"]?.string && result.sentAt == json["at"]?.integer)
+            // The history's reader may have sent no reply.
+            #expect(
+                try SealedResult(opening: sealed, for: vector.eventID, ofReply: nil, with: [key]) == result)
+            let again = try result.sealed(for: vector.eventID, with: key)
+            #expect(
+                try SealedResult(opening: again, for: vector.eventID, ofReply: vector.reply, with: [key])
+                    == result)
+        }
+        #expect(vectors.sealResult.count >= 4)
+        for vector in vectors.refuseResult {
+            let key = SealedResult.Key(try #require(PairingSecret(base64URL: vector.pairingSecret)))
+            #expect(throws: try #require(Refusal(rawValue: vector.reason)), "\(vector.name)") {
+                _ = try SealedResult(
+                    opening: vector.sealed, for: vector.eventID, ofReply: vector.reply, with: [key])
+            }
+        }
+        #expect(vectors.refuseResult.count >= 15)
+        let key = SealedResult.Key(PairingSecret())
+        for (result, name) in [
+            (SealedResult(outcome: .taken, ofReply: nil, sentAt: 0), "outcome"),
+            (SealedResult(outcome: .init(rawValue: "a b"), ofReply: "AQ", sentAt: 0), "outcome"),
+            (SealedResult(outcome: .refused, reason: "<b>", ofReply: "AQ", sentAt: 0), "reason"),
+        ] {
+            #expect(throws: SealingFailure.invalid(name)) { _ = try result.sealed(for: "evt", with: key) }
+        }
     }
 
     @Test("Strings that must not open are refused for the vectors' reasons")

@@ -13,6 +13,7 @@ struct Vectors: Decodable {
 
     struct Keys: Decodable {
         let pairingSecret, relaySecret, notificationKey, notificationKeyID, sessionIDKey, replyKey: String
+        let replyResultKey: String
         let liveActivityKey, sessionID, privateSessionID: String
     }
 
@@ -33,6 +34,14 @@ struct Vectors: Decodable {
         let name, pairingSecret, eventID, sealed, reason: String
     }
 
+    struct SealResult: Decodable {
+        let name, pairingSecret, eventID, reply, nonce, plaintext, sealed: String
+    }
+
+    struct RefuseResult: Decodable {
+        let name, pairingSecret, eventID, reply, sealed, reason: String
+    }
+
     let hkdf: [Derivation]
     let aesGCM: [Cipher]
     let keys: [Keys]
@@ -40,6 +49,8 @@ struct Vectors: Decodable {
     let refuse: [Refuse]
     let sealReply: [SealReply]
     let refuseReply: [RefuseReply]
+    let sealResult: [SealResult]
+    let refuseResult: [RefuseResult]
 
     static func read() throws -> Vectors {
         let clients = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

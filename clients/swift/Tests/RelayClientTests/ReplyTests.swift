@@ -93,6 +93,70 @@ struct ReplyTests {
             try await test.relay.waitForReply(to: "evt").reply == .readable(action: "once", text: "yes"))
     }
 
+    @Test("The result of a reply is asked for with the reply as it was sent, until there is one")
+    func result() async throws {
+        let key = SealedResult.Key(try #require(pairing.key))
+        let test = try TestRelay(pairing)
+        let sent = try await test.relay.reply(SealedReply(action: "once", sentAt: 7), to: "evt")
+        let reply = try #require(sent.sealed)
+        #expect(sent.action == nil && sent.eventID == "evt")
+        let taken = SealedResult(outcome: .taken, ofReply: reply, sentAt: 8)
+        func body(_ result: SealedResult) throws -> String {
+            #"{"ok":true,"result":{"sealed":"\#(try result.sealed(for: "evt", with: key))"}}"#
+        }
+        // It survives the app.
+        let kept = try JSONDecoder().decode(SentReply.self, from: JSONEncoder().encode(sent))
+        let asking = try TestRelay(pairing, [.init(), .init(body: try body(taken))])
+        #expect(try await asking.relay.result(of: kept, seconds: 40) == .sealed(taken))
+        let bodies = await asking.transport.requests.map(\.body)
+        #expect(bodies.map { $0["sealed"] } == [.string(reply), .string(reply)])
+        #expect(bodies.map { $0["timeout"] } == [.integer(15), .integer(15)])
+        let other = SealedResult(outcome: .taken, ofReply: "AQ", sentAt: 8)
+        for (answer, expected) in [
+            (try body(other), .refused(.notAuthentic)),
+            // The relay could have made it up.
+            (#"{"ok":true,"result":{"outcome":"taken"}}"#, .readable(outcome: .taken, reason: nil)),
+            (#"{"ok":true}"#, nil),
+        ] as [(String, ReplyResult?)] {
+            let test = try TestRelay(pairing, [.init(body: answer)])
+            #expect(try await test.relay.result(of: sent, seconds: 0) == expected)
+        }
+        let plain = try TestRelay(stock)
+        let readable = try await plain.relay.reply(
+            SealedReply(action: "reject", text: "no", sentAt: 7), to: "evt")
+        #expect(readable.action == "reject" && readable.text == "no" && readable.sealed == nil)
+    }
+
+    @Test("A sender reports a result sealed if the pairing has a key")
+    func report() async throws {
+        let result = SealedResult(outcome: .refused, reason: "changed", ofReply: "AQ", sentAt: 7)
+        let test = try TestRelay(pairing)
+        try await test.relay.report(result, of: "evt")
+        let body = try #require(await test.transport.requests.first?.body)
+        let opened = try SealedResult(
+            opening: try #require(body["sealed"]?.string), for: "evt", ofReply: "AQ",
+            with: [SealedResult.Key(try #require(pairing.key))])
+        #expect(opened == result && body["outcome"] == nil && body["reason"] == nil)
+        let plain = try TestRelay(stock)
+        try await plain.relay.report(result, of: "evt")
+        let request = try #require(await plain.transport.requests.first)
+        #expect(request.url == "https://r/v1/reply/result" && request.body["sealed"] == nil)
+        #expect(request.body["outcome"] == .string("refused") && request.body["reason"] == .string("changed"))
+    }
+
+    @Test("The history has the results of replies")
+    func resultsInHistory() async throws {
+        let key = SealedResult.Key(try #require(pairing.key))
+        let result = SealedResult(outcome: .tooLate, ofReply: nil, sentAt: 7)
+        let sealed = try result.sealed(for: "evt", with: key)
+        let body = """
+            {"ok":true,"unread":0,"items":[{"id":"a","eventID":"evt","result":{"sealed":"\(sealed)"}},
+            {"id":"b","eventID":"evt2","result":{"sealed":"\(sealed)"}},{"id":"c","eventID":"evt"}]}
+            """
+        let items = try await TestRelay(pairing, [.init(body: body)]).relay.history().items
+        #expect(items.map(\.result) == [.sealed(result), .refused(.notAuthentic), nil])
+    }
+
     @Test("The history names events, to acknowledge them")
     func history() async throws {
         let body = """

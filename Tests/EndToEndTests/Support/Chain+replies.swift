@@ -1,0 +1,106 @@
+import JSON
+import PushSealing
+import Testing
+
+/// Permissions and replies to them.
+extension Chain {
+    /// Lets the agent of `ses_1` ask for a permission and returns the ID of the event that rang for it.
+    ///
+    /// - Parameter number: How many pushes the phone has got with this one.
+    func asks(
+        _ request: String, number: Int, command: String = "git push", key: PairingSecret? = nil
+    ) async throws -> String {
+        try await does(
+            "ask", ["id": "ses_1", "request": .string(request), "command": .string(command)])
+        #expect(try await titles(atLeast: number).count == number)
+        return try await event(key: key)
+    }
+
+    /// The ID of the event that rang last.
+    func event(key: PairingSecret?) async throws -> String {
+        let payloads = try await stack.control.pushes(token: token(1)).compactMap { $0["payload"] }
+        return try Self.eventID(of: try #require(payloads.last { $0["clear"] == nil }), key: key)
+    }
+
+    /// Replies to an event as the phone would.
+    func replies(_ reply: JSON.Value, to eventID: String) async throws -> JSON.Value {
+        try await post("/v1/reply", reply, eventID)
+    }
+
+    func post(
+        _ path: String, _ members: JSON.Value, _ eventID: String
+    ) async throws -> JSON.Value {
+        var body = members.object ?? JSON.Object()
+        body["secret"] = .string(phoneSecret)
+        body["eventID"] = .string(eventID)
+        return try await stack.http.post(path, body).json()
+    }
+
+    /// The events that rang, by session.
+    func events(key: PairingSecret?) async throws -> [String: String] {
+        var events: [String: String] = [:]
+        for push in try await stack.control.pushes(token: token(1)).compactMap({ $0["payload"] }) {
+            let session = try #require(push["sessionID"]?.string)
+            events[session] = try Self.eventID(of: push, key: key)
+        }
+        return events
+    }
+
+    private static func eventID(of push: JSON.Value, key: PairingSecret?) throws -> String {
+        guard let key else { return try #require(push["body"]?["eventID"]?.string) }
+        #expect(push["eventID"] == nil)
+        let sealed = try #require(push["sealed"]?.string)
+        return try Envelope.open(sealed, type: "permission", with: [key.notificationKey]).id
+    }
+
+    /// The result of a reply: the phone sends it, again if need be, and waits.
+    func result(_ reply: JSON.Value, to eventID: String) async throws -> JSON.Value {
+        var members = reply.object ?? JSON.Object()
+        members["timeout"] = 30
+        return try #require(try await replies(.object(members), to: eventID)["result"])
+    }
+
+    /// What becomes of the reply `once`, as the phone reads it.
+    func outcome(
+        ofReplyTo eventID: String, key: PairingSecret?
+    ) async throws -> (outcome: String, reason: String?) {
+        let reply = SealedReply(action: "once", sentAt: 1)
+        let sealed = try key.map { try reply.sealed(for: eventID, with: SealedReply.Key($0)) }
+        let result = try await result(
+            sealed.map { ["sealed": .string($0)] } ?? ["action": "once"], to: eventID)
+        return try Self.outcome(result, of: sealed, to: eventID, key: key)
+    }
+
+    private static func outcome(
+        _ result: JSON.Value, of reply: String?, to eventID: String, key: PairingSecret?
+    ) throws -> (outcome: String, reason: String?) {
+        guard let key else { return (try #require(result["outcome"]?.string), result["reason"]?.string) }
+        #expect(result["outcome"] == nil && result["reason"] == nil)
+        let opened = try SealedResult(
+            opening: try #require(result["sealed"]?.string), for: eventID, ofReply: reply,
+            with: [SealedResult.Key(key)])
+        return (opened.outcome.rawValue, opened.reason)
+    }
+
+    /// The outcomes that the history shows, by event.
+    func outcomesInHistory(key: PairingSecret?) async throws -> [String: String] {
+        let page = try await stack.http.post("/v1/history/list", ["secret": .string(phoneSecret)]).json()
+        var outcomes: [String: String] = [:]
+        for item in page["items"]?.array ?? [] {
+            let eventID = try #require(item["eventID"]?.string)
+            outcomes[eventID] = try item["result"].map {
+                try Self.outcome($0, of: nil, to: eventID, key: key).outcome
+            }
+        }
+        return outcomes
+    }
+
+    /// The answers that the server got, once there are as many as wanted.
+    func given(atLeast count: Int) async throws -> [JSON.Value] {
+        try await eventually {
+            try await does("replies")["replies"]?.array ?? []
+        } until: {
+            $0.count >= count
+        }
+    }
+}
