@@ -140,12 +140,14 @@ struct ReplyChainTests {
     @Test("a permission rings again after a minute, until its reply")
     func repeated() async throws {
         let settings = Self.settings.merging(["BRIDGE_REPEAT": "1"]) { $1 }
-        try await Chain.run(generation: 2, settings) { chain in
+        let clock = try FakeClock()
+        try await Chain.run(generation: 2, settings, relaySettings: clock.environment) { chain in
             try await chain.does("session", ["id": "ses_1", "title": "Fix auth bug"])
             try await chain.does("begin", ["id": "ses_1"])
             let eventID = try await chain.asks("per_1", number: 1)
             let database = chain.stack.directory.file("relay.db")
             #expect(try deliveryRows(database, table: "schedule") == 1)
+            try clock.set(ahead: 60)
             #expect(try await chain.titles(atLeast: 2).count == 2)
             let pushes = try await chain.stack.control.pushes(token: token(1))
             #expect(pushes[0]["payload"] == pushes[1]["payload"])

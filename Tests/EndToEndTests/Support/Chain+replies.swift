@@ -60,15 +60,15 @@ extension Chain {
         return try #require(try await replies(.object(members), to: eventID)["result"])
     }
 
-    /// What becomes of the reply `once`, as the phone reads it.
-    func outcome(
-        ofReplyTo eventID: String, key: PairingSecret?
-    ) async throws -> (outcome: String, reason: String?) {
+    /// What becomes of the reply `once`, as the phone reads it: the outcome and the reason, if there is one.
+    func fate(of event: String?, key: PairingSecret?) async throws -> String {
+        let eventID = try #require(event)
         let reply = SealedReply(action: "once", sentAt: 1)
         let sealed = try key.map { try reply.sealed(for: eventID, with: SealedReply.Key($0)) }
         let result = try await result(
             sealed.map { ["sealed": .string($0)] } ?? ["action": "once"], to: eventID)
-        return try Self.outcome(result, of: sealed, to: eventID, key: key)
+        let (outcome, reason) = try Self.outcome(result, of: sealed, to: eventID, key: key)
+        return reason.map { "\(outcome) \($0)" } ?? outcome
     }
 
     private static func outcome(
@@ -84,13 +84,14 @@ extension Chain {
 
     /// The outcomes that the history shows, by event.
     func outcomesInHistory(key: PairingSecret?) async throws -> [String: String] {
-        let page = try await stack.http.post("/v1/history/list", ["secret": .string(phoneSecret)]).json()
+        var body = JSON.Object()
+        body["secret"] = .string(phoneSecret)
+        let page = try await stack.http.post("/v1/history/list", body).json()
         var outcomes: [String: String] = [:]
         for item in page["items"]?.array ?? [] {
             let eventID = try #require(item["eventID"]?.string)
-            outcomes[eventID] = try item["result"].map {
-                try Self.outcome($0, of: nil, to: eventID, key: key).outcome
-            }
+            guard let result = item["result"] else { continue }
+            outcomes[eventID] = try Self.outcome(result, of: nil, to: eventID, key: key).outcome
         }
         return outcomes
     }

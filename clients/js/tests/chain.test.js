@@ -2,7 +2,9 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { Envelope, Pairing, PushPayload, Relay, RelayError, Replay, TokenKeeper } from "../node.js";
+import {
+    Envelope, Pairing, PushPayload, Relay, RelayError, Replay, SealedReply, SealedResult, TokenKeeper,
+} from "../node.js";
 import { MemoryStore } from "./memory-store.js";
 
 const { CLIENT_TEST_RELAY: relayURL, CLIENT_TEST_SIMULATOR: simulatorURL } = process.env;
@@ -198,4 +200,29 @@ test("a device is registered by answering the challenge that is pushed to it", {
     assert.equal((await keeper.answer(challenge)).status, "registered");
     assert.equal((await Relay.of(pairing).devices()).length, 1);
     assert.equal((await keeper.sync([pairing], token))[0].status, "registered");
+});
+
+test("the phone learns what became of its sealed reply, and the history shows it", { skip }, async () => {
+    const { token, server, phone } = await scanned();
+    const [sender, app] = [Relay.of(server), Relay.of(phone)];
+    await app.register({ deviceToken: token, bundleId, sealed: [1] });
+    const eventID = "evt_result";
+    const content = { title: "May I?", eventID };
+    const sealed = await Envelope.seal({ keys: server.keys, type: "permission", content });
+    await sender.event({ eventType: "permission", sessionID: "ses_1", sealed, eventID });
+    const reply = await SealedReply.seal({ keys: phone.keys, eventID, action: "once" });
+    const waiting = app.replyResult(eventID, { sealed: reply }, { timeout: 30 });
+    const given = (await sender.waitForReply(eventID, { timeout: 30 })).reply;
+    assert.equal(given.sealed, reply);
+    const result = { keys: server.keys, eventID, reply: given.sealed, outcome: "taken" };
+    await sender.reportResult(eventID, { sealed: await SealedResult.seal(result) });
+    const received = await waiting;
+    const opened = await SealedResult.open({ keys: phone.keys, eventID, reply, sealed: received.sealed });
+    assert.equal(opened.outcome, "taken");
+    // The first result counts.
+    const other = await SealedResult.seal({ ...result, outcome: "refused" });
+    assert.deepEqual(await sender.reportResult(eventID, { sealed: other }), received);
+    assert.deepEqual(await app.replyResult(eventID, { sealed: reply }, { timeout: 0 }), received);
+    const [item] = (await app.history()).items;
+    assert.deepEqual([item.eventID, item.result], [eventID, received]);
 });
