@@ -86,6 +86,7 @@ struct OpenAPITests {
             ("ActivityRegisterRequest", ""), ("ActivityUnregisterRequest", ""),
             ("ListRequest", ""), ("HistoryListRequest", ""), ("HistoryReadRequest", ""),
             ("AcknowledgeRequest", ""), ("ReplyRequest", ""), ("ReplyWaitRequest", ""),
+            ("ReplyResultRequest", ""),
             ("Notification", "notification."), ("Repeat", "repeat."), ("Preferences", "preferences."),
             ("QuietHours", "preferences.quietHours."), ("ScheduleRequest", ""),
             ("ScheduleCancelRequest", ""), ("Recurrence", "every."),
