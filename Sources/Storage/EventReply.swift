@@ -52,7 +52,7 @@ package struct EventReply: Hashable, Sendable {
     }
 }
 
-/// What became of the reply to an event, as the sender reported it.
+/// The result of the reply to an event, as the sender reported it.
 package struct ReplyResult: Hashable, Sendable {
     /// The outcome; nil if it is sealed.
     package let outcome: String?
@@ -76,7 +76,7 @@ package struct ReplyResult: Hashable, Sendable {
     }
 }
 
-/// That somebody has seen an event, or that it is over: a row of `event_reply`.
+/// The acknowledgement of an event, which shows that someone has seen it or that it is over: a row of `event_reply`.
 package struct Acknowledgement: Hashable, Sendable {
     /// When it was first acknowledged or replied to, or its result was reported.
     package var at: EpochMilliseconds
@@ -102,11 +102,11 @@ package struct Acknowledgement: Hashable, Sendable {
     }
 }
 
-/// The result of acknowledging an event, of replying to it, or of reporting what became of the reply.
+/// The result of acknowledging an event, of replying to it, or of reporting the result of the reply.
 package enum AcknowledgementResult: Hashable, Sendable {
     /// This call stored the acknowledgement; the event's acknowledgement as it is now.
     case stored(Acknowledgement)
-    /// It had been acknowledged, replied to, or reported on before; nothing was changed.
+    /// The event was acknowledged, replied to or reported on before; nothing was changed.
     case existing(Acknowledgement)
     /// The secret sent no event with this ID within the last 24 h.
     case unknownEvent
@@ -139,7 +139,7 @@ package protocol ReplyStorage: Sendable {
         _ event: EventName, reply: EventReply?, at now: EpochMilliseconds
     ) async throws(StorageError) -> AcknowledgementResult
 
-    /// Stores what became of the reply to an event, and acknowledges the event if nobody has.
+    /// Stores the result of the reply to an event, and acknowledges the event if nobody has.
     ///
     /// The event needs a valid receipt, but no reply: a result that was reported before the reply also applies to a reply
     /// that arrives later. Of any number of concurrent results the first one is stored. Repeating the call is allowed.

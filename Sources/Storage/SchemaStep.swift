@@ -57,7 +57,7 @@ package enum SchemaStep: Int, CaseIterable, Sendable {
         case .pushBuckets: "pending_push: a column and an index by which relays share the queue"
         case .eventActions: "event_receipt: a column for the actions that replies may have"
         case .pushEvents: "pending_push: columns for the events and kinds of pushes"
-        case .replyResults: "event_reply: columns for what became of replies"
+        case .replyResults: "event_reply: columns for the results of replies"
         }
     }
 

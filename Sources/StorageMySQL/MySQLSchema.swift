@@ -151,7 +151,7 @@ enum MySQLSchema {
             ADD COLUMN reason \(ascii("varchar(64)")) NULL, ADD COLUMN sealed_result text NULL
         """
 
-    /// Each `ALTER TABLE` adds all its columns or none, so that one there means all are.
+    /// Each `ALTER TABLE` adds all its columns or none, so if one exists, all do.
     private static let deviceDetails = [
         """
         ALTER TABLE device_registration

@@ -2,7 +2,7 @@ import JSON
 import PushSealing
 import Testing
 
-@Suite("What became of a reply, from the agent to the phone", .timeLimit(.minutes(5)))
+@Suite("The result of a reply, from the agent to the phone", .timeLimit(.minutes(5)))
 struct ReplyResultChainTests {
     private static let settings = ["BRIDGE_ALLOW_REPLIES": "on"]
 

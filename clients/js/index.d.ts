@@ -399,7 +399,7 @@ export interface HistoryItem {
     title?: string;
     body?: string;
     sealed?: string;
-    /** What became of the reply, for a day after the event. */
+    /** The result of the reply, for a day after the event. */
     result?: ReplyResult;
 }
 
@@ -411,7 +411,7 @@ export interface EventReply {
     sealed?: string;
 }
 
-/** What became of a reply: an outcome, or `sealed` for `SealedResult.open`. */
+/** The result of a reply: an outcome, or `sealed` for `SealedResult.open`. */
 export interface ReplyResult {
     at: string;
     outcome?: ReplyOutcome;
@@ -510,7 +510,7 @@ export class Relay {
         options?: RequestOptions,
     ): Promise<boolean>;
     /**
-     * Sends a reply, or an equal one again, and returns what became of it; undefined if that isn't known within `timeout`
+     * Sends a reply, or an equal one again, and returns its result; undefined if that isn't known within `timeout`
      * seconds, 20 if absent and at most 50, in addition to `deadline`. Repeat it with the same reply.
      *
      * Throws a `RelayError` with the code `already_replied` if another reply came first.
@@ -526,7 +526,7 @@ export class Relay {
     waitForReply(eventID: string, options?: RequestOptions & { timeout?: number }): Promise<{
         acknowledgedAt: string | undefined; reply: EventReply | undefined; result: ReplyResult | undefined;
     }>;
-    /** Reports what became of the reply to an event, for senders. Returns the first result that was reported. */
+    /** Reports the result of the reply to an event, for senders. Returns the first result that was reported. */
     reportResult(
         eventID: string, result: { outcome: ReplyOutcome; reason?: string } | { sealed: string },
         options?: RequestOptions,

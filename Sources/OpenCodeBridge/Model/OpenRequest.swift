@@ -25,7 +25,7 @@ extension RunModel {
         guard requests[request.id] != nil || requests.count < Bounds.requestsMax else { return }
         if let known = requests[request.id] {
             if !known.request.asksSame(as: request) {
-                // What the phones show isn't asked any more.
+                // The request that the phones show is no longer open.
                 forget(request.id, .withdrawn, now)
             } else if known.stage == .rung || known.stage == .ringing {
                 return

@@ -137,7 +137,7 @@ struct RunModel: Sendable {
     ) {
         // A stopped server may continue the run; the comparison after its restart shows this.
         guard outcome != .stopped, see(session, nil, now) else { return }
-        // An interrupted run withdraws its requests without a word.
+        // An interrupted run withdraws its requests silently.
         for (id, open) in requests where open.request.session == session { forget(id, .withdrawn, now) }
         guard let run = tree[session]?.run else { return advanceAll(now) }
         tree.update(session) {

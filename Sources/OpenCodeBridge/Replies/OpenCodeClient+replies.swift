@@ -3,7 +3,7 @@ import Network
 import WebClient
 
 extension OpenCodeClient {
-    /// What became of an answer to a permission.
+    /// The result of an answer to a permission.
     enum Answered: Sendable, Equatable {
         case taken
         /// The permission was answered or withdrawn before.

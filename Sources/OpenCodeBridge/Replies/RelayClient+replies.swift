@@ -52,7 +52,7 @@ extension RelayClient {
         case later(String, Duration)
     }
 
-    /// Reports what became of the reply to an event; repeating it does no harm.
+    /// Reports the result of the reply to an event; repeating it does no harm.
     func report(_ result: GivenResult, of eventID: String) async -> Reported {
         guard let answer = await post("/v1/reply/result", Self.body(secret, eventID, result: result)) else {
             return .later("no relay answers", .zero)

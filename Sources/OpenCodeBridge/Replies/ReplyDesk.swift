@@ -1,7 +1,7 @@
 import Network
 import PushSealing
 
-/// Waits for replies to the permissions that rang, gives each to OpenCode, once, and reports what became of it.
+/// Waits for replies to the permissions that rang, gives each to OpenCode, once, and reports its result.
 ///
 /// What the relay keeps survives a restart of the bridge: the permission then rings again under the same ID, which
 /// the relay doesn't deliver twice, and the wait finds the reply.
@@ -12,7 +12,7 @@ actor ReplyDesk {
         let wait: @Sendable (_ eventID: String) async -> RelayClient.Wait
         /// Acknowledges an event; false to try again later.
         let acknowledge: @Sendable (_ eventID: String) async -> Bool
-        /// Reports what became of the reply to an event.
+        /// Reports the result of the reply to an event.
         let report: @Sendable (GivenResult, _ eventID: String) async -> RelayClient.Reported
         /// Opens replies; `nil` if none are waited for, so that events are only acknowledged.
         let opener: ReplyOpener?
@@ -202,7 +202,7 @@ actor ReplyDesk {
         return ReplyFate(after: lastFault)
     }
 
-    /// Reports what became of a reply, or of every reply from now on.
+    /// Reports the result of a reply, or of every reply from now on.
     private func report(_ fate: ReplyFate, of given: GivenReply?, to eventID: String) async {
         guard let opener = parts.opener else { return }
         let result: GivenResult
@@ -233,7 +233,7 @@ actor ReplyDesk {
     private func noteUnsupported() {
         if !isUnsupportedNoted {
             console.note(
-                "the relay is older than this bridge: phones don't learn what became of their replies")
+                "the relay is older than this bridge: phones don't learn the results of their replies")
         }
         isUnsupportedNoted = true
     }

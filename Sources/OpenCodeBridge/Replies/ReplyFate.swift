@@ -1,7 +1,7 @@
 import JSON
 import PushSealing
 
-/// What became of a reply, for the phone.
+/// The result of a reply, for the phone.
 struct ReplyFate: Sendable, Equatable {
     let outcome: ReplyOutcome
     /// Why, in one word for programs.

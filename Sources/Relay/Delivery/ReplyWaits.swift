@@ -4,7 +4,7 @@ import Storage
 /// Keeps acknowledgements of events, replies and results, and lets senders wait for replies and phones for results.
 ///
 /// What arrives at this relay ends its waits at once. What arrives at other relays is found by
-/// ``run()``, with one look at the database per interval for all waits of the process.
+/// ``run()``, which queries the database once per interval for all waits of the process.
 final class ReplyWaits: Sendable {
     /// Limits.
     struct Options: Sendable {
@@ -48,7 +48,7 @@ final class ReplyWaits: Sendable {
         }
     }
 
-    /// What became of a wait.
+    /// The result of a wait.
     enum End: Sendable {
         /// The event's acknowledgement: with what was waited for, or at the end of the time as far as it is known.
         case known(Acknowledgement?)
@@ -137,7 +137,7 @@ final class ReplyWaits: Sendable {
         return result
     }
 
-    /// Stores what became of the reply to an event, and ends the waits for it.
+    /// Stores the result of the reply to an event, and ends the waits for it.
     func report(
         _ result: ReplyResult, of event: EventName
     ) async throws(StorageError) -> AcknowledgementResult {

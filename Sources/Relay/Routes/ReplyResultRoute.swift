@@ -9,7 +9,7 @@ struct ReplyResultRequest: Sendable {
     let eventID: String
     let result: ReplyResult
 
-    /// Validates a body; fields are checked in the order of docs/API.md.
+    /// Validates a body; fields are checked in the order of docs/reference/api.md.
     init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
         let fields = try RequestFields(body: body)
         secret = try fields.secret(orOf: headerSecret)
@@ -37,7 +37,7 @@ extension RequestFields {
     }
 }
 
-/// `POST /v1/reply/result`: keeps what became of the reply to an event for the phones.
+/// `POST /v1/reply/result`: keeps the result of the reply to an event for the phones.
 struct ReplyResultRoute: AnsweringRoute {
     let services: LoopServices
 

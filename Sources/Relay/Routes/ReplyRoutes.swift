@@ -107,7 +107,7 @@ struct AcknowledgeRoute: AnsweringRoute {
     }
 }
 
-/// `POST /v1/reply`: keeps a person's reply to an event for its sender, and returns what became of it.
+/// `POST /v1/reply`: keeps a person's reply to an event for its sender, and returns its result.
 struct ReplyRoute: AnsweringRoute {
     let services: LoopServices
 

@@ -1,10 +1,10 @@
-/// What can become of a reply.
+/// The outcome of a reply, as its sender reports it.
 enum ReplyOutcome: String, CaseIterable, Sendable {
-    /// The agent has taken it.
+    /// The agent accepted it.
     case taken
     /// The question was answered somewhere else, for example at the computer.
     case answeredElsewhere = "answered_elsewhere"
-    /// Nobody asks any more.
+    /// The request is no longer open.
     case tooLate = "too_late"
     /// The sender or the agent doesn't accept it.
     case refused

@@ -74,7 +74,7 @@ export const SealedReply = Object.freeze({
     },
 });
 
-/** Seals and opens what became of replies (docs/ENCRYPTION.md, Results of replies). */
+/** Seals and opens the results of replies (docs/reference/encryption.md, Results of replies). */
 export const SealedResult = Object.freeze({
     /**
      * Seals the result of the sealed reply to an event. Returns the value of `sealed` for `/v1/reply/result`.

@@ -150,7 +150,7 @@ export class Relay {
     }
 
     /**
-     * Sends a reply as `reply` does, or sends an equal one again, and returns what became of it: `{ at, outcome, reason }`, or
+     * Sends a reply as `reply` does, or sends an equal one again, and returns its result: `{ at, outcome, reason }`, or
      * `{ at, sealed }` for `SealedResult.open`. Returns undefined if nobody has said so within `timeout` seconds.
      *
      * Repeat it with the same reply, for a sealed one with the same string. Throws a `RelayError` with the code
@@ -176,7 +176,7 @@ export class Relay {
     }
 
     /**
-     * Reports what became of the reply to an event, for senders: `{ outcome, reason }`, or `{ sealed }` from
+     * Reports the result of the reply to an event, for senders: `{ outcome, reason }`, or `{ sealed }` from
      * `SealedResult.seal`. Returns the result that counts, which is the first one.
      */
     async reportResult(eventID, { outcome, reason, sealed }, { signal } = {}) {

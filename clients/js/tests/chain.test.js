@@ -202,7 +202,7 @@ test("a device is registered by answering the challenge that is pushed to it", {
     assert.equal((await keeper.sync([pairing], token))[0].status, "registered");
 });
 
-test("the phone learns what became of its sealed reply, and the history shows it", { skip }, async () => {
+test("the phone learns the result of its sealed reply, and the history shows it", { skip }, async () => {
     const { token, server, phone } = await scanned();
     const [sender, app] = [Relay.of(server), Relay.of(phone)];
     await app.register({ deviceToken: token, bundleId, sealed: [1] });

@@ -1,10 +1,10 @@
-/// What can become of a reply, as in docs/API.md; a later sender can have others.
+/// What can become of a reply, as in docs/reference/api.md; a later sender can have others.
 public struct ReplyOutcome: RawRepresentable, Sendable, Hashable {
-    /// The agent has taken it.
+    /// The agent accepted it.
     public static let taken = Self(rawValue: "taken")
     /// The question was answered somewhere else, for example at the computer.
     public static let answeredElsewhere = Self(rawValue: "answered_elsewhere")
-    /// Nobody asks any more.
+    /// The request is no longer open.
     public static let tooLate = Self(rawValue: "too_late")
     /// The sender or the agent doesn't accept it.
     public static let refused = Self(rawValue: "refused")
@@ -18,9 +18,9 @@ public struct ReplyOutcome: RawRepresentable, Sendable, Hashable {
     public init(rawValue: String) { self.rawValue = rawValue }
 }
 
-/// What became of a sealed reply, sealed by the event's sender for the phones (docs/ENCRYPTION.md, Results of replies).
+/// The result of a sealed reply, sealed by the event's sender for the phones (docs/reference/encryption.md, Results of replies).
 public struct SealedResult: Sendable, Equatable {
-    /// What became of the reply.
+    /// The result of the reply.
     public var outcome: ReplyOutcome
     /// Why, in one word for programs: 1 to 64 characters of `a-z 0-9 _`.
     public var reason: String?

@@ -62,7 +62,7 @@ public struct RegisteredDevice: Sendable, Equatable {
     }
 }
 
-/// What became of an event's or a notification's pushes.
+/// The results of an event's or a notification's pushes.
 public struct SendResult: Sendable, Equatable {
     /// How many pushes APNs accepted.
     public let sent: Int
@@ -131,7 +131,7 @@ public struct HistoryPage: Sendable, Equatable {
         public let acknowledgedAt: Date?
         /// The sealed notification; open it with the type ``eventType``.
         public let sealed: String?
-        /// What became of the reply to it; the relay knows it for a day after the event.
+        /// The result of the reply to it; the relay knows it for a day after the event.
         public let result: ReplyResult?
     }
 

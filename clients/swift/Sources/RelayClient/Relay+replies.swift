@@ -39,7 +39,7 @@ extension Relay {
         return sent
     }
 
-    /// What became of a reply, as soon as the sender has said so, in requests of at most 15 s.
+    /// The result of a reply, as soon as the sender has reported it, in requests of at most 15 s.
     ///
     /// - Parameter seconds: How long to wait; 0 only asks what is known.
     /// - Returns: `nil` if nothing is known yet.
@@ -56,7 +56,7 @@ extension Relay {
         }
     }
 
-    /// Reports what became of the reply to an event, for senders; sealed if the pairing has a key.
+    /// Reports the result of the reply to an event, for senders; sealed if the pairing has a key.
     ///
     /// The relay keeps the first result.
     public func report(_ result: SealedResult, of eventID: String) async throws(RelayError) {
@@ -119,7 +119,7 @@ public struct SentReply: Sendable, Equatable, Codable {
     }
 }
 
-/// What became of a reply.
+/// The result of a reply.
 public enum ReplyResult: Sendable, Equatable {
     /// The event's sender sealed it, for this phone's reply if it sent one.
     case sealed(SealedResult)
@@ -148,7 +148,7 @@ public enum ReplyResult: Sendable, Equatable {
     }
 }
 
-/// What became of an event on the phones.
+/// The state of an event on the phones.
 public struct EventStatus: Sendable, Equatable {
     /// When somebody first saw it or replied; `nil` if nobody has.
     public let acknowledgedAt: Date?

@@ -189,7 +189,7 @@ public struct Schedule: Sendable, Equatable {
     public let every: Recurrence?
     /// When it was sent last.
     public let lastAt: Date?
-    /// What became of that, such as `sent`; docs/guide/schedules.md has the words.
+    /// The outcome, such as `sent`; docs/guide/schedules.md has the words.
     public let lastOutcome: String?
     /// How many occurrences were skipped.
     public let skipped: Int
