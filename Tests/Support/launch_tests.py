@@ -129,7 +129,8 @@ class ProgramTests(unittest.TestCase):
 
 class EnvironmentTests(unittest.TestCase):
     def test_a_relay_gets_none_of_the_caller_s_settings(self):
-        environment = {"PATH": "/bin", "PORT": "1", "HOST": "a", "DATABASE_URL": "b", "RELAY_TEST_TLS": "c", "APNS_TEAM_ID": "d"}
+        settings = ("PORT", "HOST", "DATABASE_URL", "RELAY_TEST_TLS", "APNS_TEAM_ID")
+        environment = {"PATH": "/bin", **dict.fromkeys(settings, "1")}
         self.assertEqual(programs.without_settings(environment), {"PATH": "/bin"})
 
     def test_the_name_of_a_new_database_replaces_the_administrator_s(self):

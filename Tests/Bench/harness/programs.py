@@ -40,7 +40,7 @@ def pushes_accepted(simulator):
     return simulator.call("GET", "/stats")["production"]["accepted"]
 
 
-def start_relay(workplace, simulator, settings, under=(), program=BIN / "relay", database="relay.db"):
+def start_relay(workplace, simulator, settings, under=(), program=None, database="relay.db"):
     """Starts a relay with an empty database and the default log to a file, optionally `under` another program."""
     directory = workplace.directory
     for file in directory.glob(f"{database}*"):
@@ -51,10 +51,6 @@ def start_relay(workplace, simulator, settings, under=(), program=BIN / "relay",
         "RELAY_UNKNOWN_SECRETS_PER_MINUTE": "10000000", "RELAY_DEVICE_PUSHES_PER_MINUTE": "10000000",
         "RELAY_DEVICE_SECRETS_PER_DAY": "10000000", "RELAY_ADMIN_LISTEN": "127.0.0.1:0", "PORT": str(free_port()),
         "DATABASE_URL": f"sqlite:{directory}/{database}", **simulator.settings, **settings}
-    if program != BIN / "relay":
-        # An older relay refuses settings that it doesn't know.
-        known = subprocess.run([program, "serve", "--help"], check=True, capture_output=True, text=True).stdout
-        settings = {name: value for name, value in settings.items() if f" {name}" in known}
     relay = workplace.add(Relay(BIN, directory, settings, program=program, under=under))
     variables = (f"{name}={value}" for name, value in relay.settings.items())
     workplace.reproduce(["env", *variables, *relay.command])

@@ -65,8 +65,8 @@ class Postgres(Server):
     def prepare(self):
         password = self.databases.write(f"{self.name}-password", self.password)
         self.databases.run([
-            *(self.inside or unprivileged()), f"{self.programs()}/initdb", "-D", self.at, "-U", "relay", f"--pwfile={password}",
-            "-E", "UTF8", "--locale=C.UTF-8", "--auth-local=scram-sha-256", "--auth-host=scram-sha-256"])
+            *(self.inside or unprivileged()), f"{self.programs()}/initdb", "-D", self.at, "-U", "relay",
+            f"--pwfile={password}", "-E", "UTF8", "--locale=C.UTF-8", "--auth-local=scram-sha-256", "--auth-host=scram-sha-256"])
 
     @staticmethod
     def programs():
@@ -79,8 +79,8 @@ class Postgres(Server):
     def command(self):
         return [
             *self.inside, f"{self.programs()}/postgres", "-D", self.at, "-p", self.port, "-k", self.directory,
-            "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200", "-c", f"shared_buffers={self.databases.buffers}MB",
-            "-c", "ssl=on", "-c", f"ssl_cert_file={self.tls}/server.pem", "-c", f"ssl_key_file={self.tls}/server-key.pem",
+            "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200",
+            "-c", f"shared_buffers={self.databases.buffers}MB", "-c", "ssl=on", "-c", f"ssl_cert_file={self.tls}/server.pem", "-c", f"ssl_key_file={self.tls}/server-key.pem",
             "-c", f"ssl_ca_file={self.tls}/ca.pem", "-c", "log_min_messages=warning", "-c", "log_min_error_statement=panic",
             *self.options]
 
@@ -146,8 +146,8 @@ class MariaDB(MySQL):
     def prepare(self):
         self.databases.make(self.at, self.at / "data", self.at / "tmp")
         self.databases.run([
-            *unprivileged(), find_program("mariadb-install-db", "mariadb-server"), "--no-defaults", f"--datadir={self.at}/data",
-            f"--tmpdir={self.at}/tmp", "--skip-test-db", "--auth-root-authentication-method=normal", "--skip-name-resolve"])
+            *unprivileged(), find_program("mariadb-install-db", "mariadb-server"), "--no-defaults",
+            f"--datadir={self.at}/data", f"--tmpdir={self.at}/tmp", "--skip-test-db", "--auth-root-authentication-method=normal", "--skip-name-resolve"])
 
     def base(self):
         return [
@@ -367,8 +367,8 @@ def make_certificates(databases):
         openssl(name, "req", "-x509", *key, "-days", 30, "-out", f"{tls}/{name}.pem")
     for name in ("server", "client"):
         openssl(name, "req", *key, "-out", f"{tls}/{name}.csr")
-        databases.run(["openssl", "x509", "-req", "-in", f"{tls}/{name}.csr", "-CA", tls / "ca.pem", "-CAkey", tls / "ca-key.pem",
-                       "-CAcreateserial", "-days", 30, "-extfile", tls / "names", "-out", f"{tls}/{name}.pem"])
+        databases.run(["openssl", "x509", "-req", "-in", f"{tls}/{name}.csr", "-CA", tls / "ca.pem", "-CAkey",
+                       tls / "ca-key.pem", "-CAcreateserial", "-days", 30, "-extfile", tls / "names", "-out", f"{tls}/{name}.pem"])
     for file in tls.glob("*-key.pem"):
         file.chmod(0o600)
     give_away(tls, *tls.iterdir())

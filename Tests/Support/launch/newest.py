@@ -70,6 +70,6 @@ class MySQL97(MySQL):
     def command(self):
         # A log of statements rules out READ COMMITTED, unless sessions log otherwise.
         return [
-            *self.base(), *self.ssl_flags(), self.write_init(), "--mysqlx=OFF", f"--log-bin={self.at}/log", "--binlog-format=STATEMENT",
-            "--sync-binlog=0", "--innodb-redo-log-capacity=100M", "--innodb-flush-log-at-trx-commit=0",
+            *self.base(), *self.ssl_flags(), self.write_init(), "--mysqlx=OFF", f"--log-bin={self.at}/log",
+            "--binlog-format=STATEMENT", "--sync-binlog=0", "--innodb-redo-log-capacity=100M", "--innodb-flush-log-at-trx-commit=0",
             "--innodb-fast-shutdown=2"]

@@ -85,11 +85,15 @@ class Simulator(Program):
 
 
 class Relay(Program):
-    """A relay; `url` is the address that it logs, and `port` its port."""
+    """A relay, optionally another build of it, `program`; `url` is the address that it logs, and `port` its port."""
 
     def __init__(self, programs, directory, settings, *flags, name="relay", program=None, under=(), inherited=None):
         self.settings = {
             "PORT": "0", "RELAY_ADMIN_LISTEN": "off", "DATABASE_URL": f"sqlite:{directory}/relay.db", **settings}
+        if program:
+            # An older relay refuses settings that it doesn't know.
+            known = subprocess.run([program, "serve", "--help"], check=True, capture_output=True, text=True).stdout
+            self.settings = {name: value for name, value in self.settings.items() if f" {name}" in known}
         environment = without_settings(os.environ) if inherited is None else inherited
         super().__init__(
             name, [*under, program or programs / "relay", "serve", *flags], directory, {**environment, **self.settings})
