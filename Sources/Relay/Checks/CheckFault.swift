@@ -1,6 +1,6 @@
 /// Every fault that `relay check` can find; the raw value is its name in `--json` output.
 ///
-/// A test compares docs/operate/diagnose.md with this table.
+/// docs/operate/diagnose.md lists the names, and a test compares the list with these.
 enum CheckFault: String, Sendable, CaseIterable {
     // Configuration
     case badSetting = "bad_setting"

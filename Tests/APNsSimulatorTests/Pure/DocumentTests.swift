@@ -28,9 +28,11 @@ struct DocumentTests {
             })
     }
 
-    @Test("It documents exactly the flags")
-    func flags() throws {
-        #expect(try names(behind: "flags") == Set(Flag.allCases.map(\.text)))
+    @Test("It names only flags that exist")
+    func flags() {
+        let named = text.matches(of: /`(--[a-z-]+)/).map { String($0.1) }
+        #expect(!named.isEmpty)
+        for name in named { #expect(Flag.allCases.contains { $0.text == name }, "\(name)") }
     }
 
     @Test("It documents exactly the fields of a rule")

@@ -48,7 +48,7 @@ enum ConfigurationDocument {
 
     private static func cells(_ row: SettingRow) -> [String] {
         var names = "`\(row.name)`"
-        if row.isSecret { names += ", `\(row.fileName)`" }
+        if row.isSecret { names += ", `…_FILE`" }
         return [names, code(row.defaultText), accepts(row), row.summary]
     }
 
@@ -76,17 +76,16 @@ enum ConfigurationDocument {
         `APNS_TEAM_ID` is `--apns-team-id`. Flags take precedence. `relay check` reads the same settings; the lists above the
         tables name the other commands that read some.
 
-        **Required**: `APNS_TEAM_ID`, `APNS_KEY_ID` and either `APNS_PRIVATE_KEY` or `APNS_PRIVATE_KEY_FILE`; or `APNS_APPS_FILE`
-        alone. `./dev run` starts a relay without settings, against a simulator.
+        **Required**: `APNS_TEAM_ID`, `APNS_KEY_ID` and `APNS_PRIVATE_KEY` or its file; or `APNS_APPS_FILE` alone. `./dev run` starts a
+        relay without settings, against a simulator.
 
         - An **empty variable** counts as unset. An empty flag is an error.
         - **Numbers** are whole. **Durations** are a whole number and a unit: `500ms`, `10s`, `5m`, `24h`, `30d`.
-        - A **secret** can come from a file: set `NAME_FILE` to its path, or to `-` for standard input. The relay drops one line break
-          at its end. The text must be UTF-8, such as a key from `openssl rand -base64 32`. Setting both forms is an error. Process
-          lists show flags, so don't pass secrets in them.
-        - **Unknown variables** that begin with `RELAY_` or `APNS_` are errors; the message suggests a similar name. Variables that
-          Kubernetes and Docker add for a service called `relay` or `apns-…` (`RELAY_SERVICE_HOST`, `RELAY_PORT=tcp://…`) are ignored.
-        - **Incomplete pairs** are errors: the certificate and its key; team, key ID and key.
+        - **Secrets**, marked `…_FILE`, can come from a file: set `NAME_FILE` to its path, or to `-` for standard input. The relay drops
+          one line break at the end of the text, which must be UTF-8. Setting both forms is an error. Process lists show flags, so don't
+          pass secrets in them.
+        - **Unknown variables** that begin with `RELAY_` or `APNS_` are errors, except those that Kubernetes and Docker add for a service
+          called `relay` or `apns-…` (`RELAY_SERVICE_HOST`, `RELAY_PORT=tcp://…`).
         - The relay reports **all errors** in one message before it opens anything.
 
         | exit status of `relay serve` | meaning |
@@ -108,9 +107,7 @@ enum ConfigurationDocument {
             {"defaultBundleID": "com.example.app",
              "apps": [
                {"bundleIDs": ["com.example.app", "com.example.app.beta"],
-                "teamID": "ABCDE12345", "keyID": "KEY1234567", "privateKeyFile": "AuthKey_KEY1234567.p8"},
-               {"bundleIDs": ["org.example.other"],
-                "teamID": "ZYXWV98765", "keyID": "KEY7654321", "privateKeyFile": "/etc/relay/other.p8",
+                "teamID": "ABCDE12345", "keyID": "KEY1234567", "privateKeyFile": "AuthKey_KEY1234567.p8",
                 "environments": ["production"], "sound": "ping.caf", "ttl": "1h"}]}
 
         | member | value | if absent |
@@ -123,9 +120,9 @@ enum ConfigurationDocument {
         | `sound`, `ttl` | as `APNS_SOUND` and `APNS_TTL` | their defaults |
 
         - Don't set `APNS_TEAM_ID`, `APNS_KEY_ID`, `APNS_PRIVATE_KEY`, `APNS_DEFAULT_BUNDLE_ID`, `APNS_BUNDLE_IDS`, `APNS_SOUND` or
-          `APNS_TTL` at the same time.
+          `APNS_TTL` as well.
         - Registrations for other bundles get `unknown_bundle`, and those for environments that the app doesn't list `invalid_field`.
-        - Apps with the same team and key share connections to APNs. Each team and key has its own `APNS_CONNECTIONS_MAX`.
+        - Apps with the same team and key share up to `APNS_CONNECTIONS_MAX` connections to each APNs server.
         - SIGHUP reloads the file and the keys. If the file has an error, the relay logs it and keeps its current apps. Devices of a
           removed app stay registered; their pushes fail with `UnknownBundle` until the app returns.
 

@@ -45,6 +45,9 @@ struct DocumentTests {
         let expected = MetricsDocument.text
         if Documents.isUpdating { Documents.write("reference/metrics.md", expected) }
         #expect(Documents.read("reference/metrics.md") == expected, advice)
+        for metric in Metrics.table where !metric.name.hasPrefix("process_") {
+            #expect(metric.kind == MetricsDocument.kind(of: metric.name), "\(metric.name)")
+        }
     }
 
     @Test("Each alert has a chapter in docs/operate/alerts.md and uses existing metrics")
@@ -91,15 +94,17 @@ struct DocumentTests {
         }
     }
 
-    @Test("The faults in docs/operate/diagnose.md are those of the code, and every part is told of")
+    @Test("docs/operate/diagnose.md names every part of the check, and exactly the faults of the code")
     func faults() throws {
-        let rows = CheckFault.allCases.map { ["`\($0.rawValue)`", $0.status.rawValue, $0.advice] }
-        let table = Documents.table(["fault", "status", "what to do"], rows)
-        let text = try #require(
-            Documents.replacing("faults", in: Documents.read("operate/diagnose.md"), with: table), "no place")
-        if Documents.isUpdating { Documents.write("operate/diagnose.md", text) }
-        #expect(Documents.read("operate/diagnose.md") == text, advice)
-        for part in CheckPart.allCases where part != .check { #expect(text.contains("`\(part.rawValue)`")) }
+        let text = Documents.read("operate/diagnose.md")
+        for part in CheckPart.allCases where part != .check { #expect(text.contains("| `\(part.rawValue)`")) }
+        let chapter = try #require(text.split(separator: "\n## ").first { $0.hasPrefix("Faults\n") })
+        let rows = chapter.split(separator: "\n").filter { $0.hasPrefix("|") }
+        let names = rows.flatMap { row in
+            row.split(separator: "`", omittingEmptySubsequences: false).enumerated()
+                .filter { !$0.offset.isMultiple(of: 2) }.map { String($0.element) }
+        }
+        #expect(names.sorted() == CheckFault.allCases.map(\.rawValue).sorted())
     }
 
     /// Fields that have the same rule share a row, but not with those of another object.

@@ -7,7 +7,7 @@ enum MetricsDocument {
         let chapters = Metrics.chapters.map { chapter in
             "## \(chapter.name)\n\n"
                 + Documents.table(
-                    ["metric", "kind", "labels", "meaning"],
+                    ["metric", "labels", "meaning"],
                     chapter.metrics.filter { !isStandard($0) }.map(cells))
         }
         return introduction + "\n" + chapters.joined(separator: "\n") + "\n" + labels
@@ -16,11 +16,14 @@ enum MetricsDocument {
     /// Whether a metric is one that every Prometheus client library has.
     private static func isStandard(_ metric: Metric) -> Bool { metric.name.hasPrefix("process_") }
 
+    /// The kind that the introduction says a metric's name stands for.
+    static func kind(of name: String) -> Metric.Kind {
+        if name.hasSuffix("_total") { return .counter }
+        return name.hasSuffix("_duration_seconds") ? .histogram : .gauge
+    }
+
     private static func cells(_ metric: Metric) -> [String] {
-        [
-            "`\(metric.name)`", metric.kind.rawValue,
-            metric.labels.map { "`\($0)`" }.joined(separator: ", "), metric.help,
-        ]
+        ["`\(metric.name)`", metric.labels.map { "`\($0)`" }.joined(separator: ", "), metric.help]
     }
 
     private static let introduction = """
@@ -32,18 +35,18 @@ enum MetricsDocument {
 
             curl http://127.0.0.1:8788/metrics
 
-        - **Address**: `RELAY_ADMIN_LISTEN`, by default 127.0.0.1:8788; `off` disables it. It also serves `/health` and `/ready`. It has
-          no TLS, so only let your Prometheus reach it: on this machine or through a private network. The public listener has no metrics.
-        - **Access**: `RELAY_ADMIN_TOKEN` requires a bearer token. Requests with a domain name as host are refused unless `RELAY_ADMIN_HOSTS`
-          lists it.
-        - **Containers**: nothing outside the container can reach its 127.0.0.1. Set `RELAY_ADMIN_LISTEN=0.0.0.0:8788` (in `.env` for the
-          compose files), put Prometheus into the same network, and don't publish the port.
-        - **Alerts**: [deploy/prometheus](../../deploy/prometheus) has a scrape configuration and alert rules;
-          [alerts.md](../operate/alerts.md) explains how to respond.
+        - **Address**: `RELAY_ADMIN_LISTEN`, by default 127.0.0.1:8788; `off` disables it. The listener has no TLS, so let only your
+          Prometheus reach it. `RELAY_ADMIN_TOKEN` requires a bearer token. Requests that name the host by a domain name are refused
+          unless `RELAY_ADMIN_HOSTS` lists it.
+        - **Containers**: set `RELAY_ADMIN_LISTEN=0.0.0.0:8788` (in `.env` for the compose files), put Prometheus into the same network,
+          and don't publish the port.
         - **Several relays**: counters start at 0 with each process. `relay_queue_pushes`, `relay_queue_bytes`,
           `relay_queue_oldest_due_age_seconds` and `relay_devices` describe the shared database, so take their maximum, not their sum.
-        - **Cost**: a scrape takes some milliseconds and queries the database no more than `/ready` does. If an event loop doesn't respond
-          within \(DurationText.render(Bounds.loopReportDeadline)), the scrape gets 503, because counters without that loop would decrease.
+        - **Kinds**: names in `_total` are counters, names in `_duration_seconds` histograms, all others gauges.
+        - **Slow scrapes**: if an event loop doesn't respond within \(DurationText.render(Bounds.loopReportDeadline)), the scrape gets 503, because counters
+          without that loop would decrease.
+
+        [alerts.md](../operate/alerts.md) has a scrape configuration and alert rules.
 
         """
 
@@ -52,12 +55,11 @@ enum MetricsDocument {
 
         ## Labels
 
-        Label values come from fixed sets and from the configuration, never from a request: no secret, no token, no path.
+        Label values come from fixed sets and from the configuration, never from a request.
 
         | label | values |
         |---|---|
         | `route` | method and path as in [api.md](api.md); `other` for requests without a route and invalid HTTP |
-        | `status` | the HTTP status |
         | `limit` | \(LimitKind.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")) |
         | `environment` | `production` or `sandbox`: the registration's for `relay_pushes_total`, the one used for attempts |
         | `app` | the bundle ID of a configured app (`APNS_DEFAULT_BUNDLE_ID`, `APNS_BUNDLE_IDS`, the apps file), at most \(Bounds.metricsAppsMax); `other` for the rest |
@@ -67,9 +69,8 @@ enum MetricsDocument {
         | `team`, `key` | the IDs of a configured key |
         | `check` | \(Readiness().checks.map { "`\($0.name)`" }.joined(separator: ", ")), as in `/ready` |
 
-        An event with three devices adds one request and three `relay_pushes_total`. `relay_push_attempts_total` includes every request to
-        APNs: one per device, another in the other environment after `BadDeviceToken` or for a key of the other environment, another with a
-        new provider token after a refused one, and one for each retry of a queued push.
+        `relay_push_attempts_total` includes every request to APNs: one per device, one in the other environment after `BadDeviceToken` or
+        for a key of that environment, one with a new provider token after a refused one, and one for each retry of a queued push.
 
         """
 }
