@@ -45,9 +45,9 @@ enum Settings {
         "RELAY_ADMIN_LISTEN", .server, .listenAddress, default: .defaultLoopback(port: 8788),
         users: [.serve] + .changing,
         "The admin listener, which serves /metrics (docs/reference/metrics.md) and the changes of relay "
-            + "revoke, block, unblock and schedules. It shows counts for every app, so keep it off public "
-            + "networks. Relays on one machine need different ports; port 0 picks a free one. If the default is "
-            + "in use, the relay logs a warning and starts without it.")
+            + "revoke, block, unblock and schedules. Keep it off public networks. Relays on one machine need "
+            + "different ports; port 0 picks a free one. If the default is in use, the relay starts without it."
+    )
     static let adminHosts = Setting(
         "RELAY_ADMIN_HOSTS", .server, optional: .hostNames,
         unset: "localhost, IP addresses, names without a dot",
@@ -95,8 +95,7 @@ enum Settings {
         "How long requests in flight may take after SIGTERM or SIGINT before they are cut off.")
     static let webOrigins = Setting(
         "RELAY_WEB_ORIGINS", .server, optional: .origins, unset: "pages of this machine (localhost)",
-        "Further web pages that may use the relay (CORS). Browsers and some desktop apps send a page's "
-            + "origin with its requests. Requests without an origin are always accepted.")
+        "Further web pages that may use the relay (CORS). Requests without an origin are always accepted.")
 
     // MARK: TLS
 
@@ -193,13 +192,12 @@ enum Settings {
     static let secretPepperOther = Setting(
         "RELAY_SECRET_PEPPER_OTHER", .delivery, optional: .pepper, unset: "no second pepper", secret: true,
         users: [.serve] + .aboutSecret,
-        "A second pepper to find registrations by, the previous or the next one. Use it to change "
-            + "RELAY_SECRET_PEPPER without losing registrations: docs/operate/rotate.md.")
+        "A second pepper to find registrations by, to change RELAY_SECRET_PEPPER without losing any: "
+            + "docs/operate/rotate.md.")
     static let registration = Setting(
         "RELAY_REGISTRATION", .delivery, .choice, default: RegistrationMode.open,
         "Who may register devices. open: anyone. challenge: devices whose app returns a code that the "
-            + "relay pushed to them; needs RELAY_SECRET_PEPPER. key: clients with RELAY_REGISTRATION_KEY. See "
-            + "docs/reference/api.md.")
+            + "relay pushed to them; needs RELAY_SECRET_PEPPER. key: clients with RELAY_REGISTRATION_KEY.")
     static let registrationKey = Setting(
         "RELAY_REGISTRATION_KEY", .delivery, optional: .registrationKey, unset: "no key required",
         secret: true,
@@ -226,8 +224,7 @@ enum Settings {
     static let pushesMax = Setting(
         "RELAY_PUSHES_MAX", .delivery, .integer(1...1_000_000), default: 20_000,
         "Maximum pushes of all events in flight, divided among the event loops. Further events get 503 "
-            + "`overloaded` before anything is sent. An event with more devices than this is sent only while no "
-            + "other event is.")
+            + "`overloaded` before anything is sent.")
 
     static let queueMax = Setting(
         "RELAY_QUEUE_MAX", .delivery, .integer(0...10_000_000), default: 200_000,
@@ -262,8 +259,8 @@ enum Settings {
     static let activityInterval = Setting(
         "RELAY_ACTIVITY_INTERVAL", .delivery, .duration(.seconds(1)...(.seconds(3600))),
         default: .seconds(15),
-        "Minimum time between two `progress` pushes to a Live Activity. After that time, the relay sends the "
-            + "newest state. iOS drops updates beyond a budget that Apple doesn't publish.")
+        "Minimum time between two `progress` pushes to a Live Activity. iOS drops updates beyond a budget "
+            + "that Apple doesn't publish.")
     static let historyDays = Setting(
         "RELAY_HISTORY_DAYS", .delivery, .integer(0...Bounds.historyDaysMax), default: 0,
         "How many days the relay keeps sent events and notifications, for `/v1/history/list` and unread badges. A secret "
@@ -298,8 +295,8 @@ enum Settings {
             + "count. 0: no limit.")
     static let trustedProxies = Setting(
         "RELAY_TRUSTED_PROXIES", .limits, optional: .addressRanges, unset: "no proxy is trusted",
-        "Proxies whose `X-Forwarded-For` or `Forwarded` header is trusted to name the client. Without it, "
-            + "a reverse proxy is one client, and all requests that it forwards share one limit.")
+        "Proxies whose `X-Forwarded-For` or `Forwarded` header is trusted to name the client. All clients "
+            + "of any other proxy share one address's limits.")
 
     // MARK: Logs
 

@@ -6,42 +6,9 @@ enum ConfigurationDocument {
     static var text: String {
         let chapters = SettingGroup.allCases.map { group in
             let rows = Settings.table.filter { $0.group == group }
-            return "## \(group.rawValue)\n\(otherUsers(rows))\n" + Documents.table(head, rows.map(cells))
+            return "## \(group.rawValue)\n\n" + Documents.table(head, rows.map(cells))
         }
         return introduction + "\n" + chapters.joined(separator: "\n") + "\n" + appsFile
-    }
-
-    /// The commands beside `relay serve` that read settings of a chapter, and which.
-    private static func otherUsers(_ rows: [SettingRow]) -> String {
-        if rows.allSatisfy({ $0.users == [.copy] }) {
-            let flags = rows.map { "`\($0.flag)`" }.joined(separator: ", ")
-            return "\nOnly for `relay copy`, with the flags \(flags).\n"
-        }
-        // Settings that the same commands read share a line.
-        var lines: [(names: [String], users: [Command])] = []
-        for row in rows where row.users != [.serve] {
-            let name = "`\(row.name)`"
-            if let index = lines.firstIndex(where: { $0.users == row.users }) {
-                lines[index].names.append(name)
-            } else {
-                lines.append(([name], row.users))
-            }
-        }
-        let items = lines.map { "- \($0.names.joined(separator: ", ")): \(readers($0.users))\n" }
-        return items.isEmpty ? "" : "\n" + items.joined()
-    }
-
-    private static func readers(_ users: [Command]) -> String {
-        if users == Command.allCases { return "read by every command" }
-        let inspecting = [Command].inspecting
-        let hasInspecting = inspecting.allSatisfy(users.contains)
-        var commands = users.filter { $0 != .serve && !(hasInspecting && inspecting.contains($0)) }
-            .map { "`relay \($0.rawValue)`" }
-        if hasInspecting, let first = inspecting.first, let last = inspecting.last {
-            let range = "`relay \(first.rawValue)` to `relay \(last.rawValue)`"
-            commands.append("\(range) ([commands.md](commands.md))")
-        }
-        return (users.contains(.serve) ? "also " : "") + "read by " + commands.joined(separator: ", ")
     }
 
     private static let head = ["setting", "default", "accepts", "meaning"]
@@ -73,8 +40,8 @@ enum ConfigurationDocument {
         <!-- Made from the table of settings in the code: UPDATE_DOCS=1 swift test --filter DocumentTests -->
 
         `relay serve` reads its settings from environment variables and from flags with the same names: `PORT` is `--port`,
-        `APNS_TEAM_ID` is `--apns-team-id`. Flags take precedence. `relay check` reads the same settings; the lists above the
-        tables name the other commands that read some.
+        `APNS_TEAM_ID` is `--apns-team-id`. Flags take precedence. Other commands read some of them: `relay COMMAND --help` lists
+        which.
 
         **Required**: `APNS_TEAM_ID`, `APNS_KEY_ID` and `APNS_PRIVATE_KEY` or its file; or `APNS_APPS_FILE` alone. `./dev run` starts a
         relay without settings, against a simulator.

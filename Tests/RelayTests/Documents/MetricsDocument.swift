@@ -7,7 +7,7 @@ enum MetricsDocument {
         let chapters = Metrics.chapters.map { chapter in
             "## \(chapter.name)\n\n"
                 + Documents.table(
-                    ["metric", "labels", "meaning"],
+                    ["metric and labels", "meaning"],
                     chapter.metrics.filter { !isStandard($0) }.map(cells))
         }
         return introduction + "\n" + chapters.joined(separator: "\n") + "\n" + labels
@@ -23,7 +23,8 @@ enum MetricsDocument {
     }
 
     private static func cells(_ metric: Metric) -> [String] {
-        ["`\(metric.name)`", metric.labels.map { "`\($0)`" }.joined(separator: ", "), metric.help]
+        let labels = metric.labels.isEmpty ? "" : "{\(metric.labels.joined(separator: ", "))}"
+        return ["`\(metric.name)\(labels)`", metric.help]
     }
 
     private static let introduction = """
