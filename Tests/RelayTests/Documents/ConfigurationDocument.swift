@@ -47,7 +47,7 @@ enum ConfigurationDocument {
         relay without settings, against a simulator.
 
         - An **empty variable** counts as unset. An empty flag is an error.
-        - **Numbers** are whole. **Durations** are a whole number and a unit: `500ms`, `10s`, `5m`, `24h`, `30d`.
+        - **Durations** are a whole number and a unit: `500ms`, `10s`, `5m`, `24h`, `30d`.
         - **Secrets**, marked `…_FILE`, can come from a file: set `NAME_FILE` to its path, or to `-` for standard input. The relay drops
           one line break at the end of the text, which must be UTF-8. Setting both forms is an error. Process lists show flags, so don't
           pass secrets in them.
@@ -55,14 +55,9 @@ enum ConfigurationDocument {
           called `relay` or `apns-…` (`RELAY_SERVICE_HOST`, `RELAY_PORT=tcp://…`).
         - The relay reports **all errors** in one message before it opens anything.
 
-        | exit status of `relay serve` | meaning |
-        |---|---|
-        | 0 | stopped by SIGTERM or SIGINT |
-        | 64 | wrong command line |
-        | 69 | the database or the port is unavailable |
-        | 70 | the shutdown took too long and was cut off |
-        | 78 | wrong configuration |
-        | 130 | stopped by a second signal before the shutdown was complete |
+        Exit statuses of `relay serve`: 0 stopped by SIGTERM or SIGINT; 64 wrong command line; 69 the database or the port is
+        unavailable; 70 the shutdown took too long and was cut off; 78 wrong configuration; 130 stopped by a second signal before the
+        shutdown was complete.
 
         """
 

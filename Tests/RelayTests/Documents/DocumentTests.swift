@@ -107,16 +107,15 @@ struct DocumentTests {
         #expect(names.sorted() == CheckFault.allCases.map(\.rawValue).sorted())
     }
 
-    /// Fields that have the same rule share a row, but not with those of another object.
+    /// Fields that have the same rule share a row.
     private var fields: String {
-        var rows: [(object: Substring, rule: String, names: [String])] = []
+        var rows: [(rule: String, names: [String])] = []
         for field in RequestField.allCases {
-            let object = field.rawValue[..<(field.rawValue.firstIndex(of: ".") ?? field.rawValue.startIndex)]
             let name = "`\(field.rawValue)`"
-            if let index = rows.firstIndex(where: { $0.object == object && $0.rule == field.rule }) {
+            if let index = rows.firstIndex(where: { $0.rule == field.rule }) {
                 rows[index].names.append(name)
             } else {
-                rows.append((object, field.rule, [name]))
+                rows.append((field.rule, [name]))
             }
         }
         return Documents.table(
@@ -130,12 +129,7 @@ struct DocumentTests {
     }
 
     private var errors: String {
-        let rows = ErrorCode.allCases.map { code in
-            [
-                "\(code.status)", "`\(code.rawValue)`", code.sentence,
-                code == .rateLimited ? "as long as it takes" : code.retryAfterSeconds.map { "\($0) s" } ?? "",
-            ]
-        }
-        return Documents.table(["status", "code", "sentence", "`Retry-After`"], rows)
+        let rows = ErrorCode.allCases.map { ["\($0.status)", "`\($0.rawValue)`", $0.sentence] }
+        return Documents.table(["status", "code", "sentence"], rows)
     }
 }

@@ -56,18 +56,15 @@ enum MetricsDocument {
 
         ## Labels
 
-        Label values come from fixed sets and from the configuration, never from a request.
-
         | label | values |
         |---|---|
         | `route` | method and path as in [api.md](api.md); `other` for requests without a route and invalid HTTP |
         | `limit` | \(LimitKind.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")) |
         | `environment` | `production` or `sandbox`: the registration's for `relay_pushes_total`, the one used for attempts |
-        | `app` | the bundle ID of a configured app (`APNS_DEFAULT_BUNDLE_ID`, `APNS_BUNDLE_IDS`, the apps file), at most \(Bounds.metricsAppsMax); `other` for the rest |
+        | `app` | the bundle ID of a configured app, at most \(Bounds.metricsAppsMax); `other` for the rest |
         | `result` | `sent`, `failed`, `queued`, `muted`, as in responses to events; for queued pushes `sent`, `failed`, `again` |
         | `outcome` | `accepted`, `rejected` (refused by APNs), `unreachable` (no response from APNs) |
-        | `reason` | APNs' documented reasons, causes of missing responses (`ConnectFailed`, `Timeout`, …), the relay's own (`DeadlineExceeded`, `QueueFull`, `Expired`, …) and, for GOAWAY, HTTP/2 error codes; `none` without a fault, `other` for unknown reasons |
-        | `team`, `key` | the IDs of a configured key |
+        | `reason` | [as in responses and the delivery log](api.md#post-v1event) and, for GOAWAY, HTTP/2 error codes; `none` without a fault, `other` for unknown reasons |
         | `check` | \(Readiness().checks.map { "`\($0.name)`" }.joined(separator: ", ")), as in `/ready` |
 
         `relay_push_attempts_total` includes every request to APNs: one per device, one in the other environment after `BadDeviceToken` or
