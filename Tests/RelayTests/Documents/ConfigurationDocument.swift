@@ -72,10 +72,10 @@ enum ConfigurationDocument {
                 "teamID": "ABCDE12345", "keyID": "KEY1234567", "privateKeyFile": "AuthKey_KEY1234567.p8",
                 "environments": ["production"], "sound": "ping.caf", "ttl": "1h"}]}
 
-        - `defaultBundleID` is for registrations that name no bundle; without it, they must name one.
-        - `bundleIDs`, `teamID`, `keyID` and either `privateKey` or `privateKeyFile` (a path relative to the apps file) are required. A
-          bundle ID can be in one app only.
-        - `environments` (both), `sound` and `ttl` (as `APNS_SOUND` and `APNS_TTL`) are optional.
+        - **Required**: `bundleIDs`, each in one app only; `teamID`, `keyID`, and either `privateKey` or `privateKeyFile`, whose path is
+          relative to the apps file.
+        - **Optional**: `environments`, by default both; `sound` and `ttl`, as for `APNS_SOUND` and `APNS_TTL`; `defaultBundleID`, one of
+          the bundle IDs, without which registrations must name theirs.
         - Don't set `APNS_TEAM_ID`, `APNS_KEY_ID`, `APNS_PRIVATE_KEY`, `APNS_DEFAULT_BUNDLE_ID`, `APNS_BUNDLE_IDS`, `APNS_SOUND` or
           `APNS_TTL` as well.
         - Registrations for other bundles get `unknown_bundle`, and those for environments that the app doesn't list `invalid_field`.
