@@ -5,10 +5,7 @@ enum MetricsDocument {
     /// The whole document.
     static var text: String {
         let chapters = Metrics.chapters.map { chapter in
-            "## \(chapter.name)\n\n"
-                + Documents.table(
-                    ["metric and labels", "meaning"],
-                    chapter.metrics.filter { !isStandard($0) }.map(cells))
+            "## \(chapter.name)\n\n" + chapter.metrics.filter { !isStandard($0) }.map(line).joined()
         }
         return introduction + "\n" + chapters.joined(separator: "\n") + "\n" + labels
     }
@@ -22,9 +19,9 @@ enum MetricsDocument {
         return name.hasSuffix("_duration_seconds") ? .histogram : .gauge
     }
 
-    private static func cells(_ metric: Metric) -> [String] {
+    private static func line(_ metric: Metric) -> String {
         let labels = metric.labels.isEmpty ? "" : "{\(metric.labels.joined(separator: ", "))}"
-        return ["`\(metric.name)\(labels)`", metric.help]
+        return "- `\(metric.name)\(labels)`: \(metric.help)\n"
     }
 
     private static let introduction = """
