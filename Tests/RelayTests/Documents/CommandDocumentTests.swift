@@ -36,7 +36,6 @@ private enum CommandExamples {
             ("deliveries", "deliveries --limit 2", view.text(last, of: key, .plain)),
             ("follow", "deliveries --follow --json --limit 1", view.jsonLines([last[0]])),
             ("stats", "stats --days 1", today.text(.plain)),
-            ("stats json", "stats --days 1 --json", today.json),
             ("tenants", "tenants", tenants.text(.plain)),
             ("queue", "queue", queue.text(.plain)),
             ("schedules", "schedules", schedules.text(.plain)),
