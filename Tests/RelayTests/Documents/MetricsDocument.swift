@@ -41,15 +41,14 @@ enum MetricsDocument {
         - **Several relays**: counters start at 0 with each process. `relay_queue_pushes`, `relay_queue_bytes`,
           `relay_queue_oldest_due_age_seconds` and `relay_devices` describe the shared database, so take their maximum, not their sum.
         - **Kinds**: names in `_total` are counters, names in `_duration_seconds` histograms, all others gauges.
-        - **Slow scrapes**: if an event loop doesn't respond within \(DurationText.render(Bounds.loopReportDeadline)), the scrape gets 503, because counters
-          without that loop would decrease.
+        - **Slow scrapes**: if an event loop doesn't respond within \(DurationText.render(Bounds.loopReportDeadline)), the scrape gets 503.
 
         [alerts.md](../operate/alerts.md) has a scrape configuration and alert rules.
 
         """
 
     private static let labels = """
-        The standard metrics of a process are \(Metrics.table.filter(isStandard).map { "`\($0.name)`" }.joined(separator: ", ")).
+        The standard metrics of a process begin with `process_`.
 
         ## Labels
 
