@@ -43,8 +43,7 @@ enum ConfigurationDocument {
         `APNS_TEAM_ID` is `--apns-team-id`. Flags take precedence. Other commands read some of them: `relay COMMAND --help` lists
         which.
 
-        **Required**: `APNS_TEAM_ID`, `APNS_KEY_ID` and `APNS_PRIVATE_KEY` or its file; or `APNS_APPS_FILE` alone. `./dev run` starts a
-        relay without settings, against a simulator.
+        **Required**: `APNS_TEAM_ID`, `APNS_KEY_ID` and `APNS_PRIVATE_KEY` or its file; or `APNS_APPS_FILE` alone.
 
         - An **empty variable** counts as unset. An empty flag is an error.
         - **Durations** are a whole number and a unit: `500ms`, `10s`, `5m`, `24h`, `30d`.

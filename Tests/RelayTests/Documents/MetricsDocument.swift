@@ -33,9 +33,8 @@ enum MetricsDocument {
 
             curl http://127.0.0.1:8788/metrics
 
-        - **Address**: `RELAY_ADMIN_LISTEN`, by default 127.0.0.1:8788; `off` disables it. The listener has no TLS, so let only your
-          Prometheus reach it. `RELAY_ADMIN_TOKEN` requires a bearer token. Requests that name the host by a domain name are refused
-          unless `RELAY_ADMIN_HOSTS` lists it.
+        - **Address and access**: see `RELAY_ADMIN_LISTEN`, `RELAY_ADMIN_HOSTS` and `RELAY_ADMIN_TOKEN` in the
+          [settings](configuration.md#server). The listener has no TLS, so let only your Prometheus reach it.
         - **Containers**: set `RELAY_ADMIN_LISTEN=0.0.0.0:8788` (in `.env` for the compose files), put Prometheus into the same network,
           and don't publish the port.
         - **Several relays**: counters start at 0 with each process. `relay_queue_pushes`, `relay_queue_bytes`,
