@@ -231,7 +231,7 @@ enum HelpText {
         checks its devices and the last push to each. It finishes within a minute.
 
         Exit status 0 if nothing failed (warnings are allowed), 1 if something did, 130 if interrupted.
-        docs/operate/diagnose.md explains how to fix each fault.
+        docs/operate/diagnose.md lists the faults; the output says how to fix them.
         """
 
     private static let send = """
