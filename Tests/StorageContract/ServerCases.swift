@@ -56,7 +56,7 @@ extension ServerCase {
     fileprivate static let outages: [ServerCase] = [
         ServerCase("a silent server delays a call until its deadline and no longer") {
             database, proxy async throws in
-            let storage = try await database.open(options(.seconds(1)), through: proxy.port)
+            let storage = try await database.open(options(.seconds(2)), through: proxy.port)
             try await storage.ping()
             proxy.hold()
             let began = ContinuousClock.now
@@ -143,7 +143,7 @@ extension ServerCase {
 
         ServerCase("a locked table delays a call until its deadline, and later calls succeed") {
             database, _ async throws in
-            let storage = try await database.open(options(.seconds(1)))
+            let storage = try await database.open(options(.seconds(2)))
             let key = Samples.key("secret")
             try await storage.register(Samples.registration("aa"), key)
             let unlock = try database.lock("device_registration")
@@ -203,7 +203,7 @@ extension ServerCase {
 
         ServerCase("closing while the server is silent ends at the calls' deadline") {
             database, proxy async throws in
-            let storage = try await database.open(options(.seconds(1)), through: proxy.port)
+            let storage = try await database.open(options(.seconds(2)), through: proxy.port)
             try await storage.ping()
             proxy.hold()
             async let calls = concurrently(6) { _ in await failure { try await storage.ping() } }

@@ -20,6 +20,8 @@ struct ReplyDeskTests {
             var waiting = 0
             var waitingMost = 0
             var slept: [Duration] = []
+            /// How many pauses end at once; later ones last until this is raised.
+            var pausesMax = Int.max
             /// What the relay answers to results, one each; then it keeps them.
             var reports: [RelayClient.Reported] = []
             var reported: [Report] = []
@@ -68,7 +70,13 @@ struct ReplyDeskTests {
                         return state.answers.isEmpty ? .success(.taken) : state.answers.removeFirst()
                     }
                     return try answer.get()
-                }, sleep: { [self] pause in state.withLock { $0.slept.append(pause) } })
+                },
+                sleep: { [self] pause in
+                    state.withLock { $0.slept.append(pause) }
+                    while state.withLock({ $0.slept.count > $0.pausesMax }) {
+                        try await Task.sleep(for: .milliseconds(5))
+                    }
+                })
         }
 
         /// Waits until something holds.

@@ -157,11 +157,12 @@ struct ReplyFateTests {
             (.status(400), .withdrawn, .refused("status_400")),
         ] as [(ServerFault, RequestEnd, ReplyFate)] {
             let script = Script([.replied(GivenReply(action: "once"))])
-            script.state.withLock { $0.answers = Self.endless(fault) }
+            script.state.withLock { ($0.answers, $0.pausesMax) = (Self.endless(fault), 3) }
             try await Desk.with(script) { desk in
                 await desk.rang(try Desk.request("per_1"), as: "evt_1")
                 #expect(await script.until { $0.given.count > 2 })
                 _ = await desk.closed("per_1", end)
+                script.state.withLock { $0.pausesMax = .max }
                 #expect(await script.until { !$0.reported.isEmpty })
             }
             let reported = script.state.withLock(\.reported)

@@ -246,7 +246,7 @@ struct OpenAPIAnswerTests {
                         "secret": .string(RelayFixture.secret), "deviceToken": "aa00",
                         "eventType": "complete", "sessionID": "s", "notification": ["title": "t"],
                         "all": true, "eventID": path.name == "/v1/notify" ? "n" : "e", "action": "once",
-                        "activityToken": "bb00",
+                        "activityToken": "bb00", "outcome": "taken",
                     ]
                     let body = isSchedule ? schedule : other
                     for isGiven in [false, true] {

@@ -23,8 +23,9 @@ SANITIZED = "--sanitize=thread --scratch-path .build-tsan"
 SERVERS = "Tests/Support/databases run --odd-sessions --no-sync"
 ENDS = "^EndToEndTests\\."
 GALERA = "Galera"
-# The contract through a pooler, on adopted tables, and without prepared statements: not every day.
-VARIANTS = "Galera|PgBouncerTests|ContractTests/(adopted|unprepared)"
+# Not every day: the contract through a pooler, on adopted tables and without prepared statements, copies of databases,
+# and migrations that stop after each statement.
+VARIANTS = "Galera|PgBouncerTests|ContractTests/(adopted|unprepared)|^TransferTests|MySQLSchemaTests/interrupted"
 SHIPPED = ".build-deploy/programs"      # made by the image step
 PROGRAMS = "install -D -t .build-deploy/programs .build-deploy/relay .build-deploy/opencode-bridge .build/debug/apns-simulator"
 
@@ -37,7 +38,7 @@ STEPS = [
     # Every day: a debug build and real servers.
     Step("tests", "unit tests, and the storage contract on SQLite, PostgreSQL and MariaDB",
          f"{SERVERS} -- {TESTS} --skip '{ENDS}' --skip '{VARIANTS}'", (EVERYDAY,), 900,
-         needs=("test", "databases"), after=("build",), cores=2),
+         needs=("test", "databases"), after=("build",)),
     Step("programs", "chosen end-to-end tests of real processes",
          f"{SERVERS} -- {TESTS} --filter '{ENDS}({CHOSEN})/'", (EVERYDAY,), 600,
          needs=("test", "databases"), after=("build",)),

@@ -60,7 +60,7 @@ export async function sender(pairing: Pairing, signal: AbortSignal): Promise<num
         const { outcome } = await SealedResult.open({
             keys: pairing.keys, eventID: "evt_1", reply: sealed, sealed: result.sealed,
         });
-        if (outcome === "taken") return;
+        if (outcome !== "taken") throw new Error(outcome);
     }
     // @ts-expect-error: neither an action nor sealed
     await relay.replyResult("evt_1", { text: "yes" });
