@@ -21,7 +21,7 @@ INTERVAL = 0.02  # seconds between looks at a condition
 TAIL = 2_000  # characters of a log that a failure shows
 TICK = os.sysconf("SC_CLK_TCK")
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_given = set()
+_given = []  # abstract sockets, whose names other processes can't take while this one runs
 
 
 def listens(port):
@@ -32,11 +32,17 @@ def listens(port):
 
 
 def free_port():
-    """Returns a port of 127.0.0.1 that no program listens on and that this process has not returned before."""
+    """Returns a port of 127.0.0.1 that no program listens on and that no launcher that still runs has returned."""
     for _ in range(PORT_ATTEMPTS):
         port = random.choice(PORTS)
-        if port not in _given and not listens(port):
-            _given.add(port)
+        name = socket.socket(socket.AF_UNIX)
+        try:
+            name.bind(f"\0relay-port-{port}")
+        except OSError:
+            name.close()
+            continue
+        _given.append(name)
+        if not listens(port):
             return port
     raise SystemExit("no free port found")
 
