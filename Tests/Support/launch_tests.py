@@ -114,7 +114,10 @@ class ProgramTests(unittest.TestCase):
             self.expect_end(pid)
 
     def test_a_killed_launcher_takes_its_programs_along(self):
-        process, pid = self.launcher(f"print(Program('p', {SLEEPS!r}, {str(self.directory)!r}).pid)\ntime.sleep(600)")
+        # Until the program runs, it doesn't know that it has to end.
+        process, pid = self.launcher(
+            f"p = Program('p', {SLEEPS!r}, {str(self.directory)!r})\np.wait_until_ready(lambda: 'ready' in p.output)\n"
+            "print(p.pid)\ntime.sleep(600)")
         process.kill()
         self.expect_end(pid)
 
