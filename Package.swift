@@ -93,7 +93,7 @@ let package = Package(
 
         .target(
             name: "HTTP2Testing", dependencies: ["HTTP2", "Network"], path: "Tests/HTTP2Testing",
-            swiftSettings: strict),
+            swiftSettings: testing),
         .executableTarget(
             name: "Bench",
             dependencies: [
@@ -104,7 +104,7 @@ let package = Package(
         tests("QRCodeTests", ["QRCode"]),
         .testTarget(
             name: "PushSealingTests", dependencies: ["PushSealing"],
-            path: "clients/swift/Tests/PushSealingTests", swiftSettings: strict),
+            path: "clients/swift/Tests/PushSealingTests", swiftSettings: testing),
         .target(
             name: "RelayClient", dependencies: ["PushSealing"], path: "clients/swift/Sources/RelayClient",
             swiftSettings: cFacing),
@@ -112,7 +112,7 @@ let package = Package(
         .target(
             name: "StorageContract", dependencies: ["CEvent", "Instruments", "Storage"],
             path: "Tests/StorageContract",
-            swiftSettings: strict),
+            swiftSettings: testing),
         tests("StorageTests", ["Storage", "StorageContract", "StorageSQLite"]),
         tests("StorageMySQLTests", ["CEvent", "Storage", "StorageContract", "StorageMySQL"]),
         tests("StoragePostgresTests", ["Storage", "StorageContract", "StoragePostgres"]),
@@ -126,7 +126,7 @@ let package = Package(
             "APNsTests", ["APNs", "COpenSSL", "HTTP2", "HTTP2Testing", "JSON", "Network"],
             exclude: ["http2-server.mjs"]),
         // A library, because two suites read what Prometheus would read.
-        .target(name: "PrometheusText", path: "Tests/PrometheusText", swiftSettings: strict),
+        .target(name: "PrometheusText", path: "Tests/PrometheusText", swiftSettings: testing),
         tests(
             "RelayTests",
             [
