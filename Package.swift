@@ -151,6 +151,11 @@ let package = Package(
     ]
 )
 
+// Builds for some tests leave out what these don't use.
+if let names = Context.environment["LEFT_OUT_TARGETS"]?.split(separator: ",").map(String.init) {
+    package.targets.removeAll { names.contains($0.name) }
+}
+
 // The fuzzer needs the compiler's instrumentation: Tests/Fuzz/run builds it on its own.
 if Context.environment["RELAY_FUZZ"] == "1" {
     package.targets.append(
