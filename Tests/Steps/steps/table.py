@@ -75,7 +75,7 @@ STEPS = [
          needs=("test", "databases"), after=("build-optimised",)),
     Step("tsan", "ThreadSanitizer",
          f"{WITHOUT_DRIVERS} TSAN_OPTIONS='halt_on_error=0 exitcode=66 second_deadlock_stack=1' SWIFT_BACKTRACE=enable=no {TESTS} {SANITIZED} "
-         f"--filter '^({THREADED})\\.'", (ALL,), 1200, needs=("test",), after=("build-tsan",)),
+         f"--filter '^({THREADED})\\.'", (ALL,), 1200, needs=("test",), after=("build-tsan",), cores=2),
     Step("galera", "contract on a Galera cluster, then the loss of nodes",
          "Tests/Support/databases run --servers galera --no-sync -- bash -c 'set -e; "
          f"{TESTS} --filter GaleraContractTests; {TESTS} --filter GaleraTests'", (ALL,), 400,
