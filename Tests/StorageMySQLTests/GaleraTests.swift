@@ -8,7 +8,8 @@ import Testing
     .enabled(
         if: GaleraCluster.url != nil,
         "no cluster: Tests/Support/databases run --servers galera swift test --filter GaleraTests"),
-    .timeLimit(.minutes(2)), .ownThread)
+    // A cluster that loses a node answers nobody for some seconds.
+    .serialized, .timeLimit(.minutes(2)), .ownThread)
 struct GaleraTests {
     /// How long registrations may fail after a node was lost, with Galera's own defaults: the cluster takes 5 s to
     /// decide that a silent node is gone, and a call its 5 s more.

@@ -34,8 +34,8 @@ class Running:
     """A step's process and what it has printed."""
 
     def __init__(self, step):
-        self.step, self.name, self.background = step, step.name, step.background
-        self.cores = step.cores
+        self.step, self.name = step, step.name
+        self.background, self.cores = step.background, step.cores
         self.began = self.heard = self.shown = time.monotonic()
         self.output, self.rest, self.ending = Output(), b"", None
         self.log_path = LOGS / f"{step.name}.log"
@@ -45,14 +45,7 @@ class Running:
             stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=self._prepare)
 
     def _prepare(self):
-        # With autogroup scheduling (sched(7)), a nice value counts only among the processes of one session.
         LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if self.background:
-            os.nice(19)
-            try:
-                Path("/proc/self/autogroup").write_text("19")
-            except OSError:
-                pass
 
     @property
     def seconds(self):

@@ -17,7 +17,7 @@ class Step:
     needs: tuple = ()           # sets of Debian packages, see packages.py
     after: tuple = ()           # steps whose results it uses
     cores: int = 1              # processors that it can keep busy
-    background: bool = False    # runs at the lowest priority beside other steps, one such step at a time
+    background: bool = False    # waits for no processor and keeps none from others; one such step at a time
     root: bool = False          # enters root file systems
     quiet: int = QUIET_SECONDS
 
