@@ -100,7 +100,7 @@ let package = Package(
                 "APNs", "JSON", "Network", "Storage", "StorageMySQL", "StoragePostgres", "StorageSQLite",
             ], path: "Tests/Bench/Driver", swiftSettings: strict),
 
-        tests("JSONTests", ["JSON"]),
+        tests("JSONTests", ["JSON", "OwnThread"]),
         tests("QRCodeTests", ["QRCode"]),
         .testTarget(
             name: "PushSealingTests", dependencies: ["PushSealing"],
@@ -108,22 +108,24 @@ let package = Package(
         .target(
             name: "RelayClient", dependencies: ["PushSealing"], path: "clients/swift/Sources/RelayClient",
             swiftSettings: cFacing),
+        // A library, because the tests of most targets have cases that block.
+        .target(name: "OwnThread", path: "Tests/OwnThread", swiftSettings: testing),
         // A library, because the tests of every storage driver run its cases.
         .target(
             name: "StorageContract", dependencies: ["CEvent", "Instruments", "Storage"],
             path: "Tests/StorageContract",
             swiftSettings: testing),
-        tests("StorageTests", ["Storage", "StorageContract", "StorageSQLite"]),
-        tests("StorageMySQLTests", ["CEvent", "Storage", "StorageContract", "StorageMySQL"]),
-        tests("StoragePostgresTests", ["Storage", "StorageContract", "StoragePostgres"]),
+        tests("StorageTests", ["OwnThread", "Storage", "StorageContract", "StorageSQLite"]),
+        tests("StorageMySQLTests", ["CEvent", "OwnThread", "Storage", "StorageContract", "StorageMySQL"]),
+        tests("StoragePostgresTests", ["OwnThread", "Storage", "StorageContract", "StoragePostgres"]),
         tests(
             "TransferTests",
-            ["Storage", "StorageContract", "StorageMySQL", "StoragePostgres", "StorageSQLite"]),
+            ["OwnThread", "Storage", "StorageContract", "StorageMySQL", "StoragePostgres", "StorageSQLite"]),
         tests("NetworkTests", ["COpenSSL", "Network"]),
-        tests("HTTPServerTests", ["HTTPServer", "Network"], exclude: ["node-parser.mjs"]),
-        tests("HTTP2Tests", ["CNghttp2", "HTTP2", "HTTP2Testing", "Network"]),
+        tests("HTTPServerTests", ["HTTPServer", "Network", "OwnThread"], exclude: ["node-parser.mjs"]),
+        tests("HTTP2Tests", ["CNghttp2", "HTTP2", "HTTP2Testing", "Network", "OwnThread"]),
         tests(
-            "APNsTests", ["APNs", "COpenSSL", "HTTP2", "HTTP2Testing", "JSON", "Network"],
+            "APNsTests", ["APNs", "COpenSSL", "HTTP2", "HTTP2Testing", "JSON", "Network", "OwnThread"],
             exclude: ["http2-server.mjs"]),
         // A library, because two suites read what Prometheus would read.
         .target(name: "PrometheusText", path: "Tests/PrometheusText", swiftSettings: testing),
@@ -131,7 +133,7 @@ let package = Package(
             "RelayTests",
             [
                 "Relay", "APNs", "HTTP2Testing", "HTTPServer", "Instruments", "JSON", "Network",
-                "PrometheusText", "Programs", "Spelling", "Storage", "WebClient",
+                "OwnThread", "PrometheusText", "Programs", "Spelling", "Storage", "WebClient",
             ],
             exclude: ["MCP/initialize.json"]),
         tests(

@@ -1,4 +1,5 @@
 import Network
+import OwnThread
 import Testing
 
 @testable import APNs
@@ -230,7 +231,7 @@ private struct Model {
     }
 }
 
-@Suite("The pool against arbitrary servers", .timeLimit(.minutes(2)))
+@Suite("The pool against arbitrary servers", .timeLimit(.minutes(2)), .ownThread)
 struct PoolStateModelTests {
     @Test(
         "limits hold at every step, and when the servers recover every push gets an outcome",

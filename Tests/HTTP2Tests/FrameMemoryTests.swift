@@ -1,9 +1,10 @@
 import CNghttp2
+import OwnThread
 import Testing
 
 @testable import HTTP2
 
-@Suite("Frame allocator", .timeLimit(.minutes(2)))
+@Suite("Frame allocator", .timeLimit(.minutes(2)), .ownThread)
 struct FrameMemoryTests {
     /// A block and the byte it is filled with.
     private struct Block {

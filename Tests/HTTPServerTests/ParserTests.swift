@@ -1,8 +1,9 @@
 import HTTPServer
+import OwnThread
 import Testing
 
 /// One case after the other: side by side they would keep every thread of the pool from the tests that wait for sockets.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(1)), .ownThread)
 struct ParserTests {
     @Test("A well-formed request is parsed correctly", arguments: wellFormed)
     func reads(_ input: CorpusCase) {

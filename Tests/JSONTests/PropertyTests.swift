@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import OwnThread
 import Testing
 
 /// SplitMix64: the same numbers for the same seed on every machine.
@@ -88,7 +89,7 @@ extension JSON.Value {
     }
 }
 
-@Suite("Properties of parsing and writing JSON", .timeLimit(.minutes(2)))
+@Suite("Properties of parsing and writing JSON", .timeLimit(.minutes(2)), .ownThread)
 struct PropertyTests {
     @Test(
         "written values are read back unchanged by this parser and by Foundation", arguments: 0..<20)

@@ -171,23 +171,27 @@ struct EventLoopTests {
     }
 
     @Test("A task on a loop resumes even if every thread of the shared pool is busy")
-    func poolIsNotNeeded() {
-        let loop = EventLoop(label: "test")
-        let (release, done) = (Semaphore(), Semaphore())
-        let hogs = 64
-        for _ in 0..<hogs { Task { release.wait() } }
-        loop.submit {
-            loop.spawn { loop in
-                // Resumed by another thread, then by the loop itself.
-                for resumer in [EventLoop(label: "other"), loop] {
-                    await withCheckedContinuation { continuation in resumer.submit { continuation.resume() } }
-                    #expect(loop.isCurrent)
+    func poolIsNotNeeded() async {
+        await #expect(processExitsWith: .success) {
+            let loop = EventLoop(label: "test")
+            let (release, done) = (Semaphore(), Semaphore())
+            let hogs = 64
+            for _ in 0..<hogs { Task { release.wait() } }
+            loop.submit {
+                loop.spawn { loop in
+                    // Resumed by another thread, then by the loop itself.
+                    for resumer in [EventLoop(label: "other"), loop] {
+                        await withCheckedContinuation { continuation in
+                            resumer.submit { continuation.resume() }
+                        }
+                        #expect(loop.isCurrent)
+                    }
+                    done.signal()
                 }
-                done.signal()
             }
+            #expect(done.wait(seconds: 10))
+            for _ in 0..<hogs { release.signal() }
         }
-        #expect(done.wait(seconds: 10))
-        for _ in 0..<hogs { release.signal() }
     }
 
     @Test("Postponed work runs in order and leaves time for events")

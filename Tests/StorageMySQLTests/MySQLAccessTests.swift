@@ -1,5 +1,6 @@
 import CEvent
 import Glibc
+import OwnThread
 import Storage
 import StorageContract
 import StorageMySQL

@@ -1,3 +1,4 @@
+import OwnThread
 import Storage
 import StorageContract
 import StorageMySQL

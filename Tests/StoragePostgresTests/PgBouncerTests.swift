@@ -1,4 +1,5 @@
 import Glibc
+import OwnThread
 import Storage
 import StorageContract
 import StoragePostgres

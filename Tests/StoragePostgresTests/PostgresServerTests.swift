@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import OwnThread
 import Storage
 import StorageContract
 import Testing

@@ -2,13 +2,14 @@ import APNs
 import HTTPServer
 import JSON
 import Network
+import OwnThread
 import Programs
 import Storage
 import Testing
 
 @testable import Relay
 
-@Suite("docs/reference/openapi.yaml", .timeLimit(.minutes(2)))
+@Suite("docs/reference/openapi.yaml", .timeLimit(.minutes(2)), .ownThread)
 struct OpenAPITests {
     private let document: JSON.Value
     private let schema: JSONSchema

@@ -1,10 +1,11 @@
 import Foundation
 import Network
+import OwnThread
 import Testing
 
 @testable import Relay
 
-@Suite("Names of time zones", .timeLimit(.minutes(2)))
+@Suite("Names of time zones", .timeLimit(.minutes(2)), .ownThread)
 struct TimeZoneNameTests {
     private static let system = TimeZones.systemDirectory
 

@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import OwnThread
 import Testing
 
 @testable import Relay
@@ -46,7 +47,7 @@ private func isShortened(_ text: String, from original: String) -> Bool {
     return scalars == kept.count && original.unicodeScalars.starts(with: kept)
 }
 
-@Suite("The payload of an alert", .timeLimit(.minutes(2)))
+@Suite("The payload of an alert", .timeLimit(.minutes(2)), .ownThread)
 struct EventPayloadTests {
     @Test("it holds the app's facts three times and the texts once, in the documented order")
     func shape() {
@@ -190,7 +191,7 @@ struct EventPayloadTests {
     }
 }
 
-@Suite("Shortening", .timeLimit(.minutes(2)))
+@Suite("Shortening", .timeLimit(.minutes(2)), .ownThread)
 struct ShorteningTests {
     @Test("a text is cut between characters, never inside one")
     func boundaries() {

@@ -1,11 +1,12 @@
 import Foundation
+import OwnThread
 import Storage
 import Testing
 
 @testable import Relay
 
 /// Compares the search with another one, in Python, whose time zones are read by other code.
-@Suite("Recurrences and Python", .timeLimit(.minutes(2)))
+@Suite("Recurrences and Python", .timeLimit(.minutes(2)), .ownThread)
 struct RecurrenceReferenceTests {
     /// Prints the first occurrences of each recurrence on a line of standard input.
     ///

@@ -3,8 +3,8 @@ package import Testing
 
 /// Gives each test case a thread of its own.
 ///
-/// Cases call C libraries that block. On the threads that all tasks share, one for each processor, two of them would stop
-/// every other test.
+/// For cases that call C libraries that block, or compute for long. On the threads that all tasks share, one for each
+/// processor, two of them would stop every other test, and keep it from its deadlines.
 package struct OwnThread: SuiteTrait, TestTrait, TestScoping {
     /// For all tests of a suite.
     package var isRecursive: Bool { true }
@@ -22,7 +22,7 @@ package struct OwnThread: SuiteTrait, TestTrait, TestScoping {
 }
 
 extension Trait where Self == OwnThread {
-    /// Gives each test case a thread of its own, for tests that block.
+    /// Gives each test case a thread of its own, for tests that block or compute for long.
     package static var ownThread: OwnThread { OwnThread() }
 }
 
