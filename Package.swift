@@ -58,6 +58,7 @@ let package = Package(
         .target(name: "CWallClock", path: "Tests/WallClock"),
 
         library("JSON", [], strict),
+        library("Delays", [], strict),
         library("Spelling", [], strict),
         library("Instruments", [], strict),
         library("Programs", [], strict),
@@ -66,7 +67,7 @@ let package = Package(
         .target(
             name: "PushSealing", dependencies: ["COpenSSL"], path: "clients/swift/Sources/PushSealing",
             swiftSettings: cFacing),
-        library("Storage", ["COpenSSL", "Instruments"], cFacing),
+        library("Storage", ["COpenSSL", "Delays", "Instruments"], cFacing),
         library("StorageSQLite", ["Instruments", "Storage", "CSQLite"], cFacing),
         library("StorageMySQL", ["Spelling", "Storage", "CMariaDB"], cFacing),
         library("StoragePostgres", ["Spelling", "Storage", "CPostgres"], cFacing),
@@ -74,12 +75,13 @@ let package = Package(
         library("HTTPServer", ["Network"], strict),
         library("HTTP2", ["Network", "CNghttp2"], cFacing),
         library("WebClient", ["CCurl"], cFacing),
-        library("APNs", ["HTTP2", "Network", "JSON", "COpenSSL"], cFacing),
+        library("APNs", ["Delays", "HTTP2", "Network", "JSON", "COpenSSL"], cFacing),
         .executableTarget(
             name: "Relay",
             dependencies: [
-                "APNs", "HTTPServer", "Instruments", "JSON", "Network", "Programs", "PushSealing", "QRCode",
-                "Spelling", "Storage", "StorageMySQL", "StoragePostgres", "StorageSQLite", "WebClient",
+                "APNs", "Delays", "HTTPServer", "Instruments", "JSON", "Network", "Programs", "PushSealing",
+                "QRCode", "Spelling", "Storage", "StorageMySQL", "StoragePostgres", "StorageSQLite",
+                "WebClient",
             ],
             swiftSettings: strict, linkerSettings: hardened),
         .executableTarget(
@@ -88,7 +90,9 @@ let package = Package(
             swiftSettings: cFacing, linkerSettings: hardened),
         .executableTarget(
             name: "OpenCodeBridge",
-            dependencies: ["JSON", "Network", "Programs", "PushSealing", "QRCode", "Storage", "WebClient"],
+            dependencies: [
+                "Delays", "JSON", "Network", "Programs", "PushSealing", "QRCode", "Storage", "WebClient",
+            ],
             swiftSettings: strict, linkerSettings: hardened),
 
         .target(
@@ -138,7 +142,10 @@ let package = Package(
             exclude: ["MCP/initialize.json"]),
         tests(
             "OpenCodeBridgeTests",
-            ["HTTPServer", "JSON", "Network", "OpenCodeBridge", "PushSealing", "QRCode", "WebClient"],
+            [
+                "Delays", "HTTPServer", "JSON", "Network", "OpenCodeBridge", "PushSealing", "QRCode",
+                "WebClient",
+            ],
             exclude: ["Hooks/captures", "Streams"]),
         tests(
             "APNsSimulatorTests",

@@ -1,3 +1,5 @@
+internal import Delays
+
 /// One round of removing expired rows from all tables: what to do next, as a pure value.
 ///
 /// The tables take turns, so that a table with many expired rows doesn't delay the others. After each step the round
@@ -65,7 +67,7 @@ package struct PruneRound: Sendable {
         var oldest: EpochMilliseconds?
         /// How much longer the table is left to another process, and how long it will be left the next time.
         var wait: Duration = .zero
-        var yield = PruneRound.yieldMin
+        var yield = BackOff(from: PruneRound.yieldMin, to: PruneRound.yieldMax)
     }
 
     private var parts: [Part]
@@ -105,10 +107,9 @@ package struct PruneRound: Sendable {
         }
         parts[turn].start = next
         if pruning.removed == 0 {
-            parts[turn].wait = parts[turn].yield
-            parts[turn].yield = min(parts[turn].yield * 2, Self.yieldMax)
+            parts[turn].wait = parts[turn].yield.next()
         } else {
-            parts[turn].yield = Self.yieldMin
+            parts[turn].yield.reset()
             if took < Self.stepShort { parts[turn].rows = min(parts[turn].rows * 2, Self.rowsMax) }
             if took > Self.stepLong { parts[turn].rows = max(parts[turn].rows / 2, Self.rowsMin) }
         }

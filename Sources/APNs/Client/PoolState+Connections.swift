@@ -1,3 +1,4 @@
+internal import Delays
 internal import Network
 
 extension PoolState {
@@ -217,9 +218,9 @@ extension PoolState {
         } else {
             unansweredFailures += 1
         }
-        let doublings = failures - (connection.answeredAt == nil ? 1 : 2)
-        guard doublings >= 0 else { return }
-        let full = min(settings.backoffMax, settings.backoffBase * (1 << min(doublings, 20)))
+        let counted = failures - (connection.answeredAt == nil ? 0 : 1)
+        guard counted > 0 else { return }
+        let full = BackOff(from: settings.backoffBase, to: settings.backoffMax).delay(after: counted)
         notBefore = now + full / 2 + full / 2 * jitter
     }
 }

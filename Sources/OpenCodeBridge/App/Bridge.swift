@@ -1,3 +1,4 @@
+import Delays
 import Network
 
 /// The running bridge: reads a server's stream, applies the rules, and queues what rings.

@@ -1,3 +1,4 @@
+import Delays
 import Network
 
 /// Decides which event is posted when: a pure function of its state and the time.

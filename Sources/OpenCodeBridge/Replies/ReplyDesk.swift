@@ -1,3 +1,4 @@
+import Delays
 import Network
 import PushSealing
 

@@ -1,3 +1,4 @@
+import Delays
 import Storage
 
 /// Opens the database at startup; waits for a server that is down or for another relay to release the file.
@@ -22,7 +23,7 @@ struct DatabaseStart: Sendable {
         _ attempt: () async throws(StorageError) -> Opened
     ) async throws(StartFailure) -> Opened {
         let began = now()
-        var delay = Bounds.databaseStartDelayMin
+        var backOff = Bounds.databaseStartBackOff
         while true {
             do throws(StorageError) {
                 return try await attempt()
@@ -36,7 +37,7 @@ struct DatabaseStart: Sendable {
                 guard !isStopping() else {
                     throw StartFailure(stopped: "stopped while waiting for \(place)")
                 }
-                delay = min(delay, left)
+                let delay = min(backOff.next(), left)
                 log(
                     .warning, "database.waiting",
                     [
@@ -45,7 +46,6 @@ struct DatabaseStart: Sendable {
                         .note("until", DurationText.render(left.wholeMilliseconds)),
                     ])
                 await pause(delay)
-                delay = min(delay * 2, Bounds.databaseStartDelayMax)
             }
         }
     }

@@ -1,3 +1,4 @@
+import Delays
 import Network
 import Storage
 
@@ -191,7 +192,7 @@ final class DeliveryLog: Sendable {
     private func failure(
         writing rows: ArraySlice<Delivery>, _ mayBeThere: inout Bool
     ) async -> StorageError? {
-        var delay = Bounds.deliveriesRetryDelayMin
+        var backOff = Bounds.deliveriesBackOff
         var isDelayed = false
         defer {
             if isDelayed { waiting.withLock { $0.isStalled = false } }
@@ -210,8 +211,7 @@ final class DeliveryLog: Sendable {
                 }
                 isDelayed = true
             }
-            await options.pause(delay)
-            delay = min(delay * 2, Bounds.deliveriesRetryDelayMax)
+            await options.pause(backOff.next())
         }
     }
 

@@ -1,3 +1,4 @@
+import Delays
 import Network
 import Storage
 
@@ -113,7 +114,7 @@ final class PushQueue: Sendable {
         guard hasRoom else { return pushes.map { _ in .refused(reason: FailureReason.queueFull) } }
         var isRepeated = false
         let end = MonotonicTime.current + options.confirmTime
-        var delay = Bounds.enqueueRetryDelayMin
+        var backOff = Bounds.enqueueBackOff
         while true {
             do throws(StorageError) {
                 let results = try await storage.enqueue(
@@ -129,8 +130,7 @@ final class PushQueue: Sendable {
                     }
                 }
             }
-            await options.pause(delay)
-            delay = min(delay * 2, Bounds.enqueueRetryDelayMax)
+            await options.pause(backOff.next())
         }
     }
 

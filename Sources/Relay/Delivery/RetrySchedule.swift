@@ -1,3 +1,4 @@
+import Delays
 import Storage
 
 /// When to retry a push that APNs couldn't accept: bounded exponential back-off with full jitter.
@@ -30,18 +31,15 @@ struct RetrySchedule: Hashable, Sendable {
         after retry: OutcomePolicy.RetryLater, attempts: Int, at now: EpochMilliseconds,
         expiresAt: EpochMilliseconds, random: Double
     ) -> EpochMilliseconds {
-        let base = Double(Self.delayMin(after: retry.cause).inMilliseconds)
-        let exponent = min(max(attempts, 1) - 1, Self.doublingsMax)
-        let longest = min(base * Double(1 << exponent), Double(delayMax.inMilliseconds))
+        let backOff = BackOff(from: Self.delayMin(after: retry.cause), to: delayMax)
+        let longest = Double(backOff.delay(after: attempts).inMilliseconds)
         // Rounded up: a push isn't due again at the instant at which it failed.
         var delay = EpochMilliseconds((random * longest).rounded(.up))
         if let after = retry.after {
             // Spreads the retries after the delay that APNs asked for.
-            delay = max(delay, EpochMilliseconds(after) * 1000 + EpochMilliseconds(random * base))
+            let spread = random * Double(backOff.least.inMilliseconds)
+            delay = max(delay, EpochMilliseconds(after) * 1000 + EpochMilliseconds(spread))
         }
         return min(now + delay, expiresAt)
     }
-
-    /// More would exceed any bound.
-    private static let doublingsMax = 30
 }

@@ -1,4 +1,5 @@
 import APNs
+import Delays
 import Network
 import Storage
 
@@ -50,7 +51,7 @@ final class RetryWorker {
     /// When the queue's size is out of date.
     private var measuresAt = MonotonicTime(nanoseconds: 0)
     let clock: QueueClock
-    private var failures = 0
+    private var backOff = BackOff(from: Bounds.endsBackOff.least, to: Bounds.retryPollInterval)
     var report = FanOutReport()
     var reportedAt = MonotonicTime(nanoseconds: 0)
     private var isStopping = false
@@ -195,7 +196,7 @@ final class RetryWorker {
 
     private func looked(next: EpochMilliseconds?) {
         isClaiming = false
-        failures = 0
+        backOff.reset()
         queue.noteOldestDue(next)
         // Keeps relays from polling in step.
         let jitter = EpochMilliseconds.random(in: 0..<1000, using: &services.generator)
@@ -224,11 +225,8 @@ final class RetryWorker {
 
     private func failed(_ error: StorageError) {
         isClaiming = false
-        failures += 1
         services.shared.log(.warning, "queue.unreadable", [.storageError(error)])
-        let delay = min(
-            Bounds.retryPollInterval, Bounds.settlementsRetryDelayMin * (1 << min(failures - 1, 10)))
-        look(at: now + delay.inMilliseconds)
+        look(at: now + backOff.next().inMilliseconds)
         stoppedIfIdle()
     }
 

@@ -1,3 +1,4 @@
+import Delays
 import Storage
 
 /// The ends of stored pushes that the database hasn't recorded yet, and the order in which they are written.
@@ -52,8 +53,8 @@ struct UnwrittenEnds {
     private var unwritten: [String: Int] = [:]
     private var remembered = RememberedEnds(limit: Bounds.settlementsRememberedMax)
     private var batchMax = Bounds.settlementsPerBatchMax
-    /// Transient failures in a row.
-    private var failures = 0
+    /// Counts transient failures in a row.
+    private var backOff = Bounds.endsBackOff
     /// Timeouts since a batch was last written with its log rows.
     private var timeouts = 0
     /// Refusals in a row.
@@ -129,7 +130,8 @@ struct UnwrittenEnds {
     /// Records that a batch was written; `held` says for each end whether its row was still leased.
     mutating func wrote(_ batch: Batch, held: [Bool]) -> Written {
         let ends = takeBack(batch)
-        (failures, refusals, failuresAtEnd) = (0, 0, 0)
+        backOff.reset()
+        (refusals, failuresAtEnd) = (0, 0)
         if batch.isLogged { timeouts = 0 }
         batchMax = min(2 * batchMax, Bounds.settlementsPerBatchMax)
         var written = Written()
@@ -167,15 +169,14 @@ struct UnwrittenEnds {
             return .resume
         }
         if case .timeout = error, !tookTooLong(batch) { return .resume }
-        failures += 1
+        let delay = backOff.next()
         if isEnding { failuresAtEnd += 1 }
         guard failuresAtEnd <= Bounds.settlementsAttemptsAtEnd else {
             giveUp(batch.ends)
             return .resume
         }
         putBack(batch.ends, isLogged: batch.isLogged)
-        let doublings = min(failures - 1, 10)
-        return .wait(min(Bounds.settlementsRetryDelayMin * (1 << doublings), Bounds.settlementsRetryDelayMax))
+        return .wait(delay)
     }
 
     /// Records that a batch from ``nextRefused()`` wasn't written.

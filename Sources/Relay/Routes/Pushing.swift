@@ -1,4 +1,5 @@
 import APNs
+import Delays
 import HTTPServer
 import Network
 import Storage
@@ -93,7 +94,7 @@ struct Pushing {
         _ eventID: String, _ order: Order, to devices: [Device],
         _ started: MonotonicTime, _ trace: inout RequestTrace
     ) async throws(APIError) -> [UInt8] {
-        var interval = Bounds.claimPollIntervalMin
+        var backOff = Bounds.claimPollBackOff
         var devices = devices
         while true {
             // Created for each attempt, so that a claim won late lasts as long as one won immediately.
@@ -119,8 +120,7 @@ struct Pushing {
                         .overloaded, retryAfterSeconds: Bounds.claimRetryAfterSeconds,
                         logDetail: "another request is still processing this eventID")
                 }
-                await services.loop.pause(interval)
-                interval = min(interval * 2, Bounds.claimPollIntervalMax)
+                await services.loop.pause(backOff.next())
                 devices = try await self.devices(of: order)
             }
         }
@@ -179,12 +179,11 @@ struct Pushing {
     /// Until it is stored, a database that recovers would allow the event to be sent again.
     private func keepTrying(_ answer: [UInt8], of claim: EventClaim) async {
         let end = services.loop.now + Bounds.receiptRetryTime
-        var delay = Bounds.receiptRetryDelayMin
+        var backOff = Bounds.receiptBackOff
         while true {
-            await services.loop.pause(delay)
+            await services.loop.pause(backOff.next())
             guard let failure = await failureOfKeeping(answer, of: claim) else { return }
             guard failure.canBeCured, services.loop.now < end else { return noteNotKept(claim, failure) }
-            delay = min(delay * 2, Bounds.receiptRetryDelayMax)
         }
     }
 
@@ -345,10 +344,9 @@ struct Pushing {
 
     private func waitForRoomInLog() async {
         let end = services.loop.now + shared.deliveryLog.delayMax
-        var step = Bounds.deliveriesDelayStepMin
+        var backOff = Bounds.deliveriesDelayBackOff
         while services.loop.now < end, shared.deliveryLog.isCrowded {
-            await services.loop.pause(step)
-            step = min(step * 2, Bounds.deliveriesDelayStepMax)
+            await services.loop.pause(backOff.next())
         }
     }
 }

@@ -1,3 +1,4 @@
+import Delays
 import Network
 import Storage
 
@@ -23,7 +24,7 @@ final class ScheduleWorker {
     private var mayHaveMore = false
     /// When the timer fires; `.max` if it isn't set.
     private var looksAt: EpochMilliseconds = .max
-    private var failures = 0
+    private var backOff = BackOff(from: Bounds.endsBackOff.least, to: Bounds.schedulePollInterval)
     private var clock = ClockWatch()
     /// Nothing is sent before this time, because the clock was set forward.
     private var restsUntil: MonotonicTime?
@@ -174,7 +175,7 @@ final class ScheduleWorker {
 
     private func looked(next: EpochMilliseconds?) {
         isLooking = false
-        failures = 0
+        backOff.reset()
         // Keeps relays from polling in step.
         let jitter = EpochMilliseconds.random(in: 0..<1_000, using: &services.generator)
         let poll = now + Bounds.schedulePollInterval.inMilliseconds + jitter
@@ -184,11 +185,8 @@ final class ScheduleWorker {
 
     private func failed(_ error: StorageError) {
         isLooking = false
-        failures += 1
         services.shared.log(.warning, "schedules.unreadable", [.storageError(error)])
-        let delay = min(
-            Bounds.schedulePollInterval, Bounds.settlementsRetryDelayMin * (1 << min(failures - 1, 10)))
-        look(at: now + delay.inMilliseconds)
+        look(at: now + backOff.next().inMilliseconds)
         send()
     }
 
@@ -303,7 +301,7 @@ final class ScheduleWorker {
     /// Writes the end of a lease, retrying until the lease expires; then another worker finds the receipt.
     private func settle(_ held: Held, _ end: ScheduleEnd) async {
         let until = held.since + (leaseTime - Bounds.clockSkewMax)
-        var delay = Bounds.settlementsRetryDelayMin
+        var backOff = Bounds.endsBackOff
         while true {
             do throws(StorageError) {
                 _ = try await services.shared.storage.settle(held.claimed, end)
@@ -317,8 +315,7 @@ final class ScheduleWorker {
                         [.note("schedule", held.claimed.schedule.id.text), .storageError(error)])
                 }
             }
-            await services.loop.pause(delay)
-            delay = min(delay * 2, Bounds.settlementsRetryDelayMax)
+            await services.loop.pause(backOff.next())
         }
     }
 

@@ -1,3 +1,4 @@
+import Delays
 import Storage
 
 /// Limits of sending: the retry queue, frequency, the delivery log and the history.
@@ -67,10 +68,8 @@ extension Bounds {
     static let settlementsPerBatchMax = 256
     /// How long ends of stored pushes are collected for one transaction.
     static let settlementsGatherTime: Duration = .milliseconds(20)
-    /// The first delay before writing ends is retried; it doubles each time.
-    static let settlementsRetryDelayMin: Duration = .milliseconds(250)
-    /// The maximum of these delays.
-    static let settlementsRetryDelayMax: Duration = .seconds(2)
+    /// The delays before writing ends is retried.
+    static let endsBackOff = BackOff(from: .milliseconds(250), to: .seconds(2))
     /// Maximum attempts to write a batch of ends during shutdown.
     static let settlementsAttemptsAtEnd = 3
     /// Timeouts since a batch was last written with its log rows, after which batches are written without them.
@@ -87,10 +86,8 @@ extension Bounds {
     static let settlementsRefusedPerRound = 16
     /// Maximum remembered ends that came too late because another process had claimed the row.
     static let settlementsRememberedMax = 1_024
-    /// The first delay before unconfirmed pushes are stored again; it doubles each time.
-    static let enqueueRetryDelayMin: Duration = .milliseconds(100)
-    /// The maximum of these delays.
-    static let enqueueRetryDelayMax: Duration = .seconds(1)
+    /// The delays before unconfirmed pushes are stored again.
+    static let enqueueBackOff = BackOff(from: .milliseconds(100), to: .seconds(1))
 
     // MARK: Frequency
 
@@ -119,16 +116,12 @@ extension Bounds {
     static let deliveriesCrowded = 30_000
     /// The longest such delay.
     static let deliveriesDelayMax: Duration = .seconds(2)
-    /// The first interval in which a delayed response looks for room; it doubles each time.
-    static let deliveriesDelayStepMin: Duration = .milliseconds(5)
-    /// The maximum of these intervals.
-    static let deliveriesDelayStepMax: Duration = .milliseconds(80)
+    /// The intervals in which a delayed response looks for room.
+    static let deliveriesDelayBackOff = BackOff(from: .milliseconds(5), to: .milliseconds(80))
     /// Maximum delivery log rows in one transaction.
     static let deliveriesPerBatchMax = 2_000
-    /// The first delay before writing them is retried; it doubles each time.
-    static let deliveriesRetryDelayMin: Duration = .milliseconds(500)
-    /// The maximum of these delays.
-    static let deliveriesRetryDelayMax: Duration = .seconds(5)
+    /// The delays before writing them is retried.
+    static let deliveriesBackOff = BackOff(from: .milliseconds(500), to: .seconds(5))
     /// How long delivery log rows are collected for one transaction.
     static let deliveriesGatherTime: Duration = .milliseconds(200)
     /// Consecutive refusals after which the rest of a batch is dropped.

@@ -1,3 +1,4 @@
+import Delays
 import Storage
 
 /// Every fixed limit of the relay, with its unit in its name.
@@ -106,10 +107,8 @@ enum Bounds {
     static let claimRetryAfterSeconds = 10
     /// How far beyond `RELAY_EVENT_DEADLINE` a request waits for another's response; at most half of that deadline.
     static let claimWaitMargin: Duration = .milliseconds(1_500)
-    /// The first delay when polling an event that another request is processing; it doubles each time.
-    static let claimPollIntervalMin: Duration = .milliseconds(50)
-    /// The maximum of these delays.
-    static let claimPollIntervalMax: Duration = .seconds(1)
+    /// The delays when polling an event that another request is processing.
+    static let claimPollBackOff = BackOff(from: .milliseconds(50), to: .seconds(1))
 
     // MARK: Metrics
 
@@ -151,10 +150,8 @@ enum Bounds {
 
     // MARK: Startup and shutdown
 
-    /// The first delay before retrying a database server that is down at startup; it doubles each time.
-    static let databaseStartDelayMin: Duration = .milliseconds(250)
-    /// The maximum of these delays.
-    static let databaseStartDelayMax: Duration = .seconds(2)
+    /// The delays before retrying a database server that is down at startup.
+    static let databaseStartBackOff = BackOff(from: .milliseconds(250), to: .seconds(2))
 
     /// How long startup waits for another relay to release a SQLite file.
     static let databaseFileDeadline: Duration = .seconds(5)
@@ -186,10 +183,8 @@ enum Bounds {
     static let apnsFaultMemory: Duration = .seconds(300)
     /// How long storing the response to an event with an `eventID` is retried after the caller has it.
     static let receiptRetryTime: Duration = .seconds(600)
-    /// The first delay between these attempts; it doubles each time.
-    static let receiptRetryDelayMin: Duration = .milliseconds(100)
-    /// The maximum of these delays.
-    static let receiptRetryDelayMax: Duration = .seconds(5)
+    /// The delays between these attempts.
+    static let receiptBackOff = BackOff(from: .milliseconds(100), to: .seconds(5))
     /// Maximum responses of one loop waiting to be stored, each at most `StorageLimits.answerBytes`.
     ///
     /// Further ones are dropped after their first attempt.

@@ -1,3 +1,4 @@
+internal import Delays
 internal import Glibc
 
 /// The result of running a call on a connection.
@@ -99,8 +100,10 @@ final class PendingPoolCall<Output: Sendable>: PoolCall,
 
     /// Waits for a random time, so that conflicting calls don't collide again; the thread has nothing else to do.
     private func pause(after attempt: Int) {
-        let longest = options.conflictDelay * (1 << min(attempt - 1, 4))
-        let wait = min(longest * Double.random(in: 0..<1), ContinuousClock.now.duration(to: deadline))
+        let backOff = BackOff(from: options.conflictDelay, to: options.conflictDelay * 16)
+        let wait = min(
+            backOff.delay(after: attempt) * Double.random(in: 0..<1),
+            ContinuousClock.now.duration(to: deadline))
         let (seconds, attoseconds) = max(wait, .zero).components
         var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
         unsafe nanosleep(&time, nil)

@@ -1,3 +1,5 @@
+internal import Delays
+
 /// A pool's decisions about which connection serves which call, without connections, threads or clocks.
 ///
 /// Takes events with their times and returns actions. A pool has a bounded number of slots for one connection each.
@@ -151,8 +153,8 @@ extension PoolState {
         slots[slot] = .empty
         guard !isClosed else { return [] }
         let failures = (outage?.failures ?? 0) + 1
-        let doubled = options.reconnectDelayMin * (1 << min(failures - 1, 20))
-        let delay = min(doubled, options.reconnectDelayMax) * (0.5 + 0.5 * chance)
+        let backOff = BackOff(from: options.reconnectDelayMin, to: options.reconnectDelayMax)
+        let delay = backOff.delay(after: failures) * (0.5 + 0.5 * chance)
         outage = Outage(failures: failures, retryAt: now + delay, error: error)
         return failIfDown() + serve(now: now)
     }

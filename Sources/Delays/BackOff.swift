@@ -1,0 +1,39 @@
+/// The delay before the next attempt: it doubles with each failure in a row, up to a maximum.
+package struct BackOff: Hashable, Sendable {
+    /// The delay after the first failure.
+    package let least: Duration
+    /// The maximum delay.
+    package let most: Duration
+    /// Failures in a row.
+    package private(set) var failures = 0
+
+    /// More doublings would exceed any maximum.
+    private static let doublingsMax = 30
+
+    /// No failure yet.
+    package init(from least: Duration, to most: Duration) {
+        self.least = least
+        self.most = most
+    }
+
+    /// The delay after this many failures in a row; below two, the least.
+    package func delay(after failures: Int) -> Duration {
+        min(least * (1 << min(max(failures, 1) - 1, Self.doublingsMax)), most)
+    }
+
+    /// Records a failure and returns the delay that follows.
+    package mutating func next() -> Duration {
+        failures += 1
+        return delay(after: failures)
+    }
+
+    /// Records a failure and returns a part of the delay that follows, so that clients spread out.
+    ///
+    /// - Parameter random: From 0, for half of the delay, to 1, for all of it.
+    package mutating func next(_ random: Double) -> Duration {
+        next() * (0.5 + random / 2)
+    }
+
+    /// Starts over after a success.
+    package mutating func reset() { failures = 0 }
+}
