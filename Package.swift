@@ -75,7 +75,8 @@ let package = Package(
         library("HTTPServer", ["Network"], strict),
         library("HTTP2", ["Network", "CNghttp2"], cFacing),
         library("WebClient", ["CCurl"], cFacing),
-        library("APNs", ["Delays", "HTTP2", "Network", "JSON", "COpenSSL"], cFacing),
+        library("Cryptography", ["COpenSSL"], cFacing),
+        library("APNs", ["Cryptography", "Delays", "HTTP2", "Network", "JSON"], cFacing),
         .executableTarget(
             name: "Relay",
             dependencies: [

@@ -1,3 +1,4 @@
+internal import Cryptography
 internal import JSON
 
 /// An operator's APNs credentials: team ID, key ID and private key.

@@ -1,107 +1,30 @@
-internal import COpenSSL
+internal import Cryptography
 
-/// A P-256 private key for signing.
+/// The P-256 private key that signs provider tokens.
 ///
 /// It can't be exported or printed.
-@safe package final class SigningKey: @unchecked Sendable {  // why: signing only reads the key
-    private let key: OpaquePointer
+package final class SigningKey: Sendable {
+    private let key: P256PrivateKey
 
     /// Reads a key in Apple's form: PKCS#8 in PEM (a `.p8` file).
     ///
     /// - Throws: ``SigningKeyError``, which contains nothing of the text.
     package init(_ text: KeyText) throws(SigningKeyError) {
         guard let pem = text.pem else { throw .notPEM }
-        guard !pem.holds(Array("BEGIN ENCRYPTED".utf8)), !pem.holds(Array(",ENCRYPTED".utf8)) else {
-            throw .encrypted
-        }
-        guard pem.holds(Array("PRIVATE KEY-----".utf8)) else { throw .notPrivateKey }
-        // An error left in the thread's OpenSSL queue would be attributed to its next TLS connection.
-        defer { ERR_clear_error() }
-        guard let key = unsafe Self.read(pem) else { throw .unreadable }
-        do throws(SigningKeyError) {
-            unsafe try Self.check(key)
+        do throws(P256KeyError) {
+            key = try P256PrivateKey(pem: pem)
         } catch {
-            unsafe EVP_PKEY_free(key)
-            throw error
+            throw SigningKeyError(error)
         }
-        unsafe self.key = key
     }
-
-    deinit { unsafe EVP_PKEY_free(key) }
 
     /// Whether a signature verifies with the public half.
-    package func signsAndVerifies() -> Bool {
-        let message = Array("apn-relay".utf8)
-        defer { ERR_clear_error() }
-        guard let der = try? derSignature(message), let context = unsafe EVP_MD_CTX_new() else {
-            return false
-        }
-        defer { unsafe EVP_MD_CTX_free(context) }
-        return unsafe EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, key) == 1
-            && EVP_DigestVerify(context, der, der.count, message, message.count) == 1
-    }
+    package func signsAndVerifies() -> Bool { key.signsAndVerifies() }
 
     /// Signs with ES256 (RFC 7518, section 3.4): r and s, 64 bytes in total.
     func sign(_ message: [UInt8]) throws(ProviderTokenError) -> [UInt8] {
-        guard let signature = Self.joseSignature(try derSignature(message)) else { throw .signingFailed }
+        guard let signature = key.sign(message) else { throw .signingFailed }
         return signature
-    }
-
-    /// Signs and returns OpenSSL's DER form.
-    private func derSignature(_ message: [UInt8]) throws(ProviderTokenError) -> [UInt8] {
-        defer { ERR_clear_error() }
-        guard let context = unsafe EVP_MD_CTX_new() else { throw .signingFailed }
-        defer { unsafe EVP_MD_CTX_free(context) }
-        var der = [UInt8](repeating: 0, count: Self.derBytesMax)
-        var count = der.count
-        guard unsafe EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key) == 1,
-            unsafe EVP_DigestSign(context, &der, &count, message, message.count) == 1
-        else { throw .signingFailed }
-        return Array(der[..<count])
-    }
-
-    /// The longest DER signature: two integers of 33 bytes with their headers and the sequence's.
-    private static let derBytesMax = 72
-    /// The size of r and of s.
-    private static let integerBytes = 32
-
-    /// Converts OpenSSL's DER to JOSE's r and s.
-    private static func joseSignature(_ der: [UInt8]) -> [UInt8]? {
-        let signature = unsafe der.withUnsafeBufferPointer { buffer in
-            var start = buffer.baseAddress
-            return unsafe d2i_ECDSA_SIG(nil, &start, buffer.count)
-        }
-        guard let signature = unsafe signature else { return nil }
-        defer { unsafe ECDSA_SIG_free(signature) }
-        var r = [UInt8](repeating: 0, count: integerBytes)
-        var s = r
-        guard unsafe BN_bn2binpad(ECDSA_SIG_get0_r(signature), &r, Int32(integerBytes)) == integerBytes,
-            unsafe BN_bn2binpad(ECDSA_SIG_get0_s(signature), &s, Int32(integerBytes)) == integerBytes
-        else { return nil }
-        return r + s
-    }
-
-    private static func read(_ pem: [UInt8]) -> OpaquePointer? {
-        unsafe pem.withUnsafeBytes { buffer in
-            guard let bio = unsafe BIO_new_mem_buf(buffer.baseAddress, Int32(clamping: buffer.count)) else {
-                return nil
-            }
-            defer { unsafe BIO_free(bio) }
-            // Without a callback OpenSSL would prompt for a password at the terminal.
-            return unsafe PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil)
-        }
-    }
-
-    private static func check(_ key: OpaquePointer) throws(SigningKeyError) {
-        guard unsafe EVP_PKEY_get_base_id(key) == EVP_PKEY_EC else { throw .notEllipticCurve }
-        var name = [CChar](repeating: 0, count: 64)
-        var count = 0
-        guard unsafe EVP_PKEY_get_group_name(key, &name, name.count, &count) == 1,
-            name[..<count].elementsEqual("prime256v1".utf8.map(CChar.init))
-        else { throw .wrongCurve }
-        guard let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { throw .unreadable }
-        defer { unsafe EVP_PKEY_CTX_free(context) }
-        guard unsafe EVP_PKEY_check(context) == 1 else { throw .inconsistent }
     }
 }
 
@@ -121,6 +44,18 @@ package enum SigningKeyError: Error, Hashable, Sendable, CaseIterable, CustomStr
     case wrongCurve
     /// The key's private and public halves don't match.
     case inconsistent
+
+    init(_ error: P256KeyError) {
+        self =
+            switch error {
+            case .encrypted: .encrypted
+            case .notPrivateKey: .notPrivateKey
+            case .unreadable: .unreadable
+            case .notEllipticCurve: .notEllipticCurve
+            case .wrongCurve: .wrongCurve
+            case .inconsistent: .inconsistent
+            }
+    }
 
     /// A message for the operator.
     package var description: String {

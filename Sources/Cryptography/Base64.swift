@@ -1,10 +1,10 @@
-/// Base64 (RFC 4648): encoding for tokens, decoding for keys.
-enum Base64 {
+/// Base64 (RFC 4648).
+package enum Base64 {
     private static let urlAlphabet = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
     /// Appends the URL-safe encoding without padding (RFC 7515, section 2).
-    static func appendURL(_ bytes: [UInt8], to output: inout [UInt8]) {
+    package static func appendURL(_ bytes: [UInt8], to output: inout [UInt8]) {
         var index = 0
         while index < bytes.count {
             let left = min(3, bytes.count - index)
@@ -17,11 +17,20 @@ enum Base64 {
         }
     }
 
-    /// Decodes the standard alphabet, skipping white space; padding is optional.
+    /// The URL-safe encoding without padding (RFC 7515, section 2).
+    package static func urlText(_ bytes: [UInt8]) -> String {
+        var output: [UInt8] = []
+        output.reserveCapacity((bytes.count * 4 + 2) / 3)
+        appendURL(bytes, to: &output)
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    /// Decodes the standard and the URL-safe alphabet, skipping white space; padding is optional.
     ///
     /// `nil` for anything else.
-    static func decode(_ text: [UInt8]) -> [UInt8]? {
+    package static func decode(_ text: [UInt8]) -> [UInt8]? {
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count * 3 / 4)
         var group: UInt32 = 0
         var digits = 0
         var isPadded = false
@@ -52,8 +61,8 @@ enum Base64 {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(byte - UInt8(ascii: "A"))
         case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(byte - UInt8(ascii: "a")) + 26
         case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte - UInt8(ascii: "0")) + 52
-        case UInt8(ascii: "+"): 62
-        case UInt8(ascii: "/"): 63
+        case UInt8(ascii: "+"), UInt8(ascii: "-"): 62
+        case UInt8(ascii: "/"), UInt8(ascii: "_"): 63
         default: nil
         }
     }
