@@ -77,6 +77,7 @@ let package = Package(
         library("WebClient", ["CCurl"], cFacing),
         library("Cryptography", ["COpenSSL"], cFacing),
         library("APNs", ["Cryptography", "Delays", "HTTP2", "Network", "JSON"], cFacing),
+        library("WebPush", ["Cryptography", "JSON", "Network"], cFacing),
         .executableTarget(
             name: "Relay",
             dependencies: [
@@ -132,6 +133,8 @@ let package = Package(
         tests(
             "APNsTests", ["APNs", "COpenSSL", "HTTP2", "HTTP2Testing", "JSON", "Network", "OwnThread"],
             exclude: ["http2-server.mjs"]),
+        tests(
+            "WebPushTests", ["COpenSSL", "Cryptography", "HTTP2Testing", "JSON", "Network", "WebPush"]),
         // A library, because two suites read what Prometheus would read.
         .target(name: "PrometheusText", path: "Tests/PrometheusText", swiftSettings: testing),
         tests(

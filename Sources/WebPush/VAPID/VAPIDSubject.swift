@@ -1,0 +1,61 @@
+internal import Network
+
+/// Whom a push service may contact about a relay: the claim `sub` (RFC 8292, section 2.1).
+package struct VAPIDSubject: Hashable, Sendable, CustomStringConvertible {
+    /// A `mailto:` or `https:` URL.
+    package let text: String
+
+    private static let countMax = 255
+    /// Domains that no mail or page can be at.
+    private static let unreachable = ["localhost", "invalid", "local"]
+
+    /// Validates a subject as Apple does, which refuses pushes with others (403 `BadJwtToken`).
+    package init(_ text: String) throws(VAPIDSubjectError) {
+        guard text.utf8.count <= Self.countMax, text.utf8.allSatisfy(Self.isAllowed) else {
+            throw .characters
+        }
+        let host: Substring
+        if text.hasPrefix("mailto:") {
+            let parts = text.dropFirst("mailto:".count).split(
+                separator: "@", omittingEmptySubsequences: false)
+            guard parts.count == 2, !parts[0].isEmpty else { throw .mailAddress }
+            host = parts[1]
+        } else if text.hasPrefix("https://") {
+            host = text.dropFirst("https://".count).prefix { !"/?#:".contains($0) }
+        } else {
+            throw .scheme
+        }
+        guard let name = HostName.lowercased(String(host)), name.contains("."),
+            SocketAddress(ip: name, port: 0) == nil,
+            !Self.unreachable.contains(where: { name.hasSuffix("." + $0) })
+        else { throw .domain }
+        self.text = text
+    }
+
+    /// The URL.
+    package var description: String { text }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        0x21...0x7E ~= byte && byte != UInt8(ascii: "<") && byte != UInt8(ascii: ">")
+            && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+    }
+}
+
+/// Why a text isn't usable as a subject.
+package enum VAPIDSubjectError: Error, Hashable, Sendable, CaseIterable, CustomStringConvertible {
+    case scheme
+    case characters
+    case mailAddress
+    case domain
+
+    /// A message to follow the name of the setting.
+    package var description: String {
+        switch self {
+        case .scheme: "must begin with mailto: or https://"
+        case .characters: "must not have spaces, quotes, angle brackets or more than 255 characters"
+        case .mailAddress: "must have one mail address after mailto:"
+        case .domain:
+            "must have a domain that others can reach, not localhost or an address; Apple refuses those"
+        }
+    }
+}
