@@ -6,9 +6,6 @@ package struct SQLiteOptions: Sendable {
         case write
         /// Be its only writer; a schema with missing steps is refused as `schemaTooOld`.
         case writeWithoutMigrating
-        /// Be its only writer and fill it as the target of a copy; missing schema steps are applied, and leases and
-        /// claims stay unchanged.
-        case copyTarget
         /// Read, also while a relay is running; changing calls throw `readOnly`.
         case readOnly
     }

@@ -100,26 +100,12 @@ enum SQLiteSchema {
         }
     }
 
-    /// Removes the record of the copy that filled the file, because the file will now differ; refuses an unfinished
-    /// copy.
-    static func endCopy(_ connection: SQLiteConnection) throws(StorageError) {
-        guard try holdsCopy(connection) else { return }
-        guard try !holdsUnfinishedCopy(connection) else { throw .unfinishedCopy }
-        for table in [TransferTables.marks, TransferTables.added] {
-            try connection.execute("DROP TABLE IF EXISTS \(table)")
-        }
-    }
-
     /// Whether the file is the target of a copy that isn't finished.
     static func holdsUnfinishedCopy(_ connection: SQLiteConnection) throws(StorageError) -> Bool {
-        guard try holdsCopy(connection) else { return false }
-        return try connection.integer(TransferTables.countUnfinished) != 0
-    }
-
-    private static func holdsCopy(_ connection: SQLiteConnection) throws(StorageError) -> Bool {
-        let count =
-            "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = '\(TransferTables.marks)'"
-        return try connection.integer(count) != 0
+        let marks = TransferSide.marksTable
+        let count = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = '\(marks)'"
+        guard try connection.integer(count) != 0 else { return false }
+        return try connection.integer("SELECT count(*) FROM \(marks)") != 0
     }
 
     /// An adopted table may not compare its keys byte for byte, which would mix up devices.

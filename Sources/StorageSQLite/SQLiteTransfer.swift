@@ -1,74 +1,39 @@
-internal import Glibc
 package import Storage
 
-/// One side of a copy in a SQLite file.
+/// A SQLite file as one side of a copy; `inUse` if a relay writes to it.
 package enum SQLiteTransfer {
-    /// The copy itself has just held the lock.
-    private static let lockWaitMilliseconds: Int64 = 300
     private static let busyMilliseconds: Int32 = 5_000
+    private static let lockMilliseconds: Int64 = 300
 
-    /// The file at a location, only for reading; a relay may be using it.
-    package static func source(_ location: SQLiteLocation) -> TransferSide<SQLiteConnection> {
-        TransferSide { () throws(StorageError) in
-            try await version(location)
-        } open: { () throws(StorageError) in
-            let connection = try SQLiteConnection(
-                path: try DatabaseFile.find(location.path), mode: .readOnly,
-                busyTimeoutMilliseconds: busyMilliseconds)
-            connection.repairsTexts = true
-            return connection
-        }
-    }
-
-    /// The file at a location, whose only writer the copy becomes; its schema must be current.
-    package static func target(_ location: SQLiteLocation) -> TransferSide<SQLiteConnection> {
-        TransferSide { () throws(StorageError) in
-            try await version(location)
-        } open: { () throws(StorageError) in
-            let path = try DatabaseFile.find(location.path)
-            let lock = try WriterLock(forDatabase: path, waitingMilliseconds: lockWaitMilliseconds)
-            let connection = try SQLiteConnection(
-                path: path, mode: .readWrite, busyTimeoutMilliseconds: busyMilliseconds)
-            try SQLiteSchema.requireCurrent(connection)
-            try connection.execute("PRAGMA synchronous = FULL")
-            try connection.execute("PRAGMA temp_store = MEMORY")
-            connection.lock = lock
-            connection.repairsTexts = true
-            return connection
-        }
-    }
-
-    /// Removes a target's file and the files that SQLite and the relay created next to it, unless it contains rows or
-    /// is in use.
-    ///
-    /// - Returns: Whether it was removed.
-    package static func removeEmpty(_ location: SQLiteLocation) throws(StorageError) -> Bool {
-        guard DatabaseFile.exists(location.path) else { return false }
+    /// The file at a location, only for reading; while the result exists, no relay becomes its writer.
+    package static func source(_ location: SQLiteLocation) throws(StorageError) -> TransferSide {
         let path = try DatabaseFile.find(location.path)
-        let lock = try WriterLock(forDatabase: path, waitingMilliseconds: 0)
-        guard try isEmpty(path) else { return false }
-        for suffix in ["", "-wal", "-shm"] { unsafe _ = unlink(path + suffix) }
-        lock.removeFile(ofDatabase: path)
-        return true
-    }
-
-    private static func isEmpty(_ path: String) throws(StorageError) -> Bool {
-        var status = stat()
-        if unsafe stat(path, &status) == 0, status.st_size == 0 { return true }
         let connection = try SQLiteConnection(
             path: path, mode: .readOnly, busyTimeoutMilliseconds: busyMilliseconds)
-        guard try SQLiteSchema.inspect(connection) != .empty else { return true }
-        for table in TransferTable.all {
-            guard try connection.integer("SELECT count(*) FROM \(table.name)") == 0 else { return false }
+        switch try WriterLock.look(atDatabase: path) {
+        case .free(let lock): connection.lock = lock
+        case .held(let process): throw .inUse(logDetail: "process \(process) writes \(path)")
         }
-        return true
+        connection.repairsTexts = true
+        return try TransferSide(source: connection, state: try SQLiteSchema.inspect(connection))
     }
 
-    private static func version(_ location: SQLiteLocation) async throws(StorageError) -> Int {
-        guard DatabaseFile.exists(location.path) else {
-            throw .unavailable(logDetail: "there is no file \(location.path)")
-        }
-        let pending = try await SQLiteStorage.pendingSteps(at: location)
-        return (pending.first?.step.rawValue ?? SchemaStep.current + 1) - 1
+    /// The file at a location, created if it is missing; the copy becomes its only writer and brings its schema up to
+    /// date.
+    package static func target(_ location: SQLiteLocation) throws(StorageError) -> TransferSide {
+        let path = try DatabaseFile.create(location.path)
+        let lock = try WriterLock(forDatabase: path, waitingMilliseconds: lockMilliseconds)
+        let connection = try SQLiteConnection(
+            path: path, mode: .readWrite, busyTimeoutMilliseconds: busyMilliseconds)
+        guard !connection.isReadOnly else { throw .readOnly(logDetail: "\(path) can't be written") }
+        // Before any change, so that another program's file stays unchanged.
+        let pending = try SchemaStep.pending(after: try SQLiteSchema.inspect(connection).version)
+        _ = try connection.texts("PRAGMA journal_mode = WAL")
+        try connection.execute("PRAGMA synchronous = FULL")
+        try connection.execute("PRAGMA temp_store = MEMORY")
+        if !pending.isEmpty { _ = try SQLiteSchema.migrate(connection) }
+        connection.lock = lock
+        connection.repairsTexts = true
+        return TransferSide(connection)
     }
 }

@@ -41,13 +41,11 @@ actor SQLiteWriter {
         // Before any change, so that another program's file stays unchanged.
         let pending = try SchemaStep.pending(after: try SQLiteSchema.inspect(connection).version)
         if options.access == .writeWithoutMigrating { try SQLiteSchema.requireCurrent(connection) }
+        guard try !SQLiteSchema.holdsUnfinishedCopy(connection) else { throw .unfinishedCopy }
         try configure(connection)
         let steps = pending.isEmpty ? [] : try SQLiteSchema.migrate(connection)
-        // The leases' owners are dead, except that the relay of a copy's source may be running.
-        if options.access != .copyTarget {
-            try SQLiteSchema.endCopy(connection)
-            for statement in Self.endLeases { try connection.execute(statement) }
-        }
+        // The leases' owners are dead.
+        for statement in Self.endLeases { try connection.execute(statement) }
         session = Session(
             connection: connection,
             devices: try DeviceWrites(connection),

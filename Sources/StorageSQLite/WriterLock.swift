@@ -5,8 +5,8 @@ internal import Storage
 ///
 /// SQLite before 3.51.3 can damage a write-ahead log that two connections reset, so a second process must not even try.
 /// The lock isn't on the database itself: closing any descriptor of that file would drop SQLite's own locks on it. The
-/// kernel releases the lock when the process dies, so a leftover lock file has no effect. Only `removeFile` removes the
-/// file: a process that locks a file that was removed tries again with the current one.
+/// kernel releases the lock when the process dies, so a leftover lock file has no effect. Nothing removes the
+/// file: a process could lock the removed one.
 @safe
 final class WriterLock {
     private let descriptor: Int32
@@ -22,12 +22,7 @@ final class WriterLock {
     init(forDatabase database: String, waitingMilliseconds: Int64) throws(StorageError) {
         let path = Self.path(forDatabase: database)
         let deadline = ContinuousClock.now + .milliseconds(waitingMilliseconds)
-        var locked = try Self.locked(path, until: deadline)
-        while !Self.isFile(locked, at: path) {
-            close(locked)
-            locked = try Self.locked(path, until: deadline)
-        }
-        descriptor = locked
+        descriptor = try Self.locked(path, until: deadline)
         writeHolder()
     }
 
@@ -53,19 +48,6 @@ final class WriterLock {
             usleep(retryMicroseconds)
         }
         return descriptor
-    }
-
-    /// Whether an open file is still the one at a path, and wasn't removed in the meantime.
-    private static func isFile(_ descriptor: Int32, at path: String) -> Bool {
-        var opened = stat()
-        var named = stat()
-        guard unsafe fstat(descriptor, &opened) == 0, unsafe stat(path, &named) == 0 else { return false }
-        return opened.st_dev == named.st_dev && opened.st_ino == named.st_ino
-    }
-
-    /// Removes the lock file together with a database; this process still holds the lock.
-    func removeFile(ofDatabase database: String) {
-        unsafe _ = unlink(Self.path(forDatabase: database))
     }
 
     /// Takes the lock if its file exists and no process holds it, without changing anything; for inspecting a database.

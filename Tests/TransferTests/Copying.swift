@@ -1,131 +1,120 @@
-import Storage
 import StorageContract
+
+@testable import Storage
 
 /// Copies from one place to another.
 @discardableResult
 func copy(
-    _ from: TransferPlace, _ to: TransferPlace, merging: Bool = false, name: String = "source",
-    report: @escaping @Sendable (TransferProgress) -> Void = { _ in }
-) async throws -> [TransferSummary] {
-    let target = try await to.target()
-    do {
-        let summaries = try await copy(
-            try from.source(), target, merging: merging, name: name, report: report)
-        await target.close()
-        return summaries
-    } catch {
-        await target.close()
-        throw error
-    }
-}
-
-/// Copies from one side to another, and closes the source.
-@discardableResult
-func copy(
-    _ source: any TransferDatabase, _ target: any TransferDatabase, merging: Bool = false,
-    name: String = "source", report: @escaping @Sendable (TransferProgress) -> Void = { _ in }
-) async throws -> [TransferSummary] {
-    let transfer = Transfer(from: source, named: name, to: target, merging: merging, report: report)
-    do {
-        let summaries = try await transfer.run()
-        await source.close()
-        return summaries
-    } catch {
-        await source.close()
-        throw error
-    }
+    _ from: TransferPlace, _ to: TransferPlace, name: String = "source",
+    report: @escaping (TransferProgress) -> Void = { _ in }
+) throws -> [TransferSummary] {
+    try Transfer(from: try from.source(), named: name, to: try to.target(), report: report).run()
 }
 
 /// What is in every table of a database.
-func contents(of place: TransferPlace) async throws -> [String: Set<[UInt8]>] {
-    let database = try await place.target()
+func contents(of place: TransferPlace) throws -> [String: Set<[UInt8]>] {
+    let side = try place.target()
     var contents: [String: Set<[UInt8]>] = [:]
     for table in TransferTable.all {
-        contents[table.name] = Set(try await rows(of: table, in: database).map(TransferCoding.encode))
+        contents[table.name] = Set(try rows(of: table, in: side).map(TransferChecksum.encode))
     }
-    await database.close()
     return contents
 }
 
 /// All rows of a table.
-func rows(of table: TransferTable, in database: any TransferDatabase) async throws -> [[SQLValue]] {
+private func rows(of table: TransferTable, in side: TransferSide) throws -> [[SQLValue]] {
     var rows: [[SQLValue]] = []
     while true {
-        let after = rows.last.map { table.key(of: $0) }
-        let page = try await database.page(of: table, after: after, version: SchemaStep.current)
+        let page = try side.page(of: table, after: rows.last.map { table.key(of: $0) })
         rows += page
         guard page.count == table.rowsPerPage else { return rows }
     }
 }
 
-/// What somebody else does to a table's rows.
+/// What a relay that still runs does to a table's rows.
 enum Change: String, CaseIterable, Sendable {
     case more, fewer, altered
 
-    /// Does it to `count` rows of a table.
-    func make(_ count: Int, in table: TransferTable, of database: any TransferDatabase) async throws {
-        let chosen = Array(try await rows(of: table, in: database).prefix(count))
-        switch self {
-        case .more: try await database.replace([], with: chosen.map { Self.another($0, table) }, in: table)
-        case .fewer: try await database.replace(chosen.map { table.key(of: $0) }, with: [], in: table)
-        case .altered:
-            let changed = chosen.map { Self.set(Self.alterable[table.name] ?? "", "changed", $0, table) }
-            try await database.replace(chosen.map { table.key(of: $0) }, with: changed, in: table)
+    /// Does it to three rows of every table.
+    func make(in side: TransferSide) throws {
+        for table in TransferTable.all {
+            let chosen = Array(try rows(of: table, in: side).prefix(3))
+            if self == .more { try side.store(chosen.map { Self.another($0, table) }, in: table) }
+            let condition = table.key.map { "\($0) = ?" }.joined(separator: " AND ")
+            let column = table.columns.last { !table.key.contains($0) } ?? ""
+            for row in chosen where self != .more {
+                let isNumber = row[table.columns.firstIndex(of: column) ?? 0].isInteger
+                let sql =
+                    self == .fewer
+                    ? "DELETE FROM \(table.name) WHERE \(condition)"
+                    : "UPDATE \(table.name) SET \(column) = \(isNumber ? "7" : "'7'") WHERE \(condition)"
+                side.connection.deadline = .now + .seconds(30)
+                _ = try side.connection.execute(sql, table.key(of: row))
+            }
         }
     }
-
-    /// Does it to every table of a place.
-    func make(_ count: Int, in place: TransferPlace) async throws {
-        let database = try await place.target()
-        for table in TransferTable.all { try await make(count, in: table, of: database) }
-        await database.close()
-    }
-
-    /// What somebody would have to do to the other side instead, for the same difference.
-    var onOtherSide: Change {
-        switch self {
-        case .more: .fewer
-        case .fewer: .more
-        case .altered: .altered
-        }
-    }
-
-    /// What a table of the target then differs by.
-    func difference(_ count: Int, _ table: TransferTable) -> TransferDifference {
-        switch self {
-        case .more: TransferDifference(table: table.name, missing: 0, altered: 0, extra: count)
-        case .fewer: TransferDifference(table: table.name, missing: count, altered: 0, extra: 0)
-        case .altered: TransferDifference(table: table.name, missing: 0, altered: count, extra: 0)
-        }
-    }
-
-    private static let alterable = [
-        "device_registration": "bundle_id", "delivery_log": "session_id", "event_receipt": "claim_id",
-        "pending_push": "event_type", "blocked_secret": "note", "history_item": "session_id",
-        "agent_use": "client", "schedule": "content", "event_reply": "action",
-        "push_token": "bundle_id",
-    ]
 
     /// A row under a secret that no row has.
     private static func another(_ row: [SQLValue], _ table: TransferTable) -> [SQLValue] {
         let id = Samples.id().text
-        let hash = Digest256(of: Array(id.utf8)).hex
-        return set("id", id, set("secret_hash", hash, row, table), table)
-    }
-
-    private static func set(
-        _ column: String, _ value: String, _ row: [SQLValue], _ table: TransferTable
-    ) -> [SQLValue] {
         var row = row
-        if let index = table.columns.firstIndex(where: { $0.name == column }) { row[index] = .text(value) }
+        for (column, text) in [("id", id), ("secret_hash", Digest256(of: Array(id.utf8)).hex)] {
+            if let index = table.columns.firstIndex(of: column) { row[index] = .text(text) }
+        }
         return row
     }
 }
 
-extension TransferDatabase {
-    func replace(
-        _ keys: [[SQLValue]], with rows: [[SQLValue]], in table: TransferTable
-    ) async throws(StorageError) {
-        try await replace(keys, with: rows, in: table, isMerge: false)
+extension SQLValue {
+    fileprivate var isInteger: Bool {
+        if case .integer = self { true } else { false }
     }
+}
+
+/// A connection that is lost before one of its changes.
+final class CutConnection<Base: SQLConnection>: SQLConnection {
+    static var dialect: SQLDialect { Base.dialect }
+
+    private var base: Base?
+    private var changesLeft: Int
+
+    init(_ base: Base, after changes: Int) {
+        self.base = base
+        changesLeft = changes
+    }
+
+    var deadline: ContinuousClock.Instant {
+        get { base?.deadline ?? .now }
+        set { base?.deadline = newValue }
+    }
+    var isUsable: Bool { base != nil }
+    var isInTransaction: Bool { base?.isInTransaction ?? false }
+
+    func execute(_ sql: String, _ parameters: [SQLValue]) throws(SQLFailure) -> Int {
+        try changing().execute(sql, parameters)
+    }
+    func run(_ sql: String) throws(SQLFailure) { try changing().run(sql) }
+    func query(
+        _ sql: String, _ parameters: [SQLValue], row: (SQLRow) throws(SQLFailure) -> Void
+    ) throws(SQLFailure) {
+        guard let base else { throw SQLFailure(.connectionLost, Self.error) }
+        try base.query(sql, parameters, row: row)
+    }
+
+    private func changing() throws(SQLFailure) -> Base {
+        changesLeft -= 1
+        if changesLeft < 0 { base = nil }
+        guard let base else { throw SQLFailure(.connectionLost, Self.error) }
+        return base
+    }
+
+    private static var error: StorageError { .unavailable(logDetail: "cut") }
+}
+
+/// A side whose connection is lost before one of its changes.
+func cut(_ side: TransferSide, after changes: Int) -> TransferSide {
+    func wrap(_ connection: some SQLConnection) -> any SQLConnection {
+        CutConnection(connection, after: changes)
+    }
+    return TransferSide(wrap(side.connection))
 }

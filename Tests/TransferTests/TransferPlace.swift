@@ -3,8 +3,9 @@ import Storage
 import StorageContract
 import StorageMySQL
 import StoragePostgres
-import StorageSQLite
 import Testing
+
+@testable import StorageSQLite
 
 /// The engines, as places of a copy.
 enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
@@ -83,13 +84,11 @@ struct TransferPlace: Sendable {
         }
     }
 
-    /// Opens it as `relay copy` opens its target, or as a relay does, but with time for a machine that is busy with
-    /// other tests.
-    func open(asRelay: Bool = false) async throws -> any Storage {
+    /// Opens it as a relay does, but with time for a machine that is busy with other tests.
+    func open() async throws -> any Storage {
         var file = SQLiteOptions()
-        file.access = asRelay ? .write : .copyTarget
+        file.writerLockTimeoutMilliseconds = 0
         var server = ServerOptions()
-        server.access = asRelay ? .write : .copyTarget
         server.callTimeout = .seconds(30)
         return switch engine.driver {
         case .sqlite: try await SQLiteStorage.open(try SQLiteLocation(url: url), options: file)
@@ -115,24 +114,34 @@ struct TransferPlace: Sendable {
     }
 
     /// The database as the source of a copy.
-    func source() throws -> any TransferDatabase {
+    func source() throws -> TransferSide {
         switch engine.driver {
-        case .sqlite: SQLiteTransfer.source(try SQLiteLocation(url: url))
-        case .postgres:
-            ServerTransfer<PostgresConnection>.side(try PostgresLocation(url: url), access: .readOnly)
-        case .mysql: ServerTransfer<MySQLConnection>.side(try MySQLLocation(url: url), access: .readOnly)
+        case .sqlite: try SQLiteTransfer.source(try SQLiteLocation(url: url))
+        case .postgres: try ServerTransfer<PostgresConnection>.source(try PostgresLocation(url: url))
+        case .mysql: try ServerTransfer<MySQLConnection>.source(try MySQLLocation(url: url))
         }
     }
 
     /// The database as the target of a copy, with its tables made.
-    func target() async throws -> any TransferDatabase {
-        await (try await open()).close()
-        return switch engine.driver {
-        case .sqlite: SQLiteTransfer.target(try SQLiteLocation(url: url))
-        case .postgres:
-            ServerTransfer<PostgresConnection>.side(try PostgresLocation(url: url), access: .write)
-        case .mysql: ServerTransfer<MySQLConnection>.side(try MySQLLocation(url: url), access: .write)
+    func target() throws -> TransferSide {
+        switch engine.driver {
+        case .sqlite: try SQLiteTransfer.target(try SQLiteLocation(url: url))
+        case .postgres: try ServerTransfer<PostgresConnection>.target(try PostgresLocation(url: url))
+        case .mysql: try ServerTransfer<MySQLConnection>.target(try MySQLLocation(url: url))
         }
+    }
+
+    /// A file's database, changed without the lock, as no relay does.
+    func openUnlocked() throws -> TransferSide {
+        TransferSide(
+            try SQLiteConnection(path: name, mode: .readWrite, busyTimeoutMilliseconds: 5_000))
+    }
+
+    /// Runs statements in a file.
+    func run(_ statements: [String]) throws {
+        Glibc.close(Glibc.open(name, O_CREAT | O_RDWR, S_IRUSR | S_IWUSR))
+        let side = try openUnlocked()
+        for statement in statements { try side.connection.run(statement) }
     }
 
     /// Removes it.

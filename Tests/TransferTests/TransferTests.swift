@@ -1,7 +1,8 @@
 import OwnThread
-import Storage
 import StorageContract
 import Testing
+
+@testable import Storage
 
 @Suite("Copying a database", .timeLimit(.minutes(2)), .ownThread)
 struct TransferTests {
@@ -10,7 +11,7 @@ struct TransferTests {
     func directions(from: Engine, to: Engine) async throws {
         try await withPlaces([from, to]) { places async throws in
             let rows = try await Filling.fill(places[0], devices: 1_100)
-            let summaries = try await copy(places[0], places[1])
+            let summaries = try copy(places[0], places[1])
             #expect(summaries.map(\.table) == TransferTable.all.map(\.name))
             #expect(summaries.map(\.checksum.rows) == rows)
             try await Filling.expectSame(places[0], places[1])
@@ -22,82 +23,213 @@ struct TransferTests {
         try await withPlaces([.sqlite, .postgres, .mysql, .sqlite]) { places async throws in
             _ = try await Filling.fill(places[0], devices: 300)
             var checksums: [[TransferSummary]] = []
-            for index in 0..<3 { checksums.append(try await copy(places[index], places[index + 1])) }
+            for index in 0..<3 { checksums.append(try copy(places[index], places[index + 1])) }
             #expect(checksums[0] == checksums[1])
             #expect(checksums[1] == checksums[2])
             try await Filling.expectSame(places[0], places[3])
         }
     }
 
-    @Test("a copy that was interrupted goes on where it was", arguments: Engine.available)
+    @Test("the tables of OpenCode's relay are copied without being changed", arguments: Engine.available)
+    func adoptable(to: Engine) async throws {
+        try await withPlaces([.sqlite, to]) { places async throws in
+            try places[0].run([
+                """
+                CREATE TABLE device_registration (id text PRIMARY KEY, secret_hash text, device_token text,
+                    bundle_id text, apns_env text, created_at integer, updated_at integer)
+                """,
+                """
+                CREATE TABLE delivery_log (id text PRIMARY KEY, secret_hash text, event_type text,
+                    session_id text, status text, error text, created_at integer)
+                """,
+                """
+                INSERT INTO device_registration VALUES
+                    ('an ID', '\(Filling.key(1).primary.hex)', 'aa', 'com.example.app', 'sandbox', 1, 2)
+                """,
+            ])
+            let summaries = try copy(places[0], places[1])
+            #expect(summaries.map(\.checksum.rows).reduce(0, +) == 1)
+            let storage = try await places[1].open()
+            #expect(try await storage.devices(of: Filling.key(1)).map(\.token) == ["aa"])
+            await storage.close()
+            #expect(try copy(places[0], try TransferPlace(.sqlite)).count == summaries.count)
+        }
+    }
+
+    // MARK: Interrupted copies
+
+    @Test("an interrupted copy continues after the rows that are there", arguments: Engine.available)
     func interrupted(to: Engine) async throws {
         try await withPlaces([.sqlite, to]) { places async throws in
             _ = try await Filling.fill(places[0], devices: 1_100)
-            for changes in [2, 1, 2] {
-                let target = WatchedDatabase(try await places[1].target(), changesUntilFailure: changes)
-                await #expect(throws: TransferFailure.target(.unavailable(logDetail: "cut"))) {
-                    try await copy(try places[0].source(), target)
-                }
-                await target.close()
+            // All marks and the first page.
+            let target = cut(try places[1].target(), after: 24)
+            #expect(throws: TransferFailure.target(.unavailable(logDetail: "cut"))) {
+                try Transfer(from: try places[0].source(), named: "source", to: target) { _ in }.run()
             }
-            let steps = Guarded<[TransferProgress]>([])
-            _ = try await copy(places[0], places[1]) { step in steps.withLock { $0.append(step) } }
-            // Four pages were there before.
-            let first = try #require(steps.withLock { $0.first })
-            #expect(first.stage == .copying)
-            #expect(first.table != "device_registration" || first.done > 1_024)
+            var steps: [TransferProgress] = []
+            try copy(places[0], places[1]) { steps.append($0) }
+            let first = try #require(steps.first)
+            #expect(first.stage == .copying && first.table == "device_registration")
+            #expect(first.done == 1_100)
+            #expect(steps.count { $0.stage == .copying && $0.table == first.table } == 1)
             try await Filling.expectSame(places[0], places[1])
+        }
+    }
+
+    @Test("cut before any change to the target, and continued, it ends with the same rows")
+    func cuts() async throws {
+        var isCut = true
+        var cuts = 0
+        while isCut {
+            try await withPlaces([.sqlite, .sqlite]) { places async throws in
+                _ = try await Filling.fill(places[0], devices: 30, receipts: 10)
+                let target = cut(try places[1].target(), after: cuts)
+                let transfer = Transfer(from: try places[0].source(), named: "source", to: target) { _ in }
+                do throws(TransferFailure) {
+                    _ = try transfer.run()
+                    isCut = false
+                } catch {
+                    #expect(error == .target(.unavailable(logDetail: "cut")))
+                }
+            }
+            cuts += 1
+        }
+        // Each of ten tables has a mark, and a transaction with its rows.
+        #expect(cuts > 40)
+    }
+
+    @Test("half a copy of another database is not continued")
+    func otherSource() async throws {
+        try await withPlaces([.sqlite, .sqlite]) { places async throws in
+            _ = try await Filling.fill(places[0], devices: 50)
+            let target = cut(try places[1].target(), after: 24)
+            #expect(throws: TransferFailure.self) {
+                try Transfer(from: try places[0].source(), named: "source", to: target) { _ in }.run()
+            }
+            #expect(throws: TransferFailure.otherSource) {
+                try copy(places[0], places[1], name: "another")
+            }
+        }
+    }
+
+    // MARK: Relays
+
+    @Test("a target with rows of its own is left alone", arguments: Engine.available)
+    func occupied(to: Engine) async throws {
+        try await withPlaces([.sqlite, to]) { places async throws in
+            _ = try await Filling.fill(places[0], devices: 50, receipts: 30)
+            let storage = try await places[1].open()
+            _ = try await storage.register(
+                Samples.registration("mine"), under: Samples.key("of the target"), deviceLimit: 9)
+            await storage.close()
+            let own = try contents(of: places[1])
+            #expect(throws: TransferFailure.occupied(table: "device_registration", rows: 1)) {
+                try copy(places[0], places[1])
+            }
+            #expect(try contents(of: places[1]) == own)
+            await (try await places[1].open()).close()
+        }
+    }
+
+    /// Every engine with every change.
+    private static let changes: [(Engine, Change)] = Engine.available.flatMap { engine in
+        Change.allCases.map { (engine, $0) }
+    }
+
+    @Test(
+        "rows that a relay changes in the target during the copy are reported, and the next run copies again",
+        arguments: changes)
+    func changedTarget(engine: Engine, change: Change) async throws {
+        try await withPlaces([.sqlite, engine]) { places async throws in
+            _ = try await Filling.fill(places[0], devices: 50, receipts: 30)
+            let source = try places[0].source()
+            let target = try places[1].target()
+            try Self.expectDifferences(from: source, to: target) { try change.make(in: target) }
+            #expect(try Self.rows(target) != Self.rows(source), "nothing is deleted without notice")
+            await #expect(throws: StorageError.unfinishedCopy) { try await places[1].inspect() }
+            _ = try Transfer(from: source, named: "source", to: target) { _ in }.run()
+            #expect(try Self.rows(target) == Self.rows(source))
         }
     }
 
     @Test(
-        "a target with rows of its own is left alone, unless it may be merged with",
-        arguments: Engine.available)
-    func occupied(to: Engine) async throws {
-        try await withPlaces([.sqlite, to]) { places async throws in
-            _ = try await Filling.fill(places[0], devices: 200)
-            let mine = Samples.key("of the target")
-            let storage = try await places[1].open()
-            _ = try await storage.register(Samples.registration("mine"), under: mine, deviceLimit: 9)
-            await storage.close()
-            await #expect(throws: TransferFailure.occupied(table: "device_registration", rows: 1)) {
-                try await copy(places[0], places[1])
-            }
-            _ = try await copy(places[0], places[1], merging: true)
-            try await Filling.expectSame(places[0], places[1])
-            let again = try await places[1].open()
-            #expect(try await again.devices(of: mine).map(\.token) == ["mine"])
-            await again.close()
-        }
-    }
-
-    @Test("pushes of a database without parts of the queue are in part 0", arguments: Engine.available)
-    func withoutParts(from: Engine) async throws {
-        try await withPlaces([from]) { places async throws in
-            _ = try await Filling.fill(places[0], devices: 50, receipts: 30)
-            let table = try #require(TransferTable.all.first { $0.name == "pending_push" })
-            let source = try places[0].source()
-            let page = try await source.page(
-                of: table, after: nil, version: SchemaStep.pushBuckets.rawValue - 1)
-            await source.close()
-            let column = try #require(table.columns.firstIndex { $0.name == "bucket" })
-            #expect(!page.isEmpty)
-            #expect(page.allSatisfy { $0.count == table.columns.count && $0[column] == .integer(0) })
-        }
-    }
-
-    @Test("half a copy of another database is not gone on with")
-    func otherSource() async throws {
+        "rows that a relay changes in the source during the copy are reported, and the next run copies again",
+        arguments: Change.allCases)
+    func changedSource(change: Change) async throws {
         try await withPlaces([.sqlite, .sqlite]) { places async throws in
-            _ = try await Filling.fill(places[0], devices: 2_000)
-            let target = WatchedDatabase(try await places[1].target(), changesUntilFailure: 2)
-            await #expect(throws: TransferFailure.self) {
-                try await copy(try places[0].source(), target)
+            _ = try await Filling.fill(places[0], devices: 50, receipts: 30)
+            let source = try places[0].source()
+            let target = try places[1].target()
+            let relay = try places[0].openUnlocked()
+            try Self.expectDifferences(from: source, to: target) { try change.make(in: relay) }
+            _ = try Transfer(from: source, named: "source", to: target) { _ in }.run()
+            #expect(try Self.rows(target) == Self.rows(source))
+        }
+    }
+
+    /// Copies and lets a change happen between the last page and the comparison.
+    private static func expectDifferences(
+        from source: TransferSide, to target: TransferSide, change: @escaping () throws -> Void
+    ) throws {
+        let last = TransferTable.all.last?.name
+        let transfer = Transfer(from: source, named: "source", to: target) { step in
+            guard step.stage == .copying, step.table == last else { return }
+            do { try change() } catch { Issue.record(error) }
+        }
+        let failure = #expect(throws: TransferFailure.self) { try transfer.run() }
+        guard case .differs(let differences) = failure else {
+            Issue.record("got \(String(describing: failure))")
+            return
+        }
+        #expect(differences.map(\.table) == TransferTable.all.map(\.name))
+        #expect(differences.allSatisfy { $0.source != $0.target })
+    }
+
+    private static func rows(_ side: TransferSide) throws -> [TransferChecksum] {
+        try TransferTable.all.map { try side.checksum(of: $0) { _ in } }
+    }
+
+    @Test("a relay refuses an unfinished copy, and uses a finished one", arguments: Engine.available)
+    func relay(to: Engine) async throws {
+        try await withPlaces([.sqlite, to]) { places async throws in
+            _ = try await Filling.fill(places[0], devices: 50, receipts: 30)
+            do {
+                let target = cut(try places[1].target(), after: 24)
+                #expect(throws: TransferFailure.self) {
+                    try Transfer(from: try places[0].source(), named: "source", to: target) { _ in }.run()
+                }
             }
-            await target.close()
-            await #expect(throws: TransferFailure.otherSource) {
-                try await copy(places[0], places[1], name: "another")
+            await #expect(throws: StorageError.unfinishedCopy) { try await places[1].inspect() }
+            await #expect(throws: StorageError.unfinishedCopy) { _ = try await places[1].open() }
+            try copy(places[0], places[1])
+            try await places[1].inspect()
+            await (try await places[1].open()).close()
+            #expect(throws: TransferFailure.occupied(table: "device_registration", rows: 50)) {
+                try copy(places[0], places[1])
             }
+        }
+    }
+
+    @Test("a file that a relay uses is neither copied nor filled")
+    func inUse() async throws {
+        try await withPlaces([.sqlite, .sqlite]) { places async throws in
+            let relay = try await places[0].open()
+            for open in [places[0].source, places[0].target] {
+                let failure = #expect(throws: StorageError.self) { _ = try open() }
+                guard case .inUse = failure else {
+                    Issue.record("got \(String(describing: failure))")
+                    continue
+                }
+            }
+            await relay.close()
+            let source = try places[0].source()
+            let failure = await #expect(throws: StorageError.self) { _ = try await places[0].open() }
+            guard case .inUse = failure else {
+                Issue.record("got \(String(describing: failure))")
+                return
+            }
+            withExtendedLifetime(source) {}
         }
     }
 
@@ -108,14 +240,6 @@ struct TransferTests {
             [.text("0")],
             [.text("a"), .text("b")], [.text("ab")], [.text("a\u{301}")], [.text("\u{E1}")], [.blob([97])],
         ]
-        let encoded = rows.map(TransferCoding.encode)
-        #expect(Set(encoded).count == rows.count)
-        for (row, bytes) in zip(rows, encoded) {
-            #expect(TransferCoding.decode(bytes).map(TransferCoding.encode) == bytes)
-            #expect(TransferCoding.decode(bytes)?.count == row.count)
-            if !bytes.isEmpty, bytes != [0], bytes != [0, 0] {
-                #expect(TransferCoding.decode(bytes.dropLast()) == nil)
-            }
-        }
+        #expect(Set(rows.map(TransferChecksum.encode)).count == rows.count)
     }
 }

@@ -50,7 +50,7 @@ enum HelpText {
 
         Usage: relay [serve] [--SETTING VALUE]...
                relay migrate [--dry-run] [--SETTING VALUE]...
-               relay copy --from URL --to URL [--merge]
+               relay copy --from URL --to URL
                relay devices [--json] [--SETTING VALUE]...
                relay deliveries [--limit N] [--follow] [--json] [--SETTING VALUE]...
                relay stats [--days N] [--json] [--SETTING VALUE]...
@@ -120,12 +120,11 @@ enum HelpText {
         """
 
     private static let copy = """
-        Usage: relay copy --from URL --to URL [--merge]
+        Usage: relay copy --from URL --to URL
 
-        Copies all data to another database, then reads and compares both. The source is only read, and its
-        relay may keep running. To move, stop that relay and run the same command again: it copies changed
-        rows and deletes those that were deleted in the source. Also run it again after an interruption or
-        a reported difference. A target that has rows of its own is refused without --merge.
+        Copies all data to an empty database, then reads and compares both. Stop the relays of both
+        databases first. The source is only read. Run the same command again after an interruption or a
+        reported difference. A target that has rows of its own is refused.
 
         Exit statuses: 0 both are equal, 65 the target has other data or differs from the source,
         69 a database is unavailable, 130 interrupted.

@@ -126,8 +126,6 @@ private struct Flags {
             value = next
             rest.removeFirst()
         }
-        // The only flag whose value is optional.
-        if value == nil, flag == Settings.copyMerge.row.flag { value = Switch.yes.rawValue }
         guard let value, !value.isEmpty else { throw UsageProblem(description: "\(flag) needs a value") }
         guard values.updateValue(value, forKey: setting.name) == nil else {
             throw UsageProblem(description: "\(flag) is given twice")

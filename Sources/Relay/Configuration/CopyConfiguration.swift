@@ -4,14 +4,12 @@ import Storage
 struct CopyConfiguration: Sendable {
     var source: DatabaseURL
     var target: DatabaseURL
-    var mayMerge: Bool
 
     /// Reads the settings of this command; see ``ServeConfiguration``.
     init(_ sources: SettingSources) throws(ConfigurationProblems) {
         var reader = SettingReader(sources)
         let source = reader.read(Settings.copyFrom)
         let target = reader.read(Settings.copyTo)
-        mayMerge = reader.read(Settings.copyMerge) == .yes
         reader.noteUnknownNames()
         for row in [Settings.copyFrom.row, Settings.copyTo.row] where !reader.isGiven(row) {
             reader.note(
@@ -38,8 +36,4 @@ extension Settings {
         "RELAY_COPY_TO", .copy, optional: .database, unset: "required",
         secret: true, users: [.copy], flag: "--to",
         "The database to copy into. Missing tables are created.")
-    static let copyMerge = Setting(
-        "RELAY_COPY_MERGE", .copy, .choice, default: Switch.no, users: [.copy], flag: "--merge",
-        "Whether the target may have rows of its own. They stay, except rows whose key also exists in the source. The "
-            + "flag needs no value.")
 }

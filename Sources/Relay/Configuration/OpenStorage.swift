@@ -154,33 +154,21 @@ enum OpenStorage {
     }
 
     /// A database as the source of a copy; it is only read.
-    static func transferSource(_ database: DatabaseURL) throws(StorageError) -> any TransferDatabase {
+    static func transferSource(_ database: DatabaseURL) throws(StorageError) -> TransferSide {
         switch try place(of: database) {
-        case .sqlite(let location): SQLiteTransfer.source(location)
-        case .postgres(let location): ServerTransfer<PostgresConnection>.side(location, access: .readOnly)
-        case .mysql(let location): ServerTransfer<MySQLConnection>.side(location, access: .readOnly)
+        case .sqlite(let location): try SQLiteTransfer.source(location)
+        case .postgres(let location): try ServerTransfer<PostgresConnection>.source(location)
+        case .mysql(let location): try ServerTransfer<MySQLConnection>.source(location)
         }
     }
 
     /// A database as the target of a copy; missing tables are created.
-    static func transferTarget(_ database: DatabaseURL) async throws(StorageError) -> any TransferDatabase {
-        var server = ServerOptions()
-        server.access = .copyTarget
-        var file = SQLiteOptions()
-        file.access = .copyTarget
-        file.writerLockTimeoutMilliseconds = Bounds.commandLockTimeout.inMilliseconds
-        await (try await open(database, file: file, server: server)).storage.close()
-        return switch try place(of: database) {
-        case .sqlite(let location): SQLiteTransfer.target(location)
-        case .postgres(let location): ServerTransfer<PostgresConnection>.side(location, access: .write)
-        case .mysql(let location): ServerTransfer<MySQLConnection>.side(location, access: .write)
+    static func transferTarget(_ database: DatabaseURL) throws(StorageError) -> TransferSide {
+        switch try place(of: database) {
+        case .sqlite(let location): try SQLiteTransfer.target(location)
+        case .postgres(let location): try ServerTransfer<PostgresConnection>.target(location)
+        case .mysql(let location): try ServerTransfer<MySQLConnection>.target(location)
         }
-    }
-
-    /// Removes the file of a target created for a copy that got no rows; false for a server's database.
-    static func removeEmptyFile(of database: DatabaseURL) throws(StorageError) -> Bool {
-        guard case .sqlite(let location) = try place(of: database) else { return false }
-        return try SQLiteTransfer.removeEmpty(location)
     }
 
     private static func place(of database: DatabaseURL) throws(StorageError) -> Place {

@@ -10,7 +10,7 @@ enum Settings {
         shutdownDeadline.row, webOrigins.row,
         tlsCertFile.row, tlsKeyFile.row, tlsHandshakeDeadline.row,
         databaseURL.row, databaseConnections.row, databaseTimeout.row, databaseStartDeadline.row,
-        copyFrom.row, copyTo.row, copyMerge.row,
+        copyFrom.row, copyTo.row,
         teamID.row, keyID.row, privateKey.row, defaultBundleID.row, bundleIDs.row,
         appsFile.row, productionURL.row, sandboxURL.row, caFile.row, sound.row, timeToLive.row,
         apnsConnectionsMax.row,

@@ -6,8 +6,6 @@ package struct ServerOptions: Sendable {
         case write
         /// Change it; a schema with missing steps is refused as `schemaTooOld`.
         case writeWithoutMigrating
-        /// Fill it as the target of a copy; missing schema steps are applied.
-        case copyTarget
         /// Read it; changing calls throw `readOnly`.
         case readOnly
     }

@@ -99,37 +99,13 @@ struct ServerSchema {
         }
     }
 
-    /// Removes the record of the `relay copy` that filled the database; throws `unfinishedCopy` if that copy isn't
-    /// finished.
-    func endCopy() throws(SQLFailure) {
-        guard try !copyTables().isEmpty else { return }
-        try connection.withSchemaLock { () throws(SQLFailure) in
-            guard try !holdsUnfinishedCopy() else { throw SQLFailure(.other, .unfinishedCopy) }
-            // Without these rows the database is no longer a copy. They are deleted because the account may lack the
-            // privilege to drop the table.
-            if try copyTables().contains(TransferTables.marks) {
-                _ = try connection.execute("DELETE FROM \(TransferTables.marks)", [])
-            }
-        }
-        try? connection.withSchemaLock { () throws(SQLFailure) in
-            for table in [TransferTables.marks, TransferTables.added] {
-                try connection.run("DROP TABLE IF EXISTS \(table)")
-            }
-        }
-    }
-
     /// Whether the database is the target of a copy that isn't finished.
     func holdsUnfinishedCopy() throws(SQLFailure) -> Bool {
-        guard try copyTables().contains(TransferTables.marks) else { return false }
-        return try connection.integer(TransferTables.countUnfinished) != 0
-    }
-
-    private func copyTables() throws(SQLFailure) -> [String] {
-        try connection.texts(
-            """
-            SELECT table_name FROM information_schema.tables
-            WHERE table_schema = \(connection.schema.currentSchema) AND table_name IN (?, ?)
-            """, [.text(TransferTables.marks), .text(TransferTables.added)])
+        let marks = TransferSide.marksTable
+        guard try connection.integer(connection.dialect.countTables, [.text(marks)]) != 0 else {
+            return false
+        }
+        return try connection.integer("SELECT count(*) FROM \(marks)") != 0
     }
 
     private func apply(_ pending: PendingStep) throws(SQLFailure) {

@@ -55,11 +55,11 @@ package final class ServerStorage<Connection: ServerConnection>: SQLStorage {
             let (steps, shardsBySecret) = try await pool.perform(within: options.migrationTimeout) {
                 _, connection throws(SQLFailure) in
                 let schema = ServerSchema(connection: connection)
-                if options.access == .write || options.access == .writeWithoutMigrating {
-                    try schema.endCopy()
+                if options.access != .readOnly, try schema.holdsUnfinishedCopy() {
+                    throw SQLFailure(.other, .unfinishedCopy)
                 }
                 let shardsBySecret = try connection.shardsBySecret()
-                if options.access == .write || options.access == .copyTarget {
+                if options.access == .write {
                     return (try schema.migrate(), shardsBySecret)
                 }
                 let state = try schema.inspect()

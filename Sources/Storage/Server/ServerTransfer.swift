@@ -1,28 +1,41 @@
-/// One side of a copy in a database server.
+/// A database server as one side of a copy.
 package enum ServerTransfer<Connection: ServerConnection> {
-    /// How long a statement may take: counting a large table reads all of it.
-    private static var statementTime: Duration { .seconds(600) }
+    /// The database at a location, which is only read.
+    package static func source(_ location: Connection.Location) throws(StorageError) -> TransferSide {
+        let connection = try open(location, access: .readOnly)
+        let state: SchemaState
+        do throws(SQLFailure) {
+            state = try ServerSchema(connection: connection).inspect()
+        } catch {
+            throw error.error
+        }
+        return try TransferSide(source: connection, state: state)
+    }
 
-    /// The database at a location; its schema must be current unless the database is only read.
-    ///
-    /// - Parameter access: `readOnly` for the source.
-    package static func side(
+    /// The database at a location, whose schema is brought up to date.
+    package static func target(_ location: Connection.Location) throws(StorageError) -> TransferSide {
+        let connection = try open(location, access: .write)
+        do throws(SQLFailure) {
+            _ = try ServerSchema(connection: connection).migrate()
+            return TransferSide(connection)
+        } catch {
+            throw error.error
+        }
+    }
+
+    private static func open(
         _ location: Connection.Location, access: ServerOptions.Access
-    ) -> TransferSide<Connection> {
+    ) throws(StorageError) -> Connection {
         var options = ServerOptions()
         options.access = access
         // The server's own statement timeout is derived from this.
-        options.callTimeout = statementTime
-        return TransferSide(statementTime: statementTime) {
-            [options] () throws(StorageError) in
-            let pending = try await ServerStorage<Connection>.pendingSteps(at: location, options: options)
-            return (pending.first?.step.rawValue ?? SchemaStep.current + 1) - 1
-        } open: { [options] () throws(StorageError) in
-            do throws(SQLFailure) {
-                return try Connection.open(location, options: options)
-            } catch {
-                throw error.error
-            }
+        options.callTimeout = TransferSide.statementTime
+        do throws(SQLFailure) {
+            let connection = try Connection.open(location, options: options)
+            connection.deadline = .now + options.migrationTimeout
+            return connection
+        } catch {
+            throw error.error
         }
     }
 }

@@ -4,61 +4,39 @@ package enum TransferFailure: Error, Hashable, Sendable {
     case source(StorageError)
     /// The target could not be written or read.
     case target(StorageError)
-    /// The target has its own rows, and merging isn't allowed.
+    /// The target has its own rows.
     case occupied(table: String, rows: Int)
     /// The target holds an unfinished copy of another source.
     case otherSource
-    /// The target isn't a copy of the source: rows were changed during the copy, or by others in the target.
-    case differs([TransferDifference], isMerge: Bool)
+    /// The target isn't a copy of the source: rows were changed meanwhile in one of them.
+    case differs([TransferDifference])
 }
 
-/// How one table of the target differs from the source's.
+/// A table whose rows differ after the copy.
 package struct TransferDifference: Hashable, Sendable {
     /// The table's name.
     package let table: String
-    /// Rows that only the source has.
-    package var missing = 0
-    /// Rows that both have, with different values.
-    package var altered = 0
-    /// Rows that only the target has; in a merge, only rows that the merge added.
-    package var extra = 0
-
-    /// No difference yet.
-    package init(table: String) {
-        self.table = table
-    }
+    /// The source's rows.
+    package let source: TransferChecksum
+    /// The target's rows.
+    package let target: TransferChecksum
 
     /// Creates a difference from its parts.
-    package init(table: String, missing: Int, altered: Int, extra: Int) {
+    package init(table: String, source: TransferChecksum, target: TransferChecksum) {
         self.table = table
-        self.missing = missing
-        self.altered = altered
-        self.extra = extra
-    }
-
-    /// How many rows differ.
-    package var rows: Int { missing + altered + extra }
-
-    /// Whether there is no difference.
-    package var isNone: Bool { rows == 0 }
-
-    static func + (left: TransferDifference, right: TransferDifference) -> TransferDifference {
-        TransferDifference(
-            table: left.table, missing: left.missing + right.missing, altered: left.altered + right.altered,
-            extra: left.extra + right.extra)
+        self.source = source
+        self.target = target
     }
 }
 
 /// A copy's progress.
 package struct TransferProgress: Hashable, Sendable {
     /// The current activity.
-    package enum Stage: Hashable, Sendable {
+    package enum Stage: String, Hashable, Sendable {
         /// Rows go from the source to the target.
         case copying
         /// Both are read and compared.
         case comparing
-        /// Each row is looked up on the other side, and differences are removed from the target.
-        case updating
     }
 
     /// The current activity.
@@ -79,19 +57,16 @@ package struct TransferProgress: Hashable, Sendable {
     }
 }
 
-/// A table's summary after both sides were found equal.
+/// A table that both sides were found to have the same rows of.
 package struct TransferSummary: Hashable, Sendable {
     /// The table's name.
     package let table: String
     /// The number of rows and their checksum.
     package let checksum: TransferChecksum
-    /// The differences that this run removed; they were found in an earlier copy or arose during this one.
-    package let removed: TransferDifference
 
     /// Creates a summary from its parts.
-    package init(table: String, checksum: TransferChecksum, removed: TransferDifference) {
+    package init(table: String, checksum: TransferChecksum) {
         self.table = table
         self.checksum = checksum
-        self.removed = removed
     }
 }

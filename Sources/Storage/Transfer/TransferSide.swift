@@ -1,206 +1,119 @@
-/// One side of a copy over any driver's connection, on its own thread.
-///
-/// If the connection is lost, it is reopened and the work repeated a few times; all work is safe to repeat.
-package actor TransferSide<Connection: SQLConnection>: TransferDatabase {
-    private nonisolated let executor = BlockingExecutor(label: "relay.copy")
-    package nonisolated var unownedExecutor: UnownedSerialExecutor {
-        unsafe executor.asUnownedSerialExecutor()
+/// One database of a copy: its tables' rows, read and written unchanged.
+package struct TransferSide {
+    /// Used by one side only.
+    package let connection: any SQLConnection
+    /// Whether it has only the two tables of OpenCode's relay; columns that they lack read as NULL.
+    private let isAdoptable: Bool
+
+    /// How long a statement may take: counting a large table reads all of it.
+    package static let statementTime: Duration = .seconds(600)
+
+    /// Rows per statement: few sizes, because each is a separate prepared statement.
+    private static let chunkSizes = [128, 32, 8, 1]
+
+    /// A database that has a relay's tables, or is the source and has those of OpenCode's relay.
+    package init(_ connection: any SQLConnection, isAdoptable: Bool = false) {
+        self.connection = connection
+        self.isAdoptable = isAdoptable
     }
 
-    private let open: @Sendable () throws(StorageError) -> Connection
-    private let findVersion: @Sendable () async throws(StorageError) -> Int
-    private var connection: Connection?
-    private let statementTime: Duration
-
-    /// Maximum attempts if the connection is lost or the transaction is rolled back.
-    private static var attemptsMax: Int { 6 }
-
-    /// Creates a side of a copy without opening it.
-    ///
-    /// - Parameters:
-    ///   - statementTime: How long a statement may take.
-    ///   - version: Determines the schema's version.
-    ///   - open: Connects; called again when the connection is lost.
-    package init(
-        statementTime: Duration = .seconds(600),
-        version: @escaping @Sendable () async throws(StorageError) -> Int,
-        open: @escaping @Sendable () throws(StorageError) -> Connection
-    ) {
-        self.statementTime = statementTime
-        self.open = open
-        findVersion = version
-    }
-
-    /// See `TransferDatabase`.
-    package func version() async throws(StorageError) -> Int {
-        try await findVersion()
-    }
-
-    /// See `TransferDatabase`.
-    package func count(of table: TransferTable) async throws(StorageError) -> Int {
-        try await perform { connection throws(SQLFailure) in
-            try Self.count("SELECT count(*) FROM \(table.name)", [], connection)
+    /// The source of a copy; throws `schemaTooOld` if its tables aren't those of this program.
+    package init(source connection: any SQLConnection, state: SchemaState) throws(StorageError) {
+        let isCurrent = try SchemaStep.pending(after: state.version).isEmpty
+        guard isCurrent || state == .adoptable else {
+            throw .schemaTooOld(found: state.version, needed: SchemaStep.current)
         }
+        self.init(connection, isAdoptable: state == .adoptable)
     }
 
-    /// See `TransferDatabase`.
-    package func page(
-        of table: TransferTable, after key: [SQLValue]?, version: Int
-    ) async throws(StorageError) -> [[SQLValue]] {
-        try await perform { connection throws(SQLFailure) in
-            let statements = TransferStatements(dialect: connection.dialect)
-            guard let key else {
-                let sql = statements.page(of: table, equal: nil, version: version)
-                return try connection.rows(sql, [.integer(Int64(table.rowsPerPage))])
-            }
-            var page: [[SQLValue]] = []
-            for equal in (0..<key.count).reversed() where page.count < table.rowsPerPage {
-                let sql = statements.page(of: table, equal: equal, version: version)
-                let limit = SQLValue.integer(Int64(table.rowsPerPage - page.count))
-                page += try connection.rows(sql, key.prefix(equal + 1) + [limit])
-            }
-            return page
-        }
-    }
+    private func begin() { connection.deadline = .now + Self.statementTime }
 
-    /// See `TransferDatabase`.
-    package func rows(
-        of table: TransferTable, keys: [[SQLValue]], version: Int
-    ) async throws(StorageError) -> [[SQLValue]] {
-        try await perform { connection throws(SQLFailure) in
-            try Self.rows(of: table, keys, version, connection)
-        }
-    }
-
-    /// See `TransferDatabase`.
-    package func store(
-        _ rows: [[SQLValue]], in table: TransferTable, _ mark: TransferMark
-    ) async throws(StorageError) {
-        try await perform { connection throws(SQLFailure) in
-            try Self.inTransaction(connection) { () throws(SQLFailure) in
-                if mark.isMerge { try Self.noteAdded(rows, in: table, connection) }
-                try Self.insert(rows, into: table, connection)
-                try Self.move(mark, connection)
-            }
-        }
-    }
-
-    /// See `TransferDatabase`.
-    package func replace(
-        _ keys: [[SQLValue]], with rows: [[SQLValue]], in table: TransferTable, isMerge: Bool
-    ) async throws(StorageError) {
-        try await perform { connection throws(SQLFailure) in
-            try Self.inTransaction(connection) { () throws(SQLFailure) in
-                if isMerge {
-                    try Self.noteAdded(rows, in: table, connection)
-                    let kept = Set(rows.map { table.keyBytes(of: $0) })
-                    for key in keys where !kept.contains(TransferCoding.encode(key)) {
-                        let parameters: [SQLValue] = [.text(table.name), .text(TransferCoding.digest(key))]
-                        _ = try connection.execute(TransferStatements.forgetAdded, parameters)
-                    }
-                }
-                let statements = TransferStatements(dialect: connection.dialect)
-                try Self.inChunks(keys) { chunk throws(SQLFailure) in
-                    let sql = statements.remove(from: table, keys: chunk.count)
-                    _ = try connection.execute(sql, chunk.flatMap(\.self))
-                }
-                try Self.insert(rows, into: table, connection)
-            }
-        }
-    }
-
-    /// See `TransferDatabase`.
-    package nonisolated func close() async {
-        await dropConnection()
-        await executor.shutdown()
+    private func has(_ table: TransferTable) -> Bool {
+        !isAdoptable || SchemaState.adoptedColumns[table.name] != nil
     }
 }
 
-// MARK: - Parts
+// MARK: - Rows
 
 extension TransferSide {
-    private func dropConnection() {
-        connection = nil
+    func count(_ table: TransferTable) throws(SQLFailure) -> Int {
+        guard has(table) else { return 0 }
+        begin()
+        return Int(try connection.integer("SELECT count(*) FROM \(table.name)") ?? 0)
     }
 
-    private static func rows(
-        of table: TransferTable, _ keys: [[SQLValue]], _ version: Int, _ connection: Connection
-    ) throws(SQLFailure) -> [[SQLValue]] {
-        let statements = TransferStatements(dialect: connection.dialect)
-        var found: [[SQLValue]] = []
-        try inChunks(keys) { chunk throws(SQLFailure) in
-            let sql = statements.lookUp(in: table, keys: chunk.count, version: version)
-            found += try connection.rows(sql, chunk.flatMap(\.self))
-        }
-        return found
+    /// The key of the row at a position in the order of the keys.
+    func key(ofRow index: Int, in table: TransferTable) throws(SQLFailure) -> [SQLValue]? {
+        let key = table.key.joined(separator: ", ")
+        let sql = "SELECT \(key) FROM \(table.name) ORDER BY \(key) LIMIT 1 OFFSET ?"
+        begin()
+        return try connection.rows(sql, [.integer(Int64(index))]).first
     }
 
-    private static func insert(
-        _ rows: [[SQLValue]], into table: TransferTable, _ connection: Connection
-    ) throws(SQLFailure) {
-        let statements = TransferStatements(dialect: connection.dialect)
-        try inChunks(rows) { chunk throws(SQLFailure) in
-            let sql = statements.store(in: table, rows: chunk.count)
-            _ = try connection.execute(sql, chunk.flatMap(\.self))
+    /// The rows after a key, in key order, at most the table's `rowsPerPage`; the first rows if there is no key.
+    ///
+    /// Combines several statements, each with one fewer fixed column of the key: every engine reads each along an
+    /// index, which not all do for `(a, b) > (?, ?)`.
+    func page(of table: TransferTable, after key: [SQLValue]?) throws(SQLFailure) -> [[SQLValue]] {
+        guard has(table) else { return [] }
+        begin()
+        let names = table.columns.map { name in
+            let isMissing = isAdoptable && SchemaState.adoptedColumns[table.name]?.contains(name) == false
+            return isMissing ? "NULL AS \(name)" : name
         }
+        let select = "SELECT \(names.joined(separator: ", ")) FROM \(table.name)"
+        let order = "ORDER BY \(table.key.joined(separator: ", ")) LIMIT ?"
+        guard let key else { return try connection.rows("\(select) \(order)", [.limit(table.rowsPerPage)]) }
+        var page: [[SQLValue]] = []
+        for equal in key.indices.reversed() where page.count < table.rowsPerPage {
+            let condition = table.key.prefix(equal).map { "\($0) = ?" } + ["\(table.key[equal]) > ?"]
+            page += try connection.rows(
+                "\(select) WHERE \(condition.joined(separator: " AND ")) \(order)",
+                key.prefix(equal + 1) + [.limit(table.rowsPerPage - page.count)])
+        }
+        return page
     }
 
-    /// Records the rows whose keys the target doesn't have; call it before storing them.
-    private static func noteAdded(
-        _ rows: [[SQLValue]], in table: TransferTable, _ connection: Connection
-    ) throws(SQLFailure) {
-        let keys = rows.map { table.key(of: $0) }
-        let present = try Self.rows(of: table, keys, SchemaStep.current, connection)
-        let known = Set(present.map { table.keyBytes(of: $0) })
-        let statements = TransferStatements(dialect: connection.dialect)
-        let added: [[SQLValue]] = keys.filter { !known.contains(TransferCoding.encode($0)) }.map {
-            [
-                .text(table.name), .text(TransferCoding.digest($0)),
-                .text(TransferCoding.hexadecimal($0)),
-            ]
-        }
-        try inChunks(added) { chunk throws(SQLFailure) in
-            _ = try connection.execute(statements.noteAdded(rows: chunk.count), chunk.flatMap(\.self))
-        }
-    }
-
-    /// Runs a piece of work, repeating it on another connection if the first is lost.
-    func perform<Output: Sendable>(
-        _ body: (Connection) throws(SQLFailure) -> Output
-    ) async throws(StorageError) -> Output {
-        var attempt = 1
+    /// Reads a whole table.
+    ///
+    /// - Parameter advance: Called after each page with the number of rows so far.
+    func checksum(
+        of table: TransferTable, advance: (Int) -> Void
+    ) throws(SQLFailure) -> TransferChecksum {
+        var checksum = TransferChecksum()
+        var reached: [SQLValue]?
         while true {
-            do throws(SQLFailure) {
-                return try body(try connected())
-            } catch {
-                if connection?.isUsable == false { connection = nil }
-                let isWorthwhile = error.kind == .connectionLost || error.kind == .conflict
-                guard isWorthwhile, attempt < Self.attemptsMax else { throw error.error }
+            let page = try page(of: table, after: reached)
+            for row in page { checksum.add(row) }
+            advance(checksum.rows)
+            guard page.count == table.rowsPerPage, let last = page.last else { return checksum }
+            reached = table.key(of: last)
+        }
+    }
+
+    /// Stores a page in one transaction; a row whose key exists is replaced, or left alone in the log.
+    func store(_ rows: [[SQLValue]], in table: TransferTable) throws(SQLFailure) {
+        let names = table.columns.joined(separator: ", ")
+        let row = "(" + Array(repeating: "?", count: table.columns.count).joined(separator: ", ") + ")"
+        try transaction { () throws(SQLFailure) in
+            var rest = rows[...]
+            while !rest.isEmpty {
+                let size = Self.chunkSizes.first { $0 <= rest.count } ?? 1
+                let values = Array(repeating: row, count: size).joined(separator: ", ")
+                let into = "INTO \(table.name) (\(names)) VALUES \(values)"
+                let others = table.columns.filter { !table.key.contains($0) }
+                let sql =
+                    table.isLog
+                    ? connection.dialect.insertUnlessPresent(into)
+                    : "INSERT \(into) " + connection.dialect.replacing(table.key, others)
+                _ = try connection.execute(sql, rest.prefix(size).flatMap(\.self))
+                rest = rest.dropFirst(size)
             }
-            // 0.1 to 1.6 s: as long as a server may take to come back.
-            try? await Task.sleep(for: .milliseconds(50 << attempt))
-            attempt += 1
         }
     }
 
-    private func connected() throws(SQLFailure) -> Connection {
-        if let connection {
-            connection.deadline = .now + statementTime
-            return connection
-        }
-        do throws(StorageError) {
-            let opened = try open()
-            opened.deadline = .now + statementTime
-            connection = opened
-            return opened
-        } catch {
-            throw SQLFailure(error.isTransient ? .connectionLost : .other, error)
-        }
-    }
-
-    static func inTransaction(
-        _ connection: Connection, _ body: () throws(SQLFailure) -> Void
-    ) throws(SQLFailure) {
+    private func transaction(_ body: () throws(SQLFailure) -> Void) throws(SQLFailure) {
+        begin()
         try connection.run(connection.dialect.begin)
         do throws(SQLFailure) {
             try body()
@@ -210,22 +123,77 @@ extension TransferSide {
             throw error
         }
     }
+}
 
-    private static func inChunks(
-        _ rows: [[SQLValue]], _ body: (ArraySlice<[SQLValue]>) throws(SQLFailure) -> Void
-    ) throws(SQLFailure) {
-        var rest = rows[...]
-        while !rest.isEmpty {
-            let size = TransferStatements.chunkSizes.first { $0 <= rest.count } ?? 1
-            try body(rest.prefix(size))
-            rest = rest.dropFirst(size)
+// MARK: - The copy's record
+
+extension TransferSide {
+    /// The table in which a target records that a copy isn't finished; no relay uses a database that has rows there.
+    package static let marksTable = "relay_copy"
+
+    /// One table of an unfinished copy.
+    struct Mark {
+        let table: String
+        /// The digest of the source's name.
+        let source: String
+        /// Whether the comparison found a difference.
+        let isDifferent: Bool
+    }
+
+    func marks() throws(SQLFailure) -> [Mark] {
+        begin()
+        let count = connection.dialect.countTables
+        guard try connection.integer(count, [.text(Self.marksTable)]) != 0 else { return [] }
+        var marks: [Mark] = []
+        try connection.query("SELECT table_name, source, is_different FROM relay_copy", []) {
+            row throws(SQLFailure) in
+            marks.append(
+                Mark(
+                    table: try row.text(0), source: try row.text(1), isDifferent: try row.integer(2) != 0))
+        }
+        return marks
+    }
+
+    func beginCopy(of source: String) throws(SQLFailure) {
+        begin()
+        try connection.run(
+            """
+            CREATE TABLE IF NOT EXISTS relay_copy (
+                table_name varchar(64) NOT NULL PRIMARY KEY, source varchar(64) NOT NULL,
+                is_different integer NOT NULL)
+            """)
+        let insert = "INSERT INTO relay_copy (table_name, source, is_different) VALUES (?, ?, 0)"
+        try transaction { () throws(SQLFailure) in
+            for table in TransferTable.all {
+                _ = try connection.execute(insert, [.text(table.name), .text(source)])
+            }
         }
     }
 
-    static func count(
-        _ sql: String, _ parameters: [SQLValue], _ connection: Connection
-    ) throws(SQLFailure) -> Int {
-        guard let values = try connection.rows(sql, parameters).first else { return 0 }
-        return Int(try SQLRow(values).integer(0))
+    func mark(differing tables: [String]) throws(SQLFailure) {
+        try transaction { () throws(SQLFailure) in
+            for table in tables {
+                _ = try connection.execute(
+                    "UPDATE relay_copy SET is_different = 1 WHERE table_name = ?", [.text(table)])
+            }
+        }
+    }
+
+    /// Empties tables that differed, so that they are copied again.
+    func empty(_ tables: [String]) throws(SQLFailure) {
+        for table in TransferTable.all where tables.contains(table.name) {
+            try transaction { () throws(SQLFailure) in
+                _ = try connection.execute("DELETE FROM \(table.name)", [])
+                _ = try connection.execute(
+                    "UPDATE relay_copy SET is_different = 0 WHERE table_name = ?", [.text(table.name)])
+            }
+        }
+    }
+
+    func endCopy() throws(SQLFailure) {
+        begin()
+        // Relays look for rows, because the account may lack the privilege to drop the table.
+        _ = try connection.execute("DELETE FROM relay_copy", [])
+        try? connection.run("DROP TABLE relay_copy")
     }
 }

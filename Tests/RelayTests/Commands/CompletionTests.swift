@@ -48,7 +48,7 @@ struct CompletionTests {
             }
         }
         #expect(values["--event-type"] == .words(EventType.allCases.filter(\.rings).map(\.rawValue)))
-        #expect(values["--apns-private-key-file"] == .file && values["--merge"] == CommandSyntax.Value.none)
+        #expect(values["--apns-private-key-file"] == .file)
         #expect(values["--relay-log-level"] == .words(["debug", "info", "warning", "error"]))
     }
 

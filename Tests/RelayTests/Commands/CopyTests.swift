@@ -1,7 +1,7 @@
-import Storage
 import Testing
 
 @testable import Relay
+@testable import Storage
 
 @Suite("relay copy", .timeLimit(.minutes(2)))
 struct CopyTests {
@@ -15,7 +15,6 @@ struct CopyTests {
             sources(["RELAY_COPY_FROM": "sqlite:a.db", "RELAY_COPY_TO": "postgres://u:hunter2@h/d"]))
         #expect(whole.source == .sqlite(path: "a.db"))
         #expect(whole.target.engine == .postgres)
-        #expect(!whole.mayMerge)
         for flags in [[:], ["RELAY_COPY_FROM": "sqlite:a.db"]] {
             let problems = #expect(throws: ConfigurationProblems.self) {
                 _ = try CopyConfiguration(sources(flags))
@@ -95,52 +94,51 @@ struct CopyTests {
         let occupied = TransferFailure.occupied(table: "delivery_log", rows: 12_345)
         let text = CopyReport.message(occupied, places)
         #expect(text.contains("MySQL h:3306/d already has 12,345 rows in delivery_log"))
-        #expect(text.contains("--merge"))
+        #expect(text.contains("Copy into an empty database"))
         #expect(CopyReport.status(occupied) == .data)
         #expect(CopyReport.status(.otherSource) == .data)
         #expect(CopyReport.status(.source(.timeout(logDetail: "x"))) == .unavailable)
-        #expect(CopyReport.status(.differs([], isMerge: false)) == .data)
+        #expect(
+            CopyReport.message(.target(.timeout(logDetail: "x")), places).contains(
+                "Run the same command again"))
+        let inUse = TransferFailure.source(.inUse(logDetail: "process 7 writes a.db"))
+        #expect(CopyReport.message(inUse, places).contains("process 7"))
+        #expect(CopyReport.message(inUse, places).contains("Stop it"))
+        #expect(CopyReport.status(.differs([])) == .data)
+    }
+
+    private func checksum(_ rows: Int) -> TransferChecksum {
+        var checksum = TransferChecksum()
+        for row in 0..<rows { checksum.add([.integer(Int64(row))]) }
+        return checksum
     }
 
     @Test("a difference is told by table, with what to do next")
     func differences() {
         let differences = [
-            TransferDifference(table: "device_registration", missing: 0, altered: 0, extra: 3),
-            TransferDifference(table: "delivery_log", missing: 1_200, altered: 1, extra: 0),
-            TransferDifference(table: "event_receipt", missing: 0, altered: 0, extra: 0),
+            TransferDifference(table: "delivery_log", source: checksum(1_200), target: checksum(1))
         ]
         #expect(
-            CopyReport.message(.differs(differences, isMerge: false), places) == """
+            CopyReport.message(.differs(differences), places) == """
                 MySQL h:3306/d is not a copy of SQLite a.db yet:
-                  device_registration: 3 rows only in MySQL h:3306/d
-                  delivery_log: 1,200 rows missing, 1 row different
-                  event_receipt: changed during the comparison
-                Rows change while a relay uses either database: stop it. Then run the same command again. It copies \
-                what is missing or different and deletes the rows that only MySQL h:3306/d has. To keep those rows, \
-                add --merge.
+                  delivery_log: 1,200 rows with checksum \(checksum(1_200)), the target has 1 row with checksum \
+                \(checksum(1))
+                A relay still used one of the databases: stop it. Then run the same command again. It empties these \
+                tables in MySQL h:3306/d and copies them again.
                 """)
-        let missing = CopyReport.message(.differs([differences[1]], isMerge: false), places)
-        #expect(missing.hasSuffix("It copies what is missing or different."))
-        let merge = CopyReport.message(.differs(differences, isMerge: true), places)
-        #expect(merge.hasSuffix("and deletes the rows that only MySQL h:3306/d has."))
     }
 
-    @Test("a summary has a line for each table, with the differences that were removed")
+    @Test("a summary has a line for each table")
     func summary() {
-        let removed = TransferDifference(table: "event_receipt", missing: 12, altered: 1, extra: 3)
         let summaries = [
-            TransferSummary(
-                table: "delivery_log", checksum: TransferChecksum(),
-                removed: TransferDifference(table: "delivery_log")),
-            TransferSummary(table: "event_receipt", checksum: TransferChecksum(), removed: removed),
+            TransferSummary(table: "delivery_log", checksum: checksum(0)),
+            TransferSummary(table: "event_receipt", checksum: checksum(1)),
         ]
         #expect(
             CopyReport.summary(summaries, places, .seconds(3)) == """
                 delivery_log: 0 rows, checksum 0000000000000000 on both sides
-                event_receipt: 0 rows, checksum 0000000000000000 on both sides \
-                (updated: 12 added, 1 replaced, 3 deleted)
+                event_receipt: 1 row, checksum \(checksum(1)) on both sides
                 MySQL h:3306/d has all of SQLite a.db (3 s)
-                Until a relay uses MySQL h:3306/d, run the same command again to update it.
 
                 """)
     }

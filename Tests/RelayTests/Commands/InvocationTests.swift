@@ -15,10 +15,6 @@ struct InvocationTests {
         #expect(
             try Invocation.parse(["copy", "--from", "sqlite:a.db", "--to=sqlite:b.db"])
                 == .run(.copy, flags: places))
-        let merging = places.merging(["RELAY_COPY_MERGE": "yes"]) { $1 }
-        #expect(
-            try Invocation.parse(["copy", "--merge", "--from", "sqlite:a.db", "--to", "sqlite:b.db"])
-                == .run(.copy, flags: merging))
         #expect(try Invocation.parse(["health"]) == .run(.health, flags: [:]))
     }
 

@@ -16,6 +16,9 @@ struct CopyProgress: Sendable {
         self.isTerminal = isTerminal
     }
 
+    /// Whether a bar was drawn whose line hasn't ended.
+    var hasOpenLine: Bool { isTerminal && shown.map { $0.progress.done < $0.progress.total } == true }
+
     /// The text to write for a progress update, if any.
     mutating func text(for progress: TransferProgress, at now: ContinuousClock.Instant) -> String? {
         let isSame = began?.progress.table == progress.table && began?.progress.stage == progress.stage
@@ -39,16 +42,10 @@ struct CopyProgress: Sendable {
 
     /// One line, without its line break.
     static func line(_ progress: TransferProgress, rate: Int?, bar: Bool) -> String {
-        let word =
-            switch progress.stage {
-            case .copying: "copying"
-            case .comparing: "comparing"
-            case .updating: "updating"
-            }
-        // The source may gain rows while it is read.
+        // A relay that still runs adds rows.
         let total = max(progress.total, progress.done)
         let share = total == 0 ? 1 : Double(progress.done) / Double(total)
-        var parts = [pad(word, 9), pad(progress.table, 19)]
+        var parts = [pad(progress.stage.rawValue, 9), pad(progress.table, 19)]
         if bar {
             let filled = Int(share * Double(barWidth))
             parts.append(

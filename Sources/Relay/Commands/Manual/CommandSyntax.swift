@@ -61,7 +61,6 @@ struct CommandSyntax {
     }
 
     private static func value(of row: SettingRow) -> Value {
-        if row == Settings.copyMerge.row { return .none }
         if row.isPath { return .file }
         let prefix = "one of "
         guard row.accepts.hasPrefix(prefix) else { return .other("VALUE") }
