@@ -53,6 +53,8 @@ STEPS = [
     Step("js", "JavaScript client", f"{SERVERS} -- clients/js/test", (EVERYDAY,), 300,
          needs=("test", "databases"), after=("build",)),
 
+    Step("page-modules", "modules of the web page", "clients/web/test", BOTH, 60, needs=("test",)),
+
     # What else continuous integration runs. What ships comes first, since much uses it.
     Step("image", "container image, built and used as in docs/operate/install.md",
          f"Tests/Deploy/image .build/debug && {PROGRAMS}", (ALL,), 1800,

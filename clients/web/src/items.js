@@ -1,0 +1,102 @@
+// The items of the list: what rang. An item comes from a push, from the relay's history, or from both.
+import { actionsOf, cut, isObject, levelOf } from "./message.js";
+
+export const itemsMax = 500;
+
+/** The key of an item: the same for the push and for the history's item of one event. */
+export function keyOf(pairingID, eventID, fallback) {
+    return `${pairingID ?? "-"}.${eventID ?? fallback}`;
+}
+
+/** The members that an opened text replaces. What the relay said besides isn't authentic, so none of it remains. */
+export function membersOfContent(content) {
+    const notification = isObject(content.notification) ? content.notification : {};
+    return {
+        title: cut(content.title), subtitle: cut(notification.subtitle), body: cut(content.body), eventID: cut(content.eventID),
+        sessionID: cut(content.sessionID), serverID: cut(content.serverID), category: cut(notification.category),
+        actions: actionsOf(notification.actions), level: levelOf(notification.interruptionLevel), at: content.sentAt * 1000,
+    };
+}
+
+/** How an item's text travelled: `sealed` (opened here), `locked` (can't be opened), `open` (readable by the relay). */
+export function protectionOf({ isSealed, isOpened }) {
+    return isSealed ? (isOpened ? "sealed" : "locked") : "open";
+}
+
+/**
+ * What a person may reply to an item. A pairing with a key answers only what its sender sealed: the relay could show a
+ * harmless text with another request's ID.
+ */
+export function offeredActions(item, pairing) {
+    if (!item.eventID || !pairing || item.actions.length === 0) return [];
+    return pairing.keys && !item.isOpened ? [] : item.actions;
+}
+
+const contentNames = [
+    "title", "subtitle", "body", "type", "eventID", "sessionID", "serverID", "category", "actions", "level", "at", "isSealed", "isOpened",
+];
+
+/** An item with what another source says about the same event. An opened text is never mixed with what the relay says. */
+export function merged(own, other) {
+    if (!own) return other;
+    const { readAt, historyID, replay, reply, outcome } = own;
+    return {
+        ...other, ...own, ...contentOf(own, other), readAt: readAt ?? other.readAt, historyID: historyID ?? other.historyID,
+        replay: replay ?? other.replay, reply: reply ?? other.reply, outcome: outcome ?? other.outcome,
+    };
+}
+
+function contentOf(own, other) {
+    const content = (item) => contentNames.map((name) => [name, item[name]]);
+    if (own.isOpened || other.isOpened) return Object.fromEntries(content(other.isOpened ? other : own));
+    const known = content(other).filter(([, value]) => value !== undefined && value?.length !== 0);
+    return { ...Object.fromEntries(content(own)), ...Object.fromEntries(known) };
+}
+
+/** Newest first. Sealed times are whole seconds, so the order of arrival decides among equal ones. */
+export function sorted(items) {
+    const order = (one, other) => other.at - one.at || (other.receivedAt ?? 0) - (one.receivedAt ?? 0) || (one.key < other.key ? 1 : -1);
+    return [...items].sort(order);
+}
+
+/** Items that pass a filter: `kind` (an event type, or `unread`), `session`, `pairing`; each may be absent. */
+export function filtered(items, { kind, session, pairing }) {
+    return items.filter((item) =>
+        (!kind || (kind === "unread" ? !item.readAt : item.type === kind))
+        && (!session || sessionOf(item) === session) && (!pairing || item.pairing === pairing));
+}
+
+/** Names the session of an item among all pairings; undefined if it has none. */
+export function sessionOf({ pairing, sessionID }) {
+    return sessionID === undefined ? undefined : `${pairing ?? "-"} ${sessionID}`;
+}
+
+/** The sessions of some items, the last one first: `{ id, name }`. */
+export function sessionsOf(items) {
+    const names = new Map();
+    for (const item of sorted(items)) {
+        const id = sessionOf(item);
+        if (id !== undefined && !names.has(id)) names.set(id, titleOfSession(item));
+    }
+    return [...names].map(([id, name]) => ({ id, name }));
+}
+
+/** The bridge writes the kind of event before the session's title. */
+function titleOfSession({ title, sessionID }) {
+    return title?.replace(/^(Action needed|Question|Error): /i, "") ?? sessionID;
+}
+
+export function unreadCount(items) {
+    return items.filter((item) => !item.readAt).length;
+}
+
+/** Groups of items by local day, for headings: `[{ day, items }]`, where `day` is the first moment of it. */
+export function byDay(items) {
+    const groups = [];
+    for (const item of items) {
+        const day = new Date(item.at).setHours(0, 0, 0, 0);
+        if (groups.at(-1)?.day !== day) groups.push({ day, items: [] });
+        groups.at(-1).items.push(item);
+    }
+    return groups;
+}

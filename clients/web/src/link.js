@@ -1,0 +1,29 @@
+// Pairing links: the page's own (`https://relay.example.org/app/#pair=…`), those of apps (`mobilevoice:///?pair=…`), or their JSON.
+import { Pairing } from "./library.js";
+
+/** Whether a fragment has a pairing. */
+export function isPairingFragment(fragment) {
+    return /^#(pair|payload)=./.test(fragment);
+}
+
+/** Reads a link or the JSON in it. Throws a `PairingError`. */
+export function readLink(text) {
+    const trimmed = text.trim();
+    const fragment = /#((pair|payload)=.*)$/s.exec(trimmed);
+    // The library reads queries, which servers see; the page's links have a fragment, which they don't.
+    return Pairing.parse(fragment && !trimmed.startsWith("{") ? `page:///?${fragment[1]}` : trimmed);
+}
+
+/** The relay that serves a page: the folder above the page's. */
+export function relayOfPage(pageURL) {
+    return new URL("..", pageURL).href.replace(/\/+$/, "");
+}
+
+/** A name for a pairing that its user can change. */
+export function nameOf({ hosts }) {
+    try {
+        return new URL(/:\/\//.test(hosts[0]) ? hosts[0] : `http://${hosts[0]}`).hostname;
+    } catch {
+        return hosts[0];
+    }
+}

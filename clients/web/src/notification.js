@@ -1,0 +1,47 @@
+// How an item is shown as a notification.
+import { offeredActions } from "./items.js";
+import { hrefOfItem } from "./routes.js";
+import { texts } from "./texts.js";
+
+const bodyCharactersMax = 600;
+/** The replies that a notification may offer. Never `always`, which would outlast the request, and which a slip could send. */
+const quickActions = ["once", "reject"];
+
+/**
+ * The title and options for `showNotification`.
+ *
+ * @param pairing The item's, if known.
+ * @param isNamed Whether to name the pairing, because there are several.
+ */
+export function notificationOf(item, { pairing, isNamed = false, base = "" }) {
+    const general = texts.general(item.type);
+    const marks = [texts.replay(item.replay), pairing?.keys && !item.isOpened && !item.isSealed ? texts.notEncrypted : undefined];
+    const lines = [
+        [...marks, isNamed ? pairing?.name : undefined].filter(Boolean).join(" · "), item.subtitle,
+        item.body ?? (item.title ? undefined : general.body),
+    ];
+    const quick = quickActions.filter((action) => offeredActions(item, pairing).includes(action));
+    const isUrgent = item.type === "permission" || item.level === "time-sensitive" || item.level === "critical";
+    return {
+        title: item.title ?? general.title,
+        options: {
+            body: lines.filter(Boolean).join("\n").slice(0, bodyCharactersMax),
+            tag: tagOf(item), renotify: true, silent: item.isSilent === true || item.level === "passive",
+            requireInteraction: isUrgent && item.level !== "passive", timestamp: item.at,
+            icon: base + "icons/icon-192.png", badge: base + "icons/badge.png", lang: "en", dir: "auto",
+            // Safari requires it to replace a declared notification, and opens it if the worker doesn't.
+            navigate: base + hrefOfItem(item.key),
+            data: { item },
+            ...(quick.length > 0 ? { actions: quick.map((action) => ({ action, title: texts.action(action) })) } : {}),
+        },
+    };
+}
+
+/**
+ * Names the notification that a new one replaces: the last of the session. A request that waits for an answer has its own, so that
+ * nothing else replaces it.
+ */
+export function tagOf(item) {
+    if (item.actions.length > 0 || item.sessionID === undefined) return `item ${item.key}`;
+    return `session ${item.pairing ?? "-"} ${item.sessionID}`.slice(0, 256);
+}

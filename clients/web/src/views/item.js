@@ -1,0 +1,139 @@
+// One notification in full, and its answer.
+import { answer, follow, isFinal, outcomeElsewhere } from "../answering.js";
+import { confirm, fill, foreign, h } from "../dom.js";
+import { icon, typeIcon } from "../icons.js";
+import { offeredActions, protectionOf, sessionOf } from "../items.js";
+import { items } from "../store.js";
+import { texts } from "../texts.js";
+
+const watchSeconds = 25;
+
+/** The view of the item with a key. */
+export function itemView(app, { id: key, announce }) {
+    const content = h("article", { class: "item" });
+    const stop = new AbortController();
+    let drawn;
+    let note = "";
+
+    function update() {
+        const item = app.items.find((item) => item.key === key);
+        const state = JSON.stringify([item, app.pairing(item?.pairing)?.name]);
+        if (state === drawn) return;
+        const isFirst = drawn === undefined || drawn === "[null,null]";
+        const before = drawn && JSON.parse(drawn)[0]?.reply?.fate;
+        drawn = state;
+        if (!item) return void fill(content, h("h1", { tabindex: "-1" }, texts.item.missingTitle), h("p", {}, texts.item.missingText));
+        draw(item);
+        if (item.reply && item.reply.fate !== before) announce(texts.fateOf(item.reply));
+        if (isFirst) open(item);
+    }
+
+    /** Reading it ends its notification; then others may have answered it already. */
+    function open(item) {
+        void app.markRead([item]);
+        void app.closeNotification(key);
+        const pairing = app.pairing(item.pairing);
+        if (item.reply && !isFinal(item.reply.fate)) void follow({ item, pairing, signal: stop.signal }).catch(() => {});
+        else if (!item.reply && !item.outcome && offeredActions(item, pairing).length > 0) void watch(item, pairing);
+    }
+
+    async function watch(item, pairing) {
+        for (let timeout = 0; !stop.signal.aborted && !document.hidden; timeout = watchSeconds) {
+            const known = await outcomeElsewhere({ item, pairing, timeout, signal: stop.signal }).catch((error) =>
+                (error.code === "unknown_event" ? { fate: "expired" } : undefined));
+            const now = await items.get(key);
+            if (!now || now.reply) return;
+            if (known) return void (await items.update(key, () => ({ outcome: known })));
+            if (timeout > 0 && !navigator.onLine) return;
+        }
+    }
+
+    async function send(action) {
+        const item = await items.get(key);
+        const { confirmAlways: title, confirmAlwaysText: text } = texts.item;
+        if (action === "always" && !(await confirm({ title, text, action: texts.action(action), cancel: texts.cancel, isDangerous: false }))) return;
+        const pairing = app.pairing(item.pairing);
+        const words = action === "reject" ? note : "";
+        await answer({ item, pairing, action, text: words }).catch((error) => announce(texts.failed(texts.reasonOf(error))));
+    }
+
+    function draw(item) {
+        const pairing = app.pairing(item.pairing);
+        const general = texts.general(item.type);
+        const protection = protectionOf(item);
+        const actions = offeredActions(item, pairing);
+        const isRequest = item.type === "permission" || item.actions.length > 0;
+        fill(content,
+            h("p", { class: "kicker", "data-type": item.type }, typeIcon(item.type), h("span", {}, texts.kind(item.type)),
+                h("time", { datetime: new Date(item.at).toISOString() }, texts.when(item.at))),
+            foreign("h1", { tabindex: "-1" }, item.title ?? general.title),
+            item.subtitle && foreign("p", { class: "subtitle" }, item.subtitle),
+            item.replay && h("p", { class: "note" }, texts.item.replayNote[item.replay]),
+            isRequest ? request(item, general) : foreign("div", { class: "text" }, item.body ?? general.body),
+            isRequest && answerPart(item, pairing, actions),
+            details(item, pairing, protection));
+    }
+
+    function answerPart(item, pairing, actions) {
+        if (item.reply) return fatePart(item, pairing);
+        if (item.outcome) return h("div", { class: "fate", "data-fate": item.outcome.fate }, icon("notify"), h("p", {}, texts.fateOf(item.outcome)));
+        if (actions.length === 0) {
+            const isForged = pairing?.keys && !item.isOpened && item.actions.length > 0;
+            return h("p", { class: "note" }, isForged ? texts.item.notAuthentic : texts.item.cannotAnswer);
+        }
+        const main = actions.includes("once") ? "once" : undefined;
+        return h("section", { class: "answer", "aria-labelledby": "answer-title" }, h("h2", { id: "answer-title" }, texts.item.answerHeading),
+            actions.includes("reject") && h("label", { class: "field" }, h("span", {}, texts.item.note),
+                h("textarea", { id: "note", rows: "2", maxlength: "1000", "aria-describedby": "note-hint", oninput: ({ target }) => (note = target.value) }, note),
+                h("small", { id: "note-hint" }, texts.item.noteHint)),
+            h("div", { class: "buttons answers" }, ...actions.map((action) => h("button", {
+                class: `button ${action === main ? "primary" : action === "reject" ? "danger" : ""}`, type: "button", "data-action": action, dir: "auto",
+                onclick: ({ currentTarget }) => {
+                    for (const button of currentTarget.parentElement.children) button.disabled = action !== "always";
+                    void send(action);
+                },
+            }, texts.action(action)))));
+    }
+
+    function fatePart(item, pairing) {
+        const { reply } = item;
+        const isWaiting = !isFinal(reply.fate) && reply.fate !== "unsent";
+        const retry = async ({ currentTarget }) => {
+            currentTarget.disabled = true;
+            await follow({ item, pairing, signal: stop.signal });
+        };
+        return h("div", { class: "fate", "data-fate": reply.fate }, isWaiting ? h("span", { class: "spinner" }) : icon(reply.fate === "taken" ? "complete" : "error"),
+            h("div", {}, foreign("strong", {}, texts.list.answered(reply.action)), h("p", {}, texts.fateOf(reply)),
+                reply.fate === "unsent" && h("button", { class: "button small", type: "button", onclick: retry }, texts.fate.retry)));
+    }
+
+    function details(item, pairing, protection) {
+        const rows = [
+            [texts.item.sent, h("time", { datetime: new Date(item.at).toISOString() }, texts.date(item.at))],
+            [texts.item.pairing, pairing && foreign("span", {}, pairing.name)],
+            [texts.item.session, item.sessionID && foreign("code", {}, item.sessionID)],
+            [texts.item.protection, h("span", { class: `protection ${protection}` }, protection === "sealed" && icon("lock"), texts.protection[protection])],
+        ];
+        const filter = () => {
+            app.filter = { session: sessionOf(item) };
+            location.hash = "#/";
+            app.changed();
+        };
+        return h("section", { class: "details", "aria-label": texts.item.details },
+            h("dl", {}, ...rows.filter(([, value]) => value).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
+            item.sessionID && h("button", { class: "button small", type: "button", onclick: filter }, texts.item.filterSession));
+    }
+
+    return { element: content, update, title: () => app.items.find((item) => item.key === key)?.title, dispose: () => stop.abort() };
+}
+
+/** What is asked, whole: lines of a difference are told apart by their sign and, for eyes, by colour. */
+function request(item, general) {
+    const lines = (item.body ?? general.body).split("\n");
+    const isDifference = lines.length > 1 && lines.filter((line) => /^[+-]/.test(line)).length > 0;
+    const kind = (line) => (isDifference && /^\+/.test(line) ? "added" : isDifference && /^-/.test(line) ? "removed" : undefined);
+    return h("section", { class: "request", "aria-label": texts.item.request },
+        h("h2", {}, texts.item.request),
+        h("pre", { tabindex: "0", dir: "auto" }, h("code", {}, ...lines.map((line) => h("span", { class: kind(line) }, line)))),
+        item.body === undefined && h("p", { class: "note" }, texts.item.onlyGeneral));
+}

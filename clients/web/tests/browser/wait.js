@@ -1,0 +1,10 @@
+/** Asks until there is a value other than undefined, null and false. */
+export async function until(what, ask, milliseconds = 10_000) {
+    const end = Date.now() + milliseconds;
+    for (let last; ; ) {
+        const value = await ask().catch((error) => void (last = error));
+        if (value !== undefined && value !== null && value !== false) return value;
+        if (Date.now() >= end) throw new Error(`Not within ${milliseconds} ms: ${what}`, { cause: last });
+        await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+}

@@ -1,0 +1,56 @@
+import "./setup.js";
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Envelope, Pairing, SealedReply, SealedResult } from "../js/index.js";
+import { storedKeys, useStoredKeys } from "../src/keys.js";
+import { isPairingFragment, nameOf, readLink, relayOfPage } from "../src/link.js";
+
+const pairing = await Pairing.make({ hosts: ["http://192.168.1.20:4096"], relayURL: "https://relay.example.org", serverID: "server" });
+const json = encodeURIComponent(pairing.json());
+
+test("the page's link, the app's link and the JSON are the same pairing", async () => {
+    const links = [
+        `https://relay.example.org/app/#pair=${json}`, `#pair=${json}`, `  https://relay.example.org/app/#payload=${json}\n`, pairing.link(),
+        pairing.link("my-app"), pairing.json(),
+    ];
+    for (const link of links) assert.equal((await readLink(link)).id, pairing.id, link.slice(0, 40));
+});
+
+test("other texts are refused with a reason", async () => {
+    for (const text of ["", "https://relay.example.org/app/", "#pair=", "#pair=%7B", "hello", "#pair=%"]) {
+        await assert.rejects(readLink(text), { reason: "notPairing" }, text);
+    }
+    const wrong = { ...JSON.parse(pairing.json()), relaySecret: "another secret of the relay" };
+    await assert.rejects(readLink(`#pair=${encodeURIComponent(JSON.stringify(wrong))}`), { reason: "secretMismatch" });
+});
+
+test("only a fragment with a pairing is taken for one", () => {
+    assert.equal(isPairingFragment("#pair=%7B%7D"), true);
+    for (const fragment of ["", "#", "#/item/pair=1", "#pair=", "#/settings"]) assert.equal(isPairingFragment(fragment), false, fragment);
+});
+
+test("a link without a relay means the one that serves the page", () => {
+    assert.equal(relayOfPage("https://relay.example.org/app/"), "https://relay.example.org");
+    assert.equal(relayOfPage("https://example.org/push/app/index.html?x"), "https://example.org/push");
+});
+
+test("a pairing is named after its computer", () => {
+    assert.equal(nameOf({ hosts: ["http://studio.local:4096"] }), "studio.local");
+    assert.equal(nameOf({ hosts: ["10.0.0.2:4096"] }), "10.0.0.2");
+    assert.equal(nameOf({ hosts: ["http://"] }), "http://");
+});
+
+test("stored keys open and seal, and can't be exported", async () => {
+    useStoredKeys();
+    const stored = await storedKeys(pairing.keys);
+    const sealed = await Envelope.seal({ keys: pairing.keys, type: "complete", content: { title: "Done", eventID: "e1" } });
+    assert.equal((await Envelope.open({ keys: [stored], type: "complete", sealed })).content.title, "Done");
+    const reply = await SealedReply.seal({ keys: stored, eventID: "e1", action: "once" });
+    assert.equal((await SealedReply.open({ keys: pairing.keys, eventID: "e1", sealed: reply })).action, "once");
+    const result = await SealedResult.seal({ keys: pairing.keys, eventID: "e1", reply, outcome: "taken" });
+    assert.equal((await SealedResult.open({ keys: stored, eventID: "e1", reply, sealed: result })).outcome, "taken");
+    for (const key of [stored.notificationKey, stored.replyKey, stored.replyResultKey]) {
+        await assert.rejects(crypto.subtle.exportKey("raw", key));
+    }
+    assert.equal(JSON.stringify(stored).includes(pairing.keys.pairingSecret), false);
+});
