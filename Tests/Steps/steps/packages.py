@@ -18,7 +18,7 @@ SETS = {
     "machine": "curl mmdebstrap openssl procps systemd-container",
     "proxies": "caddy curl haproxy nginx-light openssl python3",
     "metrics": "curl prometheus",
-    "browser": "chromium curl python3",
+    "browser": "chromium curl firefox-esr python3",
     "image": """buildah catatonit containers-storage crun curl mmdebstrap netavark openssl podman python3-venv uidmap""",
     "cluster": "etcd-server haproxy patroni pgbouncer postgresql python3",
     "package": "binutils dpkg-dev python3-venv",

@@ -95,6 +95,7 @@ STEPS = [
     Step("mcp", "MCP with the SDKs' clients", f"BIN={SHIPPED} Tests/MCP/run", (ALL,), 300, needs=("test",), after=("image",)),
     Step("browser", "web pages of other origins in Chromium", f"BIN={SHIPPED} Tests/Browser/run", (ALL,), 180,
          needs=("browser",), after=("image",)),
+    Step("page", "the web page in Firefox and Chromium", "clients/web/test --browsers", (ALL,), 180, needs=("test", "browser")),
     Step("swift-client", "the package for apps, built by itself",
          "swift test --package-path clients/swift --scratch-path $PWD/.build-swift-client -Xswiftc -warnings-as-errors",
          (ALL,), 600, needs=("swift", "build"), background=True, quiet=400),

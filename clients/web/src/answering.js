@@ -74,7 +74,9 @@ export async function follow({ item: { key }, pairing, waits = waitsMax, signal 
 }
 
 function setReply(key, change) {
-    return items.update(key, ({ reply }) => ({ reply: { ...reply, ...change }, readAt: Date.now() }));
+    return items.update(key, ({ reply, readAt, isReadUntold }) => ({
+        reply: { ...reply, ...change }, readAt: readAt ?? Date.now(), isReadUntold: readAt ? isReadUntold : true,
+    }));
 }
 
 /** Finds out whether an event was answered by others. Returns `{ fate, reason }`, or undefined while it is open. */

@@ -150,8 +150,9 @@ export class App {
 
     /** Tells the relay what was read, also while it couldn't be reached. */
     async #sendRead() {
+        const all = await items.all();
         for (const pairing of this.pairings) {
-            const untold = this.items.filter((item) => item.pairing === pairing.id && item.isReadUntold && item.historyID);
+            const untold = all.filter((item) => item.pairing === pairing.id && item.isReadUntold && item.historyID);
             for (let index = 0; index < untold.length; index += 100) {
                 const part = untold.slice(index, index + 100);
                 try {

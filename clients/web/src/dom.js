@@ -35,7 +35,9 @@ export function refill(element, ...children) {
     const { activeElement } = document;
     const id = element.contains(activeElement) ? activeElement.id : "";
     fill(element, ...children);
-    if (id) document.getElementById(id)?.focus({ preventScroll: true });
+    if (!id) return;
+    // What was there may be gone, such as a button that was pressed.
+    (document.getElementById(id) ?? element.querySelector("h1"))?.focus({ preventScroll: true });
 }
 
 /** A text of others: isolated, so that its direction changes nothing around it. */

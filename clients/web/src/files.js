@@ -1,6 +1,6 @@
 /** Every file that the page consists of, relative to its folder. Servers serve these, and the worker keeps them for offline use. */
 export const files = Object.freeze([
-    "index.html", "manifest.webmanifest", "style.css", "worker.js",
+    "index.html", "home.webmanifest", "manifest.webmanifest", "style.css", "worker.js",
     "icons/apple-touch-icon.png", "icons/badge.png", "icons/icon.svg", "icons/icon-192.png", "icons/icon-512.png",
     "icons/maskable.png",
     ...[

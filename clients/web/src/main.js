@@ -3,6 +3,7 @@ import { App } from "./app.js";
 import { fill, h } from "./dom.js";
 import { useStoredKeys } from "./keys.js";
 import { isPairingFragment } from "./link.js";
+import { isTabOnIOS } from "./platform.js";
 import { routeOf } from "./routes.js";
 import { texts } from "./texts.js";
 import { checkView } from "./views/check.js";
@@ -25,6 +26,8 @@ function refuse(text) {
 async function start() {
     if (!globalThis.isSecureContext || !globalThis.crypto?.subtle) return refuse(texts.unsupported.insecure);
     useStoredKeys();
+    // Without a start address: the app on the home screen then starts where it was added, with the link of the pairing.
+    if (isTabOnIOS()) document.querySelector("link[rel=manifest]").href = "home.webmanifest";
     const app = new App();
     try {
         await app.load();
@@ -79,6 +82,7 @@ async function start() {
     navigator.serviceWorker?.addEventListener("message", ({ data }) => {
         if (typeof data?.open === "string" && /^#\//.test(data.open)) go(data.open);
     });
+    frame.setOffline(!navigator.onLine);
     show();
     await app.workerStarted;
     setOnline();

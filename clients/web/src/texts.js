@@ -22,7 +22,7 @@ export const texts = {
     skip: "Skip to content",
     loading: "Loading…",
     offline: "You're offline. This is what was saved on this device.",
-    navigation: "Main", inbox: "Inbox", settings: "Settings", back: "Back", close: "Close", cancel: "Cancel", save: "Save", saved: "Saved.",
+    navigation: "Main", inbox: "Inbox", back: "Back", cancel: "Cancel", save: "Save", saved: "Saved.",
     tryAgain: "Try again", failed: (reason) => `That didn't work: ${reason}`,
 
     general: (type) => general[type] ?? general.notify,
@@ -43,7 +43,7 @@ export const texts = {
 
     list: {
         heading: "Inbox", unread: (count) => (count === 1 ? "1 unread" : `${count} unread`), allRead: "All read",
-        isUnread: "Unread", filters: "Filter", all: "All", onlyUnread: "Unread", session: "Session", allSessions: "All sessions",
+        isUnread: "Unread", filters: "Filter", all: "All", onlyUnread: "Unread", requests: "Requests", done: "Done", errors: "Errors", session: "Session", allSessions: "All sessions",
         markAllRead: "Mark all read", clear: "Clear", clearTitle: "Clear the inbox?",
         clearText: "Removes the notifications from this device. The relay's history, if it is on, stays there for your other devices.",
         cleared: "Inbox cleared.", older: "Load older", today: "Today", yesterday: "Yesterday",
@@ -62,7 +62,7 @@ export const texts = {
             stale: "This notification arrived long after it was sent. It may be out of date.",
         },
         request: "What is asked", answerHeading: "Your answer", onlyGeneral: "The sender showed no details. Check the request at the computer before you allow it.",
-        note: "Message to the agent (optional)", noteHint: "Sent with a rejection.",
+        note: "Reject with a message", noteLabel: "What the agent should do instead",
         confirmAlways: "Always allow this?", confirmAlwaysText: "The agent won't ask again for requests like this one.",
         cannotAnswer: "This can't be answered from here. Answer at the computer.",
         notAuthentic: "This text wasn't encrypted by your sender, so it can't be answered from here.",
@@ -127,7 +127,7 @@ export const texts = {
     settings: {
         heading: "Settings", pairings: "Pairings", add: "Add a pairing", device: "This device", notifications: "Notifications",
         check: "Why didn't it ring?", checkHint: "Tests everything between the computer and this device.",
-        ring: "Ring this device", ringing: "Ringing…", rang: (seconds) => `It rang after ${seconds} s.`, notRung: "Nothing arrived within 20 seconds.", ringRefused: (reason) => `The relay couldn't ring: ${reason}`,
+        ringTitle: "Ring this device", ringHint: "Sends a test through the relay.", ring: "Ring", ringing: "Ringing…", rang: (seconds) => `It rang after ${seconds} s.`, notRung: "Nothing arrived within 20 seconds.", ringRefused: (reason) => `The relay couldn't ring: ${reason}`,
         testTitle: "Test", testBody: "Notifications arrive on this device.",
         on: "On", off: "Off", blocked: "Blocked",
         name: "Name", deviceName: "This device's name", what: "What rings", permission: "Permission requests", complete: "Finished sessions", error: "Errors",

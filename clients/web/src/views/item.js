@@ -1,12 +1,13 @@
 // One notification in full, and its answer.
 import { answer, follow, isFinal, outcomeElsewhere } from "../answering.js";
-import { confirm, fill, foreign, h } from "../dom.js";
+import { confirm, fill, foreign, h, refill } from "../dom.js";
 import { icon, typeIcon } from "../icons.js";
 import { offeredActions, protectionOf, sessionOf } from "../items.js";
 import { items } from "../store.js";
 import { texts } from "../texts.js";
 
 const watchSeconds = 25;
+const hiddenNames = ["readAt", "isReadUntold", "historyID", "receivedAt", "keys", "request"];
 
 /** The view of the item with a key. */
 export function itemView(app, { id: key, announce }) {
@@ -17,7 +18,8 @@ export function itemView(app, { id: key, announce }) {
 
     function update() {
         const item = app.items.find((item) => item.key === key);
-        const state = JSON.stringify([item, app.pairing(item?.pairing)?.name]);
+        // Not for what isn't shown, so that nobody is interrupted.
+        const state = JSON.stringify([item, app.pairing(item?.pairing)?.name], (name, value) => (hiddenNames.includes(name) ? undefined : value));
         if (state === drawn) return;
         const isFirst = drawn === undefined || drawn === "[null,null]";
         const before = drawn && JSON.parse(drawn)[0]?.reply?.fate;
@@ -63,10 +65,10 @@ export function itemView(app, { id: key, announce }) {
         const protection = protectionOf(item);
         const actions = offeredActions(item, pairing);
         const isRequest = item.type === "permission" || item.actions.length > 0;
-        fill(content,
+        refill(content,
             h("p", { class: "kicker", "data-type": item.type }, typeIcon(item.type), h("span", {}, texts.kind(item.type)),
                 h("time", { datetime: new Date(item.at).toISOString() }, texts.when(item.at))),
-            foreign("h1", { tabindex: "-1" }, item.title ?? general.title),
+            foreign("h1", { id: "item-title", tabindex: "-1" }, item.title ?? general.title),
             item.subtitle && foreign("p", { class: "subtitle" }, item.subtitle),
             item.replay && h("p", { class: "note" }, texts.item.replayNote[item.replay]),
             isRequest ? request(item, general) : foreign("div", { class: "text" }, item.body ?? general.body),
@@ -83,16 +85,16 @@ export function itemView(app, { id: key, announce }) {
         }
         const main = actions.includes("once") ? "once" : undefined;
         return h("section", { class: "answer", "aria-labelledby": "answer-title" }, h("h2", { id: "answer-title" }, texts.item.answerHeading),
-            actions.includes("reject") && h("label", { class: "field" }, h("span", {}, texts.item.note),
-                h("textarea", { id: "note", rows: "2", maxlength: "1000", "aria-describedby": "note-hint", oninput: ({ target }) => (note = target.value) }, note),
-                h("small", { id: "note-hint" }, texts.item.noteHint)),
             h("div", { class: "buttons answers" }, ...actions.map((action) => h("button", {
-                class: `button ${action === main ? "primary" : action === "reject" ? "danger" : ""}`, type: "button", "data-action": action, dir: "auto",
+                class: `button ${action === main ? "primary" : action === "reject" ? "danger" : ""}`, type: "button", id: `action-${action}`, "data-action": action, dir: "auto",
                 onclick: ({ currentTarget }) => {
                     for (const button of currentTarget.parentElement.children) button.disabled = action !== "always";
                     void send(action);
                 },
-            }, texts.action(action)))));
+            }, texts.action(action)))),
+            actions.includes("reject") && h("details", { open: note !== "" }, h("summary", {}, texts.item.note),
+                h("label", { class: "field" }, h("span", {}, texts.item.noteLabel),
+                    h("textarea", { id: "note", rows: "2", maxlength: "1000", oninput: ({ target }) => (note = target.value) }, note))));
     }
 
     function fatePart(item, pairing) {

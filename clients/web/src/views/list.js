@@ -6,8 +6,8 @@ import { isFinal } from "../answering.js";
 import { hrefOfItem } from "../routes.js";
 import { texts } from "../texts.js";
 
-const kinds = [[undefined, texts.list.all], ["unread", texts.list.onlyUnread], ["permission", texts.kind("permission")],
-    ["complete", texts.kind("complete")], ["error", texts.kind("error")]];
+const kinds = [[undefined, texts.list.all], ["unread", texts.list.onlyUnread], ["permission", texts.list.requests],
+    ["complete", texts.list.done], ["error", texts.list.errors]];
 const previewCharactersMax = 240;
 
 /** The list: `update` draws it anew. */

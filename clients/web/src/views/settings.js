@@ -62,7 +62,7 @@ export function settingsView(app, { announce }) {
 
 /** "Ring this device": asks the relay for a push to this device only, and waits until it is here. */
 function ringPart(app, announce) {
-    const result = h("span", { class: "quiet", role: "status" });
+    const result = h("span", { class: "quiet", role: "status" }, words.ringHint);
     const say = (text) => void fill(result, text);
     const ring = async (button) => {
         const pairing = app.pairings[0];
@@ -82,7 +82,7 @@ function ringPart(app, announce) {
         button.disabled = false;
         announce(result.textContent);
     };
-    return app.ring === "on" && h("div", { class: "line" }, h("span", { class: "disc" }, icon("phone")), h("div", { class: "words" }, h("strong", {}, words.ring), result),
+    return app.ring === "on" && h("div", { class: "line" }, h("span", { class: "disc" }, icon("phone")), h("div", { class: "words" }, h("strong", {}, words.ringTitle), result),
         h("button", { id: "ring", class: "button", type: "button", onclick: ({ currentTarget }) => void ring(currentTarget) }, words.ring));
 }
 

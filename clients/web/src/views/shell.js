@@ -4,7 +4,7 @@ import { icon } from "../icons.js";
 import { hrefOf } from "../routes.js";
 import { texts } from "../texts.js";
 
-const links = [["list", "inbox", texts.inbox], ["settings", "settings", texts.settings]];
+const links = [["list", "inbox", texts.inbox], ["settings", "settings", texts.settings.heading]];
 
 /** Builds the frame: `{ list, detail, select, announce, setOffline }`. */
 export function shell(body) {

@@ -55,6 +55,19 @@ export class Chromium extends Program {
         return result.value;
     }
 
+    /** Evaluates an expression in another target, such as the worker. */
+    async inTarget(targetId, expression) {
+        const page = this.#session;
+        this.#session = undefined;
+        const { sessionId } = await this.call("Target.attachToTarget", { targetId, flatten: true });
+        this.#session = sessionId;
+        try {
+            return await this.evaluate(expression);
+        } finally {
+            this.#session = page;
+        }
+    }
+
     click(selector) {
         return this.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`);
     }

@@ -23,7 +23,11 @@ const dump = `new Promise((resolve) => {
 })`;
 const notifications = `(await navigator.serviceWorker.getRegistration()).getNotifications().then((list) => list.map(({ title, body, tag, actions }) => ({ title, body, tag, actions: actions?.map(({ action }) => action) })))`;
 const text = (selector) => firefox.evaluate(`document.querySelector(${JSON.stringify(selector)})?.innerText`);
-const shows = (selector, pattern) => until(`${selector} shows ${pattern}`, async () => pattern.test(await text(selector)));
+const shows = (selector, pattern) => until(`${selector} shows ${pattern}`, async () => {
+    const shown = await text(selector);
+    if (!pattern.test(shown)) throw new Error(`it shows ${shown}`);
+    return true;
+});
 const deliver = async (type, members) => relay.deliver(sender.secret, await sender.event(type, members));
 const notification = (title) => until(`the notification ${title}`, async () => (await firefox.evaluate(notifications)).find((one) => one.title === title));
 /** What a person does with the notification that is on the screen. */
@@ -48,12 +52,12 @@ test("Firefox pairs by link, subscribes in one click, and the address keeps no s
     await until("the button", () => firefox.evaluate("document.querySelector('button[type=submit]:not(:disabled)') !== null"));
     await firefox.click("button[type=submit]");
     await until("the registration", async () => relay.devices.length === 1);
+    await until("the list", () => firefox.evaluate("location.hash === '#/' && document.body.dataset.bare === 'false'"));
     await shows(".list", /Nothing yet/);
     const [{ secret, webPush, entry }] = relay.devices;
     assert.equal(secret, sender.secret);
     assert.match(webPush.endpoint, /\/push\//);
     assert.deepEqual([entry.sealed, entry.deviceName], [[1], "Firefox on Linux"]);
-    assert.equal(await firefox.evaluate("location.hash"), "#/");
     const stored = await firefox.evaluate(dump);
     assert.match(stored, /notificationKeyfalse.*replyKeyfalse/);
     assert.ok(!stored.includes(sender.pairing.keys.pairingSecret));
@@ -89,6 +93,7 @@ test("a rejection has the person's words", async () => {
     await deliver("permission", { eventID: "per_2", title: "Action Needed: Deploy", body: "bash: deploy", actions: ["once", "reject"] });
     await clickAlert("Action Needed: Deploy");
     await shows(".item h1", /Deploy/);
+    await firefox.click("summary");
     await firefox.type("#note", "Not on a Friday");
     await firefox.click("[data-action=reject]");
     const reply = await until("the reply", async () => relay.events.get("per_2").reply);
@@ -114,14 +119,18 @@ test("texts are never HTML, and a forged request has no buttons", async () => {
     await shows(".list", /<script>/);
     await clickAlert(hostile);
     await shows(".item h1", /<img src=x/);
-    await relay.deliver(sender.secret, {
-        eventID: "per_4", type: "permission", title: "Allow ls?", body: hostile,
-        data: { eventType: "permission", serverID: "studio.local", eventID: "per_3", actions: ["once", "always"] },
-    });
-    await until("the forged notification", async () => (await firefox.evaluate(notifications)).find(({ body }) => /^Not encrypted/.test(body)));
-    await firefox.evaluate("location.href = '#/'");
-    await shows(".list", /Not encrypted/);
-    assert.match(await text(".list"), /Wait/);
+    for (const eventID of ["per_3", "per_4"]) {
+        await relay.deliver(sender.secret, {
+            eventID: "forged", type: "permission", title: `Forged ${eventID}`, body: hostile,
+            data: { eventType: "permission", serverID: "studio.local", eventID, actions: ["once", "always"] },
+        });
+        assert.match((await notification(`Forged ${eventID}`)).body, /^Not encrypted\n/);
+        await clickAlert(`Forged ${eventID}`);
+        // What the sender sealed under the same ID remains.
+        await shows(".item h1", eventID === "per_3" ? /Wait/ : /Forged per_4/);
+        assert.equal(await firefox.evaluate("document.querySelector('[data-action]')"), null);
+    }
+    assert.match(await text(".item"), /wasn't encrypted by your sender/);
     assert.equal(await firefox.evaluate("window.ran ?? document.querySelectorAll('main img, main script').length"), 0);
 });
 

@@ -4,7 +4,7 @@ export async function until(what, ask, milliseconds = 10_000) {
     for (let last; ; ) {
         const value = await ask().catch((error) => void (last = error));
         if (value !== undefined && value !== null && value !== false) return value;
-        if (Date.now() >= end) throw new Error(`Not within ${milliseconds} ms: ${what}`, { cause: last });
+        if (Date.now() >= end) throw new Error(`Not within ${milliseconds} ms: ${what}${last ? `; ${last.message}` : ""}`);
         await new Promise((resolve) => setTimeout(resolve, 50));
     }
 }

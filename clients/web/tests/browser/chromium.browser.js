@@ -1,0 +1,238 @@
+// Chromium: installing, the worker, offline use, the policy, a hostile relay, and screenshots. It has no push service here, so its
+// subscription is made up and pushes come through DevTools.
+import assert from "node:assert/strict";
+import { createECDH } from "node:crypto";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { Chromium } from "./chromium.js";
+import { Program } from "./program.js";
+import { Sender } from "./sender.js";
+import { StandIn } from "./stand-in.js";
+import { until } from "./wait.js";
+
+const screenshots = process.env.SCREENSHOTS;
+const sizes = [
+    { name: "phone-light", width: 390, height: 844, scheme: "light", scale: 2 }, { name: "phone-dark", width: 390, height: 844, scheme: "dark", scale: 2 },
+    { name: "desktop-light", width: 1280, height: 800, scheme: "light" }, { name: "desktop-dark", width: 1280, height: 800, scheme: "dark" },
+];
+let relay;
+let sender;
+let chromium;
+
+const text = (selector) => chromium.evaluate(`document.querySelector(${JSON.stringify(selector)})?.innerText`);
+const shows = (selector, pattern) => until(`${selector} shows ${pattern}`, async () => {
+    const shown = await text(selector);
+    if (!pattern.test(shown)) throw new Error(`it shows ${shown}`);
+    return true;
+});
+const go = (hash) => chromium.evaluate(`void (location.hash = ${JSON.stringify(hash)})`);
+const deliver = async (type, members) => relay.deliver(sender.secret, await sender.event(type, members));
+const notifications = "(await navigator.serviceWorker.getRegistration()).getNotifications().then((list) => list.map(({ title, body, actions }) => ({ title, body, actions: actions.map(({ action }) => action) })))";
+const notification = (title) => until(`the notification ${title}`, async () => (await chromium.evaluate(notifications)).find((one) => one.title === title));
+
+/** A subscription as the page sees it, since no push service can be reached. */
+function madeUp(endpoint) {
+    const pair = createECDH("prime256v1");
+    const keys = { p256dh: pair.generateKeys().toString("base64url"), auth: Buffer.alloc(16, 7).toString("base64url") };
+    return `{
+        let current = localStorage.getItem("subscribed");
+        const made = () => current && { endpoint: ${JSON.stringify(endpoint)}, options: {}, toJSON: () => (${JSON.stringify({ endpoint, keys })}), unsubscribe: async () => (current = "") };
+        PushManager.prototype.getSubscription = async () => made();
+        PushManager.prototype.subscribe = async () => (localStorage.setItem("subscribed", "yes"), current = "yes", made());
+    }`;
+}
+
+/** The text colours that are too pale on their ground (WCAG 2, 1.4.3), and controls without a name. */
+const accessibility = (width) => `(() => {
+    const channel = (value) => ((value /= 255) <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+    const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+    const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    const colour = (text) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = text; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
+    const ground = (element) => { for (let at = element; at; at = at.parentElement) { const found = colour(getComputedStyle(at).backgroundColor); if (found[3] > 200) return found; } return [255, 255, 255]; };
+    const faults = [];
+    for (const element of document.querySelectorAll("body *")) {
+        if (!element.checkVisibility({ visibilityProperty: true, opacityProperty: true }) || element.closest(":disabled, .hidden, .skip, datalist, option")) continue;
+        const words = [...element.childNodes].filter((node) => node.nodeType === 3 && node.data.trim()).map((node) => node.data.trim()).join(" ");
+        if (words) {
+            const [one, other] = [luminance(colour(getComputedStyle(element).color)), luminance(ground(element))].sort((a, b) => b - a);
+            const ratio = (one + 0.05) / (other + 0.05);
+            if (ratio < 4.5) faults.push(words.slice(0, 30) + " has a contrast of " + ratio.toFixed(2));
+        }
+        if (element.matches("button, a[href], input, select, textarea")) {
+            const name = element.getAttribute("aria-label") || element.innerText || [...(element.labels ?? [])].map((label) => label.innerText).join(" ");
+            if (!name.trim()) faults.push("no name: " + element.outerHTML.slice(0, 80));
+        }
+        if (element.matches("img:not([alt])")) faults.push("no alt: " + element.outerHTML);
+    }
+    for (const id of [...document.querySelectorAll("[id]")].map(({ id }) => id).filter((id, index, all) => all.indexOf(id) !== index)) faults.push("id twice: " + id);
+    if (document.querySelectorAll("main h1").length === 0) faults.push("no heading");
+    if (document.documentElement.scrollWidth > ${width}) faults.push("wider than the window by " + (document.documentElement.scrollWidth - ${width}));
+    return faults;
+})()`;
+
+/** Looks at a view in every size: nothing may be too pale, unnamed or too wide. */
+async function look(name) {
+    for (const size of sizes) {
+        const picture = await chromium.screenshot(size);
+        assert.deepEqual(await chromium.evaluate(accessibility(size.width)), [], `${name} ${size.name}`);
+        if (screenshots) await writeFile(join(screenshots, `${name}-${size.name}.png`), picture);
+    }
+}
+
+before(async () => {
+    if (screenshots) await mkdir(screenshots, { recursive: true });
+    relay = await StandIn.start();
+    sender = await Sender.make(relay.url);
+    chromium = await Program.start(Chromium);
+    relay.sends = async (message) => {
+        await chromium.deliver(relay.url, JSON.stringify(message));
+        return 100;
+    };
+    await chromium.call("Browser.grantPermissions", { origin: relay.url, permissions: ["notifications"] });
+    await chromium.call("Page.addScriptToEvaluateOnNewDocument", { source: madeUp("https://push.example.org/one") });
+});
+after(async () => {
+    await chromium?.stop();
+    await relay?.stop();
+});
+
+test("the page welcomes, and a damaged link says what is wrong with it", async () => {
+    await chromium.open(`${relay.url}/app/`);
+    await shows(".pair", /Pairing link/);
+    await look("welcome");
+    await chromium.evaluate("void (document.querySelector('#link').value = 'https://example.org/')");
+    await chromium.click("[type=submit]");
+    await shows("#link-problem", /isn't a pairing link/);
+});
+
+test("a pasted link pairs, and the page can be installed", async () => {
+    await chromium.evaluate(`void (document.querySelector('#link').value = ${JSON.stringify(sender.link(relay.url))})`);
+    await chromium.click("[type=submit]");
+    await until("the button", () => chromium.evaluate("document.querySelector('#name') && !document.querySelector('[type=submit]').disabled"));
+    await look("confirm");
+    await chromium.click("[type=submit]");
+    await until("the registration", async () => relay.devices.length === 1);
+    await shows(".list", /Nothing yet/);
+    await look("empty");
+    const { installabilityErrors } = await chromium.call("Page.getInstallabilityErrors");
+    assert.deepEqual(installabilityErrors, []);
+});
+
+test("pushes become notifications with the buttons once and reject, and items of the list", async () => {
+    const now = Math.floor(Date.now() / 1000);
+    const asked = { sentAt: now, sessionID: "ses_fix", actions: ["once", "always", "reject"] };
+    await deliver("complete", { eventID: "c1", title: "Write release notes", body: "Drafted the notes for 2.4 and linked every change that users see.", sessionID: "ses_notes", sentAt: now - 90_000, ttl: 200_000 });
+    await deliver("error", { eventID: "e1", title: "Error: Upgrade the database driver", body: "The provider refused the request: too many tokens per minute.", sessionID: "ses_driver", sentAt: now - 7_200 });
+    await deliver("complete", { eventID: "c2", title: "Fix flaky login test", body: "The test waited for the wrong event. It passes 200 times in a row now.", sessionID: "ses_login", sentAt: now - 2_400 });
+    await deliver("permission", { eventID: "p1", title: "Action Needed: Clean the build", body: "bash: rm -rf build/ && cmake --preset release -DCMAKE_INSTALL_PREFIX=/usr/local", ...asked, sessionID: "ses_build" });
+    await deliver("permission", { eventID: "p2", title: "Action Needed: Fix auth bug", body: "edit src/auth/session.ts\n-    if (token.expires < now) return undefined;\n+    if (token.expires <= now) {\n+        await store.remove(token.id);\n+        return undefined;\n+    }", ...asked });
+    assert.deepEqual((await notification("Action Needed: Fix auth bug")).actions, ["once", "reject"]);
+    await shows(".list", /Fix auth bug.*Clean the build.*flaky login.*database driver/s);
+    assert.equal(await text(".head p"), "5 unread");
+    await look("list");
+});
+
+test("a request is shown in full and answered, by keyboard as well", async () => {
+    await chromium.evaluate("document.querySelector('.row').click()");
+    await shows(".item h1", /Fix auth bug/);
+    assert.equal(await chromium.evaluate("document.activeElement?.tagName"), "H1");
+    await look("request");
+    await chromium.evaluate("document.querySelector('[data-action=always]').focus()");
+    for (const type of ["keyDown", "keyUp"]) await chromium.call("Input.dispatchKeyEvent", { type, key: "Enter", code: "Enter", windowsVirtualKeyCode: 13, text: type === "keyDown" ? "\r" : undefined });
+    await shows("dialog", /Always allow this/);
+    await look("dialog");
+    await chromium.click("dialog .button");
+    await until("no dialog", () => chromium.evaluate("document.querySelector('dialog') === null"));
+    assert.equal(relay.events.get("p2").reply, undefined);
+    await chromium.click("[data-action=once]");
+    const reply = await until("the reply", async () => relay.events.get("p2").reply);
+    assert.equal((await sender.openReply("p2", reply)).action, "once");
+    relay.report("p2", await sender.result("p2", reply.sealed, "taken"));
+    await shows(".fate", /The agent has your answer/);
+    await look("answered");
+});
+
+test("a button of the notification answers without a window", async () => {
+    await deliver("permission", { eventID: "p3", title: "Action Needed: Publish", body: "bash: npm publish", actions: ["once", "reject"] });
+    await notification("Action Needed: Publish");
+    const { targetInfos } = await chromium.call("Target.getTargets");
+    const worker = targetInfos.find(({ type, url }) => type === "service_worker" && url.endsWith("/app/worker.js"));
+    await chromium.inTarget(worker.targetId, `(async () => {
+        const shown = (await registration.getNotifications()).find(({ title }) => title === "Action Needed: Publish");
+        const event = new NotificationEvent("notificationclick", { notification: shown, action: "reject" });
+        event.waitUntil = () => {}; // Not for events of scripts.
+        dispatchEvent(event);
+    })()`);
+    const reply = await until("the reply", async () => relay.events.get("p3").reply);
+    assert.equal((await sender.openReply("p3", reply)).action, "reject");
+    relay.report("p3", await sender.result("p3", reply.sealed, "refused", "changed"));
+    assert.match((await notification("Your answer wasn't taken")).body, /refused the answer. The agent now asks for something else/);
+});
+
+test("settings, devices and the diagnosis are shown", async () => {
+    await go("#/settings");
+    await shows(".settings", /Ring this device/);
+    await look("settings");
+    await chromium.click(".cards a");
+    await shows(".settings", /Last push sent/);
+    await look("pairing");
+    await go("#/check");
+    await shows(".summary", /Nothing wrong/);
+    await look("check");
+});
+
+test("the relay's history completes the list, and reading is told to it", async () => {
+    relay.keepsHistory = true;
+    const old = await sender.event("complete", { eventID: "old", title: "While the page was closed", body: "A week ago", sentAt: Math.floor(Date.now() / 1000) - 7 * 86_400 });
+    relay.history.push({ id: "h-old", secret: sender.secret, createdAt: new Date(Date.now() - 7 * 86_400_000).toISOString(), eventType: "complete", eventID: "old", sealed: old.data.sealed });
+    await chromium.open(`${relay.url}/app/`);
+    await shows(".list", /While the page was closed/);
+    await until("what was read", async () => relay.history.find(({ eventID }) => eventID === "p2").readAt);
+    await chromium.click("#read-all");
+    await until("all read", async () => relay.history.every(({ readAt }) => readAt));
+});
+
+test("a relay's garbage, huge answers and HTML do nothing", async () => {
+    const html = '<img src=x onerror="window.ran=1"><svg onload="window.ran=1">';
+    const history = (items) => JSON.stringify({ ok: true, unread: 0, items });
+    const item = { id: html, createdAt: new Date().toISOString(), eventType: html, title: html, body: html, sessionID: html, eventID: html };
+    const lies = [
+        ["/v1/history/list", ["", "null", "[]", '{"ok":true}', '{"ok":true,"items":{"length":5}}', history([null, 5, {}, { ...item, createdAt: {} }]), `{"ok":true,"items":[${"0,".repeat(3_000_000)}0]}`, history([item])]],
+        ["/v1/device/list", ["5", '{"ok":true,"devices":5}', JSON.stringify({ ok: true, devices: [null, 5, { deviceName: html, device: {}, lastPush: html }] })]],
+        ["/v1/webpush/key", ["x", '{"ok":true,"publicKey":{}}', '{"ok":true,"publicKey":"AAAA"}']], ["/ready", ["x", '{"checks":{"<b>":{}}}', '{"checks":5}']],
+    ];
+    for (let round = 0; round < 8; round++) {
+        for (const [path, answers] of lies) relay.lies.set(path, answers[round % answers.length]);
+        await chromium.open(`${relay.url}/app/?${round}#/check`);
+        await shows(".summary", /problem|wrong/);
+    }
+    await go("#/");
+    await shows(".list", /<img src=x/);
+    await chromium.click(".row");
+    await shows(".item h1", /<img src=x/);
+    relay.lies.set("/v1/device/list", lies[1][1][2]);
+    await go(`#/settings/${await chromium.evaluate("new Promise((done) => { indexedDB.open('apn-relay').onsuccess = ({ target }) => { target.result.transaction('pairings').objectStore('pairings').getAllKeys().onsuccess = (event) => { target.result.close(); done(event.target.result[0]); }; }; })")}`);
+    await shows(".settings", /<img src=x/);
+    assert.equal(await chromium.evaluate("window.ran ?? document.querySelectorAll('main img, main svg[onload]').length"), 0);
+    relay.lies.clear();
+});
+
+test("offline, the page opens and shows what it has", async () => {
+    relay.isDown = true;
+    await chromium.call("Network.emulateNetworkConditions", { offline: true, latency: 0, downloadThroughput: 0, uploadThroughput: 0 });
+    await chromium.open(`${relay.url}/app/?offline`);
+    await shows(".list", /Fix auth bug/);
+    assert.equal(await chromium.evaluate("document.querySelector('.notice').hidden"), false);
+    await look("offline");
+    await go("#/check");
+    await shows(".summary", /problem/);
+    await look("check-offline");
+    await chromium.call("Network.emulateNetworkConditions", { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
+    relay.isDown = false;
+});
+
+test("nothing violated the policy, and nothing threw", () => {
+    assert.deepEqual(relay.violations, []);
+    assert.deepEqual(chromium.complaints, []);
+});
