@@ -59,9 +59,7 @@ struct ServerGroup {
                         return LoopBound(worker, on: loop)
                     }
                     scheduleWorker = await loop.run { loop in
-                        let services = bound.value
-                        let worker = ScheduleWorker(
-                            on: services, sender: ScheduledPushing(services: services))
+                        let worker = ScheduleWorker(on: bound.value)
                         worker.start()
                         return LoopBound(worker, on: loop)
                     }

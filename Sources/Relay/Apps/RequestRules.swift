@@ -11,15 +11,20 @@ struct RequestRules: Sendable {
     var bundleIDs: Set<Topic>?
     /// The environment of each app that has only one.
     var onlyEnvironment: [Topic: DeviceEnvironment] = [:]
+    /// The sounds that apps' pushes have.
+    var sounds: Set<String> = []
+    /// Whether the relay keeps a history.
+    var hasHistory = false
     /// The time zones allowed in quiet hours.
     var timeZones = TimeZones()
 }
 
 extension RequestRules {
     /// The rules for these apps.
-    init(_ apps: Apps, secretBytesMin: Int) {
+    init(_ apps: Apps, secretBytesMin: Int, hasHistory: Bool = false) {
         self.init(
-            secretBytesMin: secretBytesMin, defaultBundleID: apps.defaultBundleID, bundleIDs: apps.bundleIDs)
+            secretBytesMin: secretBytesMin, defaultBundleID: apps.defaultBundleID, bundleIDs: apps.bundleIDs,
+            sounds: apps.sounds, hasHistory: hasHistory)
         for bundleID in apps.bundleIDs ?? [] {
             guard let environments = apps[bundleID.text]?.environments, environments.count == 1 else {
                 continue

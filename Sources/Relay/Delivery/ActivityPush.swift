@@ -15,19 +15,19 @@ extension ActivityContent {
     /// The pushes of a state to the activities whose turn it is.
     ///
     /// - Parameters:
-    ///   - devices: The secret's devices, whose preferences decide about alerts.
+    ///   - recipients: The secret's devices, whose preferences decide about alerts.
     ///   - replacing: The IDs of devices whose notification the push replaces.
     func pushes(
-        _ turn: ActivityTurn, devices: [Device], replacing: Set<String> = [], on services: LoopServices
+        _ turn: ActivityTurn, _ recipients: Recipients, replacing: Set<String> = [], on services: LoopServices
     ) -> [ActivityPush] {
         (turn.updates + turn.starts).map { token in
             let plan = ActivityPlan(type, isShown: token.kind == .activity)
-            return ActivityPush(token: token, item: item(plan, token, devices, replacing, services))
+            return ActivityPush(token: token, item: item(plan, token, recipients, replacing, services))
         }
     }
 
     private func item(
-        _ plan: ActivityPlan, _ token: PushToken, _ devices: [Device], _ replacing: Set<String>,
+        _ plan: ActivityPlan, _ token: PushToken, _ recipients: Recipients, _ replacing: Set<String>,
         _ services: LoopServices
     ) -> FanOut.Item {
         func failed(_ reason: String) -> FanOut.Item {
@@ -45,9 +45,9 @@ extension ActivityContent {
             }
             let now = services.shared.clock.now
             let isReplacing = token.deviceID.map(replacing.contains) ?? false
-            let device = devices.first { $0.id == token.deviceID }
+            let preferences = recipients.preferences(of: token.deviceID)
             let sound = isReplacing ? app.push.sound : nil
-            let alert = alert(plan, device, isReplacing, sound, services)
+            let alert = alert(plan, preferences, isReplacing, sound, services)
             let notification = Notification(
                 topic: topic, pushType: .liveactivity, priority: plan.priority,
                 expiration: UInt64(max(0, now + plan.timeToLive.inMilliseconds) / 1_000),
@@ -61,14 +61,12 @@ extension ActivityContent {
 
     /// The alert, as the device's preferences allow it; a start must have one.
     private func alert(
-        _ plan: ActivityPlan, _ device: Device?, _ isReplacing: Bool, _ sound: String?,
+        _ plan: ActivityPlan, _ preferences: DevicePreferences?, _ isReplacing: Bool, _ sound: String?,
         _ services: LoopServices
     ) -> Alert {
         guard plan.alerts || isReplacing else { return .none }
-        let wish = device?.details.preferences.map { stored in
-            DevicePreferences(stored: stored).wish(
-                for: type.rawValue, at: services.shared.clock.now, zone: services.zone)
-        }
+        let wish = preferences?.wish(
+            for: type.rawValue, at: services.shared.clock.now, zone: services.zone)
         switch wish {
         case .muted? where plan.event != .start: return .none
         case .muted?, .quiet?: return .silent

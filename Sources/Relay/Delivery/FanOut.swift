@@ -78,7 +78,7 @@ final class FanOut {
     ///   - results: Results that replace a push for the devices with these IDs.
     ///   - activities: The pushes to Live Activities.
     init(
-        _ devices: [Device], _ content: any PushContent, of key: SecretKey, on services: LoopServices,
+        _ recipients: Recipients, _ content: any PushContent, of key: SecretKey, on services: LoopServices,
         eventID: String? = nil, unread: Int? = nil, mayHold: Bool = false, full: Set<String> = [],
         results: [String: DeviceResult.Status] = [:],
         activities: [(recipient: Device, item: Item)] = []
@@ -87,12 +87,13 @@ final class FanOut {
         self.key = key
         self.content = content
         self.eventID = eventID
+        let devices = recipients.devices
         self.devices = activities.isEmpty ? devices : devices + activities.map(\.recipient)
         let now = services.shared.clock.now
         begunAt = now
         open = devices.count + activities.count
         var maker = PushMaker(
-            devices, content, services, at: now, unread: unread, mayHold: mayHold, full: full)
+            recipients, content, services, at: now, unread: unread, mayHold: mayHold, full: full)
         items = devices.indices.map { index in
             guard !results.isEmpty, let result = results[devices[index].id] else { return maker.item(index) }
             return Item(push: nil, phase: .ended(result))

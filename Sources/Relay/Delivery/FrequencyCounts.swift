@@ -37,7 +37,7 @@ final class FrequencyCounts: Sendable {
     ///
     /// If the database doesn't respond, no device is treated as having reached its limit.
     nonisolated(nonsending) func reserve(
-        for devices: [Device], of key: SecretKey, at now: EpochMilliseconds, _ moment: MonotonicTime,
+        for recipients: Recipients, of key: SecretKey, at now: EpochMilliseconds, _ moment: MonotonicTime,
         in storage: any DeliveryLogStorage
     ) async -> Reservation {
         let secret = key.primary
@@ -54,20 +54,19 @@ final class FrequencyCounts: Sendable {
                 state.known[secret] = Known(readAt: moment, counts: read)
             }
         }
-        let wanted = devices.compactMap { device in
-            device.hasFrequency
-                ? device.details.preferences.map { (device.id, DevicePreferences(stored: $0)) } : nil
-        }
         return state.withLock { state in
             var reservation = Reservation()
-            for (id, preferences) in wanted {
+            for index in recipients.indices {
+                let preferences = recipients.preferences(index)
+                guard preferences.hasFrequency else { continue }
+                let id = recipients.devices[index].id
                 let sent = state.known[secret]?.counts[id] ?? SentCount()
                 let open = state.reserved[secret]?[id] ?? 0
                 if sent.recent + open >= preferences.perHour ?? .max
                     || sent.all + open >= preferences.perDay ?? .max
                 {
                     reservation.full.insert(id)
-                } else if preferences.perHour != nil || preferences.perDay != nil {
+                } else {
                     state.reserved[secret, default: [:]][id] = open + 1
                     reservation.taken.insert(id)
                 }
@@ -91,13 +90,6 @@ final class FrequencyCounts: Sendable {
                 state.known[secret]?.counts[results[index].deviceID, default: SentCount()].recent += 1
             }
         }
-    }
-}
-
-extension Device {
-    /// Whether it may have a limit; searches the text, because parsing it costs more.
-    var hasFrequency: Bool {
-        details.preferences.map { $0.contains(#""perHour""#) || $0.contains(#""perDay""#) } ?? false
     }
 }
 

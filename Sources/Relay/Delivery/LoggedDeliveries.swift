@@ -12,9 +12,10 @@ enum LoggedDeliveries: String, CaseIterable, Sendable {
     case off
 
     /// The devices whose pushes are written, whatever their results; `nil` for all devices.
-    func countedDevices(among devices: [Device]) -> Set<String>? {
+    func countedDevices(among recipients: Recipients) -> Set<String>? {
         guard self != .all else { return nil }
-        return Set(devices.lazy.filter(\.hasFrequency).map(\.id))
+        let counted = recipients.indices.filter { recipients.preferences($0).hasFrequency }
+        return Set(counted.map { recipients.devices[$0].id })
     }
 
     /// Whether a result is written.

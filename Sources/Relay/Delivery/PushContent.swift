@@ -1,4 +1,5 @@
 import APNs
+import JSON
 import Storage
 
 /// The content to push to a secret's devices: the parts of a push that don't depend on the device.
@@ -23,14 +24,46 @@ protocol PushContent: Sendable {
     var history: HistoryContent? { get }
     /// Whether its badge is the number of unread items.
     var hasUnreadBadge: Bool { get }
+    /// Whether devices are notified; if not, it only concerns Live Activities.
+    var rings: Bool { get }
+    /// The state for the session's Live Activities; `nil` if it has none.
+    var activity: ActivityContent? { get }
+    /// The actions that replies may have; any if it is empty.
+    var actions: [String] { get }
+    /// The members of the request that says the same, without its secret; `nil` if it is never sent later.
+    var stored: StoredContent? { get }
+
+    /// A digest of the content and how it is sent; requests with one `eventID` must agree in it.
+    ///
+    /// - Parameters:
+    ///   - device: The only recipient; `nil` for all devices.
+    ///   - repetition: How it is repeated, if it is.
+    func digest(to device: DeviceToken?, repetition: String?) -> Digest256
 
     /// The payload in this style, at most ``Notification/payloadBytesMax`` bytes.
     func payload(_ style: PushStyle) -> [UInt8]
 }
 
 extension PushContent {
+    var rings: Bool { true }
+    var activity: ActivityContent? { nil }
+    var actions: [String] { [] }
+    var stored: StoredContent? { nil }
+
     /// Its type in the delivery log; pushes to Live Activities have a prefix there.
     func logType(isActivity: Bool) -> String { isActivity ? Delivery.activityPrefix + logType : logType }
+}
+
+/// A content as it is stored for sending later.
+struct StoredContent: Sendable, Equatable {
+    /// The request's route.
+    enum Target: String, Sendable {
+        case event, notify
+    }
+
+    let target: Target
+    /// The members of the request's body.
+    let body: JSON.Object
 }
 
 /// The parts of a push that only the history keeps.

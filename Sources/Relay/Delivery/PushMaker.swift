@@ -25,7 +25,7 @@ struct PushMaker {
         let style: PushStyle
     }
 
-    private let devices: [Device]
+    private let recipients: Recipients
     private let content: any PushContent
     private let services: LoopServices
     private let now: EpochMilliseconds
@@ -44,13 +44,13 @@ struct PushMaker {
 
     /// Creates pushes to these devices; `now` is later than the time at which they were read.
     init(
-        _ devices: [Device], _ content: any PushContent, _ services: LoopServices, at now: EpochMilliseconds,
-        unread: Int? = nil, mayHold: Bool = false, full: Set<String> = []
+        _ recipients: Recipients, _ content: any PushContent, _ services: LoopServices,
+        at now: EpochMilliseconds, unread: Int? = nil, mayHold: Bool = false, full: Set<String> = []
     ) {
         self.mayHold = mayHold
         self.full = full
         self.unread = unread
-        self.devices = devices
+        self.recipients = recipients
         self.content = content
         self.services = services
         self.now = now
@@ -59,6 +59,7 @@ struct PushMaker {
 
     /// The push to a device, or why there is none; takes an index so that the device isn't copied.
     mutating func item(_ index: Int) -> FanOut.Item {
+        let devices = recipients.devices
         guard let token = DeviceToken(devices[index].token) else {
             return Self.item(.failed(reason: FailureReason.invalidRegistration))
         }
@@ -113,9 +114,9 @@ struct PushMaker {
     }
 
     private func way(for index: Int, _ usual: PushStyle) -> Delivery {
-        guard let preferences = devices[index].details.preferences else { return .now(usual) }
-        guard !full.contains(devices[index].id) else { return .muted }
-        let wanted = DevicePreferences(stored: preferences)
+        guard !recipients.preferences.isEmpty else { return .now(usual) }
+        guard !full.contains(recipients.devices[index].id) else { return .muted }
+        let wanted = recipients.preferences(index)
         var style = usual
         if wanted.badge == .unread { style.unreadBadge = unread }
         switch wanted.wish(for: content.kind, at: now, zone: services.zone) {

@@ -104,7 +104,8 @@ final class LoopServices {
         self.shared = shared
         self.senders = senders
         self.apps = apps
-        rules = RequestRules(apps, secretBytesMin: shared.secretBytesMin)
+        rules = RequestRules(
+            apps, secretBytesMin: shared.secretBytesMin, hasHistory: shared.history != nil)
         slots = PushSlots(capacity: shared.limits.pushesPerLoopMax)
         counts = LoopCounts(apps)
     }
@@ -112,7 +113,8 @@ final class LoopServices {
     /// Replaces the apps, also for requests in progress.
     func use(_ apps: Apps) {
         self.apps = apps
-        rules = RequestRules(apps, secretBytesMin: shared.secretBytesMin)
+        rules = RequestRules(
+            apps, secretBytesMin: shared.secretBytesMin, hasHistory: shared.history != nil)
         counts.use(apps)
     }
 

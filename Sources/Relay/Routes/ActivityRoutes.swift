@@ -63,12 +63,7 @@ struct ActivityRegisterRoute: AnsweringRoute {
         trace.add(.device(wanted.token))
         guard !shared.blocked.contains(key) else { throw APIError(.blocked) }
         try shared.rates.countRegistration(key, at: services.loop.now)
-        let devices: [Device]
-        do throws(StorageError) {
-            devices = try await services.devices(of: key)
-        } catch {
-            throw APIError(error)
-        }
+        let devices = try await services.devices(of: key)
         if devices.isEmpty { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
         let device = try wanted.device(among: devices)
         let now = shared.clock.now
@@ -127,17 +122,6 @@ struct ActivityUnregisterRoute: AnsweringRoute {
         trace.add(.count("removed", removed))
         if removed == 0 { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
         return .ok
-    }
-}
-
-extension LoopServices {
-    /// A secret's devices, which are first moved to its primary hash if necessary.
-    func devices(of key: SecretKey) async throws(StorageError) -> [Device] {
-        let devices = try await shared.storage.devices(of: key)
-        guard devices.contains(where: { $0.secretHash != key.primary }),
-            try await shared.storage.rehash(key)
-        else { return devices }
-        return try await shared.storage.devices(of: key)
     }
 }
 

@@ -29,8 +29,7 @@ extension MCPRoute {
     ) async throws(APIError) -> MCPToolResult {
         guard given.members.isEmpty else { return .failed("list_scheduled takes no arguments.") }
         let list = try await ScheduleListRoute(services: services).schedules(of: secret, request, &trace)
-        let answer = try? JSON.parse(list.body, maxBytes: list.body.count)
-        return MCPToolResult(["schedules": answer?["schedules"] ?? []])
+        return MCPToolResult(["schedules": list.json])
     }
 
     /// Cancels a schedule; a missing schedule isn't an error, because it won't be sent.

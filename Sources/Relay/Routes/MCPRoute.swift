@@ -133,13 +133,10 @@ struct MCPRoute: AnsweringRoute {
         }
         let content = try NotificationContent(
             RequestFields(arguments.notification, within: .notification))
-        var order = Pushing.Order(
-            key: services.shared.hasher.key(of: secret), content: content, eventID: arguments.eventID,
-            digest: content.digest(to: nil))
-        let body: JSON.Value = ["notification": .object(arguments.notification)]
-        order.source = body.object.map { .stored(StoredOrder(.notify, body: $0)) }
-        let reply = try await Pushing(services: services).answer(order, request, started, &trace)
-        return MCPToolResult(sending: reply.body)
+        let dispatch = Dispatch(
+            tenant: services.shared.hasher.key(of: secret), content: content, audience: .all,
+            origin: .request(eventID: arguments.eventID), at: services.shared.clock.now)
+        return MCPToolResult(sending: try await services.send(dispatch, request, started, &trace).report)
     }
 
     private func list(

@@ -64,20 +64,6 @@ struct ReplyWaitRequest: Sendable {
 }
 
 extension RequestFields {
-    /// The actions that replies may have; empty if the sender doesn't say.
-    func actions(_ field: RequestField) throws(APIError) -> [String] {
-        guard let actions = try texts(field) else { return [] }
-        guard (1...Bounds.replyActionsMax).contains(actions.count), Set(actions).count == actions.count,
-            actions.allSatisfy({ Self.isAction($0.utf8) })
-        else { throw APIError(.invalidField, field: field) }
-        return actions
-    }
-
-    fileprivate static func isAction(_ bytes: String.UTF8View) -> Bool {
-        (1...Bounds.replyActionCountMax).contains(bytes.count)
-            && bytes.allSatisfy { (0x21...0x7E).contains($0) }
-    }
-
     /// The required ID of an event that was sent before.
     func eventName() throws(APIError) -> String {
         try required(.eventID) { (1...Bounds.eventIDBytesMax).contains($0.count) && !$0.contains(0) }
@@ -98,7 +84,7 @@ struct AcknowledgeRoute: AnsweringRoute {
         switch try await services.acknowledge(event, reply: nil, request, &trace) {
         case .stored(let known), .existing(let known):
             if wanted.clears {
-                try await Pushing(services: services).clear(event, started)
+                try await Dispatcher(services: services).clear(event, started)
             }
             return Reply(time: known.at, as: "acknowledgedAt")
         case .unknownEvent, .notOffered:

@@ -10,7 +10,7 @@ struct ScheduleRequest: Sendable {
         case every(Recurrence)
     }
 
-    let order: StoredOrder
+    let content: StoredDispatch
     let time: Time
     let name: String?
     /// Seconds within which a missed occurrence is still sent.
@@ -31,12 +31,10 @@ struct ScheduleRequest: Sendable {
         let windowDefault = fields.value(.scheduleIn) == nil ? Bounds.scheduleWindowDefault : 0
         window =
             try fields.integer(.scheduleWindow, in: 0...Bounds.scheduleWindowMax) ?? windowDefault
-        var order = try Self.order(fields)
-        order.isDelay = fields.value(.scheduleIn) != nil
-        self.order = order
+        content = try Self.content(fields)
     }
 
-    private static func order(_ fields: RequestFields) throws(APIError) -> StoredOrder {
+    private static func content(_ fields: RequestFields) throws(APIError) -> StoredDispatch {
         let eventFields: [RequestField] = [
             .eventType, .sessionID, .serverID, .title, .body, .category, .mutableContent,
             .actions,
@@ -56,12 +54,12 @@ struct ScheduleRequest: Sendable {
         }
         let device = try fields.optional(.deviceToken) { $0.string.flatMap(DeviceToken.init) }
         var body = JSON.Object()
-        for field in [.sealed] + (isEvent ? eventFields : [.deviceToken, .notification, .shorten]) {
+        for field in [.sealed] + (isEvent ? eventFields : [.notification, .shorten]) {
             body[field.rawValue] = fields.value(field)
         }
-        var order = StoredOrder(isEvent ? .event : .notify, body: body)
-        if isEvent { order.eventDevice = device }
-        return order
+        return StoredDispatch(
+            StoredContent(target: isEvent ? .event : .notify, body: body), to: device,
+            isDelay: fields.value(.scheduleIn) != nil)
     }
 
     private static func time(_ fields: RequestFields, _ now: EpochMilliseconds) throws(APIError) -> Time {
@@ -119,7 +117,7 @@ struct ScheduleRequest: Sendable {
         if case .every(let given) = time { recurrence = given }
         return Schedule(
             id: id, secretHash: key.primary, kind: .schedule, name: name, rule: recurrence?.json,
-            content: order.json, nextAt: nextAt, endsAt: recurrence?.until,
+            content: content.json, nextAt: nextAt, endsAt: recurrence?.until,
             lateBy: EpochMilliseconds(lateBy) * 1000, window: EpochMilliseconds(window) * 1000,
             createdAt: now)
     }

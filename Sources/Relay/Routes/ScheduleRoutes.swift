@@ -33,13 +33,14 @@ struct ScheduleCreateRoute: AnsweringRoute {
         let key = shared.hasher.key(of: secret)
         // Content that couldn't be sent now is refused now.
         let id = services.makeID()
-        _ = try wanted.order.order(for: key, receiptID: Occurrence.receiptID(of: id, at: now), on: services)
+        _ = try wanted.content.checked(
+            services.rules, acknowledgedAs: Occurrence.receiptID(of: id, at: now))
         trace.add(.secretHash(key.primary))
         guard !shared.blocked.contains(key) else { throw APIError(.blocked) }
         try shared.rates.countEvent(key, at: services.loop.now)
-        let devices = try await Pushing(services: services).devices(of: key)
+        let devices = try await services.devices(of: key)
         guard !devices.isEmpty else { throw try noDevices(request) }
-        let zones = DeviceZones(zone: services.zone).names(of: devices)
+        let zones = DeviceZones(Recipients(devices), zone: services.zone).names
         let first = try wanted.first(zones: zones, services.rules.timeZones)
         let schedule = wanted.schedule(id, under: key, nextAt: first, at: now)
         let creation: ScheduleCreation
@@ -130,37 +131,27 @@ struct ScheduleCancelRoute: AnsweringRoute {
 struct ScheduleList: Sendable {
     let schedules: [Schedule]
 
+    var json: JSON.Value { .array(schedules.map { .object($0.shown) }) }
+
     /// The response body.
     var body: [UInt8] {
-        var writer = JSON.Writer(capacity: 64 + 256 * schedules.count)
-        writer.beginObject()
-        writer.member("ok", true)
-        writer.name("schedules")
-        writer.beginArray()
-        for schedule in schedules {
-            writer.beginObject()
-            schedule.writeMembers(to: &writer)
-            writer.endObject()
-        }
-        writer.endArray()
-        writer.endObject()
-        return writer.finish()
+        let response: JSON.Value = ["ok": true, "schedules": json]
+        return response.encoded()
     }
 }
 
 extension Schedule {
-    /// Writes what anyone who knows the secret may see, without texts.
-    func writeMembers(to writer: inout JSON.Writer) {
-        writer.member("id", id.text)
-        if let name { writer.member("name", name) }
-        writer.member("createdAt", Timestamp(createdAt).text)
-        writer.member("nextAt", Timestamp(nextAt).text)
-        if let recurrence = rule.flatMap({ Recurrence(stored: $0) }) {
-            writer.name("every")
-            recurrence.write(to: &writer)
-        }
-        if let lastAt { writer.member("lastAt", Timestamp(lastAt).text) }
-        if let lastOutcome { writer.member("lastOutcome", lastOutcome) }
-        writer.member("skipped", skipped)
+    /// What anyone who knows the secret may see, without texts.
+    var shown: JSON.Object {
+        var object = JSON.Object()
+        object["id"] = .string(id.text)
+        object["name"] = name.map { .string($0) }
+        object["createdAt"] = .string(Timestamp(createdAt).text)
+        object["nextAt"] = .string(Timestamp(nextAt).text)
+        object["every"] = rule.flatMap { Recurrence(stored: $0) }.map { .object($0.object) }
+        object["lastAt"] = lastAt.map { .string(Timestamp($0).text) }
+        object["lastOutcome"] = lastOutcome.map { .string($0) }
+        object["skipped"] = .int(skipped)
+        return object
     }
 }

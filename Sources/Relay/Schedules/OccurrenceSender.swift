@@ -1,42 +1,119 @@
+import Network
 import Storage
 
-/// An occurrence to send.
-struct Occurrence: Sendable {
-    let schedule: Schedule
-    /// Its nominal time.
-    let nominal: EpochMilliseconds
-    /// The names of the time zones whose devices get it; `nil` for all devices.
-    var zones: Set<String>?
+/// Sends occurrences as if they had just been requested.
+///
+/// Confined to its services' loop.
+struct OccurrenceSender {
+    let services: LoopServices
 
-    /// The `eventID` of its receipt, the same at every attempt.
-    var receiptID: String { Self.receiptID(of: schedule.id, at: nominal) }
+    private var shared: Services { services.shared }
 
-    /// The `eventID` of a schedule's occurrence at a nominal time.
-    static func receiptID(of schedule: UUIDv7, at nominal: EpochMilliseconds) -> String {
-        "sched:\(schedule):\(nominal)"
-    }
-}
-
-/// The result of an attempt to send an occurrence.
-enum OccurrenceResult: Sendable, Equatable {
-    /// It is over.
-    case over(ScheduleQueue.Outcome)
-    /// Nothing was sent; retry after this number of seconds.
-    case postponed(ScheduleQueue.Postponement, seconds: Int)
-}
-
-/// Sends occurrences as if they had just been requested; implemented by the routes.
-protocol OccurrenceSender {
     /// Sends an occurrence once, however often it is called.
-    ///
-    /// Call it on the services' loop.
-    nonisolated(nonsending) func send(_ occurrence: Occurrence) async -> OccurrenceResult
+    nonisolated(nonsending) func send(_ occurrence: Occurrence) async -> OccurrenceResult {
+        let schedule = occurrence.schedule
+        guard let stored = StoredDispatch(json: schedule.content) else { return .over(.invalid) }
+        let tenant = SecretKey(primary: schedule.secretHash)
+        let origin = stored.origin(schedule.kind, receiptID: occurrence.receiptID)
+        let content: any PushContent
+        do throws(APIError) {
+            content = try stored.checked(services.rules, acknowledgedAs: origin.event ?? occurrence.receiptID)
+        } catch {
+            shared.log(
+                .warning, "schedule.invalid",
+                [.secretHash(schedule.secretHash), .note("schedule", schedule.id.text), .code(error.code)])
+            return .over(.invalid)
+        }
+        if schedule.hasWaited(until: shared.clock.now), let name = stored.knownEvent {
+            let event = EventName(name, of: tenant)
+            do throws(StorageError) {
+                if try await shared.replies.known(of: event) != nil {
+                    await services.stopRepeating(event)
+                    return .over(.skipped)
+                }
+            } catch {
+                return .postponed(.storage, seconds: Bounds.scheduleRetrySeconds)
+            }
+        }
+        let dispatch = Dispatch(
+            tenant: tenant, content: content, audience: stored.audience(in: occurrence.zones), origin: origin,
+            at: shared.clock.now)
+        do throws(APIError) {
+            return .over(ScheduleQueue.Outcome(try await send(dispatch).report))
+        } catch {
+            if let limit = error.limit { services.counts.hit(limit) }
+            return OccurrenceResult(error)
+        }
+    }
+
+    nonisolated(nonsending) private func send(
+        _ dispatch: Dispatch
+    ) async throws(APIError) -> DispatchResult {
+        let started = services.loop.now
+        guard !shared.blocked.contains(dispatch.tenant) else { throw APIError(.blocked) }
+        if dispatch.origin.isCounted { try shared.rates.countEvent(dispatch.tenant, at: started) }
+        let dispatcher = Dispatcher(services: services)
+        let devices = try await dispatcher.devices(of: dispatch.tenant)
+        var trace = RequestTrace()
+        return try await dispatcher.send(dispatch, to: devices, started, &trace)
+    }
 
     /// Whether a schedule is sent after a delay rather than at a given time.
-    func isDelay(_ schedule: Schedule) -> Bool
+    func isDelay(_ schedule: Schedule) -> Bool { StoredDispatch(json: schedule.content)?.isDelay ?? false }
 
     /// Records for the sender that a schedule's newest due occurrence was too late.
     ///
-    /// Call it on the services' loop.
-    func recordMissed(_ schedule: Schedule)
+    /// Writes one row to the delivery log, whatever the number of devices.
+    func recordMissed(_ schedule: Schedule) {
+        guard shared.deliveryLog.kept.includes(isFailed: true) else { return }
+        let stored = StoredDispatch(json: schedule.content)
+        // What this relay can't read is also recorded as missed.
+        let content = try? stored?.checked(services.rules, acknowledgedAs: schedule.id.text)
+        shared.deliveryLog.append([
+            Delivery(
+                id: services.makeID().text, secretHash: schedule.secretHash,
+                eventType: content?.logType ?? schedule.kind.rawValue, sessionID: content?.sessionID ?? "",
+                status: .failed, error: FailureReason.scheduleMissed, createdAt: shared.clock.now,
+                deviceID: stored?.deviceID)
+        ])
+    }
+}
+
+extension Schedule {
+    /// Whether someone may have seen its event; nobody can have seen an `async` event that is sent immediately.
+    fileprivate func hasWaited(until now: EpochMilliseconds) -> Bool {
+        kind != .async || dueAt != nextAt || now - nextAt > Bounds.scheduleWaitMax.inMilliseconds
+    }
+}
+
+extension OccurrenceResult {
+    /// The result of an occurrence whose dispatch failed: most errors are temporary.
+    fileprivate init(_ error: APIError) {
+        let seconds = min(
+            max(error.retryAfterSeconds ?? 0, Bounds.scheduleRetrySeconds), Bounds.scheduleRetrySecondsMax)
+        switch error.code {
+        case .blocked: self = .over(.blocked)
+        // Its eventID was used for another event.
+        case .eventConflict: self = .over(.failed)
+        case .rateLimited: self = .postponed(.rateLimited, seconds: seconds)
+        case .storageUnavailable: self = .postponed(.storage, seconds: seconds)
+        default: self = .postponed(.overloaded, seconds: seconds)
+        }
+    }
+}
+
+extension ScheduleQueue.Outcome {
+    /// The outcome of an event's pushes.
+    fileprivate init(_ report: DispatchReport) {
+        self =
+            if report.sent + report.queued > 0 {
+                .sent
+            } else if report.failed > 0 {
+                .failed
+            } else if report.muted > 0 {
+                .muted
+            } else {
+                .noDevices
+            }
+    }
 }

@@ -4,40 +4,26 @@ import Storage
 extension Recurrence {
     /// The stored text, at most 1,024 bytes.
     var json: String {
-        var writer = JSON.Writer()
-        writer.beginObject()
-        writeMembers(to: &writer)
-        writer.member("start", start)
-        writer.endObject()
-        return String(decoding: writer.finish(), as: UTF8.self)
+        var object = object
+        object["start"] = .int(start)
+        return String(decoding: JSON.Value.object(object).encoded(), as: UTF8.self)
     }
 
-    /// Writes the object as callers send it.
-    func write(to writer: inout JSON.Writer) {
-        writer.beginObject()
-        writeMembers(to: &writer)
-        writer.endObject()
-    }
-
-    private func writeMembers(to writer: inout JSON.Writer) {
-        writer.member("unit", unit.rawValue)
-        writer.member("interval", interval)
-        func list<Element>(_ name: StaticString, _ elements: [Element], _ write: (Element) -> Void) {
-            guard !elements.isEmpty else { return }
-            writer.name(name)
-            writer.beginArray()
-            for element in elements { write(element) }
-            writer.endArray()
-        }
-        list("at", times) { writer.string(QuietHours.text($0)) }
-        list("on", weekdays) { writer.string($0.rawValue) }
-        list("on", monthDays) { writer.int($0) }
+    /// The object as callers send it.
+    var object: JSON.Object {
+        var object = JSON.Object()
+        object["unit"] = .string(unit.rawValue)
+        object["interval"] = .int(interval)
+        if !times.isEmpty { object["at"] = .array(times.map { .string(QuietHours.text($0)) }) }
+        if !weekdays.isEmpty { object["on"] = .array(weekdays.map { .string($0.rawValue) }) }
+        if !monthDays.isEmpty { object["on"] = .array(monthDays.map { .int($0) }) }
         switch zone {
-        case .named(let name): writer.member("timeZone", name)
-        case .device: writer.member("timeZone", "device")
+        case .named(let name): object["timeZone"] = .string(name)
+        case .device: object["timeZone"] = "device"
         case nil: break
         }
-        if let until { writer.member("until", Timestamp(until).text) }
+        object["until"] = until.map { .string(Timestamp($0).text) }
+        return object
     }
 
     /// Reads a stored text; `nil` if this program doesn't understand it.

@@ -16,7 +16,7 @@ final class ScheduleWorker {
     }
 
     let services: LoopServices
-    let sender: any OccurrenceSender
+    let sender: OccurrenceSender
     private var timer: Timer?
     private var waiting: [Held] = []
     private var underWay = 0
@@ -35,9 +35,9 @@ final class ScheduleWorker {
     private var onStopped: CheckedContinuation<Void, Never>?
 
     /// A worker on its services' loop; idle until ``start()``.
-    init(on services: LoopServices, sender: any OccurrenceSender) {
+    init(on services: LoopServices) {
         self.services = services
-        self.sender = sender
+        sender = OccurrenceSender(services: services)
     }
 
     var queue: ScheduleQueue { services.shared.schedules }
@@ -234,7 +234,7 @@ final class ScheduleWorker {
             queue.count(.storage)
             return .again(dueAt: now + EpochMilliseconds(Bounds.scheduleRetrySeconds) * 1_000)
         }
-        let names = DeviceZones(zone: services.zone).names(of: devices)
+        let names = DeviceZones(Recipients(devices), zone: services.zone).names
         let due = DuePlan(of: schedule, rule, zones: names, services.rules.timeZones, at: now)
         guard case .plan(let plan, let zones) = due else {
             queue.count(.unknownTimeZone)

@@ -78,9 +78,9 @@ struct ScheduleRouteTests {
             ]
             #expect(await Self.create(relay, event).status == .ok)
             let row = try #require(relay.storage.state.withLock { $0.schedules.first?.schedule })
-            let stored = try #require(StoredOrder(stored: row.content))
+            let stored = try #require(StoredDispatch(json: row.content))
             let body: JSON.Value = ["eventType": "error", "sessionID": "s", "title": "T"]
-            #expect(.object(stored.body) == body && stored.eventDevice?.text == "aa00")
+            #expect(.object(stored.content.body) == body && stored.token?.text == "aa00")
             #expect(row.window == 5_000 && row.lateBy == 7_000 && row.rule == nil)
             #expect(!row.content.contains(RelayFixture.secret))
         }

@@ -27,9 +27,9 @@ extension RelayFixture {
         deviceID: String? = nil, content: String? = nil
     ) async throws -> Schedule {
         let body: JSON.Value = ["notification": ["title": "Later"]]
-        var order = StoredOrder(.notify, body: try #require(body.object))
-        order.deviceID = deviceID
-        let content = content ?? order.json
+        var stored = StoredDispatch(StoredContent(target: .notify, body: try #require(body.object)))
+        stored.deviceID = deviceID
+        let content = content ?? stored.json
         let schedule = await onLoop { confined in
             Schedule(
                 id: confined.services.makeID(), secretHash: Self.key.primary, kind: kind, rule: rule,
@@ -45,10 +45,7 @@ extension RelayFixture {
         _ body: (LoopBound<ScheduleWorker>) async throws -> Void
     ) async throws {
         let worker = await loop.run { loop in
-            LoopBound(
-                ScheduleWorker(
-                    on: services.value, sender: ScheduledPushing(services: services.value)),
-                on: loop)
+            LoopBound(ScheduleWorker(on: services.value), on: loop)
         }
         await loop.run { _ in worker.value.start() }
         let result: Result<Void, any Error>

@@ -152,20 +152,16 @@ struct ScheduleReport: Sendable {
 
     /// One JSON object on a line.
     var json: String {
-        var writer = JSON.Writer()
-        writer.beginObject()
-        writer.name("schedules")
-        writer.beginArray()
-        for schedule in schedules {
-            writer.beginObject()
-            writer.member("secretHash", schedule.secretHash.hex)
-            schedule.writeMembers(to: &writer)
-            writer.endObject()
-        }
-        writer.endArray()
-        if let next { writer.member("next", next.text) }
-        writer.endObject()
-        return String(decoding: writer.finish(), as: UTF8.self) + "\n"
+        var object = JSON.Object()
+        object["schedules"] = .array(
+            schedules.map { schedule in
+                var shown = JSON.Object()
+                shown["secretHash"] = .string(schedule.secretHash.hex)
+                for member in schedule.shown.members { shown[member.name] = member.value }
+                return .object(shown)
+            })
+        object["next"] = next.map { .string($0.text) }
+        return String(decoding: JSON.Value.object(object).encoded(), as: UTF8.self) + "\n"
     }
 }
 

@@ -113,7 +113,7 @@ struct EventOnceTests {
         let body: JSON.Value = [
             "secret": .string(RelayFixture.secret), "eventType": "complete", "sessionID": "ses_1",
         ]
-        let content = try EventRequest(body: body.encoded()).content
+        let content = try EventRequest(body: body.encoded()).content.digest(to: nil, repetition: nil)
         var generator = IDGenerator(seed: 1)
         let claim = EventClaim(
             id: UUIDv7(at: 0, using: &generator), key: RelayFixture.key, eventID: "e-1", content: content,

@@ -226,13 +226,18 @@ struct LaterTests {
                     "notification": ["pushType": "background", "data": ["a": 1]],
                 ])
             #expect(background.json["sent"]?.int == 1)
-            let order = StoredOrder(
-                stored: #"{"route":"notify","body":{"notification":{"title":"t"}},"device":"d"}"#)
-            #expect(order?.deviceID == "d" && order?.eventID == nil)
-            #expect(order.flatMap { StoredOrder(stored: $0.json) } == order)
-            var held = order
-            held?.heldEvent = "e"
-            #expect(held.flatMap { StoredOrder(stored: $0.json) } == held && held != order)
+            for row in [
+                #"{"route":"notify","body":{"notification":{"title":"t"}},"device":"d"}"#,
+                #"{"route":"event","body":{"eventType":"error"},"eventID":"e","token":"aa","in":true}"#,
+                #"{"route":"event","body":{},"of":"e","heldOf":"f"}"#,
+            ] {
+                let stored = try #require(StoredDispatch(json: row))
+                #expect(stored.json == row)
+            }
+            let held = try #require(
+                StoredDispatch(json: #"{"route":"notify","body":{},"device":"d","heldOf":"e"}"#))
+            #expect(held.deviceID == "d" && held.knownEvent == "e")
+            #expect(held.origin(.held, receiptID: "r") == .quietHours(of: "e", receiptID: "r"))
         }
     }
 }

@@ -1,20 +1,9 @@
 import APNs
-import HTTPServer
 import Network
 import Storage
 
-extension Pushing.Order {
-    /// The order for an event, with its arrival time.
-    init(_ event: EventRequest, of key: SecretKey, eventID: String?, at time: EpochMilliseconds) {
-        self.init(key: key, content: event, eventID: eventID, digest: event.content)
-        actions = event.extras?.actions ?? []
-        activity = event.activity(at: time)
-        rings = event.type.rings
-    }
-}
-
 /// Live Activities: their part of an event, and states that wait for their turn.
-extension Pushing {
+extension Dispatcher {
     /// The pushes of an event to Live Activities.
     struct Activities {
         var turn = ActivityTurn()
@@ -23,24 +12,25 @@ extension Pushing {
         var results: [String: DeviceResult.Status] = [:]
     }
 
-    /// The recipients of an order, with a slot for each push, and the results of devices that get no push.
-    func recipients(
-        of order: Order, _ devices: [Device]
-    ) async throws(APIError) -> (Activities?, notified: [Device], [String: DeviceResult.Status]) {
-        let notified = order.rings ? devices : []
+    /// The recipients that are notified, with a slot for each push, and the results of devices that get no push.
+    func reserve(
+        _ dispatch: Dispatch, _ activity: ActivityContent?, _ recipients: Recipients
+    ) async throws(APIError) -> (Activities?, notified: Recipients, [String: DeviceResult.Status]) {
+        let notified = dispatch.content.rings ? recipients : Recipients()
         // These checks come before the calls because most events need none of them, and an asynchronous call isn't free.
-        let kind = order.content.pushType.tokenKind
+        let kind = dispatch.content.pushType.tokenKind
         // Assumes about one activity per device. Slots are taken before activities take their turn, so that after a
         // refusal the sender's retry can still take it.
-        let reserved = notified.count + (order.activity == nil ? 0 : devices.count)
+        let reserved = notified.count + (activity == nil ? 0 : recipients.count)
         guard services.slots.take(reserved) else { throw APIError(.overloaded, limit: .pushes) }
-        guard order.activity != nil || kind != nil else { return (nil, notified, [:]) }
+        guard activity != nil || kind != nil else { return (nil, notified, [:]) }
         do throws(APIError) {
             if let kind {
-                let (recipients, results) = try await tokens(kind, of: order.key, devices)
+                let (recipients, results) = try await tokens(kind, of: dispatch.tenant, recipients)
                 return (nil, recipients, results)
             }
-            let activities = try await activities(order, devices)
+            var activities: Activities?
+            if let activity { activities = try await take(activity, of: dispatch.tenant, recipients) }
             services.slots.exchange(reserved, for: notified.count + (activities?.pushes.count ?? 0))
             return (activities, notified, activities?.results ?? [:])
         } catch {
@@ -49,31 +39,29 @@ extension Pushing {
         }
     }
 
-    /// Decides which Live Activities get an event's state now; `nil` if the event has none.
+    /// Decides which Live Activities get an event's state now.
     ///
     /// If the database fails, devices are notified regardless; an event that only concerns activities fails.
-    private func activities(
-        _ order: Order, _ devices: [Device]
-    ) async throws(APIError) -> Activities? {
-        guard let content = order.activity else { return nil }
+    private func take(
+        _ content: ActivityContent, of tenant: SecretKey, _ recipients: Recipients
+    ) async throws(APIError) -> Activities {
         var found = Activities()
         do throws(StorageError) {
-            found.turn = try await take(content, of: order.key, starting: content.type == .start)
-            try await limitStarts(&found.turn, content, devices)
+            found.turn = try await take(content, of: tenant, starting: content.type == .start)
+            try await limitStarts(&found.turn, content, recipients.devices)
         } catch {
             guard content.type.rings else { throw APIError(error) }
             services.shared.log(.warning, "activity.unreadable", [.storageError(error)])
             return found
         }
-        let replaced = content.type.rings ? devices.filter { found.turn.devices.contains($0.id) } : []
-        for device in replaced {
-            guard let stored = device.details.preferences,
-                DevicePreferences(stored: stored).activityReplacesAlert
-            else { continue }
-            found.results[device.id] = .muted
+        if content.type.rings {
+            for index in recipients.indices where recipients.preferences(index).activityReplacesAlert {
+                let id = recipients.devices[index].id
+                if found.turn.devices.contains(id) { found.results[id] = .muted }
+            }
         }
         found.pushes = content.pushes(
-            found.turn, devices: devices, replacing: Set(found.results.keys), on: services)
+            found.turn, recipients, replacing: Set(found.results.keys), on: services)
         return found
     }
 
@@ -93,8 +81,8 @@ extension Pushing {
 
     /// The recipients of a push to tokens other than the devices' own, and the results of devices without such a token.
     private func tokens(
-        _ kind: PushTokenKind, of key: SecretKey, _ devices: [Device]
-    ) async throws(APIError) -> (recipients: [Device], results: [String: DeviceResult.Status]) {
+        _ kind: PushTokenKind, of key: SecretKey, _ recipients: Recipients
+    ) async throws(APIError) -> (recipients: Recipients, results: [String: DeviceResult.Status]) {
         let tokens: [PushToken]
         do throws(StorageError) {
             tokens = try await services.shared.storage.tokens(kind, of: key, at: services.shared.clock.now)
@@ -102,14 +90,14 @@ extension Pushing {
             throw APIError(error)
         }
         var results: [String: DeviceResult.Status] = [:]
-        let recipients = devices.map { device in
+        let reached = recipients.replacingDevices { device in
             if let token = tokens.first(where: { $0.deviceID == device.id }) {
                 return token.recipient(asIn: device)
             }
             results[device.id] = .failed(reason: FailureReason.noPushToken)
             return device
         }
-        return (recipients, results)
+        return (reached, results)
     }
 
     private func take(
@@ -141,11 +129,11 @@ extension Pushing {
         let shared = services.shared
         guard shared.activityHolds.hold(held, of: place, at: held.activity.at) else { return }
         let wait = min(max(until - shared.clock.now, 0), shared.limits.activityInterval.inMilliseconds)
-        nonisolated(unsafe) let pushing = self  // why: confined to the loop that runs the task
+        nonisolated(unsafe) let dispatcher = self  // why: confined to the loop that runs the task
         services.loop.spawn { _ in
-            await pushing.services.loop.pause(.milliseconds(wait))
+            await dispatcher.services.loop.pause(.milliseconds(wait))
             guard let held = shared.activityHolds.take(place) else { return }
-            await pushing.deliverHeld(held)
+            await dispatcher.deliverHeld(held)
         }
     }
 
@@ -168,12 +156,13 @@ extension Pushing {
             return shared.log(.warning, "activity.unreadable", [.storageError(error)])
         }
         hold(held, after: turn)
-        let pushes = held.activity.pushes(turn, devices: [], on: services)
+        let pushes = held.activity.pushes(turn, Recipients(), on: services)
         services.slots.exchange(1, for: pushes.count)
         guard !pushes.isEmpty else { return }
-        let fanOut = FanOut([], held.content, of: held.key, on: services, activities: pushes.map(\.forFanOut))
+        let fanOut = FanOut(
+            Recipients(), held.content, of: held.key, on: services, activities: pushes.map(\.forFanOut))
         let results = await fanOut.run(deadline: shared.limits.eventDeadline)
-        await record(held.content, of: held.key, results, among: [])
+        await record(held.content, of: held.key, results, among: Recipients())
     }
 
     /// Completes an event's pushes to activities: notifies devices whose activity couldn't replace the notification,
@@ -181,9 +170,10 @@ extension Pushing {
     ///
     /// - Parameter results: The results of the devices, followed by those of the activities.
     func finish(
-        _ activities: Activities, _ order: Order, _ devices: [Device], _ results: inout [DeviceResult],
-        within left: Duration
+        _ activities: Activities, _ dispatch: Dispatch, _ recipients: Recipients,
+        _ results: inout [DeviceResult], within left: Duration
     ) async {
+        let devices = recipients.devices
         let ofActivities = zip(activities.pushes, results.suffix(activities.pushes.count))
         var sent: [PushToken] = []
         var queued: [PushToken] = []
@@ -206,8 +196,9 @@ extension Pushing {
             }
         }
         do throws(StorageError) {
-            if !unstarted.isEmpty, let content = order.activity {
-                try await services.shared.storage.releaseStarts(unstarted, session: content.sessionID)
+            if !unstarted.isEmpty {
+                try await services.shared.storage.releaseStarts(
+                    unstarted, session: dispatch.content.sessionID)
             }
             try await services.shared.storage.endActivities(sent: sent, queued: queued)
         } catch {
@@ -218,8 +209,8 @@ extension Pushing {
         }
         guard !missed.isEmpty, left > .zero, services.slots.take(missed.count) else { return }
         let fanOut = FanOut(
-            missed.map { devices[$0] }, order.content, of: order.key, on: services,
-            eventID: order.acknowledgedAs)
+            recipients.choose(missed), dispatch.content, of: dispatch.tenant, on: services,
+            eventID: dispatch.origin.event)
         for (index, result) in zip(missed, await fanOut.run(deadline: left)) { results[index] = result }
     }
 }

@@ -1,5 +1,6 @@
 import APNs
 import JSON
+import Storage
 
 /// A notification defined by the caller, checked against Apple's rules before anything is sent.
 ///
@@ -21,6 +22,9 @@ struct NotificationContent: Sendable {
     private var texts = Texts()
     /// Members next to `aps`.
     private let data: JSON.Object
+    /// As sent, for ``stored``.
+    private let members: JSON.Object
+    private let isShortened: Bool
 
     /// Checks a notification: first its fields in the order of docs/reference/api.md, then their combination.
     ///
@@ -63,6 +67,8 @@ struct NotificationContent: Sendable {
             try fields.optional(.notificationData) { value in
                 value.object.flatMap { $0["aps"] == nil ? $0 : nil }
             } ?? JSON.Object()
+        members = fields.members(without: [])
+        self.isShortened = isShortened
         kind = try fields.optional(.notificationKind, where: EventType.isKind)
         actions = try fields.actions(.notificationActions)
         self.priority = priority ?? (pushType == .alert ? .immediate : .conserveDevicePower)
@@ -97,16 +103,16 @@ struct NotificationContent: Sendable {
         aps.show(texts.shortened(toEscaped: room))
     }
 
-    /// The input of the digest: the payload with the texts as the caller sent them.
-    var unshortened: String {
-        var full = aps
-        full.show(texts)
-        return String(decoding: written(full), as: UTF8.self)
+    /// Makes the push replace earlier pushes of the event on the device, unless the caller has set a collapse ID.
+    mutating func repeats(_ eventID: String) {
+        collapseID = collapseID ?? Repetition.collapseID(of: eventID)
     }
 
-    /// Sets a collapse ID unless the caller has set one.
-    mutating func collapse(under collapseID: CollapseID?) {
-        self.collapseID = self.collapseID ?? collapseID
+    /// Refuses a badge with the number of unread items if the relay doesn't know it.
+    func checkBadge(_ rules: RequestRules) throws(APIError) {
+        guard !hasUnreadBadge || rules.hasHistory else {
+            throw APIError(.historyOff, field: .notificationBadge)
+        }
     }
 
     /// The values of `pushType`.
@@ -197,6 +203,28 @@ extension NotificationContent: PushContent {
         return HistoryContent(title: texts.title, body: texts.body, sealed: sealed?.text)
     }
 
+    func digest(to device: DeviceToken?, repetition: String?) -> Digest256 {
+        // The payload with the texts as the caller sent them.
+        var full = aps
+        full.show(texts)
+        return Digest256(
+            ofParts: [
+                "notify", device?.text, pushType.rawValue, priority.text, collapseID?.text,
+                timeToLive.map { String($0.components.seconds) },
+                String(decoding: written(full), as: UTF8.self),
+            ] + (hasUnreadBadge ? [DevicePreferences.Badge.unread.rawValue] : [])
+                + (repetition.map { [$0] } ?? [])
+                + (actions.isEmpty ? [] : ["actions " + actions.joined(separator: " ")]))
+    }
+
+    var stored: StoredContent? {
+        var body = JSON.Object()
+        body[RequestField.notification.rawValue] = .object(members)
+        body[RequestField.sealed.rawValue] = sealed.map { .string($0.text) }
+        if !isShortened { body[RequestField.shorten.rawValue] = false }
+        return StoredContent(target: .notify, body: body)
+    }
+
     /// The payload as the caller defined it; in quiet hours without sound and, if that fits, as `passive`.
     ///
     /// The app's sound isn't added, because the caller defines the sound. The device's badge is, if that fits and the
@@ -268,31 +296,5 @@ private struct Texts: Sendable {
 extension APS {
     fileprivate mutating func show(_ texts: Texts) {
         (title, subtitle, body) = (texts.title, texts.subtitle, texts.body)
-    }
-}
-
-extension APS.Sound {
-    /// Reads a name or Apple's dictionary; `nil` for anything else.
-    fileprivate init?(_ value: JSON.Value) {
-        guard let name = value.string ?? value["name"]?.string,
-            (1...Bounds.identifierBytesMax).contains(name.utf8.count), !name.utf8.contains(0)
-        else { return nil }
-        guard value.object != nil else {
-            self.init(name: name)
-            return
-        }
-        var isCritical: Bool?
-        if let critical = value["critical"] {
-            guard let critical = critical.bool else { return nil }
-            isCritical = critical
-        }
-        var volume: JSON.Number?
-        if let given = value["volume"] {
-            guard let number = given.number, let size = number.double, (0...1).contains(size) else {
-                return nil
-            }
-            volume = number
-        }
-        self.init(name: name, isCritical: isCritical, volume: volume)
     }
 }

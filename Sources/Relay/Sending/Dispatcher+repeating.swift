@@ -1,25 +1,25 @@
 import Storage
 
 /// Repeats pushes until their event is acknowledged.
-extension Pushing {
+extension Dispatcher {
     /// Stores the repetitions of an event before its first push, so that they survive a crash.
     ///
     /// Storing them again replaces them.
     func startRepeating(
-        _ order: Order, _ eventID: String, _ repetition: Repetition
+        _ dispatch: Dispatch, _ eventID: String, _ repetition: Repetition
     ) async throws(APIError) {
-        guard var stored = try order.stored else { throw APIError(.internalError) }
-        stored.eventID = nil
-        stored.original = eventID
+        guard let stored = StoredDispatch(dispatch, repeating: eventID) else {
+            throw APIError(.internalError)
+        }
         let now = services.shared.clock.now
         let interval = EpochMilliseconds(repetition.every) * 1_000
         let schedule = Schedule(
-            id: services.makeID(at: now), secretHash: order.key.primary, kind: .repeat, name: eventID,
+            id: services.makeID(at: now), secretHash: dispatch.tenant.primary, kind: .repeat, name: eventID,
             rule: repetition.rule, content: stored.json, nextAt: now + interval,
             endsAt: now + EpochMilliseconds(repetition.total) * 1_000, lateBy: interval, createdAt: now)
         do throws(StorageError) {
             switch try await services.shared.schedules.create(
-                schedule, under: order.key, limit: Bounds.repeatedEventsPerSecretMax)
+                schedule, under: dispatch.tenant, limit: Bounds.repeatedEventsPerSecretMax)
             {
             case .created, .replaced, .noDevices: return
             case .limitReached: break

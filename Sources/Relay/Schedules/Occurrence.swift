@@ -1,0 +1,26 @@
+import Storage
+
+/// An occurrence to send.
+struct Occurrence: Sendable {
+    let schedule: Schedule
+    /// Its nominal time.
+    let nominal: EpochMilliseconds
+    /// The names of the time zones whose devices get it; `nil` for all devices.
+    var zones: Set<String>?
+
+    /// The `eventID` of its receipt, the same at every attempt.
+    var receiptID: String { Self.receiptID(of: schedule.id, at: nominal) }
+
+    /// The `eventID` of a schedule's occurrence at a nominal time.
+    static func receiptID(of schedule: UUIDv7, at nominal: EpochMilliseconds) -> String {
+        "sched:\(schedule):\(nominal)"
+    }
+}
+
+/// The result of an attempt to send an occurrence.
+enum OccurrenceResult: Sendable, Equatable {
+    /// It is over.
+    case over(ScheduleQueue.Outcome)
+    /// Nothing was sent; retry after this number of seconds.
+    case postponed(ScheduleQueue.Postponement, seconds: Int)
+}

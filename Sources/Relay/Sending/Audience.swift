@@ -1,0 +1,48 @@
+import APNs
+import Storage
+
+/// The part of a tenant's devices that a dispatch goes to.
+enum Audience: Sendable, Equatable {
+    /// All of them.
+    case all
+    /// The device with this token.
+    case token(DeviceToken)
+    /// The device whose registration has this `id`.
+    case registration(id: String)
+    /// The devices that keep time in zones with these names, or one of them.
+    case zones(Set<String>, only: DeviceToken?)
+    /// The devices that an event reached, by their masked tokens.
+    case reached(Set<String>)
+
+    /// The device's token, if the audience is named by one.
+    var token: DeviceToken? {
+        switch self {
+        case .token(let token): token
+        case .zones(_, let token): token
+        case .all, .registration, .reached: nil
+        }
+    }
+
+    /// The recipients among a tenant's devices.
+    ///
+    /// - Parameter zone: Finds a time zone.
+    func recipients(among devices: [Device], zone: (String) -> TimeZoneRules?) -> Recipients {
+        switch self {
+        case .all: return Recipients(devices)
+        case .token(let token): return Recipients(devices.filter { $0.has(token) })
+        case .registration(let id): return Recipients(devices.filter { $0.id == id })
+        case .zones(let names, let token):
+            let all = Recipients(devices)
+            let zones = DeviceZones(all, zone: zone)
+            return all.filter { index in
+                zones.name(index).map(names.contains) == true && token.map(devices[index].has) ?? true
+            }
+        case .reached(let masked): return Recipients(devices.filter { masked.contains($0.maskedToken) })
+        }
+    }
+}
+
+extension Device {
+    /// Whether a token is this device's; OpenCode's relay may have stored tokens in upper case.
+    fileprivate func has(_ other: DeviceToken) -> Bool { DeviceToken(token) == other }
+}

@@ -1,0 +1,25 @@
+import APNs
+import Storage
+
+/// What to send and to whom: complete, whatever it came from.
+struct Dispatch: Sendable {
+    let tenant: SecretKey
+    let content: any PushContent
+    let audience: Audience
+    let origin: Origin
+    /// When it arrived, which orders the states of a Live Activity.
+    let at: EpochMilliseconds
+
+    /// The actions that replies may have; any if it is empty.
+    var actions: [String] { content.actions }
+
+    /// Two dispatches with one `eventID` must have the same digest.
+    var digest: Digest256 { content.digest(to: audience.token, repetition: origin.repetition?.text) }
+
+    /// The event's state for Live Activities; `nil` if they have it already.
+    var activity: ActivityContent? {
+        guard origin.isNew, var activity = content.activity else { return nil }
+        activity.at = at
+        return activity
+    }
+}

@@ -1,0 +1,119 @@
+import Delays
+import Network
+import Storage
+
+/// Sends an event once, however often it is requested.
+extension Dispatcher {
+    /// Delivers unless another dispatch with the `eventID` does or did; then returns that one's result.
+    func once(
+        _ receiptID: String, _ dispatch: Dispatch, to devices: [Device],
+        _ started: MonotonicTime, _ trace: inout RequestTrace
+    ) async throws(APIError) -> DispatchResult {
+        var backOff = Bounds.claimPollBackOff
+        var devices = devices
+        while true {
+            // Created for each attempt, so that a claim won late lasts as long as one won immediately.
+            let now = shared.clock.now
+            let lease = shared.limits.eventDeadline + shared.limits.claimLeaseMargin
+            let claim = EventClaim(
+                id: services.makeID(), key: dispatch.tenant, eventID: receiptID, content: dispatch.digest,
+                actions: dispatch.actions, at: now, leaseUntil: now + lease.inMilliseconds)
+            switch try await self.claim(claim) {
+            case .claimed:
+                return try await deliverClaimed(claim, dispatch, to: devices, started, &trace)
+            case .answered(let response):
+                trace.add(.count("repeated", 1))
+                return DispatchResult(stored: response)
+            case .conflict:
+                throw APIError(.eventConflict, field: .eventID)
+            case .inProgress:
+                let waited = services.loop.now.since(started)
+                // The other request may use all of its time and then has to store its response.
+                let deadline = shared.limits.eventDeadline
+                guard waited < deadline + min(Bounds.claimWaitMargin, deadline / 2), !Task.isCancelled else {
+                    throw APIError(
+                        .overloaded, retryAfterSeconds: Bounds.claimRetryAfterSeconds,
+                        logDetail: "another request is still processing this eventID")
+                }
+                await services.loop.pause(backOff.next())
+                devices = try await self.devices(of: dispatch.tenant)
+            }
+        }
+    }
+
+    private func claim(_ claim: EventClaim) async throws(APIError) -> EventClaimResult {
+        do throws(StorageError) {
+            return try await shared.storage.claim(claim)
+        } catch {
+            throw APIError(error)
+        }
+    }
+
+    private func deliverClaimed(
+        _ claim: EventClaim, _ dispatch: Dispatch, to devices: [Device], _ started: MonotonicTime,
+        _ trace: inout RequestTrace
+    ) async throws(APIError) -> DispatchResult {
+        let result: DispatchResult
+        do throws(APIError) {
+            if let repetition = dispatch.origin.repetition {
+                try await startRepeating(dispatch, claim.eventID, repetition)
+            }
+            result = try await deliver(dispatch, to: devices, started, &trace)
+        } catch {
+            // Nothing was sent, so the caller's next attempt must find the event unclaimed, and no repetition may ring
+            // later.
+            if dispatch.origin.repetition != nil {
+                await services.stopRepeating(EventName(claim.eventID, of: dispatch.tenant))
+            }
+            do throws(StorageError) {
+                try await shared.storage.release(claim)
+            } catch {
+                shared.log(.warning, "receipt.not_released", [.storageError(error)])
+            }
+            throw error
+        }
+        // Pushes were sent: the caller gets this response regardless of the receipt.
+        await keep(result.response, of: claim)
+        return result
+    }
+
+    /// Stores the response for the same `eventID`; retries don't delay the caller.
+    private func keep(_ response: [UInt8], of claim: EventClaim) async {
+        guard let failure = await failureOfKeeping(response, of: claim) else { return }
+        guard failure.canBeCured, services.receiptsRetried < Bounds.receiptsRetriedMax else {
+            return noteNotKept(claim, failure)
+        }
+        services.receiptsRetried += 1
+        nonisolated(unsafe) let dispatcher = self  // why: confined to the loop that runs the task
+        services.loop.spawn { _ in
+            await dispatcher.keepTrying(response, of: claim)
+            dispatcher.services.receiptsRetried -= 1
+        }
+    }
+
+    /// Until it is stored, a database that recovers would allow the event to be sent again.
+    private func keepTrying(_ response: [UInt8], of claim: EventClaim) async {
+        let end = services.loop.now + Bounds.receiptRetryTime
+        var backOff = Bounds.receiptBackOff
+        while true {
+            await services.loop.pause(backOff.next())
+            guard let failure = await failureOfKeeping(response, of: claim) else { return }
+            guard failure.canBeCured, services.loop.now < end else { return noteNotKept(claim, failure) }
+        }
+    }
+
+    private func failureOfKeeping(_ response: [UInt8], of claim: EventClaim) async -> StorageError? {
+        do throws(StorageError) {
+            if try await !shared.storage.complete(claim, answer: response) {
+                shared.log(.warning, "receipt.lost", [.secretHash(claim.key.primary)])
+            }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func noteNotKept(_ claim: EventClaim, _ failure: StorageError) {
+        shared.log(.error, "receipt.not_kept", [.secretHash(claim.key.primary), .storageError(failure)])
+    }
+}

@@ -1,0 +1,62 @@
+/// Where a dispatch comes from, from which follows how it is treated.
+enum Origin: Sendable, Equatable {
+    /// A request whose caller waits for the result.
+    case request(eventID: String?, Repetition? = nil)
+    /// A request whose caller got its response before the event is sent.
+    case asynchronous(receiptID: String)
+    /// An occurrence of a schedule.
+    case schedule(receiptID: String)
+    /// A later push of an event that nobody has acknowledged yet.
+    case repetition(of: String, receiptID: String)
+    /// The end of a device's quiet hours, for which the push of an event waited.
+    case quietHours(of: String?, receiptID: String)
+    /// The acknowledgement of an event, whose notification apps then remove.
+    case acknowledgement(receiptID: String)
+
+    /// The `eventID` under which it is sent once; `nil` if the sender named none.
+    var receiptID: String? {
+        switch self {
+        case .request(let eventID, _): eventID
+        case .asynchronous(let id), .schedule(let id), .repetition(_, let id), .quietHours(_, let id),
+            .acknowledgement(let id):
+            id
+        }
+    }
+
+    /// The `eventID` by which its event is acknowledged; `nil` if it can't be.
+    var event: String? {
+        switch self {
+        case .repetition(let event, _), .quietHours(let event?, _): event
+        case .request, .asynchronous, .schedule, .quietHours, .acknowledgement: receiptID
+        }
+    }
+
+    /// How it is repeated until it is acknowledged.
+    var repetition: Repetition? {
+        if case .request(_, let repetition) = self { repetition } else { nil }
+    }
+
+    /// Whether its event is new to the tenant's history and to Live Activities.
+    var isNew: Bool {
+        switch self {
+        case .request, .asynchronous, .schedule: true
+        case .repetition, .quietHours, .acknowledgement: false
+        }
+    }
+
+    /// Whether it counts as an event of its tenant when it is sent; others were counted before.
+    var isCounted: Bool {
+        switch self {
+        case .schedule, .repetition: true
+        case .request, .asynchronous, .quietHours, .acknowledgement: false
+        }
+    }
+
+    /// Whether it is tried again if no push was accepted or stored, because no caller learns of that.
+    var isTriedAgain: Bool {
+        switch self {
+        case .asynchronous, .schedule, .repetition, .quietHours: true
+        case .request, .acknowledgement: false
+        }
+    }
+}
