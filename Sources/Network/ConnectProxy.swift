@@ -7,7 +7,7 @@ package struct ConnectProxy: Hashable, Sendable {
     /// The proxy's address; connections to it use no TLS.
     package let endpoint: Endpoint
     /// The value of Proxy-Authorization.
-    private let authorization: String?
+    package let authorization: String?
 
     /// Creates a proxy, with credentials if it requires them (RFC 7617).
     ///
