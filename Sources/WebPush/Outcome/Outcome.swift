@@ -96,6 +96,18 @@ package struct Unreachable: Hashable, Sendable {
         /// The message could not be encrypted, or its token not be signed.
         case notEncrypted = "NotEncrypted"
 
+        /// Whether the host could not be connected to.
+        var isConnecting: Bool {
+            switch self {
+            case .nameNotResolved, .connectFailed, .connectTimeout, .tlsFailed, .proxyFailed,
+                .addressNotPublic:
+                true
+            case .connectionClosed, .protocolError, .timeout, .queueFull, .shuttingDown, .hostNotAllowed,
+                .notEncrypted:
+                false
+            }
+        }
+
         /// Whether another attempt may succeed.
         package var isTemporary: Bool {
             switch self {

@@ -1,0 +1,38 @@
+package import Network
+
+/// All limits and timeouts of a ``Sender``, each per sender, so per event loop.
+package struct SenderSettings: Sendable, Equatable {
+    /// The maximum number of connections to one host and port.
+    package var connectionsPerHostMax = 4
+    /// The maximum number of connections.
+    package var connectionsMax = 64
+    /// The maximum number of concurrent requests on a connection with HTTP/2, even if the server allows more.
+    package var streamsPerConnectionMax = 100
+    /// The maximum number of requests under way at one host and port.
+    package var underWayPerHostMax = 400
+    /// The maximum number of requests under way.
+    package var underWayMax = 2_000
+    /// The maximum number of queued pushes.
+    package var queuedMax = 10_000
+    /// The maximum size of queued pushes, in bytes of payloads and endpoints.
+    package var queuedBytesMax = 32 << 20
+    /// The maximum number of queued pushes for one host and port, so that one that stalls leaves room for others.
+    package var queuedPerHostMax = 8_000
+    /// The time from ``Sender/send(_:completion:)`` to the answer, including queueing.
+    package var pushTimeout = Duration.seconds(10)
+    /// The time for name resolution, connection and TLS handshake.
+    package var connectTimeout = Duration.seconds(5)
+    /// After this many consecutive failures to connect, pushes to a host fail immediately for a while.
+    package var failuresBeforeRefusing = 3
+    /// How long pushes to such a host fail; doubles with each further failure.
+    package var backOffBase = Duration.milliseconds(250)
+    /// The longest time for which pushes to such a host fail.
+    package var backOffMax = Duration.seconds(60)
+    /// The proxy for connections; `nil` for none, whatever the environment says.
+    package var proxy: ConnectProxy?
+    /// PEM certificates to trust instead of the system's.
+    package var caFile: String?
+
+    /// The defaults, suitable for browsers' push services.
+    package init() {}
+}
