@@ -11,6 +11,7 @@ package struct ExternalProgram: Sendable {
     package static let h2load = ExternalProgram(name: "h2load", package: "nghttp2-client")
     package static let curl = ExternalProgram(name: "curl", package: "curl")
     package static let node = ExternalProgram(name: "node", package: "nodejs")
+    package static let python = ExternalProgram(name: "python3", package: "python3")
 
     /// Where it is.
     ///

@@ -6,7 +6,7 @@ TIERS = EVERYDAY, ALL, NIGHTLY = ("test", "all", "nightly")
 BOTH = (EVERYDAY, ALL)
 
 # Suites of code that shares memory between threads, which ThreadSanitizer watches.
-THREADED = ("NetworkTests|HTTPServerTests|HTTP2Tests|APNsTests|StorageTests|RelayTests|APNsSimulatorTests"
+THREADED = ("NetworkTests|HTTPServerTests|HTTP2Tests|APNsTests|WebPushTests|StorageTests|RelayTests|APNsSimulatorTests"
             "|OpenCodeBridgeTests")
 # End-to-end suites that together pass through every part of the programs.
 CHOSEN = "|".join(f"{name}Tests" for name in (
@@ -93,6 +93,8 @@ STEPS = [
     Step("generated-clients", "clients generated from docs/reference/openapi.yaml",
          f"BIN={SHIPPED} Tests/GeneratedClients/run", (ALL,), 300, needs=("test",), after=("image",)),
     Step("mcp", "MCP with the SDKs' clients", f"BIN={SHIPPED} Tests/MCP/run", (ALL,), 300, needs=("test",), after=("image",)),
+    Step("webpush", "what http_ece and py_vapid read of WebPush's messages and tokens", "Tests/WebPush/run", (ALL,), 180,
+         needs=("test",), after=("build",)),
     Step("browser", "web pages of other origins in Chromium", f"BIN={SHIPPED} Tests/Browser/run", (ALL,), 180,
          needs=("browser",), after=("image",)),
     Step("page", "the web page in Firefox and Chromium", "clients/web/test --browsers", (ALL,), 180, needs=("test", "browser")),
