@@ -1,6 +1,7 @@
 // Starts the page.
 import { App } from "./app.js";
 import { fill, h } from "./dom.js";
+import { icon } from "./icons.js";
 import { useStoredKeys } from "./keys.js";
 import { isPairingFragment } from "./link.js";
 import { isTabOnIOS } from "./platform.js";
@@ -14,7 +15,7 @@ import { pairingView, settingsView } from "./views/settings.js";
 import { shell } from "./views/shell.js";
 
 const views = {
-    list: () => ({ element: h("p", { class: "choose" }, texts.list.choose) }),
+    list: () => ({ element: h("div", { class: "empty choose" }, h("div", { class: "disc" }, icon("notify")), h("p", {}, texts.list.choose)) }),
     item: itemView, check: checkView, pair: pairView,
     settings: (app, options) => (options.id === undefined ? settingsView(app, options) : pairingView(app, options)),
 };

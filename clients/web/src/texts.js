@@ -20,7 +20,6 @@ export const texts = {
     name: "Relay",
     title: (unread) => (unread > 0 ? `(${unread}) Relay` : "Relay"),
     skip: "Skip to content",
-    loading: "Loading…",
     offline: "You're offline. This is what was saved on this device.",
     navigation: "Main", inbox: "Inbox", back: "Back", cancel: "Cancel", save: "Save", saved: "Saved.",
     tryAgain: "Try again", failed: (reason) => `That didn't work: ${reason}`,
@@ -51,7 +50,6 @@ export const texts = {
         noneTitle: "No matches", noneText: "Nothing passes this filter.", showAll: "Show all",
         historyOff: "This relay keeps no history, so the list has only what arrived on this device.",
         waiting: "Needs your answer", answered: (action) => chosen[action] ?? action, choose: "Select a notification to read it.",
-        refreshed: (count) => (count === 1 ? "1 new notification" : `${count} new notifications`),
     },
 
     item: {
@@ -66,7 +64,7 @@ export const texts = {
         confirmAlways: "Always allow this?", confirmAlwaysText: "The agent won't ask again for requests like this one.",
         cannotAnswer: "This can't be answered from here. Answer at the computer.",
         notAuthentic: "This text wasn't encrypted by your sender, so it can't be answered from here.",
-        copySession: "Copy session ID", copied: "Copied.", filterSession: "Show this session only",
+        filterSession: "Show this session only",
     },
 
     fate: {
@@ -92,7 +90,7 @@ export const texts = {
     pair: {
         welcome: "Your agents can ring you now", welcomeText: "Get notified when a coding agent finishes, fails or needs your permission — and answer from here. No account, no app store.",
         steps: ["Run opencode-bridge pair at the computer", "Scan its code with this device's camera, or paste the link below", "Allow notifications"],
-        heading: "Pair", pasteLabel: "Pairing link", pastePlaceholder: "https://…/app/#pair=…", paste: "Paste", submit: "Continue",
+        heading: "Pair", pasteLabel: "Pairing link", pastePlaceholder: "https://…/app/#pair=…", submit: "Continue",
         hint: "The link contains a secret. It stays on this device.",
         confirm: "Pair with this computer?", nameLabel: "Name", relay: "Relay", hosts: "Computer", encryption: "Encryption",
         encrypted: "On: only your devices can read the texts", notEncrypted: "Off: this link has no key, so the relay can read the texts",
@@ -118,7 +116,6 @@ export const texts = {
         failed: (reason) => `The browser couldn't subscribe: ${reason}`,
         webPushOff: "Web Push is off on this relay. Its operator turns it on with RELAY_VAPID_SUBJECT.",
         oldRelay: "This relay doesn't offer Web Push. It needs a newer version.",
-        keyNeeded: "This relay accepts new devices only with its registration key. Enter it in the pairing's settings.",
         challenged: "The relay sent a confirmation to this device. It is registered when that arrives.",
         offline: "The relay can't be reached. Registration is tried again when the page opens.",
         several: (failed) => `Some pairings aren't registered: ${failed}`,
@@ -136,12 +133,10 @@ export const texts = {
         badge: "Show the number of unread items on the icon", registrationKey: "Registration key", registrationKeyHint: "Only if the relay asks for it. Not stored.",
         devices: "Devices", thisDevice: "This device", noDevices: "No device is registered.", lastPush: (status, when) => `Last push ${status} ${when}`, neverPushed: "No push yet",
         removeOther: "Other devices are removed on the device itself, or all at once with opencode-bridge pair --rotate.",
-        agent: (name, status) => `${name || "An agent"} is ${status}`,
         unpair: "Remove this pairing", unpairTitle: (name) => `Remove ${name}?`, unpairText: "This device stops ringing for it, and its notifications are deleted here. To pair again, you need the link.",
         unpairAction: "Remove", unpaired: "Removed.", unpairedLater: "Removed here. The relay is told when it can be reached.",
         ignored: (fields) => `The relay doesn't know some values: ${fields}`, wrong: { types: "Choose at least one.", from: "Enter a time.", to: "Enter a time that differs from the start.", zone: "Enter a time zone.", perHour: "Enter a number from 1 to 1000.", perDay: "Enter a number from 1 to 1000." },
         unknown: "This pairing isn't on this device.", loadingDevices: "Asking the relay…", savedOffline: "Saved. The relay gets it when it can be reached.",
-        count: (count) => (count === 1 ? "1 pairing" : `${count} pairings`),
     },
 
     check: {
@@ -210,7 +205,7 @@ export const texts = {
         if (Math.abs(seconds) < 86_400) return format.format(Math.round(seconds / 3600), "hour");
         return format.format(Math.round(seconds / 86_400), "day");
     },
-    clock: (time) => new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" }).format(time),
+    clock: (time) => new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit" }).format(time),
     date: (time) => new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" }).format(time),
     day(time, now = Date.now()) {
         const days = Math.round((new Date(now).setHours(0, 0, 0, 0) - time) / 86_400_000);

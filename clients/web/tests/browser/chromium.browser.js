@@ -31,6 +31,12 @@ const deliver = async (type, members) => relay.deliver(sender.secret, await send
 const notifications = "(await navigator.serviceWorker.getRegistration()).getNotifications().then((list) => list.map(({ title, body, actions }) => ({ title, body, actions: actions.map(({ action }) => action) })))";
 const notification = (title) => until(`the notification ${title}`, async () => (await chromium.evaluate(notifications)).find((one) => one.title === title));
 
+async function inWorker(expression) {
+    const { targetInfos } = await chromium.call("Target.getTargets");
+    const { targetId } = targetInfos.find(({ type, url }) => type === "service_worker" && url.endsWith("/app/worker.js"));
+    return chromium.inTarget(targetId, expression);
+}
+
 /** A subscription as the page sees it, since no push service can be reached. */
 function madeUp(endpoint) {
     const pair = createECDH("prime256v1");
@@ -129,8 +135,14 @@ test("pushes become notifications with the buttons once and reject, and items of
     await deliver("permission", { eventID: "p2", title: "Action Needed: Fix auth bug", body: "edit src/auth/session.ts\n-    if (token.expires < now) return undefined;\n+    if (token.expires <= now) {\n+        await store.remove(token.id);\n+        return undefined;\n+    }", ...asked });
     assert.deepEqual((await notification("Action Needed: Fix auth bug")).actions, ["once", "reject"]);
     await shows(".list", /Fix auth bug.*Clean the build.*flaky login.*database driver/s);
-    assert.equal(await text(".head p"), "5 unread");
+    await until("what is unread", async () => (await text(".head p")) === "5 unread");
     await look("list");
+});
+
+test("a text that arrives after its time is marked", async () => {
+    await deliver("complete", { eventID: "late", title: "Late", body: "Text", sentAt: Math.floor(Date.now() / 1000) - 2 * 86_400, sessionID: "ses_late" });
+    assert.equal((await notification("Late")).body, "Delivered late\nText");
+    await shows(".list", /Delivered late/);
 });
 
 test("a request is shown in full and answered, by keyboard as well", async () => {
@@ -156,9 +168,7 @@ test("a request is shown in full and answered, by keyboard as well", async () =>
 test("a button of the notification answers without a window", async () => {
     await deliver("permission", { eventID: "p3", title: "Action Needed: Publish", body: "bash: npm publish", actions: ["once", "reject"] });
     await notification("Action Needed: Publish");
-    const { targetInfos } = await chromium.call("Target.getTargets");
-    const worker = targetInfos.find(({ type, url }) => type === "service_worker" && url.endsWith("/app/worker.js"));
-    await chromium.inTarget(worker.targetId, `(async () => {
+    await inWorker(`(async () => {
         const shown = (await registration.getNotifications()).find(({ title }) => title === "Action Needed: Publish");
         const event = new NotificationEvent("notificationclick", { notification: shown, action: "reject" });
         event.waitUntil = () => {}; // Not for events of scripts.
@@ -180,6 +190,42 @@ test("settings, devices and the diagnosis are shown", async () => {
     await go("#/check");
     await shows(".summary", /Nothing wrong/);
     await look("check");
+});
+
+test("all windows show what arrives, also if there is no room to store it", async () => {
+    const { targetId } = await chromium.call("Target.createTarget", { url: `${relay.url}/app/` });
+    await chromium.evaluate("void (window.arrived = 0, new BroadcastChannel('apn-relay').onmessage = ({ data }) => (window.arrived += data.kind === 'arrived'))");
+    await deliver("error", { eventID: "two", title: "Error: Two windows", body: "Text", sessionID: "ses_two" });
+    await shows(".list", /Two windows/);
+    await until("the other window", async () => /Two windows/.test(await chromium.inTarget(targetId, "document.querySelector('.list').innerText")));
+    await chromium.call("Target.closeTarget", { targetId });
+    await inWorker("void (self.put = IDBObjectStore.prototype.put, IDBObjectStore.prototype.put = function () { this.transaction.abort(); })");
+    await deliver("error", { eventID: "full", title: "Error: No room", body: "x".repeat(2_000), sessionID: "ses_full" });
+    assert.match((await notification("Error: No room")).body, /^xxx/);
+    await until("the message to the windows", () => chromium.evaluate("window.arrived === 2"));
+    assert.doesNotMatch(await text(".list"), /No room/);
+    await inWorker("void (IDBObjectStore.prototype.put = self.put)");
+});
+
+test("a pairing without a key is named beside the other, and its answers are readable", async () => {
+    const secret = "a-secret-without-a-key";
+    const link = { v: 1, relayURL: relay.url, relaySecret: secret, hosts: ["http://attic.local:4096"], serverID: "attic" };
+    await chromium.open(`${relay.url}/app/?second#pair=${encodeURIComponent(JSON.stringify(link))}`);
+    await shows(".pair", /Off: this link has no key/);
+    await until("the button", () => chromium.evaluate("!document.querySelector('[type=submit]').disabled"));
+    await chromium.click("[type=submit]");
+    await until("the registration", async () => relay.devices.length === 2);
+    assert.equal(relay.devices[1].entry.sealed, undefined);
+    await relay.deliver(secret, { eventID: "plain", type: "permission", title: "Action needed", body: "Wants to use bash.", data: { eventType: "permission", serverID: "attic", sessionID: "s", eventID: "plain", actions: ["once"] } });
+    const { body, actions } = await notification("Action needed");
+    assert.deepEqual([body, actions], ["attic.local\nWants to use bash.", ["once"]]);
+    await until("the row", () => chromium.evaluate("document.querySelector('.row .waiting') !== null"));
+    await chromium.evaluate("[...document.querySelectorAll('.row')].find(({ innerText }) => innerText.includes('attic.local')).click()");
+    await shows(".item", /the relay could read this/);
+    await chromium.click("[data-action=once]");
+    assert.deepEqual(await until("the reply", async () => relay.events.get("plain").reply), { action: "once", text: undefined, sealed: undefined });
+    relay.report("plain", { outcome: "taken" });
+    await shows(".fate", /The agent has your answer/);
 });
 
 test("the relay's history completes the list, and reading is told to it", async () => {
@@ -230,6 +276,28 @@ test("offline, the page opens and shows what it has", async () => {
     await look("check-offline");
     await chromium.call("Network.emulateNetworkConditions", { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
     relay.isDown = false;
+});
+
+test("on iOS the link goes to the app on the home screen, where it pairs", async () => {
+    const other = await Sender.make(relay.url, "phone.local");
+    const ios = async (isApp) => chromium.call("Page.addScriptToEvaluateOnNewDocument", {
+        source: `Object.defineProperty(navigator, "standalone", { value: ${isApp} }); Object.defineProperty(navigator, "maxTouchPoints", { value: 5 });`,
+    });
+    const { identifier } = await ios(false);
+    const { length } = relay.requests;
+    await chromium.open(other.link(relay.url).replace("#", "?ios#"));
+    await shows(".pair h1", /Add to your Home Screen/);
+    await look("home");
+    assert.equal(await chromium.evaluate("document.querySelector('link[rel=manifest]').getAttribute('href')"), "home.webmanifest");
+    assert.match(await chromium.evaluate("location.hash"), /^#pair=/);
+    assert.ok(!relay.requests.slice(length).some(({ text }) => text.includes(other.secret)));
+    await chromium.call("Page.removeScriptToEvaluateOnNewDocument", { identifier });
+    await ios(true);
+    await chromium.open(other.link(relay.url).replace("#", "?app#"));
+    await until("the button", () => chromium.evaluate("document.querySelector('#name') && !document.querySelector('[type=submit]').disabled"));
+    await chromium.click("[type=submit]");
+    await until("the registration", async () => relay.devices.some(({ secret }) => secret === other.secret));
+    await until("no secret in the address", async () => !(await chromium.evaluate("location.href")).includes("pair="));
 });
 
 test("nothing violated the policy, and nothing threw", () => {
