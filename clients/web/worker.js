@@ -93,7 +93,8 @@ async function showChallenge({ challenge }, item) {
 /** Web Push can't remove a notification without showing one, so the request's own says that it is over. */
 async function showCleared(eventID) {
     const item = (await items.all()).find((item) => item.eventID === eventID);
-    const over = { key: "-.cleared", type: "notify", at: Date.now(), ...item, title: item?.title, body: texts.fate.answered_elsewhere, level: "passive", actions: [] };
+    const over = { key: "-.cleared", type: "notify", at: Date.now(), ...item, title: item?.title,
+        body: texts.fate.answered_elsewhere, level: "passive", actions: [] };
     const { title, options } = notificationOf(over, { base });
     await show({ title, options: { ...options, tag: item ? tagOf(item) : options.tag, data: { item } } });
 }

@@ -8,7 +8,8 @@ const waitSeconds = 25;
 const waitsMax = 6;
 const textBytesMax = 2_000;
 /** Fates after which nothing more happens. */
-const finalFates = ["taken", "answered_elsewhere", "too_late", "refused", "not_delivered", "elsewhere", "expired", "unproven", "rejected", "other"];
+const finalFates = ["taken", "answered_elsewhere", "too_late", "refused", "not_delivered", "elsewhere", "expired", "unproven",
+    "rejected", "other"];
 
 export function isFinal(fate) {
     return finalFates.includes(fate);

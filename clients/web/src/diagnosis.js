@@ -10,17 +10,20 @@ const clockToleranceMinutes = 2;
  */
 export function diagnose(facts, now = Date.now()) {
     const { check } = texts;
-    const row = (id, state, [text, advice], name) => ({ id: name ? `${id} ${name}` : id, title: check.rows[id], name, state, text, advice });
+    const row = (id, state, [text, advice], name) => ({ id: name ? `${id} ${name}` : id, title: check.rows[id], name, state, text,
+        advice });
     const rows = [];
     const permission = facts.isTab ? "home" : facts.hasPush ? facts.permission : "unsupported";
     const isAllowed = permission === "granted";
     rows.push(row("permission", isAllowed ? "ok" : "bad", check.permission[permission] ?? check.permission.default));
     if (facts.hasPush) rows.push(row("worker", facts.hasWorker ? "ok" : "bad", facts.hasWorker ? check.worker.ok : check.worker.bad));
     if (isAllowed && facts.hasWorker) {
-        rows.push(facts.service ? row("subscription", "ok", check.subscription.ok(facts.service)) : row("subscription", "bad", check.subscription.bad));
+        rows.push(facts.service ? row("subscription", "ok", check.subscription.ok(facts.service)) : row("subscription", "bad",
+            check.subscription.bad));
     }
     if (facts.pairings.length === 0) rows.push(row("pairing", "bad", check.pairing.none));
-    for (const pairing of facts.pairings) rows.push(...rowsOf(pairing, facts, now, (id, ...rest) => row(id, ...rest, facts.pairings.length > 1 ? pairing.name : undefined)));
+    for (const pairing of facts.pairings) rows.push(...rowsOf(pairing, facts, now,
+        (id, ...rest) => row(id, ...rest, facts.pairings.length > 1 ? pairing.name : undefined)));
     const { arrival } = facts;
     if (!arrival) rows.push(row("arrival", "unknown", check.arrival.none));
     else if (arrival.isLocked) rows.push(row("arrival", "bad", check.arrival.locked(texts.when(arrival.at, now))));

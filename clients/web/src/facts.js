@@ -39,7 +39,8 @@ async function readiness(relayURL) {
     const end = Date.now();
     const { checks } = await response.json().catch(() => ({}));
     const relayTime = Date.parse(response.headers.get("date") ?? "");
-    const faults = Object.entries(checks ?? {}).filter(([, state]) => state !== "ok").map(([name, state]) => `${name} ${String(state).slice(0, 40)}`);
+    const faults = Object.entries(checks ?? {}).filter(([, state]) => state !== "ok").map(([name,
+        state]) => `${name} ${String(state).slice(0, 40)}`);
     return {
         faults: response.ok ? [] : faults.slice(0, 8),
         clockMilliseconds: Number.isFinite(relayTime) ? (begin + end) / 2 - relayTime : undefined,

@@ -4,9 +4,10 @@ export const files = Object.freeze([
     "icons/apple-touch-icon.png", "icons/badge.png", "icons/icon.svg", "icons/icon-192.png", "icons/icon-512.png",
     "icons/maskable.png",
     ...[
-        "answering", "api", "app", "badge", "database", "diagnosis", "dom", "facts", "files", "history", "icons", "items", "keys", "library", "link",
+        "answering", "api", "app", "badge", "database", "diagnosis", "dom", "facts", "files", "history", "icons", "items", "keys",
+        "library", "link",
         "main", "message", "notification", "pairings", "platform", "preferences", "pushes", "registration", "routes",
-        "store", "subscription", "texts", "views/check", "views/item", "views/list", "views/pair", "views/settings",
+        "store", "subscription", "texts", "views/check", "views/item", "views/list", "views/pair", "views/pairing", "views/settings",
         "views/shell",
     ].map((name) => `src/${name}.js`),
     ...[

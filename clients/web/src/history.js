@@ -26,7 +26,8 @@ export async function itemOfHistory(item, pairing) {
     const id = cut(item.id);
     if (id === undefined || !Number.isFinite(at)) return undefined;
     const visible = {
-        pairing: pairing.id, historyID: id, at, receivedAt: at, type: cut(item.eventType) ?? "notify", title: cut(item.title), body: cut(item.body),
+        pairing: pairing.id, historyID: id, at, receivedAt: at, type: cut(item.eventType) ?? "notify", title: cut(item.title),
+        body: cut(item.body),
         eventID: cut(item.eventID), sessionID: cut(item.sessionID), serverID: cut(item.serverID), actions: [],
         readAt: Date.parse(item.readAt) || undefined, isSealed: item.sealed !== undefined, isOpened: false,
     };

@@ -2,6 +2,7 @@
 import { actionsOf, cut, isObject, levelOf } from "./message.js";
 
 export const itemsMax = 500;
+const aheadMilliseconds = 86_400_000;
 
 /** The key of an item: the same for the push and for the history's item of one event. */
 export function keyOf(pairingID, eventID, fallback) {
@@ -14,7 +15,9 @@ export function membersOfContent(content) {
     return {
         title: cut(content.title), subtitle: cut(notification.subtitle), body: cut(content.body), eventID: cut(content.eventID),
         sessionID: cut(content.sessionID), serverID: cut(content.serverID), category: cut(notification.category),
-        actions: actionsOf(notification.actions), level: levelOf(notification.interruptionLevel), at: content.sentAt * 1000,
+        actions: actionsOf(notification.actions), level: levelOf(notification.interruptionLevel),
+        // A wrong clock must not keep an item at the top for ever.
+        at: Math.min(content.sentAt * 1000, Date.now() + aheadMilliseconds),
     };
 }
 

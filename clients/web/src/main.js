@@ -11,11 +11,13 @@ import { checkView } from "./views/check.js";
 import { itemView } from "./views/item.js";
 import { listView } from "./views/list.js";
 import { pairView } from "./views/pair.js";
-import { pairingView, settingsView } from "./views/settings.js";
+import { pairingView } from "./views/pairing.js";
+import { settingsView } from "./views/settings.js";
 import { shell } from "./views/shell.js";
 
 const views = {
-    list: () => ({ element: h("div", { class: "empty choose" }, h("div", { class: "disc" }, icon("notify")), h("p", {}, texts.list.choose)) }),
+    list: () => ({ element: h("div", { class: "empty choose" }, h("div", { class: "disc" }, icon("notify")),
+        h("p", {}, texts.list.choose)) }),
     item: itemView, check: checkView, pair: pairView,
     settings: (app, options) => (options.id === undefined ? settingsView(app, options) : pairingView(app, options)),
 };

@@ -48,9 +48,10 @@ export function levelOf(value) {
     return levels.includes(value) ? value : undefined;
 }
 
-/** A text of bounded length; undefined if it isn't one. */
+/** A text of bounded length, without unpaired surrogates, which addresses can't have; undefined if it isn't one. */
 export function cut(value) {
-    return typeof value === "string" && value !== "" ? value.slice(0, textCharactersMax) : undefined;
+    if (typeof value !== "string" || value === "") return undefined;
+    return value.slice(0, textCharactersMax).replace(/[\ud800-\udfff]/gu, "\ufffd");
 }
 
 export function isObject(value) {

@@ -1,6 +1,7 @@
 // The settings of a pairing, as a form and as the registration's `preferences` (docs/reference/api.md, Preferences).
 
-const types = ["permission", "complete", "error"];
+/** The event types that ring. */
+export const types = ["permission", "complete", "error"];
 
 /** The form's values for some preferences. */
 export function formOf(preferences = {}, zone = localZone()) {

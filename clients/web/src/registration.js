@@ -1,6 +1,7 @@
 // Keeps this browser registered with the relay of each pairing, and unregistered from those that were removed.
 import { keyOf, post } from "./api.js";
 import { deviceName } from "./platform.js";
+import { localZone } from "./preferences.js";
 import { pairings, values } from "./store.js";
 import { deviceOf, hasKey, subscribe, webPushOf } from "./subscription.js";
 
@@ -18,7 +19,8 @@ export async function register(pairing, subscription, { registrationKey, challen
     const device = await deviceOf(endpoint);
     const members = {
         webPush: webPushOf(subscription), deviceID: await installationID(),
-        deviceName: ((await values.get("deviceName")) || deviceName()).slice(0, 60), preferences: pairing.preferences ?? {},
+        deviceName: ((await values.get("deviceName")) || deviceName()).slice(0, 60),
+        preferences: { timeZone: localZone(), ...pairing.preferences },
         ...(pairing.keys ? { sealed: [1] } : {}), ...(challengeCode ? { challengeCode } : {}),
     };
     // Before the request, so that the registration can always be removed, also after the browser forgot the subscription.
@@ -75,7 +77,8 @@ export async function sync(registration, list) {
         // A browser has one subscription for the page, and a subscription one key.
         const isOther = publicKey !== undefined && !hasKey(subscription, publicKey);
         const isKnown = publicKey !== undefined && !isOther;
-        results.push({ pairing, ...(isKnown ? await register(pairing, subscription) : { state: "failed", reason: isOther ? "other_relay" : "unreachable" }) });
+        results.push({ pairing, ...(isKnown ? await register(pairing, subscription) : { state: "failed",
+            reason: isOther ? "other_relay" : "unreachable" }) });
     }
     return { ring: "on", results };
 }

@@ -42,6 +42,7 @@ test("nothing in the page is inline, from elsewhere, or at an absolute address",
     assert.doesNotMatch(page, /\son[a-z]+=|style=|<style|javascript:|<script(?![^>]*\ssrc=)/i);
     for (const [, address] of page.matchAll(/\s(?:src|href)="([^"]*)"/g)) assert.doesNotMatch(address, /^(\/|[a-z]+:)/i);
     for (const file of files.filter((file) => /^(src|worker).*\.js$/.test(file))) {
-        assert.doesNotMatch(text(file), /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|\.style\b|console\./, file);
+        assert.doesNotMatch(text(file),
+            /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|\.style\b|console\./, file);
     }
 });

@@ -12,7 +12,8 @@ import { publicKeyBytesOf as keyBytes } from "../src/api.js";
 
 const keys = await PairingKeys.generate();
 const pairing = { id: "p", name: "studio", keys };
-const item = (members) => ({ key: "p.e", pairing: "p", type: "complete", at: 1, actions: [], isSealed: false, isOpened: false, ...members });
+const item = (members) => ({ key: "p.e", pairing: "p", type: "complete", at: 1, actions: [], isSealed: false, isOpened: false,
+    ...members });
 
 test("a push and the history's item of one event become one, in either order", () => {
     const push = item({ title: "Fix", body: "Text", isSealed: true, isOpened: true, actions: ["once"], eventID: "e" });
@@ -42,7 +43,8 @@ test("a pairing with a key answers only sealed requests", () => {
 
 test("the list is newest first, grouped by day and filtered by kind, session and reading", () => {
     const day = 86_400_000;
-    const list = sorted([item({ key: "a", at: 0, sessionID: "s", title: "Error: Fix" }), item({ key: "b", at: 10 * day, type: "error", sessionID: "s", title: "Fix" }), item({ key: "c", at: 10 * day + 1, readAt: 1 })]);
+    const list = sorted([item({ key: "a", at: 0, sessionID: "s", title: "Error: Fix" }),
+        item({ key: "b", at: 10 * day, type: "error", sessionID: "s", title: "Fix" }), item({ key: "c", at: 10 * day + 1, readAt: 1 })]);
     assert.deepEqual(list.map(({ key }) => key), ["c", "b", "a"]);
     assert.equal(byDay(list).length, 2);
     assert.deepEqual(filtered(list, { kind: "error" }).map(({ key }) => key), ["b"]);
@@ -54,17 +56,20 @@ test("the list is newest first, grouped by day and filtered by kind, session and
 test("an item of the history is opened, cut, or left out", async () => {
     const sealed = await Envelope.seal({ keys, type: "complete", content: { title: "Fix", eventID: "e" } });
     const whole = { id: "h", createdAt: "2026-11-21T12:48:02.004Z", eventType: "complete", sealed };
-    assert.deepEqual((({ title, isOpened, key }) => ({ title, isOpened, key }))(await itemOfHistory(whole, pairing)), { title: "Fix", isOpened: true, key: "p.e" });
+    assert.deepEqual((({ title, isOpened, key }) => ({ title, isOpened, key }))(await itemOfHistory(whole, pairing)),
+        { title: "Fix", isOpened: true, key: "p.e" });
     const forged = await itemOfHistory({ ...whole, eventType: "error", title: 5, sessionID: {} }, pairing);
     assert.deepEqual([forged.isOpened, forged.title, forged.sessionID, forged.key], [false, undefined, undefined, "p.h"]);
-    for (const wrong of [{}, { id: "h" }, { ...whole, createdAt: "soon" }, { ...whole, id: 5 }]) assert.equal(await itemOfHistory(wrong, pairing), undefined);
+    for (const wrong of [{}, { id: "h" }, { ...whole, createdAt: "soon" },
+        { ...whole, id: 5 }]) assert.equal(await itemOfHistory(wrong, pairing), undefined);
 });
 
 test("a reply has only an action that the event offers, and is sealed if there is a key", async () => {
     const request = item({ eventID: "e", actions: ["once", "reject"], isOpened: true });
     await assert.rejects(requestOf({ item: request, pairing, action: "always" }), TypeError);
     assert.deepEqual(Object.keys(await requestOf({ item: request, pairing, action: "reject", text: "no" })), ["sealed"]);
-    assert.deepEqual(await requestOf({ item: request, pairing: { id: "p" }, action: "reject", text: " no " }), { action: "reject", text: "no" });
+    assert.deepEqual(await requestOf({ item: request, pairing: { id: "p" }, action: "reject", text: " no " }),
+        { action: "reject", text: "no" });
 });
 
 test("only the sender can say what became of a sealed reply", async () => {
@@ -72,9 +77,12 @@ test("only the sender can say what became of a sealed reply", async () => {
     const known = { keys, eventID: "e", request };
     const seal = (members) => SealedResult.seal({ keys, eventID: "e", reply: request.sealed, outcome: "taken", ...members });
     assert.deepEqual(await fateOf({ sealed: await seal({}) }, known), { fate: "taken", reason: undefined });
-    assert.deepEqual(await fateOf({ sealed: await seal({ outcome: "refused", reason: "changed" }) }, known), { fate: "refused", reason: "changed" });
-    assert.deepEqual(await fateOf({ sealed: await seal({ outcome: "new_one" }) }, known), { fate: "other", outcome: "new_one", reason: undefined });
-    for (const wrong of [{ outcome: "taken" }, { sealed: await seal({ eventID: "other" }) }, { sealed: await seal({ reply: "AQ" }) }, { sealed: "x" }]) {
+    assert.deepEqual(await fateOf({ sealed: await seal({ outcome: "refused", reason: "changed" }) }, known),
+        { fate: "refused", reason: "changed" });
+    assert.deepEqual(await fateOf({ sealed: await seal({ outcome: "new_one" }) }, known),
+        { fate: "other", outcome: "new_one", reason: undefined });
+    for (const wrong of [{ outcome: "taken" }, { sealed: await seal({ eventID: "other" }) },
+        { sealed: await seal({ reply: "AQ" }) }, { sealed: "x" }]) {
         assert.deepEqual(await fateOf(wrong, known), { fate: "unproven" });
     }
     assert.deepEqual(await fateOf({ outcome: "too_late" }, { eventID: "e" }), { fate: "too_late", reason: undefined });
@@ -90,7 +98,8 @@ test("a failure is told apart from a refusal", () => {
 test("preferences survive the form", () => {
     const quietHours = { from: "23:00", to: "06:30", timeZone: "Europe/Berlin", mode: "later", allowPermission: false };
     for (const preferences of [
-        { timeZone: "Europe/Berlin" }, { timeZone: "Europe/Berlin", eventTypes: ["permission"], quietHours, perHour: 5, perDay: 20, badge: "unread" },
+        { timeZone: "Europe/Berlin" }, { timeZone: "Europe/Berlin", eventTypes: ["permission"], quietHours, perHour: 5, perDay: 20,
+            badge: "unread" },
     ]) {
         assert.deepEqual(preferencesOf(formOf(preferences, "Europe/Berlin")), { preferences, wrong: [] });
     }
@@ -109,14 +118,17 @@ test("a subscription is compared with the relay's key and named by its endpoint'
     assert.equal(hasKey(subscription, publicKey), true);
     assert.equal(hasKey(subscription, publicKey.replace("B", "C")), false);
     assert.equal(hasKey({}, publicKey), true);
-    assert.deepEqual(webPushOf({ toJSON: () => ({ endpoint: "https://x", keys: { p256dh: "a+/b==", auth: "cd" } }) }), { endpoint: "https://x", keys: { p256dh: "a-_b", auth: "cd" } });
+    assert.deepEqual(webPushOf({ toJSON: () => ({ endpoint: "https://x", keys: { p256dh: "a+/b==", auth: "cd" } }) }),
+        { endpoint: "https://x", keys: { p256dh: "a-_b", auth: "cd" } });
     assert.equal(isDevice({ device: "…d4e5f6a7" }, "00d4e5f6a7"), true);
-    for (const other of [{}, null, { device: "" }, { device: "…d4e5f6a8" }, { device: 5 }]) assert.equal(isDevice(other, "00d4e5f6a7"), false);
+    for (const other of [{}, null, { device: "" }, { device: "…d4e5f6a8" }, { device: 5 }]) assert.equal(isDevice(other,
+        "00d4e5f6a7"), false);
 });
 
 const good = {
     isTab: false, hasPush: true, permission: "granted", hasWorker: true, service: "push.example.org", arrival: { at: 0 },
-    pairings: [{ name: "a", relay: "ok", host: "relay.example.org", faults: [], clockMilliseconds: 0, hasKey: true, hasList: true, registration: { state: "registered" }, device: { lastPush: { status: "sent", at: "2026-11-21T12:48:02.004Z" } } }],
+    pairings: [{ name: "a", relay: "ok", host: "relay.example.org", faults: [], clockMilliseconds: 0, hasKey: true, hasList: true,
+        registration: { state: "registered" }, device: { lastPush: { status: "sent", at: "2026-11-21T12:48:02.004Z" } } }],
 };
 const faults = (facts) => diagnose(facts, 0).filter(({ state }) => state === "bad").map(({ id }) => id);
 const withPairing = (change) => ({ ...good, pairings: [{ ...good.pairings[0], ...change }] });
@@ -127,13 +139,16 @@ test("the diagnosis finds nothing if all is well", () => {
 
 test("the diagnosis names each fault once and says what to do", () => {
     const cases = [
-        [{ ...good, permission: "denied", service: undefined }, ["permission"]], [{ ...good, isTab: true, service: undefined }, ["permission"]],
+        [{ ...good, permission: "denied", service: undefined }, ["permission"]],
+        [{ ...good, isTab: true, service: undefined }, ["permission"]],
         [{ ...good, hasPush: false, service: undefined }, ["permission"]], [{ ...good, hasWorker: false, service: undefined }, ["worker"]],
         [{ ...good, service: undefined }, ["subscription"]], [{ ...good, pairings: [] }, ["pairing"]],
-        [withPairing({ relay: "unreachable" }), ["relay"]], [withPairing({ relay: "off" }), ["relay"]], [withPairing({ faults: ["queue overdue"] }), ["relay"]],
+        [withPairing({ relay: "unreachable" }), ["relay"]], [withPairing({ relay: "off" }), ["relay"]],
+        [withPairing({ faults: ["queue overdue"] }), ["relay"]],
         [withPairing({ hasKey: false }), ["key"]], [withPairing({ device: undefined }), ["registration"]],
         [withPairing({ device: undefined, registration: { state: "failed", reason: "blocked" } }), ["registration"]],
-        [withPairing({ clockMilliseconds: -86_400_000 }), ["clock"]], [withPairing({ device: { lastPush: { status: "failed", reason: "x", at: "" } } }), ["push"]],
+        [withPairing({ clockMilliseconds: -86_400_000 }), ["clock"]],
+        [withPairing({ device: { lastPush: { status: "failed", reason: "x", at: "" } } }), ["push"]],
         [{ ...good, arrival: { at: 0, isLocked: true } }, ["arrival"]],
     ];
     for (const [facts, expected] of cases) {

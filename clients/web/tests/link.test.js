@@ -10,7 +10,8 @@ const json = encodeURIComponent(pairing.json());
 
 test("the page's link, the app's link and the JSON are the same pairing", async () => {
     const links = [
-        `https://relay.example.org/app/#pair=${json}`, `#pair=${json}`, `  https://relay.example.org/app/#payload=${json}\n`, pairing.link(),
+        `https://relay.example.org/app/#pair=${json}`, `#pair=${json}`, `  https://relay.example.org/app/#payload=${json}\n`,
+        pairing.link(),
         pairing.link("my-app"), pairing.json(),
     ];
     for (const link of links) assert.equal((await readLink(link)).id, pairing.id, link.slice(0, 40));

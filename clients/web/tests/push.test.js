@@ -7,13 +7,15 @@ import { readMessage } from "../src/message.js";
 import { notificationOf } from "../src/notification.js";
 import { itemOf } from "../src/pushes.js";
 import { routeOf } from "../src/routes.js";
+import { texts } from "../src/texts.js";
 
 useStoredKeys();
 const keys = await PairingKeys.generate();
 const pairing = { id: "p1", name: "studio", serverID: "server", keys: await storedKeys(keys) };
 const plain = { id: "p2", name: "open", serverID: "other" };
 const fresh = async () => "fresh";
-const opened = (message, options) => itemOf(message, { load: async () => [pairing], check: fresh, now: 1_000_000, random: "r", ...options });
+const opened = (message, options) => itemOf(message, { load: async () => [pairing], check: fresh, now: 1_000_000, random: "r",
+    ...options });
 const seal = (content, type = "permission") => Envelope.seal({ keys, type, content: { eventID: "e1", sentAt: 900, ...content } });
 
 test("a message is read from APNs' members, from declarative Web Push, and from both", () => {
@@ -25,12 +27,14 @@ test("a message is read from APNs' members, from declarative Web Push, and from 
         { web_push: 8030, notification: { ...declared, data: undefined }, ...members },
     ]) {
         const { title, body, type, sessionID, serverID, eventID } = readMessage(value);
-        assert.deepEqual({ title, body, type, sessionID, serverID, eventID }, { title: "Done", body: "It works", type: "complete", sessionID: "ses", serverID: "server", eventID: "e" });
+        assert.deepEqual({ title, body, type, sessionID, serverID, eventID },
+            { title: "Done", body: "It works", type: "complete", sessionID: "ses", serverID: "server", eventID: "e" });
     }
 });
 
 test("garbage is a general notification", async () => {
-    for (const value of [undefined, null, 1, "x", [], {}, { notification: 5 }, { notification: { title: 1, data: [] } }, { aps: "x", sealed: 5, actions: {} }]) {
+    for (const value of [undefined, null, 1, "x", [], {}, { notification: 5 }, { notification: { title: 1, data: [] } },
+        { aps: "x", sealed: 5, actions: {} }]) {
         const item = await opened(readMessage(value));
         const { title, options } = notificationOf(item, { pairing });
         assert.equal(title, "Notification");
@@ -40,22 +44,48 @@ test("garbage is a general notification", async () => {
 
 test("texts, types and actions of others are cut", () => {
     const message = readMessage({
-        notification: { title: "t".repeat(100_000), data: { eventType: "x".repeat(100_000), actions: ["once", "once", 5, "a b", "", ..."abcdefghijk"] } },
+        notification: { title: "t".repeat(100_000), data: { eventType: "x".repeat(100_000),
+            actions: ["once", "once", 5, "a b", "", ..."abcdefghijk"] } },
     });
     assert.equal(message.title.length, 8192);
     assert.equal(message.type.length, 8192);
     assert.deepEqual(message.actions, ["once", ..."abcdefg"]);
 });
 
+test("names that JavaScript's objects inherit, and halves of characters, are only texts", async () => {
+    for (const name of ["constructor", "__proto__", "toString", "\ud800"]) {
+        const data = { eventType: name, sessionID: name, eventID: name, actions: [name] };
+        const item = await opened(readMessage({ notification: { data } }), { load: async () => [plain] });
+        const { title, options } = notificationOf(item, { pairing: plain });
+        assert.deepEqual([title, options.body], ["Notification", "Open it to see more."]);
+        assert.deepEqual(routeOf(options.navigate), { page: "item", id: item.key });
+        for (const text of [texts.kind(name), texts.action(name), texts.fateOf({ fate: "refused", reason: name }),
+            texts.registration({ reason: name })]) {
+            assert.equal(typeof text, "string");
+            assert.doesNotMatch(text, /native code|\[object/);
+        }
+    }
+});
+
+test("a sender's clock can't make an item the newest for ever", async () => {
+    const item = await opened(readMessage({ sealed: await seal({ title: "Fix", sentAt: Number.MAX_SAFE_INTEGER }),
+        eventType: "permission" }));
+    assert.ok(item.at <= Date.now() + 86_400_000);
+});
+
 test("a sealed text replaces everything that the relay said", async () => {
-    const sealed = await seal({ title: "Action Needed: Fix", body: "bash: rm -rf build", sessionID: "real", notification: { actions: ["once", "reject"], category: "permission" } });
+    const sealed = await seal({ title: "Action Needed: Fix", body: "bash: rm -rf build", sessionID: "real",
+        notification: { actions: ["once", "reject"], category: "permission" } });
     const message = readMessage({
-        sealed, eventType: "permission", sessionID: "hash", actions: ["always"], notification: { title: "Action needed", body: "General", data: {} },
+        sealed, eventType: "permission", sessionID: "hash", actions: ["always"],
+        notification: { title: "Action needed", body: "General", data: {} },
     });
     const item = await opened(message);
     assert.deepEqual(
-        { title: item.title, body: item.body, session: item.sessionID, actions: item.actions, at: item.at, pairing: item.pairing, isOpened: item.isOpened, key: item.key },
-        { title: "Action Needed: Fix", body: "bash: rm -rf build", session: "real", actions: ["once", "reject"], at: 900_000, pairing: "p1", isOpened: true, key: "p1.e1" });
+        { title: item.title, body: item.body, session: item.sessionID, actions: item.actions, at: item.at, pairing: item.pairing,
+            isOpened: item.isOpened, key: item.key },
+        { title: "Action Needed: Fix", body: "bash: rm -rf build", session: "real", actions: ["once", "reject"], at: 900_000,
+            pairing: "p1", isOpened: true, key: "p1.e1" });
 });
 
 test("a text that can't be opened, in time or at all, leaves the visible one", async () => {
@@ -102,8 +132,10 @@ test("buttons are once and reject, and only of what the sender sealed", async ()
 });
 
 test("a session's notifications replace each other, a request's stays until it is answered", async () => {
-    const tag = async (content, type) => notificationOf(await opened(readMessage({ sealed: await seal(content, type), eventType: type })), { pairing }).options.tag;
-    const [one, two] = [await tag({ title: "a", sessionID: "s", eventID: "1" }, "complete"), await tag({ title: "b", sessionID: "s", eventID: "2" }, "error")];
+    const tag = async (content, type) => notificationOf(await opened(readMessage({ sealed: await seal(content, type),
+        eventType: type })), { pairing }).options.tag;
+    const [one, two] = [await tag({ title: "a", sessionID: "s", eventID: "1" }, "complete"),
+        await tag({ title: "b", sessionID: "s", eventID: "2" }, "error")];
     assert.equal(one, two);
     const request = await tag({ title: "c", sessionID: "s", eventID: "3", notification: { actions: ["once"] } }, "permission");
     assert.notEqual(request, one);
@@ -111,7 +143,8 @@ test("a session's notifications replace each other, a request's stays until it i
 });
 
 test("passive notifications are silent, requests stay on the screen, and a click opens the item", async () => {
-    const of = async (level, type = "permission") => notificationOf(await opened(readMessage({ aps: { "interruption-level": level }, eventType: type, eventID: "e/1" })), { pairing, base: "https://x/app/" }).options;
+    const of = async (level, type = "permission") => notificationOf(await opened(readMessage({ aps: { "interruption-level": level },
+        eventType: type, eventID: "e/1" })), { pairing, base: "https://x/app/" }).options;
     assert.deepEqual([(await of("passive")).silent, (await of("passive")).requireInteraction], [true, false]);
     assert.deepEqual([(await of("active")).silent, (await of("active")).requireInteraction], [false, true]);
     assert.equal((await of("active", "complete")).requireInteraction, false);
@@ -120,6 +153,7 @@ test("passive notifications are silent, requests stay on the screen, and a click
 });
 
 test("addresses that aren't the page's lead to the list", () => {
-    for (const fragment of ["", "#", "#/", "#/nothing", "#/item/%", "#x", "#/../item"]) assert.deepEqual(routeOf(fragment), { page: "list" }, fragment);
+    for (const fragment of ["", "#", "#/", "#/nothing", "#/item/%", "#x", "#/../item"]) assert.deepEqual(routeOf(fragment),
+        { page: "list" }, fragment);
     assert.deepEqual(routeOf("#/settings"), { page: "settings" });
 });

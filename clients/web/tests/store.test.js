@@ -5,6 +5,7 @@ import { Pairing, SealedReply, SealedResult } from "../js/index.js";
 import { answer } from "../src/answering.js";
 import { itemsMax } from "../src/items.js";
 import { addPairing } from "../src/pairings.js";
+import { localZone } from "../src/preferences.js";
 import { answerChallenge, sync, unpair, unregisterForgotten } from "../src/registration.js";
 import { items, pairings, values } from "../src/store.js";
 import { useStoredKeys } from "../src/keys.js";
@@ -26,7 +27,8 @@ class Manager {
     async subscribe({ applicationServerKey }) {
         const endpoint = `https://push.example.org/${++this.count}`;
         this.current = {
-            endpoint, options: { applicationServerKey: applicationServerKey.buffer }, toJSON: () => ({ endpoint, keys: { p256dh: "a", auth: "b" } }),
+            endpoint, options: { applicationServerKey: applicationServerKey.buffer },
+            toJSON: () => ({ endpoint, keys: { p256dh: "a", auth: "b" } }),
             unsubscribe: async () => void (this.current = undefined),
         };
         return this.current;
@@ -65,7 +67,7 @@ test("a device registers with its subscription, ID, name and preferences", async
     const { body } = requests.find(({ path }) => path === "/v1/device/register");
     assert.deepEqual(body, {
         secret: made.relaySecret, webPush: { endpoint: "https://push.example.org/1", keys: { p256dh: "a", auth: "b" } },
-        deviceID: await values.get("deviceID"), deviceName: "Firefox on Linux", preferences: {}, sealed: [1],
+        deviceID: await values.get("deviceID"), deviceName: "Firefox on Linux", preferences: { timeZone: localZone() }, sealed: [1],
     });
 });
 
@@ -76,7 +78,8 @@ test("a new key of the relay makes a new subscription, and the old one is unregi
     const requests = useRelay((path) => (path === "/v1/webpush/key" ? { publicKey: key(8) } : {}));
     assert.equal((await sync(registration, await pairings.all())).ring, "on");
     const sent = requests.filter(({ path }) => path.startsWith("/v1/device")).map(({ path, body }) => [path, body.webPush.endpoint]);
-    assert.deepEqual(sent, [["/v1/device/register", "https://push.example.org/2"], ["/v1/device/unregister", "https://push.example.org/1"]]);
+    assert.deepEqual(sent, [["/v1/device/register", "https://push.example.org/2"],
+        ["/v1/device/unregister", "https://push.example.org/1"]]);
     registration.pushManager.subscribe = () => Promise.reject(new Error("gesture"));
     useRelay(() => ({ publicKey: key(9) }));
     assert.equal((await sync(registration, await pairings.all())).ring, "renew");
@@ -84,7 +87,8 @@ test("a new key of the relay makes a new subscription, and the old one is unregi
 
 test("a relay that is away, old or without Web Push is told apart", async () => {
     const { registration } = await paired();
-    for (const [answer, ring] of [[{ status: 404, code: "not_found" }, "old"], [{ status: 400, code: "webpush_off" }, "off-at-relay"], [{ publicKey: "x" }, "offline"]]) {
+    for (const [answer, ring] of [[{ status: 404, code: "not_found" }, "old"],
+        [{ status: 400, code: "webpush_off" }, "off-at-relay"], [{ publicKey: "x" }, "offline"]]) {
         useRelay(() => answer);
         assert.equal((await sync(registration, await pairings.all())).ring, ring);
     }
@@ -94,7 +98,8 @@ test("a relay that is away, old or without Web Push is told apart", async () => 
 
 test("a challenge is answered with its code, once, and only if it was asked for", async () => {
     const { registration } = await paired();
-    const requests = useRelay((path, body) => (path === "/v1/webpush/key" ? { publicKey: key(7) } : body.challengeCode ? {} : { registered: false, challengeID: "c1" }));
+    const requests = useRelay((path,
+        body) => (path === "/v1/webpush/key" ? { publicKey: key(7) } : body.challengeCode ? {} : { registered: false, challengeID: "c1" }));
     await sync(registration, await pairings.all());
     const subscription = registration.pushManager.current;
     assert.equal(await answerChallenge({ id: "other", code: "x" }, subscription), false);
@@ -112,7 +117,8 @@ test("unpairing works offline: the relay is told later, and not if it is paired 
     assert.deepEqual(await pairings.all(), []);
     const requests = useRelay(() => ({}));
     assert.equal(await unregisterForgotten(), true);
-    assert.deepEqual(requests.map(({ path, body }) => [path, body.webPush.endpoint, body.secret]), [["/v1/device/unregister", "https://push.example.org/1", made.relaySecret]]);
+    assert.deepEqual(requests.map(({ path, body }) => [path, body.webPush.endpoint, body.secret]),
+        [["/v1/device/unregister", "https://push.example.org/1", made.relaySecret]]);
     assert.equal(await unregisterForgotten(), true);
     assert.equal(requests.length, 1);
 });

@@ -20,9 +20,12 @@ export function checkView(app, { announce }) {
         const rows = diagnose(await gatherFacts(app));
         const count = rows.filter(({ state }) => state === "bad").length;
         const summary = count > 0 ? check.bad(count) : check.good;
-        fill(result, h("p", { class: `summary ${count > 0 ? "bad" : "good"}` }, icon(count > 0 ? "error" : "complete"), summary), h("ul", { class: "rows" }, ...rows.map((row) =>
-            h("li", { "data-state": row.state, "data-row": row.id.split(" ")[0] }, icon({ ok: "complete", bad: "error", warn: "notify", unknown: "question" }[row.state]),
-                h("div", {}, h("strong", {}, row.title, row.name && foreign("span", { class: "quiet" }, ` · ${row.name}`)), h("span", { class: "hidden" }, ` ${check.states[row.state]}. `),
+        fill(result, h("p", { class: `summary ${count > 0 ? "bad" : "good"}` }, icon(count > 0 ? "error" : "complete"), summary),
+            h("ul", { class: "rows" }, ...rows.map((row) =>
+            h("li", { "data-state": row.state, "data-row": row.id.split(" ")[0] },
+                icon({ ok: "complete", bad: "error", warn: "notify", unknown: "question" }[row.state]),
+                h("div", {}, h("strong", {}, row.title, row.name && foreign("span", { class: "quiet" }, ` · ${row.name}`)),
+                    h("span", { class: "hidden" }, ` ${check.states[row.state]}. `),
                     foreign("p", {}, row.text), row.advice && h("p", { class: "advice" }, row.advice))))));
         result.removeAttribute("aria-busy");
         again.disabled = false;

@@ -19,7 +19,8 @@ export function itemView(app, { id: key, announce }) {
     function update() {
         const item = app.items.find((item) => item.key === key);
         // Not for what isn't shown, so that nobody is interrupted.
-        const state = JSON.stringify([item, app.pairing(item?.pairing)?.name], (name, value) => (hiddenNames.includes(name) ? undefined : value));
+        const state = JSON.stringify([item, app.pairing(item?.pairing)?.name],
+            (name, value) => (hiddenNames.includes(name) ? undefined : value));
         if (state === drawn) return;
         const isFirst = drawn === undefined || drawn === "[null,null]";
         const before = drawn && JSON.parse(drawn)[0]?.reply?.fate;
@@ -41,19 +42,22 @@ export function itemView(app, { id: key, announce }) {
 
     async function watch(item, pairing) {
         for (let timeout = 0; !stop.signal.aborted && !document.hidden; timeout = watchSeconds) {
-            const known = await outcomeElsewhere({ item, pairing, timeout, signal: stop.signal }).catch((error) =>
-                (error.code === "unknown_event" ? { fate: "expired" } : undefined));
+            const begin = Date.now();
+            const known = await outcomeElsewhere({ item, pairing, timeout, signal: stop.signal })
+                .catch((error) => ({ fate: error.code === "unknown_event" ? "expired" : undefined }));
             const now = await items.get(key);
             if (!now || now.reply) return;
-            if (known) return void (await items.update(key, () => ({ outcome: known })));
-            if (timeout > 0 && !navigator.onLine) return;
+            if (known) return void (known.fate && await items.update(key, () => ({ outcome: known })));
+            // A relay that doesn't wait must not be asked all the time.
+            if (timeout > 0 && Date.now() - begin < timeout * 500) return;
         }
     }
 
     async function send(action) {
         const item = await items.get(key);
         const { confirmAlways: title, confirmAlwaysText: text } = texts.item;
-        if (action === "always" && !(await confirm({ title, text, action: texts.action(action), cancel: texts.cancel, isDangerous: false }))) return;
+        const question = { title, text, action: texts.action(action), cancel: texts.cancel, isDangerous: false };
+        if (action === "always" && !(await confirm(question))) return;
         const pairing = app.pairing(item.pairing);
         const words = action === "reject" ? note : "";
         await answer({ item, pairing, action, text: words }).catch((error) => announce(texts.failed(texts.reasonOf(error))));
@@ -78,23 +82,34 @@ export function itemView(app, { id: key, announce }) {
 
     function answerPart(item, pairing, actions) {
         if (item.reply) return fatePart(item, pairing);
-        if (item.outcome) return h("div", { class: "fate", "data-fate": item.outcome.fate }, icon("notify"), h("p", {}, texts.fateOf(item.outcome)));
+        if (item.outcome) {
+            return h("div", { class: "fate", "data-fate": item.outcome.fate }, icon("notify"), h("p", {}, texts.fateOf(item.outcome)));
+        }
         if (actions.length === 0) {
             const isForged = pairing?.keys && !item.isOpened && item.actions.length > 0;
             return h("p", { class: "note" }, isForged ? texts.item.notAuthentic : texts.item.cannotAnswer);
         }
-        const main = actions.includes("once") ? "once" : undefined;
-        return h("section", { class: "answer", "aria-labelledby": "answer-title" }, h("h2", { id: "answer-title" }, texts.item.answerHeading),
-            h("div", { class: "buttons answers" }, ...actions.map((action) => h("button", {
-                class: `button ${action === main ? "primary" : action === "reject" ? "danger" : ""}`, type: "button", id: `action-${action}`, "data-action": action, dir: "auto",
-                onclick: ({ currentTarget }) => {
-                    for (const button of currentTarget.parentElement.children) button.disabled = action !== "always";
-                    void send(action);
-                },
-            }, texts.action(action)))),
-            actions.includes("reject") && h("details", { open: note !== "" }, h("summary", {}, texts.item.note),
-                h("label", { class: "field" }, h("span", {}, texts.item.noteLabel),
-                    h("textarea", { id: "note", rows: "2", maxlength: "1000", oninput: ({ target }) => (note = target.value) }, note))));
+        return h("section", { class: "answer", "aria-labelledby": "answer-title" },
+            h("h2", { id: "answer-title" }, texts.item.answerHeading),
+            h("div", { class: "buttons answers" }, ...actions.map(actionButton)), actions.includes("reject") && noteField());
+    }
+
+    function actionButton(action) {
+        const kind = action === "once" ? "button primary" : action === "reject" ? "button danger" : "button";
+        const onclick = ({ currentTarget }) => {
+            // One answer counts, so a second click must not send another. `always` asks first.
+            for (const button of currentTarget.parentElement.children) button.disabled = action !== "always";
+            void send(action);
+        };
+        const attributes = { id: `action-${action}`, class: kind, type: "button", "data-action": action, dir: "auto", onclick };
+        return h("button", attributes, texts.action(action));
+    }
+
+    function noteField() {
+        const oninput = ({ target }) => (note = target.value);
+        return h("details", { open: note !== "" }, h("summary", {}, texts.item.note),
+            h("label", { class: "field" }, h("span", {}, texts.item.noteLabel),
+                h("textarea", { id: "note", rows: "2", maxlength: "1000", oninput }, note)));
     }
 
     function fatePart(item, pairing) {
@@ -104,7 +119,8 @@ export function itemView(app, { id: key, announce }) {
             currentTarget.disabled = true;
             await follow({ item, pairing, signal: stop.signal });
         };
-        return h("div", { class: "fate", "data-fate": reply.fate }, isWaiting ? h("span", { class: "spinner" }) : icon(reply.fate === "taken" ? "complete" : "error"),
+        return h("div", { class: "fate", "data-fate": reply.fate },
+            isWaiting ? h("span", { class: "spinner" }) : icon(reply.fate === "taken" ? "complete" : "error"),
             h("div", {}, foreign("strong", {}, texts.list.answered(reply.action)), h("p", {}, texts.fateOf(reply)),
                 reply.fate === "unsent" && h("button", { class: "button small", type: "button", onclick: retry }, texts.fate.retry)));
     }
@@ -114,7 +130,8 @@ export function itemView(app, { id: key, announce }) {
             [texts.item.sent, h("time", { datetime: new Date(item.at).toISOString() }, texts.date(item.at))],
             [texts.item.pairing, pairing && foreign("span", {}, pairing.name)],
             [texts.item.session, item.sessionID && foreign("code", {}, item.sessionID)],
-            [texts.item.protection, h("span", { class: `protection ${protection}` }, protection === "sealed" && icon("lock"), texts.protection[protection])],
+            [texts.item.protection, h("span", { class: `protection ${protection}` }, protection === "sealed" && icon("lock"),
+                texts.protection[protection])],
         ];
         const filter = () => {
             app.filter = { session: sessionOf(item) };

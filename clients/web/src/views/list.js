@@ -37,8 +37,10 @@ export function listView(app, { announce }) {
             h("div", {}, h("h1", { id: "list-title", tabindex: "-1" }, texts.list.heading),
                 h("p", { class: "quiet" }, unread > 0 ? texts.list.unread(unread) : texts.list.allRead)),
             h("div", { class: "buttons" },
-                h("button", { id: "read-all", class: "button small", type: "button", disabled: unread === 0, onclick: () => app.markRead(app.items) }, texts.list.markAllRead),
-                h("button", { id: "clear", class: "button small", type: "button", disabled: items.length === 0, onclick: clear }, texts.list.clear)));
+                h("button", { id: "read-all", class: "button small", type: "button", disabled: unread === 0,
+                    onclick: () => app.markRead(app.items) }, texts.list.markAllRead),
+                h("button", { id: "clear", class: "button small", type: "button", disabled: items.length === 0, onclick: clear },
+                    texts.list.clear)));
         fill(banner, ringBanner(app));
         refill(tools, items.length > 0 && filters(app, choose));
         refill(content, body(app, shown, selected, choose));
@@ -48,7 +50,7 @@ export function listView(app, { announce }) {
 
 /** Says that this device doesn't ring, and leads to the settings. */
 function ringBanner({ ring, pairings }) {
-    const words = { off: texts.ring.off, denied: texts.ring.denied, renew: texts.ring.renew, "off-at-relay": texts.ring.webPushOff, old: texts.ring.oldRelay }[ring];
+    const words = ["offline", "unsupported"].includes(ring) ? undefined : texts.ring.hints[ring];
     if (!words || pairings.length === 0) return undefined;
     return h("a", { class: "banner", href: "#/settings" }, icon("notify"), h("span", {}, words), icon("next"));
 }
@@ -61,7 +63,8 @@ function filters({ items, filter }, choose) {
     ...sessions.slice(0, 100).map(({ id, name }) => h("option", { value: id, selected: filter.session === id }, name?.slice(0, 60) ?? "")));
     return [
         h("div", { class: "chips", role: "group", "aria-label": texts.list.filters }, ...kinds.map(([kind, text]) => h("button", {
-            id: `filter-${kind ?? "all"}`, class: "chip", type: "button", "aria-pressed": String(filter.kind === kind), onclick: () => choose({ kind }),
+            id: `filter-${kind ?? "all"}`, class: "chip", type: "button", "aria-pressed": String(filter.kind === kind),
+            onclick: () => choose({ kind }),
         }, text))),
         session,
     ];
@@ -74,12 +77,14 @@ function body(app, shown, selected, choose) {
     }
     if (shown.length === 0) {
         return h("div", { class: "empty" }, h("h2", {}, texts.list.noneTitle), h("p", {}, texts.list.noneText),
-            h("button", { class: "button", type: "button", onclick: () => choose({ kind: undefined, session: undefined }) }, texts.list.showAll));
+            h("button", { class: "button", type: "button", onclick: () => choose({ kind: undefined, session: undefined }) },
+                texts.list.showAll));
     }
     return [
         ...byDay(shown).map(({ day, items }) => h("section", { "aria-label": texts.day(day) }, h("h2", { class: "day" }, texts.day(day)),
             h("ul", {}, ...items.map((item) => h("li", {}, row(app, item, item.key === selected)))))),
-        app.hasOlder && h("button", { id: "older", class: "button wide", type: "button", onclick: () => app.loadOlder() }, texts.list.older),
+        app.hasOlder && h("button", { id: "older", class: "button wide", type: "button", onclick: () => app.loadOlder() },
+            texts.list.older),
         app.isHistoryOff && h("p", { class: "quiet foot" }, texts.list.historyOff),
     ];
 }
@@ -90,14 +95,17 @@ function row(app, item, isSelected) {
     const isOpen = offeredActions(item, pairing).length > 0 && !item.reply && !item.outcome;
     const { reply } = item;
     const tag = isOpen ? h("span", { class: "tag waiting" }, texts.list.waiting)
-        : reply && h("span", { class: `tag ${isFinal(reply.fate) && reply.fate !== "taken" ? "failed" : "done"}` }, texts.list.answered(reply.action));
+        : reply && h("span", { class: `tag ${isFinal(reply.fate) && reply.fate !== "taken" ? "failed" : "done"}` },
+            texts.list.answered(reply.action));
     return h("a", {
-        id: `row-${item.key}`, class: "row", href: hrefOfItem(item.key), "data-type": item.type, "data-unread": item.readAt ? undefined : "yes",
+        id: `row-${item.key}`, class: "row", href: hrefOfItem(item.key), "data-type": item.type,
+        "data-unread": item.readAt ? undefined : "yes",
         "aria-current": isSelected ? "true" : undefined,
     },
     h("span", { class: "disc" }, typeIcon(item.type)),
     h("span", { class: "words" },
-        h("span", { class: "line" }, !item.readAt && h("span", { class: "dot" }, h("span", { class: "hidden" }, `${texts.list.isUnread}. `)),
+        h("span", { class: "line" }, !item.readAt && h("span", { class: "dot" },
+            h("span", { class: "hidden" }, `${texts.list.isUnread}. `)),
             foreign("strong", {}, item.title ?? general.title),
             h("time", { datetime: new Date(item.at).toISOString() }, texts.clock(item.at))),
         foreign("span", { class: "preview" }, (item.body ?? general.body).slice(0, previewCharactersMax)),

@@ -20,7 +20,8 @@ export function pairView(app, { announce, fragment, clearFragment, go }) {
     function welcome(problem, text = "") {
         const isFirst = app.pairings.length === 0;
         const field = h("input", {
-            id: "link", type: "text", value: text, placeholder: pair.pastePlaceholder, autocomplete: "off", autocapitalize: "off", spellcheck: "false",
+            id: "link", type: "text", value: text, placeholder: pair.pastePlaceholder, autocomplete: "off", autocapitalize: "off",
+            spellcheck: "false",
             required: true, "aria-describedby": "link-hint link-problem", "aria-invalid": problem ? "true" : undefined,
         });
         const form = h("form", { class: "card", onsubmit: (event) => {
@@ -43,6 +44,12 @@ export function pairView(app, { announce, fragment, clearFragment, go }) {
             if (!(error instanceof PairingError)) throw error;
             return welcome(pair.errors[error.reason], text);
         }
+        // The app on the home screen starts with the link each time.
+        const known = app.pairing(pairing.id);
+        if (fragment && known && !known.keys === !pairing.keys) {
+            clearFragment();
+            return go("#/");
+        }
         const relayURL = pairing.relayURL ?? relayOfPage(location.href.replace(/#.*$/s, ""));
         const isOwn = new URL(relayURL).origin === location.origin;
         // In a tab on iOS the link stays in the address, which the app on the home screen starts with.
@@ -51,12 +58,15 @@ export function pairView(app, { announce, fragment, clearFragment, go }) {
     }
 
     function confirmPairing(pairing, relayURL, isOwn) {
-        const name = h("input", { id: "name", type: "text", value: app.pairing(pairing.id)?.name ?? nameOf(pairing), maxlength: "60", required: true, autocomplete: "off" });
+        const name = h("input", { id: "name", type: "text", value: app.pairing(pairing.id)?.name ?? nameOf(pairing),
+            maxlength: "60", required: true, autocomplete: "off" });
         const problem = h("p", { class: "problem", role: "alert" });
         const canRing = hasWebPush();
-        const main = h("button", { class: "button primary", type: "submit", disabled: canRing }, canRing ? pair.pairAndRing : pair.pairOnly);
+        const main = h("button", { class: "button primary", type: "submit", disabled: canRing },
+            canRing ? pair.pairAndRing : pair.pairOnly);
         const key = h("input", { type: "password", autocomplete: "off" });
-        const keyField = h("label", { class: "field", hidden: true }, h("span", {}, texts.settings.registrationKey), key, h("small", {}, texts.settings.registrationKeyHint));
+        const keyField = h("label", { class: "field", hidden: true }, h("span", {}, texts.settings.registrationKey), key,
+            h("small", {}, texts.settings.registrationKeyHint));
         const state = {};
         const submit = (event) => {
             event.preventDefault();
@@ -67,8 +77,10 @@ export function pairView(app, { announce, fragment, clearFragment, go }) {
         };
         show(h("h1", { tabindex: "-1" }, pair.confirm), h("form", { class: "card", onsubmit: submit },
             h("label", { class: "field" }, h("span", {}, pair.nameLabel), name),
-            h("dl", {}, entry(pair.relay, new URL(relayURL).host), entry(pair.hosts, pairing.hosts.map((host) => host.replace(/^https?:\/\//, "")).join(", ")),
-                h("div", {}, h("dt", {}, pair.encryption), h("dd", { class: pairing.keys ? "good" : "bad" }, pairing.keys && icon("lock"), pairing.keys ? pair.encrypted : pair.notEncrypted))),
+            h("dl", {}, entry(pair.relay, new URL(relayURL).host), entry(pair.hosts,
+                pairing.hosts.map((host) => host.replace(/^https?:\/\//, "")).join(", ")),
+                h("div", {}, h("dt", {}, pair.encryption), h("dd", { class: pairing.keys ? "good" : "bad" },
+                    pairing.keys && icon("lock"), pairing.keys ? pair.encrypted : pair.notEncrypted))),
             !isOwn && h("p", { class: "note" }, pair.otherRelay(relayURL)), keyField, problem,
             h("div", { class: "buttons" }, main, h("button", { class: "button", type: "button", onclick: () => {
                 clearFragment();
@@ -79,7 +91,8 @@ export function pairView(app, { announce, fragment, clearFragment, go }) {
             void Promise.all([app.loadKey(relayURL), app.workerStarted]).then(([key]) => {
                 state.key = key;
                 main.disabled = false;
-                if (typeof key !== "object") fill(problem, { off: texts.ring.webPushOff, old: texts.ring.oldRelay }[key] ?? texts.ring.offline);
+                if (typeof key !== "object") fill(problem, { off: texts.ring.webPushOff,
+                    old: texts.ring.oldRelay }[key] ?? texts.ring.offline);
                 if (typeof key !== "object") fill(main, pair.pairOnly);
             });
         }
@@ -122,7 +135,8 @@ export function pairView(app, { announce, fragment, clearFragment, go }) {
         const copied = h("p", { class: "quiet" });
         show(h("h1", { tabindex: "-1" }, pair.homeTitle), h("p", { class: "lead" }, pair.homeText),
             h("ol", { class: "steps" }, ...pair.homeSteps.map((step) => h("li", {}, step))),
-            h("div", { class: "card" }, h("p", {}, pair.homeFallback), h("div", { class: "buttons" }, h("button", { class: "button primary", type: "button", onclick: copy }, pair.copy)), copied),
+            h("div", { class: "card" }, h("p", {}, pair.homeFallback),
+                h("div", { class: "buttons" }, h("button", { class: "button primary", type: "button", onclick: copy }, pair.copy)), copied),
             h("button", { class: "button plain", type: "button", onclick: () => confirmPairing(pairing, relayURL, true) }, pair.homeSkip));
     }
 

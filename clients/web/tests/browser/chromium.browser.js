@@ -13,8 +13,10 @@ import { until } from "./wait.js";
 
 const screenshots = process.env.SCREENSHOTS;
 const sizes = [
-    { name: "phone-light", width: 390, height: 844, scheme: "light", scale: 2 }, { name: "phone-dark", width: 390, height: 844, scheme: "dark", scale: 2 },
-    { name: "desktop-light", width: 1280, height: 800, scheme: "light" }, { name: "desktop-dark", width: 1280, height: 800, scheme: "dark" },
+    { name: "phone-light", width: 390, height: 844, scheme: "light", scale: 2 },
+    { name: "phone-dark", width: 390, height: 844, scheme: "dark", scale: 2 },
+    { name: "desktop-light", width: 1280, height: 800, scheme: "light" },
+    { name: "desktop-dark", width: 1280, height: 800, scheme: "dark" },
 ];
 let relay;
 let sender;
@@ -23,13 +25,14 @@ let chromium;
 const text = (selector) => chromium.evaluate(`document.querySelector(${JSON.stringify(selector)})?.innerText`);
 const shows = (selector, pattern) => until(`${selector} shows ${pattern}`, async () => {
     const shown = await text(selector);
-    if (!pattern.test(shown)) throw new Error(`it shows ${shown}`);
+    if (shown === undefined || !pattern.test(shown)) throw new Error(`it shows ${shown}`);
     return true;
 });
 const go = (hash) => chromium.evaluate(`void (location.hash = ${JSON.stringify(hash)})`);
 const deliver = async (type, members) => relay.deliver(sender.secret, await sender.event(type, members));
 const notifications = "(await navigator.serviceWorker.getRegistration()).getNotifications().then((list) => list.map(({ title, body, actions }) => ({ title, body, actions: actions.map(({ action }) => action) })))";
-const notification = (title) => until(`the notification ${title}`, async () => (await chromium.evaluate(notifications)).find((one) => one.title === title));
+const notification = (title) => until(`the notification ${title}`,
+    async () => (await chromium.evaluate(notifications)).find((one) => one.title === title));
 
 async function inWorker(expression) {
     const { targetInfos } = await chromium.call("Target.getTargets");
@@ -43,7 +46,8 @@ function madeUp(endpoint) {
     const keys = { p256dh: pair.generateKeys().toString("base64url"), auth: Buffer.alloc(16, 7).toString("base64url") };
     return `{
         let current = localStorage.getItem("subscribed");
-        const made = () => current && { endpoint: ${JSON.stringify(endpoint)}, options: {}, toJSON: () => (${JSON.stringify({ endpoint, keys })}), unsubscribe: async () => (current = "") };
+        const made = () => current && { endpoint: ${JSON.stringify(endpoint)}, options: {},
+            toJSON: () => (${JSON.stringify({ endpoint, keys })}), unsubscribe: async () => (current = "") };
         PushManager.prototype.getSubscription = async () => made();
         PushManager.prototype.subscribe = async () => (localStorage.setItem("subscribed", "yes"), current = "yes", made());
     }`;
@@ -54,11 +58,13 @@ const accessibility = (width) => `(() => {
     const channel = (value) => ((value /= 255) <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
     const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
     const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-    const colour = (text) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = text; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
+    const colour = (text) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = text; canvas.fillRect(0, 0, 1,
+        1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
     const ground = (element) => { for (let at = element; at; at = at.parentElement) { const found = colour(getComputedStyle(at).backgroundColor); if (found[3] > 200) return found; } return [255, 255, 255]; };
     const faults = [];
     for (const element of document.querySelectorAll("body *")) {
-        if (!element.checkVisibility({ visibilityProperty: true, opacityProperty: true }) || element.closest(":disabled, .hidden, .skip, datalist, option")) continue;
+        if (!element.checkVisibility({ visibilityProperty: true,
+            opacityProperty: true }) || element.closest(":disabled, .hidden, .skip, datalist, option")) continue;
         const words = [...element.childNodes].filter((node) => node.nodeType === 3 && node.data.trim()).map((node) => node.data.trim()).join(" ");
         if (words) {
             const [one, other] = [luminance(colour(getComputedStyle(element).color)), luminance(ground(element))].sort((a, b) => b - a);
@@ -71,7 +77,8 @@ const accessibility = (width) => `(() => {
         }
         if (element.matches("img:not([alt])")) faults.push("no alt: " + element.outerHTML);
     }
-    for (const id of [...document.querySelectorAll("[id]")].map(({ id }) => id).filter((id, index, all) => all.indexOf(id) !== index)) faults.push("id twice: " + id);
+    for (const id of [...document.querySelectorAll("[id]")].map(({ id }) => id).filter((id, index,
+        all) => all.indexOf(id) !== index)) faults.push("id twice: " + id);
     if (document.querySelectorAll("main h1").length === 0) faults.push("no heading");
     if (document.documentElement.scrollWidth > ${width}) faults.push("wider than the window by " + (document.documentElement.scrollWidth - ${width}));
     return faults;
@@ -80,9 +87,9 @@ const accessibility = (width) => `(() => {
 /** Looks at a view in every size: nothing may be too pale, unnamed or too wide. */
 async function look(name) {
     for (const size of sizes) {
-        const picture = await chromium.screenshot(size);
+        await chromium.resize(size);
         assert.deepEqual(await chromium.evaluate(accessibility(size.width)), [], `${name} ${size.name}`);
-        if (screenshots) await writeFile(join(screenshots, `${name}-${size.name}.png`), picture);
+        if (screenshots) await writeFile(join(screenshots, `${name}-${size.name}.png`), await chromium.screenshot());
     }
 }
 
@@ -115,7 +122,8 @@ test("the page welcomes, and a damaged link says what is wrong with it", async (
 test("a pasted link pairs, and the page can be installed", async () => {
     await chromium.evaluate(`void (document.querySelector('#link').value = ${JSON.stringify(sender.link(relay.url))})`);
     await chromium.click("[type=submit]");
-    await until("the button", () => chromium.evaluate("document.querySelector('#name') && !document.querySelector('[type=submit]').disabled"));
+    await until("the button",
+        () => chromium.evaluate("document.querySelector('#name') && !document.querySelector('[type=submit]').disabled"));
     await look("confirm");
     await chromium.click("[type=submit]");
     await until("the registration", async () => relay.devices.length === 1);
@@ -128,11 +136,17 @@ test("a pasted link pairs, and the page can be installed", async () => {
 test("pushes become notifications with the buttons once and reject, and items of the list", async () => {
     const now = Math.floor(Date.now() / 1000);
     const asked = { sentAt: now, sessionID: "ses_fix", actions: ["once", "always", "reject"] };
-    await deliver("complete", { eventID: "c1", title: "Write release notes", body: "Drafted the notes for 2.4 and linked every change that users see.", sessionID: "ses_notes", sentAt: now - 90_000, ttl: 200_000 });
-    await deliver("error", { eventID: "e1", title: "Error: Upgrade the database driver", body: "The provider refused the request: too many tokens per minute.", sessionID: "ses_driver", sentAt: now - 7_200 });
-    await deliver("complete", { eventID: "c2", title: "Fix flaky login test", body: "The test waited for the wrong event. It passes 200 times in a row now.", sessionID: "ses_login", sentAt: now - 2_400 });
-    await deliver("permission", { eventID: "p1", title: "Action Needed: Clean the build", body: "bash: rm -rf build/ && cmake --preset release -DCMAKE_INSTALL_PREFIX=/usr/local", ...asked, sessionID: "ses_build" });
-    await deliver("permission", { eventID: "p2", title: "Action Needed: Fix auth bug", body: "edit src/auth/session.ts\n-    if (token.expires < now) return undefined;\n+    if (token.expires <= now) {\n+        await store.remove(token.id);\n+        return undefined;\n+    }", ...asked });
+    await deliver("complete", { eventID: "c1", title: "Write release notes",
+        body: "Drafted the notes for 2.4 and linked every change that users see.", sessionID: "ses_notes", sentAt: now - 90_000,
+        ttl: 200_000 });
+    await deliver("error", { eventID: "e1", title: "Error: Upgrade the database driver",
+        body: "The provider refused the request: too many tokens per minute.", sessionID: "ses_driver", sentAt: now - 7_200 });
+    await deliver("complete", { eventID: "c2", title: "Fix flaky login test",
+        body: "The test waited for the wrong event. It passes 200 times in a row now.", sessionID: "ses_login", sentAt: now - 2_400 });
+    await deliver("permission", { eventID: "p1", title: "Action Needed: Clean the build",
+        body: "bash: rm -rf build/ && cmake --preset release -DCMAKE_INSTALL_PREFIX=/usr/local", ...asked, sessionID: "ses_build" });
+    await deliver("permission", { eventID: "p2", title: "Action Needed: Fix auth bug",
+        body: "edit src/auth/session.ts\n-    if (token.expires < now) return undefined;\n+    if (token.expires <= now) {\n+        await store.remove(token.id);\n+        return undefined;\n+    }", ...asked });
     assert.deepEqual((await notification("Action Needed: Fix auth bug")).actions, ["once", "reject"]);
     await shows(".list", /Fix auth bug.*Clean the build.*flaky login.*database driver/s);
     await until("what is unread", async () => (await text(".head p")) === "5 unread");
@@ -140,7 +154,8 @@ test("pushes become notifications with the buttons once and reject, and items of
 });
 
 test("a text that arrives after its time is marked", async () => {
-    await deliver("complete", { eventID: "late", title: "Late", body: "Text", sentAt: Math.floor(Date.now() / 1000) - 2 * 86_400, sessionID: "ses_late" });
+    await deliver("complete", { eventID: "late", title: "Late", body: "Text", sentAt: Math.floor(Date.now() / 1000) - 2 * 86_400,
+        sessionID: "ses_late" });
     assert.equal((await notification("Late")).body, "Delivered late\nText");
     await shows(".list", /Delivered late/);
 });
@@ -151,7 +166,8 @@ test("a request is shown in full and answered, by keyboard as well", async () =>
     assert.equal(await chromium.evaluate("document.activeElement?.tagName"), "H1");
     await look("request");
     await chromium.evaluate("document.querySelector('[data-action=always]').focus()");
-    for (const type of ["keyDown", "keyUp"]) await chromium.call("Input.dispatchKeyEvent", { type, key: "Enter", code: "Enter", windowsVirtualKeyCode: 13, text: type === "keyDown" ? "\r" : undefined });
+    for (const type of ["keyDown", "keyUp"]) await chromium.call("Input.dispatchKeyEvent",
+        { type, key: "Enter", code: "Enter", windowsVirtualKeyCode: 13, text: type === "keyDown" ? "\r" : undefined });
     await shows("dialog", /Always allow this/);
     await look("dialog");
     await chromium.click("dialog .button");
@@ -197,7 +213,8 @@ test("all windows show what arrives, also if there is no room to store it", asyn
     await chromium.evaluate("void (window.arrived = 0, new BroadcastChannel('apn-relay').onmessage = ({ data }) => (window.arrived += data.kind === 'arrived'))");
     await deliver("error", { eventID: "two", title: "Error: Two windows", body: "Text", sessionID: "ses_two" });
     await shows(".list", /Two windows/);
-    await until("the other window", async () => /Two windows/.test(await chromium.inTarget(targetId, "document.querySelector('.list').innerText")));
+    await until("the other window", async () => /Two windows/.test(await chromium.inTarget(targetId,
+        "document.querySelector('.list').innerText")));
     await chromium.call("Target.closeTarget", { targetId });
     await inWorker("void (self.put = IDBObjectStore.prototype.put, IDBObjectStore.prototype.put = function () { this.transaction.abort(); })");
     await deliver("error", { eventID: "full", title: "Error: No room", body: "x".repeat(2_000), sessionID: "ses_full" });
@@ -215,23 +232,27 @@ test("a pairing without a key is named beside the other, and its answers are rea
     await until("the button", () => chromium.evaluate("!document.querySelector('[type=submit]').disabled"));
     await chromium.click("[type=submit]");
     await until("the registration", async () => relay.devices.length === 2);
-    assert.equal(relay.devices[1].entry.sealed, undefined);
-    await relay.deliver(secret, { eventID: "plain", type: "permission", title: "Action needed", body: "Wants to use bash.", data: { eventType: "permission", serverID: "attic", sessionID: "s", eventID: "plain", actions: ["once"] } });
+    assert.equal(relay.devices.find((device) => device.secret === secret).entry.sealed, undefined);
+    await relay.deliver(secret, { eventID: "plain", type: "permission", title: "Action needed", body: "Wants to use bash.",
+        data: { eventType: "permission", serverID: "attic", sessionID: "s", eventID: "plain", actions: ["once"] } });
     const { body, actions } = await notification("Action needed");
     assert.deepEqual([body, actions], ["attic.local\nWants to use bash.", ["once"]]);
     await until("the row", () => chromium.evaluate("document.querySelector('.row .waiting') !== null"));
     await chromium.evaluate("[...document.querySelectorAll('.row')].find(({ innerText }) => innerText.includes('attic.local')).click()");
     await shows(".item", /the relay could read this/);
     await chromium.click("[data-action=once]");
-    assert.deepEqual(await until("the reply", async () => relay.events.get("plain").reply), { action: "once", text: undefined, sealed: undefined });
+    assert.deepEqual(await until("the reply", async () => relay.events.get("plain").reply),
+        { action: "once", text: undefined, sealed: undefined });
     relay.report("plain", { outcome: "taken" });
     await shows(".fate", /The agent has your answer/);
 });
 
 test("the relay's history completes the list, and reading is told to it", async () => {
     relay.keepsHistory = true;
-    const old = await sender.event("complete", { eventID: "old", title: "While the page was closed", body: "A week ago", sentAt: Math.floor(Date.now() / 1000) - 7 * 86_400 });
-    relay.history.push({ id: "h-old", secret: sender.secret, createdAt: new Date(Date.now() - 7 * 86_400_000).toISOString(), eventType: "complete", eventID: "old", sealed: old.data.sealed });
+    const old = await sender.event("complete", { eventID: "old", title: "While the page was closed", body: "A week ago",
+        sentAt: Math.floor(Date.now() / 1000) - 7 * 86_400 });
+    relay.history.push({ id: "h-old", secret: sender.secret, createdAt: new Date(Date.now() - 7 * 86_400_000).toISOString(),
+        eventType: "complete", eventID: "old", sealed: old.data.sealed });
     await chromium.open(`${relay.url}/app/`);
     await shows(".list", /While the page was closed/);
     await until("what was read", async () => relay.history.find(({ eventID }) => eventID === "p2").readAt);
@@ -242,11 +263,15 @@ test("the relay's history completes the list, and reading is told to it", async 
 test("a relay's garbage, huge answers and HTML do nothing", async () => {
     const html = '<img src=x onerror="window.ran=1"><svg onload="window.ran=1">';
     const history = (items) => JSON.stringify({ ok: true, unread: 0, items });
-    const item = { id: html, createdAt: new Date().toISOString(), eventType: html, title: html, body: html, sessionID: html, eventID: html };
+    const item = { id: html, createdAt: new Date().toISOString(), eventType: html, title: html, body: html, sessionID: html,
+        eventID: html };
     const lies = [
-        ["/v1/history/list", ["", "null", "[]", '{"ok":true}', '{"ok":true,"items":{"length":5}}', history([null, 5, {}, { ...item, createdAt: {} }]), `{"ok":true,"items":[${"0,".repeat(3_000_000)}0]}`, history([item])]],
-        ["/v1/device/list", ["5", '{"ok":true,"devices":5}', JSON.stringify({ ok: true, devices: [null, 5, { deviceName: html, device: {}, lastPush: html }] })]],
-        ["/v1/webpush/key", ["x", '{"ok":true,"publicKey":{}}', '{"ok":true,"publicKey":"AAAA"}']], ["/ready", ["x", '{"checks":{"<b>":{}}}', '{"checks":5}']],
+        ["/v1/history/list", ["", "null", "[]", '{"ok":true}', '{"ok":true,"items":{"length":5}}',
+            history([null, 5, {}, { ...item, createdAt: {} }]), `{"ok":true,"items":[${"0,".repeat(3_000_000)}0]}`, history([item])]],
+        ["/v1/device/list", ["5", '{"ok":true,"devices":5}', JSON.stringify({ ok: true,
+            devices: [null, 5, { deviceName: html, device: {}, lastPush: html }] })]],
+        ["/v1/webpush/key", ["x", '{"ok":true,"publicKey":{}}', '{"ok":true,"publicKey":"AAAA"}']],
+        ["/ready", ["x", '{"checks":{"<b>":{}}}', '{"checks":5}']],
     ];
     for (let round = 0; round < 8; round++) {
         for (const [path, answers] of lies) relay.lies.set(path, answers[round % answers.length]);
@@ -294,10 +319,14 @@ test("on iOS the link goes to the app on the home screen, where it pairs", async
     await chromium.call("Page.removeScriptToEvaluateOnNewDocument", { identifier });
     await ios(true);
     await chromium.open(other.link(relay.url).replace("#", "?app#"));
-    await until("the button", () => chromium.evaluate("document.querySelector('#name') && !document.querySelector('[type=submit]').disabled"));
+    await until("the button",
+        () => chromium.evaluate("document.querySelector('#name') && !document.querySelector('[type=submit]').disabled"));
     await chromium.click("[type=submit]");
     await until("the registration", async () => relay.devices.some(({ secret }) => secret === other.secret));
     await until("no secret in the address", async () => !(await chromium.evaluate("location.href")).includes("pair="));
+    // The app starts with the link each time.
+    await chromium.open(other.link(relay.url).replace("#", "?again#"));
+    await until("the list", () => chromium.evaluate("location.hash === '#/' && document.body.dataset.page === 'list'"));
 });
 
 test("nothing violated the policy, and nothing threw", () => {

@@ -16,8 +16,10 @@ export class Chromium extends Program {
     async begin() {
         const root = process.geteuid?.() === 0 ? ["--no-sandbox"] : [];   // Chromium's sandbox doesn't work for root
         this.run("chromium", [
-            "--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking", "--disable-component-update",
-            "--no-proxy-server", "--hide-scrollbars", "--remote-debugging-port=0", `--user-data-dir=${this.profile}`, ...root, "about:blank",
+            "--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
+            "--disable-component-update",
+            "--no-proxy-server", "--hide-scrollbars", "--remote-debugging-port=0", `--user-data-dir=${this.profile}`, ...root,
+            "about:blank",
         ]);
         const [port, path] = await until("Chromium's port", async () => {
             const lines = (await readFile(join(this.profile, "DevToolsActivePort"), "utf8")).split("\n");
@@ -46,11 +48,13 @@ export class Chromium extends Program {
 
     async open(url) {
         const { loaderId } = await this.call("Page.navigate", { url });
-        if (loaderId) await until(`${url} loaded`, async () => this.events.find(({ method, params }) => method === "Page.domContentEventFired" || params?.loaderId === loaderId));
+        if (loaderId) await until(`${url} loaded`, async () => this.events.find(({ method,
+            params }) => method === "Page.domContentEventFired" || params?.loaderId === loaderId));
     }
 
     async evaluate(expression) {
-        const { result, exceptionDetails } = await this.call("Runtime.evaluate", { expression: `(async () => (${expression}))()`, awaitPromise: true, returnByValue: true, userGesture: true });
+        const { result, exceptionDetails } = await this.call("Runtime.evaluate",
+            { expression: `(async () => (${expression}))()`, awaitPromise: true, returnByValue: true, userGesture: true });
         if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
         return result.value;
     }
@@ -74,7 +78,8 @@ export class Chromium extends Program {
 
     /** Delivers a push to the worker, as from a push service. */
     async deliver(origin, data) {
-        const registrationId = await until("the worker's registration", async () => this.events.filter(({ method }) => method === "ServiceWorker.workerRegistrationUpdated")
+        const registrationId = await until("the worker's registration",
+            async () => this.events.filter(({ method }) => method === "ServiceWorker.workerRegistrationUpdated")
             .flatMap(({ params }) => params.registrations).find(({ isDeleted }) => !isDeleted)?.registrationId);
         await this.call("ServiceWorker.deliverPushMessage", { origin, registrationId, data });
     }
@@ -88,9 +93,14 @@ export class Chromium extends Program {
         });
     }
 
-    async screenshot({ width, height, scheme, scale = 1 }) {
+    /** Makes the window look as on a device. */
+    async resize({ width, height, scheme, scale = 1 }) {
         await this.call("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: scale, mobile: width < 600 });
-        await this.call("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: scheme }, { name: "prefers-reduced-motion", value: "reduce" }] });
+        await this.call("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: scheme },
+            { name: "prefers-reduced-motion", value: "reduce" }] });
+    }
+
+    async screenshot() {
         const { data } = await this.call("Page.captureScreenshot", { format: "png" });
         return Buffer.from(data, "base64");
     }

@@ -17,7 +17,8 @@ const dump = `new Promise((resolve) => {
         const store = request.result.transaction("pairings").objectStore("pairings").getAll();
         store.onsuccess = () => {
             request.result.close();
-            resolve(JSON.stringify(store.result) + Object.entries(store.result[0]?.keys ?? {}).map(([name, key]) => name + (key.extractable ?? "")));
+            resolve(JSON.stringify(store.result) + Object.entries(store.result[0]?.keys ?? {}).map(([name,
+                key]) => name + (key.extractable ?? "")));
         };
     };
 })`;
@@ -25,11 +26,12 @@ const notifications = `(await navigator.serviceWorker.getRegistration()).getNoti
 const text = (selector) => firefox.evaluate(`document.querySelector(${JSON.stringify(selector)})?.innerText`);
 const shows = (selector, pattern) => until(`${selector} shows ${pattern}`, async () => {
     const shown = await text(selector);
-    if (!pattern.test(shown)) throw new Error(`it shows ${shown}`);
+    if (shown === undefined || !pattern.test(shown)) throw new Error(`it shows ${shown}`);
     return true;
 });
 const deliver = async (type, members) => relay.deliver(sender.secret, await sender.event(type, members));
-const notification = (title) => until(`the notification ${title}`, async () => (await firefox.evaluate(notifications)).find((one) => one.title === title));
+const notification = (title) => until(`the notification ${title}`,
+    async () => (await firefox.evaluate(notifications)).find((one) => one.title === title));
 /** What a person does with the notification that is on the screen. */
 const clickAlert = (title) => until(`the alert ${title}`, () => firefox.chrome(`
     const alert = [...Services.wm.getEnumerator("alert:alert")].find(({ document }) => document.documentElement.textContent.includes(${JSON.stringify(title)})
@@ -67,7 +69,8 @@ test("Firefox pairs by link, subscribes in one click, and the address keeps no s
 
 test("a sealed push is opened by the worker, and a click shows the item", async () => {
     const body = "bash: rm -rf build && make <b>all</b>\n- old line\n+ new line";
-    assert.deepEqual(await deliver("permission", { eventID: "per_1", title: "Action Needed: Fix auth bug", body, actions: ["once", "always", "reject"] }), [100]);
+    assert.deepEqual(await deliver("permission", { eventID: "per_1", title: "Action Needed: Fix auth bug", body,
+        actions: ["once", "always", "reject"] }), [100]);
     const shown = await notification("Action Needed: Fix auth bug");
     assert.deepEqual([shown.title, shown.body], ["Action Needed: Fix auth bug", body]);
     await shows(".row", /Needs your answer/);
@@ -75,7 +78,8 @@ test("a sealed push is opened by the worker, and a click shows the item", async 
     await clickAlert("Action Needed: Fix auth bug");
     await shows(".item h1", /^Action Needed: Fix auth bug$/);
     assert.equal((await text(".request pre")).trimEnd(), body);
-    assert.deepEqual(await firefox.evaluate("[...document.querySelectorAll('[data-action]')].map(({ dataset }) => dataset.action)"), ["once", "always", "reject"]);
+    assert.deepEqual(await firefox.evaluate("[...document.querySelectorAll('[data-action]')].map(({ dataset }) => dataset.action)"),
+        ["once", "always", "reject"]);
 });
 
 test("an answer reaches the sender sealed, and its result the page", async () => {
@@ -144,7 +148,8 @@ test("a repeated push is shown and marked, and garbage shows a general text", as
     for (const garbage of ["\u0000", "[]", '{"notification":', '{"notification":{"title":{},"data":"x"}}']) {
         assert.equal(await relay.push.send(relay.devices[0].webPush, garbage), 100);
     }
-    await until("the general text", async () => (await firefox.evaluate(notifications)).filter(({ title }) => title === "Notification").length === 4);
+    await until("the general text",
+        async () => (await firefox.evaluate(notifications)).filter(({ title }) => title === "Notification").length === 4);
 });
 
 test("a click uses the window that is open", async () => {

@@ -16,15 +16,20 @@ export class Firefox extends Program {
     /** Starts Firefox with a stand-in for Mozilla's push service. */
     async begin(pushURL) {
         const settings = {
-            "marionette.port": 0, "dom.push.serverURL": pushURL, "dom.push.testing.allowInsecureServerURL": true, "dom.push.connection.enabled": true,
-            "permissions.default.desktop-notification": 1, "dom.webnotifications.requireuserinteraction": false, "alerts.useSystemBackend": false,
-            "app.update.disabledForTesting": true, "datareporting.policy.dataSubmissionEnabled": false, "network.captive-portal-service.enabled": false,
+            "marionette.port": 0, "dom.push.serverURL": pushURL, "dom.push.testing.allowInsecureServerURL": true,
+            "dom.push.connection.enabled": true,
+            "permissions.default.desktop-notification": 1, "dom.webnotifications.requireuserinteraction": false,
+            "alerts.useSystemBackend": false,
+            "app.update.disabledForTesting": true, "datareporting.policy.dataSubmissionEnabled": false,
+            "network.captive-portal-service.enabled": false,
             "network.connectivity-service.enabled": false, "browser.shell.checkDefaultBrowser": false,
         };
         const lines = Object.entries(settings).map(([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`);
         await writeFile(join(this.profile, "user.js"), lines.join(""));
-        this.run("firefox-esr", ["--headless", "--marionette", "--remote-allow-system-access", "--no-remote", "--profile", this.profile, "about:blank"], { MOZ_DISABLE_CONTENT_SANDBOX: "1" });
-        const port = await until("Firefox's port", async () => Number(await readFile(join(this.profile, "MarionetteActivePort"), "utf8")), 40_000);
+        this.run("firefox-esr", ["--headless", "--marionette", "--remote-allow-system-access", "--no-remote", "--profile",
+            this.profile, "about:blank"], { MOZ_DISABLE_CONTENT_SANDBOX: "1" });
+        const port = await until("Firefox's port", async () => Number(await readFile(join(this.profile, "MarionetteActivePort"),
+            "utf8")), 40_000);
         this.#socket = connect(port, "127.0.0.1");
         this.#socket.on("data", (bytes) => this.#receive(bytes));
         this.#socket.on("error", () => {});

@@ -19,10 +19,12 @@ export class Program {
 
     run(command, parameters, environment = {}) {
         // A group of its own, which ends with it.
-        this.process = spawn(command, parameters, { detached: true, stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, HOME: this.profile, ...environment } });
+        this.process = spawn(command, parameters, { detached: true, stdio: ["ignore", "pipe", "pipe"],
+            env: { ...process.env, HOME: this.profile, ...environment } });
         this.output = "";
         this.process.on("error", (error) => (this.output += error.message));
-        for (const stream of [this.process.stdout, this.process.stderr]) stream.on("data", (bytes) => (this.output = (this.output + bytes).slice(-20_000)));
+        for (const stream of [this.process.stdout, this.process.stderr]) stream.on("data",
+            (bytes) => (this.output = (this.output + bytes).slice(-20_000)));
     }
 
     async stop() {

@@ -9,11 +9,13 @@ const deadlineMilliseconds = 15_000;
 /** The body of a push message (RFC 8291 with one record of RFC 8188). */
 export function encrypt(plaintext, { p256dh, auth }, { sender = generated(), salt = randomBytes(16) } = {}) {
     const receiver = Buffer.from(p256dh, "base64url");
-    const input = hmac(hmac(Buffer.from(auth, "base64url"), sender.computeSecret(receiver)), "WebPush: info\0", receiver, sender.getPublicKey(), [1]);
+    const input = hmac(hmac(Buffer.from(auth, "base64url"), sender.computeSecret(receiver)), "WebPush: info\0", receiver,
+        sender.getPublicKey(), [1]);
     const key = hmac(salt, input);
     const derived = (name, count) => hmac(key, `Content-Encoding: ${name}\0`, [1]).subarray(0, count);
     const cipher = createCipheriv("aes-128-gcm", derived("aes128gcm", 16), derived("nonce", 12));
-    const record = Buffer.concat([cipher.update(Buffer.concat([Buffer.from(plaintext), Buffer.from([2])])), cipher.final(), cipher.getAuthTag()]);
+    const record = Buffer.concat([cipher.update(Buffer.concat([Buffer.from(plaintext), Buffer.from([2])])), cipher.final(),
+        cipher.getAuthTag()]);
     const header = Buffer.alloc(21);
     salt.copy(header);
     header.writeUInt32BE(recordBytes, 16);
@@ -42,7 +44,8 @@ export class PushService {
     #receive(connection, message) {
         const { messageType, channelID } = message;
         const answer = (members) => connection.send(JSON.stringify({ messageType, ...members }));
-        if (messageType === "hello") return answer({ uaid: message.uaid || randomUUID().replaceAll("-", ""), status: 200, use_webpush: true, broadcasts: {} });
+        if (messageType === "hello") return answer({ uaid: message.uaid || randomUUID().replaceAll("-", ""), status: 200,
+            use_webpush: true, broadcasts: {} });
         if (messageType === "register") return answer({ channelID, status: 200, pushEndpoint: `${this.origin}/push/${channelID}` });
         if (messageType === "unregister") return answer({ channelID, status: 200 });
         if (messageType === "ack") for (const { version, code } of message.updates) this.#acknowledged.get(version)?.(code);
@@ -61,7 +64,8 @@ export class PushService {
             });
         });
         this.#connection.send(JSON.stringify({
-            messageType: "notification", channelID: endpoint.split("/").at(-1), version, data: encrypt(plaintext, keys).toString("base64url"), headers: { encoding: "aes128gcm" },
+            messageType: "notification", channelID: endpoint.split("/").at(-1), version,
+            data: encrypt(plaintext, keys).toString("base64url"), headers: { encoding: "aes128gcm" },
         }));
         return code;
     }

@@ -6,7 +6,8 @@ import { files } from "../../src/files.js";
 import { PushService } from "./push-service.js";
 
 const root = new URL("../../", import.meta.url);
-const types = { html: "text/html; charset=utf-8", js: "text/javascript", css: "text/css", png: "image/png", svg: "image/svg+xml", webmanifest: "application/manifest+json" };
+const types = { html: "text/html; charset=utf-8", js: "text/javascript", css: "text/css", png: "image/png", svg: "image/svg+xml",
+    webmanifest: "application/manifest+json" };
 const eventTypes = ["complete", "permission", "error"];
 const error = (status, code, field) => ({ status, ok: false, code, field, error: `${code} ${field ?? ""}` });
 const isText = (value, max) => typeof value === "string" && value.length > 0 && Buffer.byteLength(value) <= max;
@@ -85,7 +86,8 @@ export class StandIn {
             "/v1/reply": () => this.#reply(body), "/v1/reply/wait": () => this.#wait(body),
         };
         if (!routes[path]) return error(404, "not_found");
-        if (path.startsWith("/v1/") && path !== "/v1/webpush/key" && !isText(body.secret, 512)) return error(400, "missing_field", "secret");
+        if (path.startsWith("/v1/") && path !== "/v1/webpush/key" && !isText(body.secret, 512)) return error(400, "missing_field",
+            "secret");
         return routes[path]();
     }
 
@@ -97,7 +99,8 @@ export class StandIn {
         if (bytes(webPush.keys.auth ?? "").length !== 16) return error(400, "invalid_field", "webPush.keys.auth");
         if (!/^[ -~]{1,64}$/.test(deviceID)) return error(400, "invalid_field", "deviceID");
         if (!isText(deviceName, 128)) return error(400, "invalid_field", "deviceName");
-        if (preferences?.eventTypes?.some((type) => !eventTypes.includes(type))) return error(400, "invalid_field", "preferences.eventTypes");
+        if (preferences?.eventTypes?.some((type) => !eventTypes.includes(type))) return error(400, "invalid_field",
+            "preferences.eventTypes");
         const device = createHash("sha256").update(webPush.endpoint).digest("hex");
         const old = this.devices.find((other) => other.secret === secret && (other.deviceID === deviceID || other.device === device));
         const now = new Date().toISOString();
@@ -119,7 +122,8 @@ export class StandIn {
         const devices = this.#devicesOf(secret).filter(({ device }) => !deviceToken || device === deviceToken);
         if (devices.length === 0) return error(409, "unknown_device");
         const data = { ...notification.data, ...(notification.kind ? { kind: notification.kind } : {}), sealed };
-        await this.deliver(secret, { eventID, type: notification.kind ?? "notify", title: notification.title, body: notification.body, data, deviceToken });
+        await this.deliver(secret, { eventID, type: notification.kind ?? "notify", title: notification.title,
+            body: notification.body, data, deviceToken });
         return { sent: devices.length, failed: 0, queued: 0, muted: 0 };
     }
 

@@ -27,14 +27,16 @@ export class WebSocketConnection {
     static accept({ headers }, socket) {
         const accept = createHash("sha1").update(headers["sec-websocket-key"] + magic).digest("base64");
         const protocol = headers["sec-websocket-protocol"] ? [`Sec-WebSocket-Protocol: ${headers["sec-websocket-protocol"]}`] : [];
-        const lines = ["HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade", `Sec-WebSocket-Accept: ${accept}`, ...protocol];
+        const lines = ["HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade",
+            `Sec-WebSocket-Accept: ${accept}`, ...protocol];
         socket.write(lines.join("\r\n") + "\r\n\r\n");
         return new WebSocketConnection(socket, false);
     }
 
     static connect(url) {
         return new Promise((resolve, reject) => {
-            const headers = { Connection: "Upgrade", Upgrade: "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": randomBytes(16).toString("base64") };
+            const headers = { Connection: "Upgrade", Upgrade: "websocket", "Sec-WebSocket-Version": "13",
+                "Sec-WebSocket-Key": randomBytes(16).toString("base64") };
             const sent = request(url.replace(/^ws/, "http"), { headers });
             sent.on("upgrade", (_, socket, head) => resolve(new WebSocketConnection(socket, true, head)));
             sent.on("response", ({ statusCode }) => reject(new Error(`${url} answered ${statusCode}`)));
@@ -53,7 +55,8 @@ export class WebSocketConnection {
 
     #write(opcode, payload) {
         const mask = this.#isClient ? randomBytes(4) : undefined;
-        const length = payload.length < 126 ? [payload.length] : payload.length < 65_536 ? [126, payload.length >> 8, payload.length & 255] : undefined;
+        const length = payload.length < 126 ? [payload.length] : payload.length < 65_536 ? [126, payload.length >> 8,
+            payload.length & 255] : undefined;
         const header = Buffer.from([0x80 | opcode, ...(length ?? [127, 0, 0, 0, 0, 0, 0, 0, 0])]);
         if (!length) header.writeUInt32BE(payload.length, 6);
         if (mask) header[1] |= 0x80;
