@@ -25,7 +25,7 @@ let chromium;
 const text = (selector) => chromium.evaluate(`document.querySelector(${JSON.stringify(selector)})?.innerText`);
 const shows = (selector, pattern) => until(`${selector} shows ${pattern}`, async () => {
     const shown = await text(selector);
-    if (shown === undefined || !pattern.test(shown)) throw new Error(`it shows ${shown}`);
+    if (typeof shown !== "string" || !pattern.test(shown)) throw new Error(`it shows ${shown}`);
     return true;
 });
 const go = (hash) => chromium.evaluate(`void (location.hash = ${JSON.stringify(hash)})`);

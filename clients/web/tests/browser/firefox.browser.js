@@ -26,7 +26,7 @@ const notifications = `(await navigator.serviceWorker.getRegistration()).getNoti
 const text = (selector) => firefox.evaluate(`document.querySelector(${JSON.stringify(selector)})?.innerText`);
 const shows = (selector, pattern) => until(`${selector} shows ${pattern}`, async () => {
     const shown = await text(selector);
-    if (shown === undefined || !pattern.test(shown)) throw new Error(`it shows ${shown}`);
+    if (typeof shown !== "string" || !pattern.test(shown)) throw new Error(`it shows ${shown}`);
     return true;
 });
 const deliver = async (type, members) => relay.deliver(sender.secret, await sender.event(type, members));
