@@ -104,6 +104,7 @@ let package = Package(
             name: "Bench",
             dependencies: [
                 "APNs", "JSON", "Network", "Storage", "StorageMySQL", "StoragePostgres", "StorageSQLite",
+                "WebPush",
             ], path: "Tests/Bench/Driver", swiftSettings: strict),
 
         tests("JSONTests", ["JSON", "OwnThread"]),

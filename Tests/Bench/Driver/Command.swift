@@ -4,6 +4,8 @@ private let usage = """
     usage: Bench loop --port N       serves one fixed answer straight from a channel, until it is killed
            Bench client --port N --ca FILE --key FILE --tokens FILE --in-flight N --count N --connections N
                                      sends pushes and prints what it took
+           Bench webpush --port N --ca FILE --in-flight N --count N --connections N
+                                     encrypts messages, sends pushes and prints what both took
            Bench storage --url URL --rows N --in-flight N --count N --kind KIND
                                      makes calls to a database and prints what they took
            Bench claims --url URL --claimers N --limit N --secrets N --count N
@@ -20,6 +22,7 @@ func runCommand(_ arguments: [String]) -> Int32 {
         switch arguments.dropFirst().first {
         case "loop": try serveFixedAnswer(options)
         case "client": try sendPushes(options)
+        case "webpush": try sendWebPushes(options)
         case "storage": try loadStorage(options)
         case "claims": try claimPushes(options)
         case "prune": try loadPruning(options)
