@@ -60,6 +60,25 @@ struct SenderTroubleTests {
         }
     }
 
+    @Test("pushes that wait for a connection time out too, which isn't taken for a host that is down")
+    func waiting() async throws {
+        let files = try CertificateFiles()
+        try await withLoop { loop in
+            let service = try Service("h1", files)
+            let sender = try service.sender(on: loop) {
+                $0.pushTimeout = .seconds(2)
+                $0.connectionsPerHostMax = 1
+            }
+            #expect(await sender.send(try service.push("/ok")) == .accepted)
+            let outcomes = await sender.send(try (0..<6).map { _ in try service.push("/stall") }, on: loop)
+            #expect(outcomes.filter { $0 == .unreachable(.unknown, .timeout) }.count == 1)
+            #expect(outcomes.filter { $0 == .unreachable(.notSent, .timeout) }.count == 5)
+            #expect(await sender.send(try service.push("/ok")) == .accepted)
+            await sender.stop(deadline: .seconds(1))
+            #expect(try service.stop()["paths"]?["/stall"]?.int == 1)
+        }
+    }
+
     @Test("a server that says GOAWAY again and again loses no push")
     func goAway() async throws {
         let files = try CertificateFiles()

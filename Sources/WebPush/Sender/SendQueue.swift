@@ -53,15 +53,15 @@ struct SendQueue {
     /// Adds a push.
     mutating func arrive(_ push: UInt64, host name: String, bytes: Int, at now: MonotonicTime) -> Placement {
         if hosts.count >= Self.hostsMax, hosts[name] == nil { forgetHosts(at: now) }
-        var host = hosts[name] ?? newHost
-        if let refusal = host.refusal, refusal.until > now { return .unreachable(refusal.cause) }
+        if let refusal = hosts[name]?.refusal, refusal.until > now { return .unreachable(refusal.cause) }
         guard pushes.count < settings.queuedMax, waitingBytes + bytes <= settings.queuedBytesMax,
-            host.waiting.count < settings.queuedPerHostMax
+            hosts[name]?.waiting.count ?? 0 < settings.queuedPerHostMax
         else { return .full }
-        if !host.hasTurn { turns.append(name) }
-        host.hasTurn = true
-        host.waiting.append(push)
-        hosts[name] = host
+        if hosts[name]?.hasTurn != true { turns.append(name) }
+        // In place: a copy of the host would copy its line.
+        let new = newHost
+        hosts[name, default: new].hasTurn = true
+        hosts[name]?.waiting.append(push)
         pushes[push] = Waiting(host: name, bytes: bytes)
         waitingBytes += bytes
         return .queued

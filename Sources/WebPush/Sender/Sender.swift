@@ -243,9 +243,7 @@ extension Sender {
         stopIfDone()
     }
 
-    /// Fails the pushes whose time is over.
-    ///
-    /// libcurl isn't asked to: version 7.88 doesn't end requests that wait for a connection.
+    /// Fails the pushes whose time is over: queued, waiting for a connection in libcurl, or under way.
     private func expirePushes() {
         let now = loop.now
         while let number = deadlines.first {

@@ -18,6 +18,8 @@ internal import Network
     private var authority = ""
     private var permission = HostRule.Permission.publicAddresses
     private var isAddressRefused = false
+    /// Whether the request opened a connection, instead of waiting for one.
+    private var hasOpened = false
     private var body: [UInt8] = []
 
     private static let successOfConnect = 200
@@ -47,6 +49,7 @@ internal import Network
         authority = endpoint.authority
         self.permission = permission
         isAddressRefused = false
+        hasOpened = false
         body.removeAll(keepingCapacity: true)
         set(CURLOPT_URL, endpoint.url)
         unsafe curl_slist_free_all(fields)
@@ -139,7 +142,7 @@ internal import Network
         case CURLE_COULDNT_RESOLVE_HOST: .nameNotResolved
         case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY: .proxyFailed
         case CURLE_COULDNT_CONNECT: hasProxy ? .proxyFailed : .connectFailed
-        case CURLE_OPERATION_TIMEDOUT: isSent ? .timeout : .connectTimeout
+        case CURLE_OPERATION_TIMEDOUT: hasOpened && !isSent ? .connectTimeout : .timeout
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE: .tlsFailed
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_PARTIAL_FILE: .connectionClosed
         default: .protocolError
@@ -167,7 +170,9 @@ internal import Network
             }
         }
         let descriptor = unsafe relay_curl_open_socket(address, multi.acknowledgeTimeout)
-        if descriptor >= 0 { multi.opened(descriptor, to: authority) }
+        guard descriptor >= 0 else { return CURL_SOCKET_BAD }
+        hasOpened = true
+        multi.opened(descriptor, to: authority)
         return descriptor
     }
 }
