@@ -108,19 +108,31 @@ test("a challenge is answered with its code, once, and only if it was asked for"
     assert.equal(await answerChallenge({ id: "c1", code: "x" }, subscription), false);
 });
 
-test("unpairing works offline: the relay is told later, and not if it is paired again", async () => {
+async function unpairedOffline() {
     const { registration } = await paired();
     useRelay((path) => (path === "/v1/webpush/key" ? { publicKey: key(7) } : {}));
     await sync(registration, await pairings.all());
     useRelay(() => Promise.reject(new TypeError("network")));
     assert.equal(await unpair((await pairings.all())[0]), false);
     assert.deepEqual(await pairings.all(), []);
+}
+
+test("unpairing works offline: the relay is told later, once", async () => {
+    await unpairedOffline();
     const requests = useRelay(() => ({}));
     assert.equal(await unregisterForgotten(), true);
     assert.deepEqual(requests.map(({ path, body }) => [path, body.webPush.endpoint, body.secret]),
         [["/v1/device/unregister", "https://push.example.org/1", made.relaySecret]]);
     assert.equal(await unregisterForgotten(), true);
     assert.equal(requests.length, 1);
+});
+
+test("a pairing that is paired again isn't unregistered", async () => {
+    await unpairedOffline();
+    await paired();
+    const requests = useRelay(() => ({}));
+    assert.equal(await unregisterForgotten(), true);
+    assert.deepEqual(requests, []);
 });
 
 test("an answer is stored before it is sent, and its fate follows", async () => {
