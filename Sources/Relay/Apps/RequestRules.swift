@@ -17,6 +17,9 @@ struct RequestRules: Sendable {
     var hasHistory = false
     /// The time zones allowed in quiet hours.
     var timeZones = TimeZones()
+
+    /// Whether a secret is too short for a first registration.
+    func isWeak(_ secret: Secret) -> Bool { secret.bytes.count < secretBytesMin }
 }
 
 extension RequestRules {

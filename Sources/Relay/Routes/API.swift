@@ -15,28 +15,28 @@ struct API: Sendable {
     var service: Service {
         var router = Router()
         router.onSync(.get, RouteName.health.path) { request in health(request) }
-        router.on(.get, RouteName.ready.path, handler(.ready, ReadyRoute.self))
-        router.on(.post, RouteName.register.path, handler(.register, RegisterRoute.self))
-        router.on(.post, RouteName.unregister.path, handler(.unregister, UnregisterRoute.self))
-        router.on(.post, RouteName.list.path, handler(.list, ListRoute.self))
+        router.on(.get, RouteName.ready.path, open(.ready, ReadyRoute.self))
+        router.on(.post, RouteName.register.path, tenant(.register, RegisterRoute.self))
+        router.on(.post, RouteName.unregister.path, tenant(.unregister, UnregisterRoute.self))
+        router.on(.post, RouteName.list.path, tenant(.list, ListRoute.self))
         router.on(
-            .post, RouteName.activityRegister.path, handler(.activityRegister, ActivityRegisterRoute.self))
+            .post, RouteName.activityRegister.path, tenant(.activityRegister, ActivityRegisterRoute.self))
         router.on(
             .post, RouteName.activityUnregister.path,
-            handler(.activityUnregister, ActivityUnregisterRoute.self))
-        router.on(.post, RouteName.event.path, handler(.event, EventRoute.self))
-        router.on(.post, RouteName.notify.path, handler(.notify, NotifyRoute.self))
-        router.on(.post, RouteName.historyList.path, handler(.historyList, HistoryListRoute.self))
-        router.on(.post, RouteName.historyRead.path, handler(.historyRead, HistoryReadRoute.self))
-        router.on(.post, RouteName.acknowledge.path, handler(.acknowledge, AcknowledgeRoute.self))
-        router.on(.post, RouteName.reply.path, handler(.reply, ReplyRoute.self))
-        router.on(.post, RouteName.replyWait.path, handler(.replyWait, ReplyWaitRoute.self))
-        router.on(.post, RouteName.replyResult.path, handler(.replyResult, ReplyResultRoute.self))
-        router.on(.post, RouteName.scheduleCreate.path, handler(.scheduleCreate, ScheduleCreateRoute.self))
-        router.on(.post, RouteName.scheduleList.path, handler(.scheduleList, ScheduleListRoute.self))
-        router.on(.post, RouteName.scheduleCancel.path, handler(.scheduleCancel, ScheduleCancelRoute.self))
-        router.on(.post, RouteName.mcp.path, handler(.mcp, MCPRoute.self))
-        router.on(.post, RouteName.mcp.path + "/", handler(.mcp, MCPRoute.self))
+            tenant(.activityUnregister, ActivityUnregisterRoute.self))
+        router.on(.post, RouteName.event.path, tenant(.event, EventRoute.self))
+        router.on(.post, RouteName.notify.path, tenant(.notify, NotifyRoute.self))
+        router.on(.post, RouteName.historyList.path, tenant(.historyList, HistoryListRoute.self))
+        router.on(.post, RouteName.historyRead.path, tenant(.historyRead, HistoryReadRoute.self))
+        router.on(.post, RouteName.acknowledge.path, tenant(.acknowledge, AcknowledgeRoute.self))
+        router.on(.post, RouteName.reply.path, tenant(.reply, ReplyRoute.self))
+        router.on(.post, RouteName.replyWait.path, tenant(.replyWait, ReplyWaitRoute.self))
+        router.on(.post, RouteName.replyResult.path, tenant(.replyResult, ReplyResultRoute.self))
+        router.on(.post, RouteName.scheduleCreate.path, tenant(.scheduleCreate, ScheduleCreateRoute.self))
+        router.on(.post, RouteName.scheduleList.path, tenant(.scheduleList, ScheduleListRoute.self))
+        router.on(.post, RouteName.scheduleCancel.path, tenant(.scheduleCancel, ScheduleCancelRoute.self))
+        router.on(.post, RouteName.mcp.path, open(.mcp, MCPRoute.self))
+        router.on(.post, RouteName.mcp.path + "/", open(.mcp, MCPRoute.self))
         let methods = router.methods
         router.preflight = { request in preflight(request, methods) }
         return Service(
@@ -68,6 +68,16 @@ struct API: Sendable {
     }
 
     // MARK: Responses
+
+    /// A route whose requests pass the stage that admits tenants.
+    private func tenant(_ name: RouteName, _ route: (some TenantRoute).Type) -> Handler {
+        handler(name, route)
+    }
+
+    /// A route that serves no tenant, or admits each of its calls' tenants itself.
+    private func open(_ name: RouteName, _ route: (some AnsweringRoute).Type) -> Handler {
+        handler(name, route)
+    }
 
     /// Runs a route, renders its error, and logs the response.
     private func handler(_ name: RouteName, _ route: (some AnsweringRoute).Type) -> Handler {

@@ -5,8 +5,7 @@ import Network
 import Storage
 
 /// A validated `POST /v1/activity/register`.
-struct ActivityRegisterRequest: Sendable {
-    let secret: Secret
+struct ActivityRegisterRequest: PlainRequestBody {
     let sessionID: String
     let token: DeviceToken
     /// The device that shows the activity.
@@ -14,10 +13,7 @@ struct ActivityRegisterRequest: Sendable {
     let bundleID: Topic?
     let environment: DeviceEnvironment?
 
-    /// Validates a body; fields are checked in the order of docs/reference/api.md.
-    init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
-        let fields = try RequestFields(body: body)
-        secret = try fields.secret(orOf: headerSecret)
+    init(_ fields: RequestFields) throws(APIError) {
         sessionID = try fields.required(.sessionID, where: RequestFields.isIdentifier)
         guard let token = try fields.token(.activityToken) else {
             throw APIError(.missingField, field: .activityToken)
@@ -29,6 +25,8 @@ struct ActivityRegisterRequest: Sendable {
             $0.string.flatMap(DeviceEnvironment.init(rawValue:))
         }
     }
+
+    var tracedToken: DeviceToken? { token }
 
     /// The device to which the activity belongs, or a device with its app.
     fileprivate func device(among devices: [Device]) throws(APIError) -> Device {
@@ -47,24 +45,21 @@ struct ActivityRegisterRequest: Sendable {
 }
 
 /// `POST /v1/activity/register`: registers a Live Activity of a session.
-struct ActivityRegisterRoute: AnsweringRoute {
+struct ActivityRegisterRoute: TenantRoute {
+    static let admission = Admission.registering
     let services: LoopServices
 
     /// Stores the activity's token.
     ///
     /// Only a secret with a device can have activities, and only of its devices' apps, because registering the device
     /// decided who may register.
-    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
+    func answer(
+        _ wanted: ActivityRegisterRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
+    ) async throws(APIError) -> Reply {
         let shared = services.shared
-        let wanted = try ActivityRegisterRequest(
-            body: request.body, headerSecret: services.headerSecret(of: request))
-        let key = shared.hasher.key(of: wanted.secret)
-        trace.add(.secretHash(key.primary))
-        trace.add(.device(wanted.token))
-        guard !shared.blocked.contains(key) else { throw APIError(.blocked) }
-        try shared.rates.countRegistration(key, at: services.loop.now)
+        let key = tenant.key
         let devices = try await services.devices(of: key)
-        if devices.isEmpty { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
+        if devices.isEmpty { try tenant.countAsUnknown() }
         let device = try wanted.device(among: devices)
         let now = shared.clock.now
         let token = PushToken(
@@ -85,42 +80,36 @@ struct ActivityRegisterRoute: AnsweringRoute {
 }
 
 /// A validated `POST /v1/activity/unregister`.
-struct ActivityUnregisterRequest: Sendable {
-    let secret: Secret
+struct ActivityUnregisterRequest: PlainRequestBody {
     let sessionID: String
     /// The only activity to remove; `nil` for all of the session's activities.
     let token: DeviceToken?
 
-    /// Validates a body; fields are checked in the order of docs/reference/api.md.
-    init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
-        let fields = try RequestFields(body: body)
-        secret = try fields.secret(orOf: headerSecret)
+    init(_ fields: RequestFields) throws(APIError) {
         sessionID = try fields.required(.sessionID, where: RequestFields.isIdentifier)
         token = try fields.token(.activityToken)
     }
 }
 
 /// `POST /v1/activity/unregister`: removes a session's Live Activities, or one of them.
-struct ActivityUnregisterRoute: AnsweringRoute {
+struct ActivityUnregisterRoute: TenantRoute {
+    static let admission = Admission.reading
     let services: LoopServices
 
     /// Removes the activities; succeeds even if there are none.
-    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
-        let shared = services.shared
-        let wanted = try ActivityUnregisterRequest(
-            body: request.body, headerSecret: services.headerSecret(of: request))
-        let key = shared.hasher.key(of: wanted.secret)
-        trace.add(.secretHash(key.primary))
-        try shared.rates.countRegistration(key, at: services.loop.now)
+    func answer(
+        _ wanted: ActivityUnregisterRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
+    ) async throws(APIError) -> Reply {
         let removed: Int
         do throws(StorageError) {
-            removed = try await shared.storage.removeTokens(
-                .activity, session: wanted.sessionID, token: wanted.token?.text, device: nil, under: key)
+            removed = try await services.shared.storage.removeTokens(
+                .activity, session: wanted.sessionID, token: wanted.token?.text, device: nil,
+                under: tenant.key)
         } catch {
             throw APIError(error)
         }
         trace.add(.count("removed", removed))
-        if removed == 0 { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
+        if removed == 0 { try tenant.countAsUnknown() }
         return .ok
     }
 }

@@ -8,6 +8,7 @@ import Storage
 struct Challenge {
     let services: LoopServices
     let codes: ChallengeCodes
+    let secret: Secret
 
     /// Pushes a code and returns 202 once APNs has accepted it.
     ///
@@ -56,15 +57,15 @@ struct Challenge {
     /// It may differ from the one in the request: a device that doesn't know its environment sends none.
     func environment(provenBy code: String, _ wanted: RegisterRequest) -> DeviceEnvironment? {
         [wanted.environment, wanted.environment.other].first { environment in
-            codes.isValid(code, for: Self.subject(wanted, environment), at: shared.clock.now)
+            codes.isValid(code, for: subject(wanted, environment), at: shared.clock.now)
         }
     }
 
-    private static func subject(
+    private func subject(
         _ wanted: RegisterRequest, _ environment: DeviceEnvironment
     ) -> ChallengeCodes.Subject {
         ChallengeCodes.Subject(
-            secret: wanted.secret, token: wanted.deviceToken, bundleID: wanted.bundleID,
+            secret: secret, token: wanted.deviceToken, bundleID: wanted.bundleID,
             environment: environment)
     }
 
@@ -82,7 +83,7 @@ struct Challenge {
     private func push(
         _ id: String, _ wanted: RegisterRequest, _ environment: DeviceEnvironment, at now: EpochMilliseconds
     ) -> Push {
-        let code = codes.code(for: Self.subject(wanted, environment), at: now)
+        let code = codes.code(for: subject(wanted, environment), at: now)
         let end = now + Bounds.challengeLifetime.inMilliseconds
         // APNs requires this priority for background pushes.
         let notification = Notification(

@@ -4,16 +4,12 @@ import Network
 import Storage
 
 /// A validated `POST /v1/history/list`.
-struct HistoryListRequest: Sendable {
-    let secret: Secret
+struct HistoryListRequest: PlainRequestBody {
     /// The previous page's last item.
     let before: UUIDv7?
     let limit: Int
 
-    /// Validates a body; fields are checked in the order of docs/reference/api.md.
-    init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
-        let fields = try RequestFields(body: body)
-        secret = try fields.secret(orOf: headerSecret)
+    init(_ fields: RequestFields) throws(APIError) {
         before = try fields.optional(.historyBefore) { $0.string.flatMap { UUIDv7($0) } }
         limit =
             try fields.integer(.historyLimit, in: 1...Bounds.historyPageItemsMax)
@@ -22,18 +18,18 @@ struct HistoryListRequest: Sendable {
 }
 
 /// `POST /v1/history/list`: lists what was sent to anyone who knows the secret.
-struct HistoryListRoute: AnsweringRoute {
+struct HistoryListRoute: TenantRoute {
+    static let admission = Admission.reading
     let services: LoopServices
 
+    func precheck(_: Request) throws(APIError) { try services.requireHistory() }
+
     /// Reads a page of the history.
-    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
+    func answer(
+        _ wanted: HistoryListRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
+    ) async throws(APIError) -> Reply {
         let shared = services.shared
-        guard shared.history != nil else { throw APIError(.historyOff) }
-        let wanted = try HistoryListRequest(
-            body: request.body, headerSecret: services.headerSecret(of: request))
-        let key = shared.hasher.key(of: wanted.secret)
-        trace.add(.secretHash(key.primary))
-        try shared.rates.countRegistration(key, at: services.loop.now)
+        let key = tenant.key
         let page: HistoryPage
         let known: [EventName: Acknowledgement]
         do throws(StorageError) {
@@ -45,9 +41,16 @@ struct HistoryListRoute: AnsweringRoute {
             throw APIError(error)
         }
         trace.add(.count("items", min(page.items.count, wanted.limit)))
-        if page.items.isEmpty { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
+        if page.items.isEmpty { try tenant.countAsUnknown() }
         return Reply(
             body: page.body(limit: wanted.limit) { $0.eventID.flatMap { known[EventName($0, of: key)] } })
+    }
+}
+
+extension LoopServices {
+    /// Refuses requests for the history of a relay that keeps none.
+    fileprivate func requireHistory() throws(APIError) {
+        guard shared.history != nil else { throw APIError(.historyOff) }
     }
 }
 
@@ -116,15 +119,11 @@ extension HistoryItem {
 }
 
 /// A validated `POST /v1/history/read`.
-struct HistoryReadRequest: Sendable {
-    let secret: Secret
+struct HistoryReadRequest: PlainRequestBody {
     /// The items that were read; `nil` for all.
     let ids: [UUIDv7]?
 
-    /// Validates a body; fields are checked in the order of docs/reference/api.md.
-    init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
-        let fields = try RequestFields(body: body)
-        secret = try fields.secret(orOf: headerSecret)
+    init(_ fields: RequestFields) throws(APIError) {
         ids = try fields.optional(.historyIDs) { value in
             guard let elements = value.array, (1...Bounds.historyReadIDsMax).contains(elements.count) else {
                 return nil
@@ -142,28 +141,25 @@ struct HistoryReadRequest: Sendable {
 }
 
 /// `POST /v1/history/read`: marks items of a secret as read, for all of its devices.
-struct HistoryReadRoute: AnsweringRoute {
+struct HistoryReadRoute: TenantRoute {
+    static let admission = Admission.reading
     let services: LoopServices
 
+    func precheck(_: Request) throws(APIError) { try services.requireHistory() }
+
     /// Marks the items and returns how many are unread now.
-    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
+    func answer(
+        _ wanted: HistoryReadRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
+    ) async throws(APIError) -> Reply {
         let shared = services.shared
-        guard shared.history != nil else { throw APIError(.historyOff) }
-        let wanted = try HistoryReadRequest(
-            body: request.body, headerSecret: services.headerSecret(of: request))
-        let key = shared.hasher.key(of: wanted.secret)
-        trace.add(.secretHash(key.primary))
-        try shared.rates.countRegistration(key, at: services.loop.now)
         let reading: HistoryReading
         do throws(StorageError) {
-            reading = try await shared.storage.markRead(wanted.ids, of: key, at: shared.clock.now)
+            reading = try await shared.storage.markRead(wanted.ids, of: tenant.key, at: shared.clock.now)
         } catch {
             throw APIError(error)
         }
         trace.add(.count("read", reading.read))
-        if reading == HistoryReading() {
-            try shared.rates.countUnknownSecret(request, at: services.loop.now)
-        }
+        if reading == HistoryReading() { try tenant.countAsUnknown() }
         var writer = JSON.Writer()
         writer.beginObject()
         writer.member("ok", true)

@@ -4,33 +4,32 @@ import Network
 import Storage
 
 /// `POST /v1/device/list`: lists a secret's devices to anyone who knows it.
-struct ListRoute: AnsweringRoute {
+struct ListRoute: TenantRoute {
+    static let admission = Admission.reading
     let services: LoopServices
 
     /// Reads the devices and their latest delivery log rows.
-    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
-        let wanted = try ListRequest(body: request.body, headerSecret: services.headerSecret(of: request))
-        return Reply(body: try await devices(of: wanted.secret, request, &trace).body)
+    func answer(
+        _ wanted: SecretRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
+    ) async throws(APIError) -> Reply {
+        Reply(body: try await devices(of: tenant, &trace).body)
     }
 
     /// A secret's devices, for anyone who knows it.
     func devices(
-        of secret: Secret, _ request: Request, _ trace: inout RequestTrace
+        of tenant: AdmittedTenant, _ trace: inout RequestTrace
     ) async throws(APIError) -> DeviceList {
         let shared = services.shared
-        let key = shared.hasher.key(of: secret)
-        trace.add(.secretHash(key.primary))
-        try shared.rates.countRegistration(key, at: services.loop.now)
         let devices: [Device]
         let last: (agent: AgentUse?, deliveries: [Delivery])
         do throws(StorageError) {
-            devices = try await shared.storage.devices(of: key)
-            last = try await shared.storage.lastUses(of: devices, under: key)
+            devices = try await shared.storage.devices(of: tenant.key)
+            last = try await shared.storage.lastUses(of: devices, under: tenant.key)
         } catch {
             throw APIError(error)
         }
         trace.add(.count("devices", devices.count))
-        if devices.isEmpty { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
+        if devices.isEmpty { try tenant.countAsUnknown() }
         return DeviceList(
             devices: devices, last: last.deliveries, agent: last.agent, now: shared.clock.now,
             timeZones: services.rules.timeZones)

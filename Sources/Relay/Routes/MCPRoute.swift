@@ -42,7 +42,7 @@ struct MCPRoute: AnsweringRoute {
             return Reply(reply)
         case .call(let call):
             trace.add(.note("tool", call.tool.rawValue))
-            return await run(call, secret, request, &trace)
+            return await run(call, Caller(secret: secret, request: request), &trace)
         }
     }
 
@@ -89,24 +89,37 @@ struct MCPRoute: AnsweringRoute {
 
     // MARK: Calls
 
+    /// Who calls a tool.
+    struct Caller {
+        let secret: Secret
+        let request: Request
+    }
+
+    /// Admits a call as the route that does the same would.
+    func admit(
+        _ caller: Caller, to admission: Admission, _ trace: inout RequestTrace
+    ) throws(APIError) -> AdmittedTenant {
+        try services.admit(caller.secret, to: admission, caller.request, services.loop.now, &trace)
+    }
+
     /// Performs a tool call.
     ///
     /// Errors that other arguments or a pause would avoid are returned as results, because the model sees only results.
     private func run(
-        _ call: MCPCall, _ secret: Secret, _ request: Request, _ trace: inout RequestTrace
+        _ call: MCPCall, _ caller: Caller, _ trace: inout RequestTrace
     ) async -> Reply {
         do throws(APIError) {
             switch call.tool {
             case .sendNotification:
-                return Reply(call.reply(try await send(call.arguments, secret, request, &trace)))
+                return Reply(call.reply(try await send(call.arguments, caller, &trace)))
             case .listDevices:
-                return Reply(call.reply(try await list(call.arguments, secret, request, &trace)))
+                return Reply(call.reply(try await list(call.arguments, caller, &trace)))
             case .scheduleNotification:
-                return Reply(call.reply(try await schedule(call.arguments, secret, request, &trace)))
+                return Reply(call.reply(try await schedule(call.arguments, caller, &trace)))
             case .listScheduled:
-                return Reply(call.reply(try await listScheduled(call.arguments, secret, request, &trace)))
+                return Reply(call.reply(try await listScheduled(call.arguments, caller, &trace)))
             case .cancelScheduled:
-                return Reply(call.reply(try await cancelScheduled(call.arguments, secret, request, &trace)))
+                return Reply(call.reply(try await cancelScheduled(call.arguments, caller, &trace)))
             }
         } catch {
             trace.add(error)
@@ -121,9 +134,8 @@ struct MCPRoute: AnsweringRoute {
     }
 
     private func send(
-        _ given: JSON.Object, _ secret: Secret, _ request: Request, _ trace: inout RequestTrace
+        _ given: JSON.Object, _ caller: Caller, _ trace: inout RequestTrace
     ) async throws(APIError) -> MCPToolResult {
-        let started = services.loop.now
         let arguments: NotificationArguments
         do throws(NotificationArguments.Fault) {
             arguments = try NotificationArguments(given)
@@ -133,17 +145,19 @@ struct MCPRoute: AnsweringRoute {
         }
         let content = try NotificationContent(
             RequestFields(arguments.notification, within: .notification))
+        let tenant = try admit(caller, to: NotifyRoute.admission, &trace)
         let dispatch = Dispatch(
-            tenant: services.shared.hasher.key(of: secret), content: content, audience: .all,
+            tenant: tenant.key, content: content, audience: .all,
             origin: .request(eventID: arguments.eventID), at: services.shared.clock.now)
-        return MCPToolResult(sending: try await services.send(dispatch, request, started, &trace).report)
+        return MCPToolResult(sending: try await services.send(dispatch, for: tenant, &trace).report)
     }
 
     private func list(
-        _ given: JSON.Object, _ secret: Secret, _ request: Request, _ trace: inout RequestTrace
+        _ given: JSON.Object, _ caller: Caller, _ trace: inout RequestTrace
     ) async throws(APIError) -> MCPToolResult {
         guard given.members.isEmpty else { return .failed("list_devices takes no arguments.") }
-        let list = try await ListRoute(services: services).devices(of: secret, request, &trace)
+        let tenant = try admit(caller, to: ListRoute.admission, &trace)
+        let list = try await ListRoute(services: services).devices(of: tenant, &trace)
         return MCPToolResult(devices: list)
     }
 }

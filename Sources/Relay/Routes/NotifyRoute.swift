@@ -5,8 +5,7 @@ import Network
 import Storage
 
 /// A validated `POST /v1/notify`.
-struct NotifyRequest: Sendable {
-    let secret: Secret
+struct NotifyRequest: RequestBody {
     /// The only recipient; `nil` for all devices of the secret.
     let deviceToken: DeviceToken?
     let content: NotificationContent
@@ -16,34 +15,31 @@ struct NotifyRequest: Sendable {
     /// How it is repeated until it is acknowledged.
     let repetition: Repetition?
 
-    /// Validates a body; fields are checked in the order of docs/reference/api.md.
-    init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
-        let fields = try RequestFields(body: body)
-        secret = try fields.secret(orOf: headerSecret)
+    init(_ fields: RequestFields, _ rules: RequestRules, at _: EpochMilliseconds) throws(APIError) {
         deviceToken = try fields.optional(.deviceToken) { $0.string.flatMap(DeviceToken.init) }
         var content = try NotificationContent(body: fields)
         eventID = try fields.word(.eventID, most: Bounds.eventIDBytesMax)
         isAsync = try fields.flag(.async) ?? false
         repetition = try fields.repetition(eventID: eventID)
         if repetition != nil, let eventID { content.repeats(eventID) }
+        try content.checkBadge(rules)
         self.content = content
     }
 }
 
 /// `POST /v1/notify`: pushes a notification to all devices of a secret, or to one.
-struct NotifyRoute: AnsweringRoute {
+struct NotifyRoute: TenantRoute {
+    static let admission = Admission.sending
     let services: LoopServices
 
     /// Responds when every device has an outcome, or at the event's deadline.
-    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
-        let started = services.loop.now
-        let wanted = try NotifyRequest(
-            body: request.body, headerSecret: services.headerSecret(of: request))
-        try wanted.content.checkBadge(services.rules)
+    func answer(
+        _ wanted: NotifyRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
+    ) async throws(APIError) -> Reply {
         let dispatch = Dispatch(
-            tenant: services.shared.hasher.key(of: wanted.secret), content: wanted.content,
+            tenant: tenant.key, content: wanted.content,
             audience: wanted.deviceToken.map { .token($0) } ?? .all,
             origin: .request(eventID: wanted.eventID, wanted.repetition), at: services.shared.clock.now)
-        return try await services.send(dispatch, isAsync: wanted.isAsync, request, started, &trace)
+        return try await services.send(dispatch, isAsync: wanted.isAsync, for: tenant, &trace)
     }
 }

@@ -4,11 +4,12 @@ import Network
 import Storage
 
 /// `POST /v1/device/register`: registers a device under a secret.
-struct RegisterRoute: AnsweringRoute {
+struct RegisterRoute: TenantRoute {
+    static let admission = Admission.registering
     let services: LoopServices
 
     /// The decision about a registration.
-    private enum Admission {
+    private enum Decision {
         /// Store the device with this environment.
         case granted(DeviceEnvironment)
         /// A code was pushed to the device, and nothing is stored.
@@ -16,18 +17,13 @@ struct RegisterRoute: AnsweringRoute {
     }
 
     /// Inserts or updates the device.
-    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
+    func answer(
+        _ wanted: RegisterRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
+    ) async throws(APIError) -> Reply {
         let shared = services.shared
-        try checkKey(request)
-        let wanted = try RegisterRequest(
-            body: request.body, headerSecret: services.headerSecret(of: request), rules: services.rules)
-        let key = shared.hasher.key(of: wanted.secret)
-        trace.add(.secretHash(key.primary))
-        trace.add(.device(wanted.deviceToken))
-        guard !shared.blocked.contains(key) else { throw APIError(.blocked) }
-        try shared.rates.countRegistration(key, at: services.loop.now)
+        let key = tenant.key
         let environment: DeviceEnvironment
-        switch try await admission(of: wanted, key, request, &trace) {
+        switch try await admission(of: wanted, tenant, &trace) {
         case .granted(let granted): environment = granted
         case .challenged(let reply): return reply
         }
@@ -54,7 +50,7 @@ struct RegisterRoute: AnsweringRoute {
     }
 
     /// Refuses a request without the operator's key if one is required; wrong keys count against the address.
-    private func checkKey(_ request: Request) throws(APIError) {
+    func precheck(_ request: Request) throws(APIError) {
         guard case .key(let key) = services.shared.registration, !request.hasBearer(key) else { return }
         try services.shared.rates.countUnknownSecret(request, at: services.loop.now)
         throw APIError(.unauthorized)
@@ -67,12 +63,14 @@ struct RegisterRoute: AnsweringRoute {
     /// minimum. A device that changes its app is new; otherwise it could register under an app that doesn't
     /// exist and then move.
     private func admission(
-        of wanted: RegisterRequest, _ key: SecretKey, _ request: Request, _ trace: inout RequestTrace
-    ) async throws(APIError) -> Admission {
+        of wanted: RegisterRequest, _ tenant: AdmittedTenant, _ trace: inout RequestTrace
+    ) async throws(APIError) -> Decision {
         let shared = services.shared
+        let key = tenant.key
+        let isSecretWeak = services.rules.isWeak(tenant.secret)
         let codes = shared.registration.challengeCodes
         guard
-            shared.rates.countsNewDevices || shared.deviceTotal != nil || codes != nil || wanted.isSecretWeak
+            shared.rates.countsNewDevices || shared.deviceTotal != nil || codes != nil || isSecretWeak
                 || wanted.details.installationID != nil
         else { return .granted(wanted.environment) }
         let devices: [Device]
@@ -83,8 +81,8 @@ struct RegisterRoute: AnsweringRoute {
         }
         guard !devices.contains(where: wanted.names) else { return .granted(wanted.environment) }
         // Checked before refusals that reveal something about a secret, so that guesses are counted.
-        try shared.rates.countUnknownSecret(request, at: services.loop.now)
-        guard !devices.isEmpty || !wanted.isSecretWeak else {
+        try tenant.countAsUnknown()
+        guard !devices.isEmpty || !isSecretWeak else {
             throw APIError(
                 .weakSecret, field: .secret,
                 hint: "It must have at least \(services.rules.secretBytesMin) bytes.")
@@ -95,9 +93,9 @@ struct RegisterRoute: AnsweringRoute {
         let device = DeviceKey(wanted.deviceToken, bundleID: wanted.bundleID.text)
         var environment = wanted.environment
         if let codes {
-            let challenge = Challenge(services: services, codes: codes)
+            let challenge = Challenge(services: services, codes: codes, secret: tenant.secret)
             guard let code = wanted.challengeCode else {
-                try shared.rates.countChallenge(to: device, request, at: services.loop.now)
+                try shared.rates.countChallenge(to: device, tenant.request, at: services.loop.now)
                 return .challenged(try await challenge.send(wanted, &trace))
             }
             guard let proven = challenge.environment(provenBy: code, wanted) else {
@@ -143,30 +141,27 @@ struct RegisterRoute: AnsweringRoute {
 }
 
 /// `POST /v1/device/unregister`: removes a device from a secret.
-struct UnregisterRoute: AnsweringRoute {
+struct UnregisterRoute: TenantRoute {
+    static let admission = Admission.reading
     let services: LoopServices
 
     /// Removes the device; succeeds even if it wasn't registered.
-    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
+    func answer(
+        _ wanted: UnregisterRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
+    ) async throws(APIError) -> Reply {
         let shared = services.shared
-        let wanted = try UnregisterRequest(
-            body: request.body, headerSecret: services.headerSecret(of: request))
-        let key = shared.hasher.key(of: wanted.secret)
-        trace.add(.secretHash(key.primary))
-        trace.add(.device(wanted.deviceToken))
-        try shared.rates.countRegistration(key, at: services.loop.now)
         var removed = 0
         do throws(StorageError) {
             for token in [wanted.deviceToken.text, wanted.unfoldedToken].compactMap(\.self) {
                 let wasThere = try await shared.storage.unregister(
-                    token: token, under: key, at: shared.clock.now)
+                    token: token, under: tenant.key, at: shared.clock.now)
                 if wasThere { removed += 1 }
             }
         } catch {
             throw APIError(error)
         }
         trace.add(.count("removed", removed))
-        if removed == 0 { try shared.rates.countUnknownSecret(request, at: services.loop.now) }
+        if removed == 0 { try tenant.countAsUnknown() }
         return .ok
     }
 }

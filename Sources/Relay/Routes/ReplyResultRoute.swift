@@ -4,15 +4,11 @@ import Network
 import Storage
 
 /// A validated `POST /v1/reply/result`.
-struct ReplyResultRequest: Sendable {
-    let secret: Secret
+struct ReplyResultRequest: PlainRequestBody {
     let eventID: String
     let result: ReplyResult
 
-    /// Validates a body; fields are checked in the order of docs/reference/api.md.
-    init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
-        let fields = try RequestFields(body: body)
-        secret = try fields.secret(orOf: headerSecret)
+    init(_ fields: RequestFields) throws(APIError) {
         eventID = try fields.eventName()
         let outcome = try fields.optional(.replyOutcome) { $0.string.flatMap(ReplyOutcome.init) }
         let reason = try fields.optional(.replyReason, where: RequestFields.isReason)
@@ -38,21 +34,18 @@ extension RequestFields {
 }
 
 /// `POST /v1/reply/result`: keeps the result of the reply to an event for the phones.
-struct ReplyResultRoute: AnsweringRoute {
+struct ReplyResultRoute: TenantRoute {
+    static let admission = Admission.sending
     let services: LoopServices
 
     /// Stores the result if it is the event's first one, and returns the one that is stored.
-    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
-        let wanted = try ReplyResultRequest(
-            body: request.body, headerSecret: services.headerSecret(of: request))
-        let shared = services.shared
-        let event = EventName(wanted.eventID, of: shared.hasher.key(of: wanted.secret))
-        trace.add(.secretHash(event.key.primary))
-        guard !shared.blocked.contains(event.key) else { throw APIError(.blocked) }
-        try shared.rates.countEvent(event.key, at: services.loop.now)
+    func answer(
+        _ wanted: ReplyResultRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
+    ) async throws(APIError) -> Reply {
+        let event = EventName(wanted.eventID, of: tenant.key)
         let stored: AcknowledgementResult
         do throws(StorageError) {
-            stored = try await shared.replies.report(wanted.result, of: event)
+            stored = try await services.shared.replies.report(wanted.result, of: event)
         } catch {
             throw APIError(error)
         }
@@ -65,7 +58,7 @@ struct ReplyResultRoute: AnsweringRoute {
             known.writeResult(to: &writer)
             writer.endObject()
             return Reply(body: writer.finish())
-        case .unknownEvent, .notOffered: throw try services.unknownEvent(request)
+        case .unknownEvent, .notOffered: throw try tenant.unknownEvent()
         }
     }
 }

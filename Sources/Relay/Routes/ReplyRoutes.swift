@@ -4,33 +4,25 @@ import Network
 import Storage
 
 /// A validated `POST /v1/ack`.
-struct AcknowledgeRequest: Sendable {
-    let secret: Secret
+struct AcknowledgeRequest: PlainRequestBody {
     let eventID: String
     /// Whether the apps are to remove the event's notification.
     let clears: Bool
 
-    /// Validates a body; fields are checked in the order of docs/reference/api.md.
-    init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
-        let fields = try RequestFields(body: body)
-        secret = try fields.secret(orOf: headerSecret)
+    init(_ fields: RequestFields) throws(APIError) {
         eventID = try fields.eventName()
         clears = try fields.flag(.clear) ?? false
     }
 }
 
 /// A validated `POST /v1/reply`.
-struct ReplyRequest: Sendable {
-    let secret: Secret
+struct ReplyRequest: PlainRequestBody {
     let eventID: String
     let reply: EventReply
     /// How long to wait for the reply's result.
     let timeout: Duration
 
-    /// Validates a body; fields are checked in the order of docs/reference/api.md.
-    init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
-        let fields = try RequestFields(body: body)
-        secret = try fields.secret(orOf: headerSecret)
+    init(_ fields: RequestFields) throws(APIError) {
         eventID = try fields.eventName()
         let action = try fields.optional(.replyAction, where: RequestFields.isAction)
         let text = try fields.word(.replyText, most: Bounds.replyTextBytesMax)
@@ -47,15 +39,11 @@ struct ReplyRequest: Sendable {
 }
 
 /// A validated `POST /v1/reply/wait`.
-struct ReplyWaitRequest: Sendable {
-    let secret: Secret
+struct ReplyWaitRequest: PlainRequestBody {
     let eventID: String
     let timeout: Duration
 
-    /// Validates a body; fields are checked in the order of docs/reference/api.md.
-    init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
-        let fields = try RequestFields(body: body)
-        secret = try fields.secret(orOf: headerSecret)
+    init(_ fields: RequestFields) throws(APIError) {
         eventID = try fields.eventName()
         timeout = .seconds(
             try fields.integer(.waitTimeout, in: 0...Bounds.replyWaitSecondsMax)
@@ -71,39 +59,38 @@ extension RequestFields {
 }
 
 /// `POST /v1/ack`: records that somebody has seen an event.
-struct AcknowledgeRoute: AnsweringRoute {
+struct AcknowledgeRoute: TenantRoute {
+    static let admission = Admission.registering
     let services: LoopServices
 
     /// Stores the acknowledgement, then has the notification removed; repeating it changes nothing.
-    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
-        let started = services.loop.now
-        let wanted = try AcknowledgeRequest(
-            body: request.body, headerSecret: services.headerSecret(of: request))
-        let key = services.shared.hasher.key(of: wanted.secret)
-        let event = EventName(wanted.eventID, of: key)
-        switch try await services.acknowledge(event, reply: nil, request, &trace) {
+    func answer(
+        _ wanted: AcknowledgeRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
+    ) async throws(APIError) -> Reply {
+        let event = EventName(wanted.eventID, of: tenant.key)
+        switch try await services.acknowledge(event, reply: nil) {
         case .stored(let known), .existing(let known):
             if wanted.clears {
-                try await Dispatcher(services: services).clear(event, started)
+                try await Dispatcher(services: services).clear(event, tenant.started)
             }
             return Reply(time: known.at, as: "acknowledgedAt")
         case .unknownEvent, .notOffered:
-            throw try services.unknownEvent(request)
+            throw try tenant.unknownEvent()
         }
     }
 }
 
 /// `POST /v1/reply`: keeps a person's reply to an event for its sender, and returns its result.
-struct ReplyRoute: AnsweringRoute {
+struct ReplyRoute: TenantRoute {
+    static let admission = Admission.registering
     let services: LoopServices
 
     /// Stores the reply if it is the event's first one; an equal one can be repeated to ask for its result.
-    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
-        let wanted = try ReplyRequest(
-            body: request.body, headerSecret: services.headerSecret(of: request))
-        let key = services.shared.hasher.key(of: wanted.secret)
-        let event = EventName(wanted.eventID, of: key)
-        switch try await services.acknowledge(event, reply: wanted.reply, request, &trace) {
+    func answer(
+        _ wanted: ReplyRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
+    ) async throws(APIError) -> Reply {
+        let event = EventName(wanted.eventID, of: tenant.key)
+        switch try await services.acknowledge(event, reply: wanted.reply) {
         case .stored(let known), .existing(let known):
             guard known.reply == wanted.reply else { throw APIError(.alreadyReplied, field: .eventID) }
             return await reply(known, to: event, within: wanted.timeout)
@@ -112,7 +99,7 @@ struct ReplyRoute: AnsweringRoute {
                 .invalidField, field: .replyAction,
                 hint: "The event's actions are: \(actions.joined(separator: ", ")).")
         case .unknownEvent:
-            throw try services.unknownEvent(request)
+            throw try tenant.unknownEvent()
         }
     }
 
@@ -138,29 +125,26 @@ struct ReplyRoute: AnsweringRoute {
 }
 
 /// `POST /v1/reply/wait`: returns an event's reply as soon as there is one.
-struct ReplyWaitRoute: AnsweringRoute {
+struct ReplyWaitRoute: TenantRoute {
+    static let admission = Admission.sending
     let services: LoopServices
 
     /// Waits for the reply until the request's timeout.
-    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
-        let wanted = try ReplyWaitRequest(
-            body: request.body, headerSecret: services.headerSecret(of: request))
+    func answer(
+        _ wanted: ReplyWaitRequest, for tenant: AdmittedTenant, _ trace: inout RequestTrace
+    ) async throws(APIError) -> Reply {
         let shared = services.shared
-        let key = shared.hasher.key(of: wanted.secret)
-        trace.add(.secretHash(key.primary))
-        guard !shared.blocked.contains(key) else { throw APIError(.blocked) }
-        try shared.rates.countEvent(key, at: services.loop.now)
-        let event = EventName(wanted.eventID, of: key)
+        let event = EventName(wanted.eventID, of: tenant.key)
         let known: Acknowledgement?
         let hasDevice: Bool
         do throws(StorageError) {
             known = try await shared.replies.known(of: event)
-            hasDevice = known != nil ? true : try await !shared.storage.devices(of: key).isEmpty
+            hasDevice = known != nil ? true : try await !shared.storage.devices(of: tenant.key).isEmpty
         } catch {
             throw APIError(error)
         }
         // Strangers must not be able to take up waits, and without a device nobody can reply.
-        guard hasDevice else { throw try services.unknownEvent(request) }
+        guard hasDevice else { throw try tenant.unknownEvent() }
         guard known?.reply == nil, wanted.timeout > .zero else { return reply(known, &trace) }
         switch await shared.replies.wait(
             of: event, knowing: known, within: wanted.timeout, on: services.loop)
@@ -196,13 +180,10 @@ struct ReplyWaitRoute: AnsweringRoute {
 }
 
 extension LoopServices {
-    /// Checks the limits and stores an acknowledgement or a reply.
+    /// Stores an acknowledgement or a reply, which ends the event's repetitions.
     fileprivate func acknowledge(
-        _ event: EventName, reply: EventReply?, _ request: Request, _ trace: inout RequestTrace
+        _ event: EventName, reply: EventReply?
     ) async throws(APIError) -> AcknowledgementResult {
-        trace.add(.secretHash(event.key.primary))
-        guard !shared.blocked.contains(event.key) else { throw APIError(.blocked) }
-        try shared.rates.countRegistration(event.key, at: loop.now)
         let result: AcknowledgementResult
         do throws(StorageError) {
             result = try await shared.replies.acknowledge(event, reply: reply)
@@ -215,10 +196,12 @@ extension LoopServices {
         }
         return result
     }
+}
 
-    /// The error for an event that the secret didn't send, which a guessed secret gets, too.
-    func unknownEvent(_ request: Request) throws(APIError) -> APIError {
-        try shared.rates.countUnknownSecret(request, at: loop.now)
+extension AdmittedTenant {
+    /// The error for an event that the tenant didn't send, which a guessed secret gets, too.
+    func unknownEvent() throws(APIError) -> APIError {
+        try countAsUnknown()
         return APIError(.unknownEvent, field: .eventID)
     }
 }

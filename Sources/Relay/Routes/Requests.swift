@@ -3,10 +3,7 @@ import JSON
 import Storage
 
 /// A validated `POST /v1/device/register`.
-struct RegisterRequest: Sendable {
-    let secret: Secret
-    /// Whether the secret is too short for a first registration.
-    let isSecretWeak: Bool
+struct RegisterRequest: RequestBody {
     let deviceToken: DeviceToken
     /// The token as sent, if it differs from the folded one.
     let unfoldedToken: String?
@@ -20,6 +17,8 @@ struct RegisterRequest: Sendable {
     /// Its tokens for Live Activities, widgets and controls.
     let tokens: PushTokenWishes
 
+    var tracedToken: DeviceToken? { deviceToken }
+
     /// Whether a stored device is the one being registered: same token and app.
     func names(_ device: Device) -> Bool {
         // OpenCode's relay may have stored tokens in upper case.
@@ -31,11 +30,7 @@ struct RegisterRequest: Sendable {
         details.installationID != nil && device.details.installationID == details.installationID
     }
 
-    /// Validates a body; fields are checked in the order of docs/reference/api.md.
-    init(body: [UInt8], headerSecret: Secret? = nil, rules: RequestRules) throws(APIError) {
-        let fields = try RequestFields(body: body)
-        secret = try fields.secret(orOf: headerSecret)
-        isSecretWeak = secret.bytes.count < rules.secretBytesMin
+    init(_ fields: RequestFields, _ rules: RequestRules, at _: EpochMilliseconds) throws(APIError) {
         (deviceToken, unfoldedToken) = try fields.deviceToken()
         guard let bundleID = try fields.bundleID() ?? rules.defaultBundleID else {
             throw APIError(.missingField, field: .bundleID)
@@ -81,34 +76,26 @@ struct RegisterRequest: Sendable {
     }
 }
 
-/// A validated `POST /v1/device/list`.
-struct ListRequest: Sendable {
-    let secret: Secret
-
-    /// Validates a body; fields are checked in the order of docs/reference/api.md.
-    init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
-        secret = try RequestFields(body: body).secret(orOf: headerSecret)
-    }
+/// A body of which only the secret counts.
+struct SecretRequest: PlainRequestBody {
+    init(_: RequestFields) {}
 }
 
 /// A validated `POST /v1/device/unregister`.
-struct UnregisterRequest: Sendable {
-    let secret: Secret
+struct UnregisterRequest: PlainRequestBody {
     let deviceToken: DeviceToken
     /// The token as sent, if it differs from the folded one.
     let unfoldedToken: String?
 
-    /// Validates a body; fields are checked in the order of docs/reference/api.md.
-    init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
-        let fields = try RequestFields(body: body)
-        secret = try fields.secret(orOf: headerSecret)
+    init(_ fields: RequestFields) throws(APIError) {
         (deviceToken, unfoldedToken) = try fields.deviceToken()
     }
+
+    var tracedToken: DeviceToken? { deviceToken }
 }
 
 /// A validated `POST /v1/event`.
-struct EventRequest: Sendable {
-    let secret: Secret
+struct EventRequest: RequestBody {
     let content: EventContent
     let eventID: String?
     /// Whether to respond before it is sent.
@@ -116,10 +103,7 @@ struct EventRequest: Sendable {
     /// How it is repeated until it is acknowledged.
     let repetition: Repetition?
 
-    /// Validates a body; fields are checked in the order of docs/reference/api.md.
-    init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
-        let fields = try RequestFields(body: body)
-        secret = try fields.secret(orOf: headerSecret)
+    init(_ fields: RequestFields, _ rules: RequestRules, at _: EpochMilliseconds) throws(APIError) {
         var content = try EventContent(fields)
         eventID = content.eventID
         isAsync = try fields.flag(.async) ?? false
@@ -130,6 +114,7 @@ struct EventRequest: Sendable {
             }
             content.name(eventID, isRepeated: true)
         }
+        try content.checkSize(sounds: rules.sounds)
         self.content = content
     }
 }

@@ -3,7 +3,7 @@ import JSON
 import Storage
 
 /// A validated `POST /v1/schedule/create`, except that its time may depend on the devices.
-struct ScheduleRequest: Sendable {
+struct ScheduleRequest: RequestBody {
     /// When to send.
     enum Time: Sendable, Equatable {
         case once(EpochMilliseconds)
@@ -18,10 +18,10 @@ struct ScheduleRequest: Sendable {
     /// Seconds over which occurrences are spread.
     let window: Int
 
-    /// Validates all fields except the secret and the content, in the order of docs/reference/api.md.
+    /// Validates all fields except the secret, in the order of docs/reference/api.md; the content comes last.
     ///
     /// - Parameter now: When the schedule is created.
-    init(_ fields: RequestFields, at now: EpochMilliseconds) throws(APIError) {
+    init(_ fields: RequestFields, _ rules: RequestRules, at now: EpochMilliseconds) throws(APIError) {
         time = try Self.time(fields, now)
         name = try fields.word(.scheduleName, most: Bounds.scheduleNameBytesMax)
         lateBy =
@@ -32,6 +32,8 @@ struct ScheduleRequest: Sendable {
         window =
             try fields.integer(.scheduleWindow, in: 0...Bounds.scheduleWindowMax) ?? windowDefault
         content = try Self.content(fields)
+        // Content that couldn't be sent now is refused now.
+        _ = try content.checked(rules, acknowledgedAs: Occurrence.receiptIDSample)
     }
 
     private static func content(_ fields: RequestFields) throws(APIError) -> StoredDispatch {
@@ -124,14 +126,10 @@ struct ScheduleRequest: Sendable {
 }
 
 /// A validated `POST /v1/schedule/cancel`.
-struct ScheduleCancelRequest: Sendable {
-    let secret: Secret
+struct ScheduleCancelRequest: PlainRequestBody {
     let reference: ScheduleReference
 
-    /// Validates a body; fields are checked in the order of docs/reference/api.md.
-    init(body: [UInt8], headerSecret: Secret? = nil) throws(APIError) {
-        let fields = try RequestFields(body: body)
-        secret = try fields.secret(orOf: headerSecret)
+    init(_ fields: RequestFields) throws(APIError) {
         reference = try ScheduleReference(fields)
     }
 }

@@ -15,6 +15,10 @@ struct Occurrence: Sendable {
     static func receiptID(of schedule: UUIDv7, at nominal: EpochMilliseconds) -> String {
         "sched:\(schedule):\(nominal)"
     }
+
+    /// An `eventID` as long as that of any occurrence, to measure a content before it is scheduled.
+    static let receiptIDSample =
+        "sched:" + String(repeating: "0", count: 36) + ":" + String(repeating: "0", count: 13)
 }
 
 /// The result of an attempt to send an occurrence.

@@ -1,0 +1,77 @@
+import APNs
+import HTTPServer
+import Network
+import Storage
+
+/// An asynchronous route.
+///
+/// Created per request, on its loop.
+protocol AnsweringRoute: SendableMetatype {
+    /// The route on a loop's services.
+    init(services: LoopServices)
+
+    /// Returns the response; `trace` collects details for the log line.
+    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply
+}
+
+/// A route that serves the tenant whose secret the request has.
+///
+/// All of its requests pass the same stage: the body is read, the secret found, the fields validated, and the tenant
+/// admitted. The route says only how.
+protocol TenantRoute: AnsweringRoute {
+    /// The validated body.
+    associatedtype Wanted: RequestBody
+
+    /// The loop's services.
+    var services: LoopServices { get }
+    /// Who is admitted, and how often.
+    static var admission: Admission { get }
+
+    /// Refuses a request before its body is read.
+    func precheck(_ request: Request) throws(APIError)
+
+    /// Returns the response to an admitted tenant.
+    func answer(
+        _ wanted: Wanted, for tenant: AdmittedTenant, _ trace: inout RequestTrace
+    ) async throws(APIError) -> Reply
+}
+
+extension TenantRoute {
+    func precheck(_: Request) throws(APIError) {}
+
+    func answer(_ request: Request, _ trace: inout RequestTrace) async throws(APIError) -> Reply {
+        let started = services.loop.now
+        try precheck(request)
+        let fields = try RequestFields(body: request.body)
+        let secret = try fields.secret(orOf: services.headerSecret(of: request))
+        let wanted = try Wanted(fields, services.rules, at: services.shared.clock.now)
+        let tenant = try services.admit(
+            secret, to: Self.admission, request, started, device: wanted.tracedToken, &trace)
+        return try await answer(wanted, for: tenant, &trace)
+    }
+}
+
+/// A validated body of a request.
+protocol RequestBody: Sendable {
+    /// Validates the fields except the secret, in the order of docs/reference/api.md.
+    init(_ fields: RequestFields, _ rules: RequestRules, at now: EpochMilliseconds) throws(APIError)
+
+    /// The token that the log shows.
+    var tracedToken: DeviceToken? { get }
+}
+
+extension RequestBody {
+    var tracedToken: DeviceToken? { nil }
+}
+
+/// A body whose validity depends only on its fields.
+protocol PlainRequestBody: RequestBody {
+    /// Validates the fields except the secret, in the order of docs/reference/api.md.
+    init(_ fields: RequestFields) throws(APIError)
+}
+
+extension PlainRequestBody {
+    init(_ fields: RequestFields, _: RequestRules, at _: EpochMilliseconds) throws(APIError) {
+        try self.init(fields)
+    }
+}
