@@ -127,7 +127,7 @@ struct EventOnceTests {
             try await claimElsewhere(relay)
             let storage = relay.storage
             let answer = Task { await relay.event(["eventID": "e-1"]).json }
-            #expect(await relay.until { _ in storage.state.withLock(\.claims) == 2 })
+            #expect(await relay.until { _ in storage.state.withLock(\.claims) >= 2 })
             storage.add("aa00", under: RelayFixture.key)
             storage.state.withLock { $0.receipts = [] }
             #expect(await answer.value["sent"] == 1)
