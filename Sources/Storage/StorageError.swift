@@ -96,7 +96,7 @@ extension StorageError: CustomStringConvertible {
             "The database's schema is version \(found); this program knows up to \(known). Use a newer relay."
         case .schemaTooOld(let found, let needed):
             "The database's schema is version \(found); this program needs \(needed). Run `relay migrate`."
-        case .foreignDatabase: "The database belongs to another program."
+        case .foreignDatabase: "The database belongs to another program or another build."
         case .unfinishedCopy:
             "The database holds an unfinished copy. Run `relay copy` again until it succeeds."
         case .invalidValue(let field): "The value of \(field) can't be stored."

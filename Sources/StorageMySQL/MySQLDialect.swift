@@ -17,9 +17,5 @@ extension MySQLConnection {
     package static let schema = SchemaDialect(
         currentSchema: "database()",
         clock: "SELECT CAST(unix_timestamp(now(3)) * 1000 AS SIGNED)",
-        statements: { step, adopting in MySQLSchema.statements(of: step, adopting: adopting) },
-        createVersionTable: """
-            CREATE TABLE IF NOT EXISTS relay_schema (
-                version int NOT NULL PRIMARY KEY, summary varchar(255) NOT NULL)
-            """ + MySQLSchema.options)
+        writer: MySQLSchema.writer)
 }

@@ -34,6 +34,7 @@ enum MySQLError {
         case .readOnly: SQLFailure(.other, .readOnly(logDetail: detail))
         case .corrupt: SQLFailure(.other, .corrupt(logDetail: detail))
         case .unsuitable: SQLFailure(.other, .unsuitable(logDetail: detail))
+        case .sharded: SQLFailure(.other, .unsuitable(logDetail: "\(detail). \(shardedAdvice)"))
         case .text:
             SQLFailure(
                 .other, .unsuitable(logDetail: "\(detail): a column's character set isn't utf8mb4"))
@@ -44,8 +45,12 @@ enum MySQLError {
     /// The meaning of a code.
     private enum Kind {
         case lost, crowded, ending, readOnlyServer, passing, conflict, lockTimeout, timeout, duplicateKey,
-            alreadyExists, refused, denied, full, readOnly, corrupt, unsuitable, text, fault, value
+            alreadyExists, refused, denied, full, readOnly, corrupt, unsuitable, sharded, text, fault, value
     }
+
+    private static let shardedAdvice = """
+        Vitess can't migrate a sharded keyspace: apply the output of relay migrate --dry-run --shards vitess to it
+        """
 
     private static func kind(_ code: Int32, _ message: String) -> Kind {
         // This code means that the server became a replica, so another host must be tried, but also that another option
@@ -53,6 +58,8 @@ enum MySQLError {
         if code == ER_OPTION_PREVENTS_STATEMENT {
             return message.contains("read-only") || message.contains("read_only") ? .readOnlyServer : .ending
         }
+        // Vitess refuses to lock or create what doesn't say on which shard.
+        if code == ER_UNKNOWN_ERROR, message.contains("does not have exactly one shard") { return .sharded }
         if let kind = kinds[code] { return kind }
         // The same code means an untrusted certificate and a handshake that the network interrupted.
         if code == CR_SSL_CONNECTION_ERROR, ["certificate", "required"].contains(where: message.contains) {

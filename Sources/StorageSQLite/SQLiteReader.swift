@@ -42,7 +42,7 @@ actor SQLiteReader {
     /// The steps that a file's schema lacks; used instead of `open` to inspect a file before it is changed.
     func pendingSteps(_ path: String) throws(StorageError) -> [PendingStep] {
         let connection = try SQLiteConnection(path: path, mode: .readOnly, busyTimeoutMilliseconds: 0)
-        return try SQLiteSchema.pending(after: try SQLiteSchema.inspect(connection))
+        return try SQLiteSchema.writer.pending(after: try SQLiteSchema.inspect(connection))
     }
 
     /// The number of waiting calls.

@@ -34,20 +34,19 @@ extension SQLiteReader {
         let connection = try SQLiteConnection(
             path: path, mode: .readOnly, busyTimeoutMilliseconds: Self.lookBusyMilliseconds)
         guard try !SQLiteSchema.holdsUnfinishedCopy(connection) else { throw .unfinishedCopy }
-        let missing = try SQLiteSchema.pending(after: try SQLiteSchema.inspect(connection)).map(\.step)
-        let version = SchemaStep.current - missing.count
-        let hasTables = version > 0
+        let missing = try SQLiteSchema.writer.pending(after: try SQLiteSchema.inspect(connection)).map(\.step)
+        let hasTables = missing.isEmpty
         return DatabaseInspection(
             missingSteps: missing,
             hasDevices: hasTables ? try connection.integer(TrialWrite.hasDevices) == 1 : nil,
-            clock: nil, write: try trial(path, version: version, id: id, now: now))
+            clock: nil, write: try trial(path, hasTables: hasTables, id: id, now: now))
     }
 
     /// How long the inspection waits for another process's lock.
     private static var lookBusyMilliseconds: Int32 { 2_000 }
 
     private func trial(
-        _ path: String, version: Int, id: UUIDv7, now: EpochMilliseconds
+        _ path: String, hasTables: Bool, id: UUIDv7, now: EpochMilliseconds
     ) throws(StorageError) -> DatabaseInspection.WriteTrial {
         let lock: WriterLock?
         switch try WriterLock.look(atDatabase: path) {
@@ -64,10 +63,10 @@ extension SQLiteReader {
                 guard !connection.isReadOnly else {
                     throw StorageError.readOnly(logDetail: "\(path) can't be written")
                 }
-                guard version > 0 else { return .notTried }
+                guard hasTables else { return .notTried }
                 try connection.execute("BEGIN IMMEDIATE")
                 try connection.withSession { session throws(SQLFailure) in
-                    try session.execute(TrialWrite.statements(id: id, at: now, version: version))
+                    try session.execute(TrialWrite.statements(id: id, at: now))
                 }
                 try connection.execute("ROLLBACK")
                 return .done

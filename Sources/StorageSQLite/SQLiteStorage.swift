@@ -76,7 +76,9 @@ package final class SQLiteStorage: SQLStorage {
     package static func pendingSteps(
         at location: SQLiteLocation
     ) async throws(StorageError) -> [PendingStep] {
-        guard DatabaseFile.exists(location.path) else { return try SQLiteSchema.pending(after: .empty) }
+        guard DatabaseFile.exists(location.path) else {
+            return try SQLiteSchema.writer.pending(after: .empty)
+        }
         let reader = SQLiteReader(options: SQLiteOptions())
         do throws(StorageError) {
             let steps = try await reader.pendingSteps(try DatabaseFile.find(location.path))

@@ -89,9 +89,6 @@ package protocol ContractDatabase: Sendable {
     /// Runs statements that every driver's database understands.
     func run(_ statements: [String]) async throws
 
-    /// The statements that take the steps from `SchemaStep.pushBuckets` on back.
-    var dropBuckets: [String] { get }
-
     /// How many rows a table has.
     func count(of table: String) async throws -> Int
 
@@ -100,19 +97,4 @@ package protocol ContractDatabase: Sendable {
 
     /// Removes the database.
     func destroy() async
-}
-
-extension ContractDatabase {
-    /// As Postgres and SQLite have them.
-    package var dropBuckets: [String] {
-        [
-            "DROP INDEX pending_push_bucket_idx", "ALTER TABLE pending_push DROP COLUMN bucket",
-            "ALTER TABLE event_receipt DROP COLUMN actions",
-            "ALTER TABLE pending_push DROP COLUMN event_id", "ALTER TABLE pending_push DROP COLUMN kind",
-            "ALTER TABLE event_reply DROP COLUMN result_at",
-            "ALTER TABLE event_reply DROP COLUMN outcome",
-            "ALTER TABLE event_reply DROP COLUMN reason",
-            "ALTER TABLE event_reply DROP COLUMN sealed_result",
-        ]
-    }
 }

@@ -120,25 +120,6 @@ extension ContractCase {
             await storage.close()
         },
 
-        ContractCase("replies of a database without results stay, and can get results") {
-            database async throws in
-            var storage = try await database.open()
-            let event = try await event("event", of: Samples.key("secret"), in: storage)
-            let reply = EventReply(action: "once")
-            _ = try await storage.acknowledge(event, reply: reply, at: later)
-            await storage.close()
-            try await database.run(
-                database.dropBuckets + ["DELETE FROM relay_schema WHERE version > 11"])
-            storage = try await database.open()
-            let old = Acknowledgement(at: later, reply: reply, repliedAt: later)
-            #expect(try await storage.acknowledgements(of: [event], at: later) == [event: old])
-            let result = ReplyResult(outcome: "taken")
-            let known = Acknowledgement(
-                at: later, reply: reply, repliedAt: later, result: result, resultAt: later + 1)
-            #expect(try await storage.report(result, of: event, at: later + 1) == .stored(known))
-            await storage.close()
-        },
-
         ContractCase(open: "results that can't be stored unchanged are refused") { storage async throws in
             let event = try await event("event", of: Samples.key("secret"), in: storage)
             let long = { String(repeating: "x", count: $0 + 1) }

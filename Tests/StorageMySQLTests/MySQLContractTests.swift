@@ -71,14 +71,6 @@ struct NewestMySQLTests {
 
 /// A database for the contract: one of its own in a server of the tests, or in their Galera cluster.
 struct MySQLDatabase: ServerDatabase {
-    let dropBuckets = [
-        "DROP INDEX pending_push_bucket_idx ON pending_push", "ALTER TABLE pending_push DROP COLUMN bucket",
-        "ALTER TABLE event_receipt DROP COLUMN actions",
-        "ALTER TABLE pending_push DROP COLUMN event_id, DROP COLUMN kind",
-        "ALTER TABLE event_reply DROP COLUMN result_at, DROP COLUMN outcome, DROP COLUMN reason, "
-            + "DROP COLUMN sealed_result",
-    ]
-
     typealias Connection = MySQLConnection
 
     let name: String

@@ -20,7 +20,7 @@ struct MySQLSchemaTests {
                 done.append(statement)
                 try await finish(done, adopting, uninterrupted)
             }
-            done.append("INSERT INTO relay_schema (version, summary) VALUES (\(step.step.rawValue), 'done')")
+            done.append(step.step.insertion)
             try await finish(done, adopting, uninterrupted)
         }
     }
@@ -31,7 +31,7 @@ struct MySQLSchemaTests {
             await (try await MySQLStorage.open(database.location)).close()
             return try Self.definitions(in: database)
         }
-        try await finish([MySQLConnection.schema.createVersionTable], true, uninterrupted)
+        try await finish([MySQLConnection.schema.writer.createVersionTable], true, uninterrupted)
     }
 
     @Test(

@@ -56,7 +56,8 @@ private final class ScriptedConnection: ServerConnection {
         begin: "BEGIN", countTables: "SELECT 1", insertUnlessPresent: { "INSERT " + $0 },
         deleteFirst: { _ in "DELETE" })
     static let schema = SchemaDialect(
-        currentSchema: "x", clock: "SELECT 0", statements: { _, _ in [] }, createVersionTable: "CREATE")
+        currentSchema: "x", clock: "SELECT 0",
+        writer: SchemaWriter(type: { _, _ in "" }, options: { _ in "" }, adoption: []))
 
     let script: Script
     var deadline = ContinuousClock.now

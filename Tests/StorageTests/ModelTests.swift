@@ -65,6 +65,24 @@ struct ModelTests {
         #expect(error(of: wide) == String(repeating: "x", count: 1_022))
     }
 
+    @Test("every table with secrets' rows begins its key with the column by which engines shard")
+    func shardKeys() {
+        for table in SchemaTable.all {
+            #expect(table.key.first == "secret_hash", "\(table.name)")
+            // The log of SQLite, which isn't sharded, is in the order in which it is pruned.
+            #expect(table.sqliteKey == nil || table.name == "delivery_log", "\(table.name)")
+            #expect(Set(table.key).isSubset(of: table.columnNames), "\(table.name)")
+            #expect(table.indices.allSatisfy { Set($0.columns).isSubset(of: table.columnNames) })
+            // An engine that shards keeps an index unique only if it begins with that column.
+            #expect(table.indices.allSatisfy { !$0.isUnique || $0.columns.first == "secret_hash" })
+        }
+        #expect(Set(SchemaTable.all.map(\.name)).count == SchemaTable.all.count)
+        for (name, columns) in SchemaState.adoptedColumns {
+            let table = SchemaTable.all.first { $0.name == name }
+            #expect(table.map { columns.isSubset(of: $0.columnNames) } == true, "\(name)")
+        }
+    }
+
     @Test("the schema's steps are numbered from 1 without a gap, and what is pending follows the version")
     func steps() throws {
         #expect(SchemaStep.allCases.map(\.rawValue) == Array(1...SchemaStep.current))

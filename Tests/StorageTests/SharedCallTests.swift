@@ -55,7 +55,8 @@ private final class SlowServer: Sendable {
 private final class SlowConnection: ServerConnection {
     static let dialect = SQLDialect(begin: "BEGIN", countTables: "SELECT 1")
     static let schema = SchemaDialect(
-        currentSchema: "x", clock: "SELECT 0", statements: { _, _ in [] }, createVersionTable: "CREATE")
+        currentSchema: "x", clock: "SELECT 0",
+        writer: SchemaWriter(type: { _, _ in "" }, options: { _ in "" }, adoption: []))
 
     private let server: SlowServer
     var deadline = ContinuousClock.now

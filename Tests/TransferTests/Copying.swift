@@ -15,14 +15,14 @@ func copy(
 func contents(of place: TransferPlace) throws -> [String: Set<[UInt8]>] {
     let side = try place.target()
     var contents: [String: Set<[UInt8]>] = [:]
-    for table in TransferTable.all {
+    for table in SchemaTable.copied {
         contents[table.name] = Set(try rows(of: table, in: side).map(TransferChecksum.encode))
     }
     return contents
 }
 
 /// All rows of a table.
-private func rows(of table: TransferTable, in side: TransferSide) throws -> [[SQLValue]] {
+private func rows(of table: SchemaTable, in side: TransferSide) throws -> [[SQLValue]] {
     var rows: [[SQLValue]] = []
     while true {
         let page = try side.page(of: table, after: rows.last.map { table.key(of: $0) })
@@ -37,13 +37,13 @@ enum Change: String, CaseIterable, Sendable {
 
     /// Does it to three rows of every table.
     func make(in side: TransferSide) throws {
-        for table in TransferTable.all {
+        for table in SchemaTable.copied {
             let chosen = Array(try rows(of: table, in: side).prefix(3))
             if self == .more { try side.store(chosen.map { Self.another($0, table) }, in: table) }
             let condition = table.key.map { "\($0) = ?" }.joined(separator: " AND ")
-            let column = table.columns.last { !table.key.contains($0) } ?? ""
+            let column = table.columnNames.last { !table.key.contains($0) } ?? ""
             for row in chosen where self != .more {
-                let isNumber = row[table.columns.firstIndex(of: column) ?? 0].isInteger
+                let isNumber = row[table.columnNames.firstIndex(of: column) ?? 0].isInteger
                 let sql =
                     self == .fewer
                     ? "DELETE FROM \(table.name) WHERE \(condition)"
@@ -55,11 +55,11 @@ enum Change: String, CaseIterable, Sendable {
     }
 
     /// A row under a secret that no row has.
-    private static func another(_ row: [SQLValue], _ table: TransferTable) -> [SQLValue] {
+    private static func another(_ row: [SQLValue], _ table: SchemaTable) -> [SQLValue] {
         let id = Samples.id().text
         var row = row
         for (column, text) in [("id", id), ("secret_hash", Digest256(of: Array(id.utf8)).hex)] {
-            if let index = table.columns.firstIndex(of: column) { row[index] = .text(text) }
+            if let index = table.columnNames.firstIndex(of: column) { row[index] = .text(text) }
         }
         return row
     }

@@ -12,7 +12,7 @@ struct TransferTests {
         try await withPlaces([from, to]) { places async throws in
             let rows = try await Filling.fill(places[0], devices: 1_100)
             let summaries = try copy(places[0], places[1])
-            #expect(summaries.map(\.table) == TransferTable.all.map(\.name))
+            #expect(summaries.map(\.table) == SchemaTable.copied.map(\.name))
             #expect(summaries.map(\.checksum.rows) == rows)
             try await Filling.expectSame(places[0], places[1])
         }
@@ -172,7 +172,7 @@ struct TransferTests {
     private static func expectDifferences(
         from source: TransferSide, to target: TransferSide, change: @escaping () throws -> Void
     ) throws {
-        let last = TransferTable.all.last?.name
+        let last = SchemaTable.copied.last?.name
         let transfer = Transfer(from: source, named: "source", to: target) { step in
             guard step.stage == .copying, step.table == last else { return }
             do { try change() } catch { Issue.record(error) }
@@ -182,12 +182,12 @@ struct TransferTests {
             Issue.record("got \(String(describing: failure))")
             return
         }
-        #expect(differences.map(\.table) == TransferTable.all.map(\.name))
+        #expect(differences.map(\.table) == SchemaTable.copied.map(\.name))
         #expect(differences.allSatisfy { $0.source != $0.target })
     }
 
     private static func rows(_ side: TransferSide) throws -> [TransferChecksum] {
-        try TransferTable.all.map { try side.checksum(of: $0) { _ in } }
+        try SchemaTable.copied.map { try side.checksum(of: $0) { _ in } }
     }
 
     @Test("a relay refuses an unfinished copy, and uses a finished one", arguments: Engine.available)

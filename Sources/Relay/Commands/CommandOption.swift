@@ -4,6 +4,7 @@ import Storage
 /// Options available only on the command line, without an environment variable.
 enum CommandOption: String, CaseIterable, Sendable {
     case dryRun = "--dry-run"
+    case shards = "--shards"
     case limit = "--limit"
     case follow = "--follow"
     case days = "--days"
@@ -44,7 +45,7 @@ enum CommandOption: String, CaseIterable, Sendable {
     /// The commands that accept it.
     var users: [Command] {
         switch self {
-        case .dryRun: [.migrate]
+        case .dryRun, .shards: [.migrate]
         case .limit: [.deliveries, .tenants, .queue, .schedules]
         case .follow: [.deliveries]
         case .secretHash: [.queue] + .changing
@@ -119,6 +120,7 @@ enum CommandOption: String, CaseIterable, Sendable {
         case .days: .number(1...Bounds.statsDaysMax)
         case .dryRun, .follow, .yes, .json, .devices, .send, .list, .local: .none
         case .secretHash: .hash
+        case .shards: .word(Sharding.allCases.map(\.rawValue))
         case .sort: .word(TenantSort.allCases.map(\.rawValue))
         case .after: .text("CURSOR")
         case .note: .text("TEXT")
@@ -143,6 +145,7 @@ enum CommandOption: String, CaseIterable, Sendable {
     var summary: String {
         switch self {
         case .dryRun: "Print the SQL without running it."
+        case .shards: "With --dry-run: print the SQL for a new database that shards by secret."
         case .limit:
             "Show up to N rows, 1 to \(Bounds.rowsShownMax). Default: \(Bounds.rowsShownDefault)."
         case .follow: "Keep running and show new rows, oldest first, until Ctrl-C."

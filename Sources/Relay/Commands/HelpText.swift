@@ -113,10 +113,11 @@ enum HelpText {
         """
 
     private static let migrate = """
-        Usage: relay migrate [--dry-run] [--SETTING VALUE]...
+        Usage: relay migrate [--dry-run [--shards vitess|citus]] [--SETTING VALUE]...
 
         Upgrades the database schema and exits. It deletes no rows, and a second run changes nothing.
-        With --dry-run it prints the SQL that it would run, and changes nothing.
+        With --dry-run it prints the SQL that it would run, and changes nothing. With --shards it prints
+        all SQL for a new database that Vitess or Citus shards by secret, without reading the database.
         """
 
     private static let copy = """

@@ -5,9 +5,25 @@ enum MigrateCommand {
     /// Migrates; a second run has nothing to do.
     ///
     /// A dry run prints the SQL and changes nothing.
-    static func run(_ configuration: MigrateConfiguration, isDryRun: Bool) -> ExitStatus {
+    static func run(_ configuration: MigrateConfiguration, _ options: CommandOptions) -> ExitStatus {
         let database = configuration.database
+        let isDryRun = options.has(.dryRun)
+        if let sharding = options.text(.shards).flatMap(Sharding.init) {
+            guard isDryRun else {
+                StandardError.message(
+                    "--shards needs --dry-run: run the printed SQL on the database yourself")
+                return .usage
+            }
+            StandardOutput.write(sql(for: sharding))
+            return .success
+        }
         return CommandTask.run { isDryRun ? await show(database) : await migrate(database) }
+    }
+
+    /// The way to a new database that shards by secret; the same whatever the configured database is.
+    static func sql(for sharding: Sharding) -> String {
+        "-- SQL for a new database on \(sharding.rawValue)\n\n"
+            + OpenStorage.statements(for: sharding).map { $0 + ";\n" }.joined()
     }
 
     private static func migrate(_ database: DatabaseURL) async -> ExitStatus {
@@ -49,8 +65,7 @@ enum MigrateCommand {
         for pending in steps {
             text += "\n-- \(pending.step.rawValue)  \(pending.step.summary)\n"
             for statement in pending.statements { text += statement + ";\n" }
-            text += "INSERT INTO relay_schema (version, summary) "
-            text += "VALUES (\(pending.step.rawValue), '\(pending.step.summary)');\n"
+            text += pending.step.insertion + ";\n"
         }
         return text
     }

@@ -64,7 +64,7 @@ enum Program {
             case .migrate:
                 let configuration = try MigrateConfiguration(sources)
                 try DatabaseOwner.become([configuration.database], for: user)
-                return MigrateCommand.run(configuration, isDryRun: options.has(.dryRun))
+                return MigrateCommand.run(configuration, options)
             case .copy:
                 let configuration = try CopyConfiguration(sources)
                 try DatabaseOwner.become([configuration.source, configuration.target], for: user)

@@ -121,6 +121,14 @@ enum OpenStorage {
         }
     }
 
+    /// The statements for a new database on an engine that shards by secret.
+    static func statements(for sharding: Sharding) -> [String] {
+        switch sharding {
+        case .vitess: sharding.statements(MySQLConnection.schema.writer)
+        case .citus: sharding.statements(PostgresConnection.schema.writer)
+        }
+    }
+
     /// Inspects a database without changing it; also alongside a running relay.
     static func inspection(
         of database: DatabaseURL, options: ServerOptions, id: UUIDv7, clock: WallClock

@@ -7,29 +7,11 @@ package enum TrialWrite {
     /// One statement with its parameters.
     package typealias Statement = (sql: String, parameters: [SQLValue])
 
-    /// The statements for the tables that a schema of this version has.
-    ///
-    /// - Parameter version: The schema's version; nothing is written below the first.
-    package static func statements(
-        id: UUIDv7, at now: EpochMilliseconds, version: Int = SchemaStep.current
-    ) -> [Statement] {
+    /// The statements for all tables but that of locks.
+    package static func statements(id: UUIDv7, at now: EpochMilliseconds) -> [Statement] {
         let row = Row(id: id, now: now)
-        return SchemaStep.allCases.filter { $0.rawValue <= version }.flatMap { step -> [Statement] in
-            switch step {
-            case .devicesAndDeliveries: row.device + row.delivery
-            case .eventReceipts: row.receipt
-            case .pendingPushes: row.push
-            case .deviceDetails, .installations, .pushBuckets, .eventActions, .pushEvents,
-                .replyResults:
-                []
-            case .blockedSecrets: row.block
-            case .history: row.item
-            case .agentUse: row.use
-            case .schedules: row.schedule
-            case .replies: row.reply
-            case .pushTokens: row.pushToken
-            }
-        }
+        return row.device + row.delivery + row.receipt + row.push + row.block + row.item + row.use
+            + row.schedule + row.reply + row.pushToken
     }
 
     /// A text with a four-byte character, which a session or column with another character set refuses or changes.

@@ -4,22 +4,14 @@ package struct SchemaDialect: Sendable {
     package let currentSchema: String
     /// A query for the server's clock, in milliseconds since 1970.
     package let clock: String
-    /// The statements of a step, each safe to repeat (`alreadyExists` isn't treated as a failure).
-    ///
-    /// `adopting`: the database has OpenCode's two tables, and step 1 converts them.
-    package let statements: @Sendable (_ step: SchemaStep, _ adopting: Bool) -> [String]
-    /// Creates `relay_schema (version, summary)`, with the version as its key, unless it exists.
-    package let createVersionTable: String
+    /// Writes the schema's statements.
+    package let writer: SchemaWriter
 
     /// Creates a dialect from its parts.
-    package init(
-        currentSchema: String, clock: String,
-        statements: @escaping @Sendable (SchemaStep, Bool) -> [String], createVersionTable: String
-    ) {
+    package init(currentSchema: String, clock: String, writer: SchemaWriter) {
         self.currentSchema = currentSchema
         self.clock = clock
-        self.statements = statements
-        self.createVersionTable = createVersionTable
+        self.writer = writer
     }
 
     /// Counts the tables with a name: a query with one parameter.

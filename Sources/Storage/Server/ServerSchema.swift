@@ -13,7 +13,12 @@ struct ServerSchema {
                 AND table_name IN ('relay_schema', 'device_registration', 'delivery_log')
                 """))
         let isBegun = tables.contains("relay_schema")
-        if isBegun, case let version = try version(), version > 0 { return .relay(version: version) }
+        if isBegun, case let version = try version(), version > 0 {
+            guard try connection.integer(SchemaStep.countUnreleased) == 0 else {
+                throw SQLFailure(.other, .unreleased)
+            }
+            return .relay(version: version)
+        }
         // On engines that commit each DDL statement separately, an earlier attempt may have stopped in the middle of
         // the first step. The tables show which variant of the step to run; its statements are harmless when repeated.
         let ours = tables.subtracting(["relay_schema"])
@@ -25,7 +30,8 @@ struct ServerSchema {
                 SELECT column_name FROM information_schema.columns
                 WHERE table_schema = \(connection.schema.currentSchema) AND table_name = ?
                 """, [.text(table)])
-            guard Set(found) == columns else {
+            // The relay's columns come after `relay_schema`.
+            guard isBegun ? columns.isSubset(of: found) : Set(found) == columns else {
                 let detail = "its table \(table) has other columns than a relay's"
                 throw SQLFailure(.other, .foreignDatabase(logDetail: detail))
             }
@@ -50,21 +56,10 @@ struct ServerSchema {
 
     /// The missing steps with their statements.
     func pending(after state: SchemaState) throws(SQLFailure) -> [PendingStep] {
-        let steps: [SchemaStep]
         do throws(StorageError) {
-            steps = try SchemaStep.pending(after: state.version)
+            return try connection.schema.writer.pending(after: state)
         } catch {
             throw SQLFailure(.other, error)
-        }
-        return steps.map { step in
-            var statements = connection.schema.statements(step, state == .adoptable)
-            if step == SchemaStep.allCases.first {
-                // When adopting tables, this comes last: until all are adopted they belong to the other relay, even
-                // after an interrupted attempt on an engine that commits each statement separately.
-                let place = state == .adoptable ? statements.endIndex : 0
-                statements.insert(connection.schema.createVersionTable, at: place)
-            }
-            return PendingStep(step: step, statements: statements)
         }
     }
 
@@ -102,9 +97,12 @@ struct ServerSchema {
     /// Whether the database is the target of a copy that isn't finished.
     func holdsUnfinishedCopy() throws(SQLFailure) -> Bool {
         let marks = TransferSide.marksTable
-        guard try connection.integer(connection.dialect.countTables, [.text(marks)]) != 0 else {
-            return false
-        }
+        let found = try connection.texts(
+            """
+            SELECT table_name FROM information_schema.tables
+            WHERE table_schema = \(connection.schema.currentSchema) AND table_name = ?
+            """, [.text(marks)])
+        guard !found.isEmpty else { return false }
         return try connection.integer("SELECT count(*) FROM \(marks)") != 0
     }
 

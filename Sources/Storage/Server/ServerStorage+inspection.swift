@@ -34,27 +34,23 @@ extension ServerStorage {
         try schema.requireRights(for: pending)
         if !pending.isEmpty { try connection.trySchemaLock() }
         let missing = pending.map(\.step)
-        let version = SchemaStep.current - missing.count
-        let hasTables = version > 0
+        let hasTables = missing.isEmpty
         return DatabaseInspection(
             missingSteps: missing,
             hasDevices: hasTables ? try connection.integer(TrialWrite.hasDevices) == 1 : nil,
             clock: clock,
             write: hasTables
-                ? try trial(session, connection, version: version, id: id, at: clock?.local ?? now())
+                ? try trial(session, connection, id: id, at: clock?.local ?? now())
                 : .notTried)
     }
 
     /// If the trial can't be rolled back, the connection is closed, so that the server rolls it back.
     private static func trial(
-        _ session: SQLSession, _ connection: any ServerConnection, version: Int, id: UUIDv7,
-        at now: EpochMilliseconds
+        _ session: SQLSession, _ connection: any ServerConnection, id: UUIDv7, at now: EpochMilliseconds
     ) throws(SQLFailure) -> DatabaseInspection.WriteTrial {
         do throws(SQLFailure) {
             try connection.run(connection.dialect.begin)
-            let statements =
-                TrialWrite.locking(id: id) + TrialWrite.statements(id: id, at: now, version: version)
-            try session.execute(statements)
+            try session.execute(TrialWrite.locking(id: id) + TrialWrite.statements(id: id, at: now))
             try connection.run("ROLLBACK")
             return .done
         } catch {

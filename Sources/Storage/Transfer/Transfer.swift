@@ -28,10 +28,10 @@ package struct Transfer {
     /// Copies the remaining rows and compares both sides; blocks the thread.
     package func run() throws(TransferFailure) -> [TransferSummary] {
         try begin()
-        for table in TransferTable.all { try copy(table) }
+        for table in SchemaTable.copied { try copy(table) }
         var summaries: [TransferSummary] = []
         var differences: [TransferDifference] = []
-        for table in TransferTable.all {
+        for table in SchemaTable.copied {
             let (inSource, inTarget) = try compare(table)
             if inSource == inTarget {
                 summaries.append(TransferSummary(table: table.name, checksum: inSource))
@@ -58,14 +58,14 @@ package struct Transfer {
             try writing { target throws(SQLFailure) in try target.empty(differing) }
             return
         }
-        for table in TransferTable.all {
+        for table in SchemaTable.copied {
             let rows = try writing { target throws(SQLFailure) in try target.count(table) }
             guard rows == 0 else { throw .occupied(table: table.name, rows: rows) }
         }
         try writing { target throws(SQLFailure) in try target.beginCopy(of: sourceName) }
     }
 
-    private func copy(_ table: TransferTable) throws(TransferFailure) {
+    private func copy(_ table: SchemaTable) throws(TransferFailure) {
         let total = try reading { source throws(SQLFailure) in try source.count(table) }
         var done = try writing { target throws(SQLFailure) in try target.count(table) }
         guard done < total else { return }
@@ -87,7 +87,7 @@ package struct Transfer {
     }
 
     private func compare(
-        _ table: TransferTable
+        _ table: SchemaTable
     ) throws(TransferFailure) -> (source: TransferChecksum, target: TransferChecksum) {
         let inSource = try reading { source throws(SQLFailure) in try source.count(table) }
         let inTarget = try writing { target throws(SQLFailure) in try target.count(table) }

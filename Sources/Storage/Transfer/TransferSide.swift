@@ -28,7 +28,7 @@ package struct TransferSide {
 
     private func begin() { connection.deadline = .now + Self.statementTime }
 
-    private func has(_ table: TransferTable) -> Bool {
+    private func has(_ table: SchemaTable) -> Bool {
         !isAdoptable || SchemaState.adoptedColumns[table.name] != nil
     }
 }
@@ -36,14 +36,14 @@ package struct TransferSide {
 // MARK: - Rows
 
 extension TransferSide {
-    func count(_ table: TransferTable) throws(SQLFailure) -> Int {
+    func count(_ table: SchemaTable) throws(SQLFailure) -> Int {
         guard has(table) else { return 0 }
         begin()
         return Int(try connection.integer("SELECT count(*) FROM \(table.name)") ?? 0)
     }
 
     /// The key of the row at a position in the order of the keys.
-    func key(ofRow index: Int, in table: TransferTable) throws(SQLFailure) -> [SQLValue]? {
+    func key(ofRow index: Int, in table: SchemaTable) throws(SQLFailure) -> [SQLValue]? {
         let key = table.key.joined(separator: ", ")
         let sql = "SELECT \(key) FROM \(table.name) ORDER BY \(key) LIMIT 1 OFFSET ?"
         begin()
@@ -54,10 +54,10 @@ extension TransferSide {
     ///
     /// Combines several statements, each with one fewer fixed column of the key: every engine reads each along an
     /// index, which not all do for `(a, b) > (?, ?)`.
-    func page(of table: TransferTable, after key: [SQLValue]?) throws(SQLFailure) -> [[SQLValue]] {
+    func page(of table: SchemaTable, after key: [SQLValue]?) throws(SQLFailure) -> [[SQLValue]] {
         guard has(table) else { return [] }
         begin()
-        let names = table.columns.map { name in
+        let names = table.columnNames.map { name in
             let isMissing = isAdoptable && SchemaState.adoptedColumns[table.name]?.contains(name) == false
             return isMissing ? "NULL AS \(name)" : name
         }
@@ -78,7 +78,7 @@ extension TransferSide {
     ///
     /// - Parameter advance: Called after each page with the number of rows so far.
     func checksum(
-        of table: TransferTable, advance: (Int) -> Void
+        of table: SchemaTable, advance: (Int) -> Void
     ) throws(SQLFailure) -> TransferChecksum {
         var checksum = TransferChecksum()
         var reached: [SQLValue]?
@@ -92,16 +92,16 @@ extension TransferSide {
     }
 
     /// Stores a page in one transaction; a row whose key exists is replaced, or left alone in the log.
-    func store(_ rows: [[SQLValue]], in table: TransferTable) throws(SQLFailure) {
-        let names = table.columns.joined(separator: ", ")
-        let row = "(" + Array(repeating: "?", count: table.columns.count).joined(separator: ", ") + ")"
+    func store(_ rows: [[SQLValue]], in table: SchemaTable) throws(SQLFailure) {
+        let names = table.columnNames.joined(separator: ", ")
+        let row = "(" + Array(repeating: "?", count: table.columnNames.count).joined(separator: ", ") + ")"
         try transaction { () throws(SQLFailure) in
             var rest = rows[...]
             while !rest.isEmpty {
                 let size = Self.chunkSizes.first { $0 <= rest.count } ?? 1
                 let values = Array(repeating: row, count: size).joined(separator: ", ")
                 let into = "INTO \(table.name) (\(names)) VALUES \(values)"
-                let others = table.columns.filter { !table.key.contains($0) }
+                let others = table.columnNames.filter { !table.key.contains($0) }
                 let sql =
                     table.isLog
                     ? connection.dialect.insertUnlessPresent(into)
@@ -164,7 +164,7 @@ extension TransferSide {
             """)
         let insert = "INSERT INTO relay_copy (table_name, source, is_different) VALUES (?, ?, 0)"
         try transaction { () throws(SQLFailure) in
-            for table in TransferTable.all {
+            for table in SchemaTable.copied {
                 _ = try connection.execute(insert, [.text(table.name), .text(source)])
             }
         }
@@ -181,7 +181,7 @@ extension TransferSide {
 
     /// Empties tables that differed, so that they are copied again.
     func empty(_ tables: [String]) throws(SQLFailure) {
-        for table in TransferTable.all where tables.contains(table.name) {
+        for table in SchemaTable.copied where tables.contains(table.name) {
             try transaction { () throws(SQLFailure) in
                 _ = try connection.execute("DELETE FROM \(table.name)", [])
                 _ = try connection.execute(
@@ -195,5 +195,12 @@ extension TransferSide {
         // Relays look for rows, because the account may lack the privilege to drop the table.
         _ = try connection.execute("DELETE FROM relay_copy", [])
         try? connection.run("DROP TABLE relay_copy")
+    }
+}
+
+extension SchemaTable {
+    /// The key of a row with all columns.
+    func key(of row: [SQLValue]) -> [SQLValue] {
+        key.compactMap { name in columns.firstIndex { $0.name == name }.map { row[$0] } }
     }
 }

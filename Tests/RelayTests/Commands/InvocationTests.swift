@@ -47,18 +47,48 @@ struct InvocationTests {
 
     @Test("A dry run prints every statement and what it is for")
     func dryRunText() {
-        let steps = [PendingStep(step: .eventReceipts, statements: ["CREATE one", "CREATE two"])]
+        let steps = [PendingStep(step: .baseline, statements: ["CREATE one", "CREATE two"])]
         let expected = """
             -- SQLite r.db: SQL that relay migrate would run
 
-            -- 2  \(SchemaStep.eventReceipts.summary)
+            -- 1  \(SchemaStep.baseline.summary)
             CREATE one;
             CREATE two;
-            INSERT INTO relay_schema (version, summary) VALUES (2, '\(SchemaStep.eventReceipts.summary)');
+            INSERT INTO relay_schema (version, summary) VALUES (1, '\(SchemaStep.baseline.summary)');
 
             """
         #expect(MigrateCommand.sql(of: steps, place: "SQLite r.db") == expected)
         #expect(MigrateCommand.sql(of: [], place: "SQLite r.db").contains("is up to date"))
+    }
+
+    @Test("The SQL for sharded databases distributes every table", arguments: Sharding.allCases)
+    func shards(_ sharding: Sharding) {
+        let text = MigrateCommand.sql(for: sharding)
+        let lines = text.split(separator: "\n").map(String.init)
+        for table in SchemaTable.all {
+            #expect(text.contains("CREATE TABLE IF NOT EXISTS \(table.name) ("), "\(table.name)")
+            switch sharding {
+            case .vitess:
+                #expect(
+                    lines.contains(
+                        "ALTER VSCHEMA ON \(table.name) ADD VINDEX xxhash(secret_hash) USING xxhash;"))
+            case .citus:
+                let count = lines.count {
+                    $0.hasPrefix("SELECT create_distributed_table('\(table.name)', 'secret_hash'")
+                }
+                #expect(count == (table.name == "blocked_secret" ? 0 : 1), "\(table.name)")
+            }
+        }
+        let versions = lines.firstIndex { $0.hasPrefix("INSERT INTO relay_schema") }
+        switch sharding {
+        case .vitess:
+            let vindex = "ALTER VSCHEMA ON relay_schema ADD VINDEX xxhash(version) USING xxhash;"
+            #expect(versions == lines.firstIndex(of: vindex).map { $0 + 1 })
+        case .citus:
+            #expect(text.contains("SELECT create_distributed_table('device_registration', 'secret_hash');"))
+            #expect(text.contains("'delivery_log', 'secret_hash', colocate_with => 'device_registration');"))
+            #expect(versions != nil)
+        }
     }
 
     @Test("Options are a command's own, and some have a number")

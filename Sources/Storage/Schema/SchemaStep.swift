@@ -1,0 +1,38 @@
+/// The schema's migration steps, in order; the raw value is the version that the database has after the step.
+///
+/// A step is what ``SchemaTable/all`` marks as added by it. A released step is never edited: later changes are new steps,
+/// which can add tables and columns.
+package enum SchemaStep: Int, CaseIterable, Sendable {
+    /// Every table: created, or adopted from OpenCode's relay.
+    case baseline = 1
+
+    /// What the step does, for `relay migrate`.
+    package var summary: String {
+        switch self {
+        case .baseline: "all tables; adopts those of the OpenCode relay"
+        }
+    }
+
+    /// The version that this program needs.
+    package static var current: Int { allCases.last?.rawValue ?? 0 }
+
+    /// Selects the schema's version; requires the table `relay_schema`.
+    package static let versionQuery = "SELECT coalesce(max(version), 0) FROM relay_schema"
+
+    /// Counts first steps that aren't this program's, which builds before the first release applied; see
+    /// `StorageError.unreleased`.
+    package static let countUnreleased =
+        "SELECT count(*) FROM relay_schema WHERE version = 1 AND summary <> '\(baseline.summary)'"
+
+    /// The steps that a database at `version` still needs; throws `schemaTooNew` if a newer program has used it.
+    package static func pending(after version: Int) throws(StorageError) -> [SchemaStep] {
+        guard version <= current else { throw .schemaTooNew(found: version, known: current) }
+        return allCases.filter { $0.rawValue > version }
+    }
+}
+
+extension StorageError {
+    /// A build before the first release made the database.
+    package static let unreleased = StorageError.foreignDatabase(
+        logDetail: "an unreleased build of the relay made it: start with an empty database")
+}
