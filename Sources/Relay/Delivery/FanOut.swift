@@ -93,7 +93,8 @@ final class FanOut {
         begunAt = now
         open = devices.count + activities.count
         var maker = PushMaker(
-            recipients, content, services, at: now, unread: unread, mayHold: mayHold, full: full)
+            recipients, content, through: APNsTransport(content, services, at: now, unread: unread),
+            services, at: now, unread: unread, mayHold: mayHold, full: full)
         items = devices.indices.map { index in
             guard !results.isEmpty, let result = results[devices[index].id] else { return maker.item(index) }
             return Item(push: nil, phase: .ended(result))

@@ -50,6 +50,18 @@ extension PushContent {
     var actions: [String] { [] }
     var stored: StoredContent? { nil }
 
+    /// Whether it is a notification that people see.
+    var isAlert: Bool { pushType == .alert }
+
+    /// The kind of token that it goes to; `nil` for a device's own token.
+    var tokenKind: PushTokenKind? {
+        switch pushType {
+        case .widgets: .widgets
+        case .controls: .controls
+        default: nil
+        }
+    }
+
     /// Its type in the delivery log; pushes to Live Activities have a prefix there.
     func logType(isActivity: Bool) -> String { isActivity ? Delivery.activityPrefix + logType : logType }
 }

@@ -1,33 +1,14 @@
-import APNs
 import Network
 import Storage
 
-/// Creates the pushes of one fan-out.
+/// Decides which devices of a fan-out get a push, when and in which style; a transport makes the pushes.
 ///
-/// Most devices of a secret share app and environment, so what depends on them is looked up once per run of
-/// equal devices.
-struct PushMaker {
-    /// How to push to a bundle ID's devices in one environment.
-    private enum Way {
-        case app(Common)
-        case none(reason: String)
-    }
-
-    /// The common parts of these pushes.
-    private struct Common {
-        let topic: Topic
-        /// For the per-device limits.
-        let limitKey: FoldedBundleID
-        let attempt: DeliveryAttempt
-        /// `apns-expiration`.
-        let expiration: UInt64
-        /// The style for devices without preferences.
-        let style: PushStyle
-    }
-
+/// Most devices of a secret are similar, so what depends on that is looked up once per run of similar devices.
+struct PushMaker<T: PushTransport> {
     private let recipients: Recipients
     private let content: any PushContent
     private let services: LoopServices
+    private var transport: T
     private let now: EpochMilliseconds
     /// The secret's unread items, if they are known.
     private let unread: Int?
@@ -36,42 +17,34 @@ struct PushMaker {
     private let full: Set<String>
     /// The devices whose push waits for the end of their quiet hours, and until when.
     private(set) var held: [(index: Int, until: EpochMilliseconds)] = []
-    /// The previous device's lookup.
-    private var last: (bundleID: String, environment: DeviceEnvironment, way: Way)
-    /// The previous push's notification, unless the lookup changed since.
-    private var notification: (style: PushStyle, made: Notification)?
-    private var payloads: [(style: PushStyle, payload: [UInt8])] = []
+    /// The previous device's headers.
+    private var last: (index: Int, headers: TransportHeaders<T.Headers>)?
 
     /// Creates pushes to these devices; `now` is later than the time at which they were read.
     init(
-        _ recipients: Recipients, _ content: any PushContent, _ services: LoopServices,
+        _ recipients: Recipients, _ content: any PushContent, through transport: T, _ services: LoopServices,
         at now: EpochMilliseconds, unread: Int? = nil, mayHold: Bool = false, full: Set<String> = []
     ) {
-        self.mayHold = mayHold
-        self.full = full
-        self.unread = unread
         self.recipients = recipients
         self.content = content
+        self.transport = transport
         self.services = services
         self.now = now
-        last = ("", .production, .none(reason: FailureReason.invalidRegistration))
+        self.unread = unread
+        self.mayHold = mayHold
+        self.full = full
     }
 
     /// The push to a device, or why there is none; takes an index so that the device isn't copied.
     mutating func item(_ index: Int) -> FanOut.Item {
-        let devices = recipients.devices
-        guard let token = DeviceToken(devices[index].token) else {
+        guard let address = transport.address(of: recipients.devices[index]) else {
             return Self.item(.failed(reason: FailureReason.invalidRegistration))
         }
-        if last.bundleID != devices[index].bundleID || last.environment != devices[index].environment {
-            last = (devices[index].bundleID, devices[index].environment, way(to: devices[index]))
-            notification = nil
-        }
-        switch last.way {
+        switch headers(index) {
         case .none(let reason): return Self.item(.failed(reason: reason))
-        case .app(let common):
+        case .found(let headers):
             let style: PushStyle
-            switch way(for: index, common.style) {
+            switch way(for: index, transport.style(of: headers)) {
             case .now(let wanted): style = wanted
             case .muted: return Self.item(.muted)
             case .at(let time):
@@ -79,12 +52,11 @@ struct PushMaker {
                 return Self.item(.queued(reason: FailureReason.quietHours))
             }
             // Counted only here: a retry was counted when the push was created.
-            let device = DeviceKey(token, common.limitKey)
+            let device = transport.limitKey(of: address, headers)
             guard services.shared.rates.takePush(to: device, at: services.loop.now) else {
                 return Self.item(.failed(reason: FailureReason.deviceRateLimited))
             }
-            let push = Push(notification(style, common), to: token, id: services.makeID(at: now).text)
-            return FanOut.Item(push: push, attempt: common.attempt)
+            return transport.item(to: address, headers, style)
         }
     }
 
@@ -92,18 +64,13 @@ struct PushMaker {
         FanOut.Item(push: nil, phase: .ended(result))
     }
 
-    private func way(to device: Device) -> Way {
-        switch services.destination(of: device.bundleID, in: device.environment) {
-        case .none(let reason): .none(reason: reason)
-        case .app(let app, let topic):
-            .app(
-                Common(
-                    topic: topic, limitKey: FoldedBundleID(device.bundleID),
-                    attempt: services.firstAttempt(to: device, of: app, at: now),
-                    expiration: expiration(content.timeToLive ?? app.push.timeToLive),
-                    style: PushStyle(
-                        sound: app.push.sound, unreadBadge: content.hasUnreadBadge ? unread : nil)))
+    private mutating func headers(_ index: Int) -> TransportHeaders<T.Headers> {
+        if let last, transport.haveSameHeaders(recipients.devices[index], recipients.devices[last.index]) {
+            return last.headers
         }
+        let headers = transport.headers(for: recipients.devices[index])
+        last = (index, headers)
+        return headers
     }
 
     /// The effect of a device's preferences on a push.
@@ -124,31 +91,9 @@ struct PushMaker {
         case .muted: return .muted
         case .quiet(let until):
             guard !content.isSoundAlone else { return .muted }
-            if let until, mayHold, content.pushType == .alert { return .at(until) }
+            if let until, mayHold, content.isAlert { return .at(until) }
             style.isQuiet = true
         }
         return .now(style)
-    }
-
-    /// `apns-expiration` of a push created now, in seconds since 1970; 0 means one attempt.
-    private func expiration(_ timeToLive: Duration) -> UInt64 {
-        timeToLive == .zero ? 0 : UInt64(max(0, now + timeToLive.inMilliseconds) / 1000)
-    }
-
-    private mutating func notification(_ style: PushStyle, _ common: Common) -> Notification {
-        if let notification, notification.style == style { return notification.made }
-        let made = Notification(
-            topic: common.topic, pushType: content.pushType, priority: content.priority,
-            expiration: common.expiration, collapseID: content.collapseID, payload: payload(style))
-        notification = (style, made)
-        return made
-    }
-
-    /// The payload in a style; there are few styles.
-    private mutating func payload(_ style: PushStyle) -> [UInt8] {
-        if let found = payloads.first(where: { $0.style == style }) { return found.payload }
-        let payload = content.payload(style)
-        payloads.append((style, payload))
-        return payload
     }
 }

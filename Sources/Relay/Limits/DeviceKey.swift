@@ -16,6 +16,12 @@ struct DeviceKey: Hashable, Sendable {
     init(_ token: DeviceToken, bundleID: String) {
         self.init(token, FoldedBundleID(bundleID))
     }
+
+    /// The key of a registered device; `nil` if its token isn't valid.
+    init?(_ device: Device) {
+        guard let token = DeviceToken(device.token) else { return nil }
+        self.init(token, bundleID: device.bundleID)
+    }
 }
 
 /// A bundle ID in lower case: Apple ignores its case, so a different case must not count as another device.

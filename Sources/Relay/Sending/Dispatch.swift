@@ -1,4 +1,3 @@
-import APNs
 import Storage
 
 /// What to send and to whom: complete, whatever it came from.

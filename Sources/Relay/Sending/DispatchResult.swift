@@ -1,4 +1,3 @@
-import APNs
 import JSON
 import Storage
 

@@ -1,4 +1,3 @@
-import APNs
 import Network
 import Storage
 
@@ -18,7 +17,7 @@ extension Dispatcher {
     ) async throws(APIError) -> (Activities?, notified: Recipients, [String: DeviceResult.Status]) {
         let notified = dispatch.content.rings ? recipients : Recipients()
         // These checks come before the calls because most events need none of them, and an asynchronous call isn't free.
-        let kind = dispatch.content.pushType.tokenKind
+        let kind = dispatch.content.tokenKind
         // Assumes about one activity per device. Slots are taken before activities take their turn, so that after a
         // refusal the sender's retry can still take it.
         let reserved = notified.count + (activity == nil ? 0 : recipients.count)
@@ -212,16 +211,5 @@ extension Dispatcher {
             recipients.choose(missed), dispatch.content, of: dispatch.tenant, on: services,
             eventID: dispatch.origin.event)
         for (index, result) in zip(missed, await fanOut.run(deadline: left)) { results[index] = result }
-    }
-}
-
-extension PushType {
-    /// The kind of token for pushes of this type; `nil` for a device's own token.
-    var tokenKind: PushTokenKind? {
-        switch self {
-        case .widgets: .widgets
-        case .controls: .controls
-        default: nil
-        }
     }
 }

@@ -1,4 +1,3 @@
-import APNs
 import Delays
 import Network
 import Storage
@@ -91,9 +90,8 @@ struct Dispatcher {
         let recipients = dispatch.audience.recipients(among: devices, zone: services.rules.timeZones.zone)
         guard case .acknowledgement = dispatch.origin else { return recipients }
         return recipients.filter { index in
-            let device = recipients.devices[index]
-            guard let token = DeviceToken(device.token) else { return false }
-            return shared.rates.takeClear(to: DeviceKey(token, bundleID: device.bundleID), at: started)
+            guard let device = DeviceKey(recipients.devices[index]) else { return false }
+            return shared.rates.takeClear(to: device, at: started)
         }
     }
 
@@ -101,7 +99,7 @@ struct Dispatcher {
     private func count(
         _ dispatch: Dispatch, _ recipients: Recipients
     ) async -> FrequencyCounts.Reservation? {
-        guard dispatch.content.pushType == .alert, dispatch.content.kind != EventType.permission.rawValue
+        guard dispatch.content.isAlert, dispatch.content.kind != EventType.permission.rawValue
         else { return nil }
         return await shared.frequency.reserve(
             for: recipients, of: dispatch.tenant, at: shared.clock.now, shared.monotonic(),
@@ -116,7 +114,7 @@ struct Dispatcher {
     ) async -> Int? {
         let content = dispatch.content
         let isCounted =
-            content.pushType == .alert
+            content.isAlert
             && (content.hasUnreadBadge || recipients.preferences.contains { $0.badge == .unread })
         let kept = dispatch.origin.isNew ? content.history : nil
         guard isCounted || kept != nil else { return nil }
