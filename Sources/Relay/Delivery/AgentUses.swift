@@ -12,7 +12,7 @@ final class AgentUses: Sendable {
         let client: String?
     }
 
-    private struct State {
+    private struct State: BatchBuffer {
         /// Recent uses.
         var known: [SecretHash: Known] = [:]
         var waiting: [SecretHash: (use: AgentUse, key: SecretKey)] = [:]
@@ -36,25 +36,28 @@ final class AgentUses: Sendable {
             sweptAt = now
             known = known.filter { now.since($0.value.at) < Bounds.agentUseInterval }
         }
+
+        mutating func takeBatch() -> [(use: AgentUse, key: SecretKey)]? {
+            let batch = Array(waiting.prefix(Bounds.agentUsesPerBatchMax))
+            for (hash, _) in batch { waiting[hash] = nil }
+            return batch.isEmpty ? nil : batch.map(\.value)
+        }
     }
 
     private let storage: any AgentStorage
     private let log: Log
-    private let state = Lock(State())
-    private let wakeUps: AsyncStream<Void>
-    private let wake: AsyncStream<Void>.Continuation
+    private let writer = BatchWriter(State())
 
     /// Creates an empty store; nothing is written before ``run()``.
     init(storage: any AgentStorage, log: Log) {
         self.storage = storage
         self.log = log
-        (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Whether a use should be recorded, because none was recorded recently.
     func isDue(_ key: SecretKey, client: String?, at now: MonotonicTime) -> Bool {
         let use = AgentUse(usedAt: 0, client: client)
-        return state.withLock { !$0.isFresh(use, key, at: now) }
+        return writer.withBuffer { !$0.isFresh(use, key, at: now) }
     }
 
     /// Records a use of a secret that has devices, unless one was recorded recently.
@@ -66,7 +69,7 @@ final class AgentUses: Sendable {
         _ key: SecretKey, client: String?, at now: (wall: EpochMilliseconds, monotonic: MonotonicTime)
     ) {
         let given = AgentUse(usedAt: now.wall, client: client)
-        let isNew = state.withLock { state in
+        writer.add { state in
             let known = state.known[key.primary]
             guard !state.isFinished, !state.isFresh(given, key, at: now.monotonic) else { return false }
             if known == nil { state.makeRoom(at: now.monotonic) }
@@ -78,37 +81,22 @@ final class AgentUses: Sendable {
             state.waiting[key.primary] = (use, key)
             return true
         }
-        if isNew { wake.yield() }
     }
 
     /// Stores uses as they arrive until ``finish()``, then stores the rest and returns.
     func run() async {
-        for await _ in wakeUps { await storeAll() }
-        await storeAll()
-    }
-
-    /// Ends ``run()``; later uses are dropped.
-    func finish() {
-        state.withLock { $0.isFinished = true }
-        wake.finish()
-    }
-
-    private func storeAll() async {
-        while true {
-            let batch = state.withLock { state in
-                let batch = Array(state.waiting.prefix(Bounds.agentUsesPerBatchMax))
-                for (hash, _) in batch { state.waiting[hash] = nil }
-                return batch.map(\.value)
-            }
-            guard !batch.isEmpty else { return }
+        await writer.run { uses in
             do throws(StorageError) {
-                try await storage.note(batch)
+                try await storage.note(uses)
             } catch {
                 // The next use is stored again.
-                log(.warning, "agent_use.dropped", [.count("uses", batch.count), .storageError(error)])
+                log(.warning, "agent_use.dropped", [.count("uses", uses.count), .storageError(error)])
             }
         }
     }
+
+    /// Ends ``run()``; later uses are dropped.
+    func finish() { writer.finish() }
 }
 
 extension AgentUse {

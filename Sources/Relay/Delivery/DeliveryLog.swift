@@ -24,7 +24,8 @@ final class DeliveryLog: Sendable {
         var pause: @Sendable (Duration) async -> Void = { duration in try? await Task.sleep(for: duration) }
     }
 
-    private struct Waiting {
+    private struct Waiting: BatchBuffer {
+        let options: Options
         /// Batches to write, all but the last full; a row stays where it was appended until it is written.
         var batches: [[Delivery]] = []
         var count = 0
@@ -39,16 +40,30 @@ final class DeliveryLog: Sendable {
         var isStalled = false
         var isFinished = false
 
-        mutating func add(_ row: consuming Delivery, batchMax: Int) {
-            if batches.isEmpty || batches[batches.count - 1].count >= batchMax { batches.append([]) }
+        /// Rows not in the database yet.
+        var unwritten: Int { count + inHand }
+        /// Whether waiting for more rows wouldn't make the next batch larger.
+        var hasFullBatch: Bool { count >= options.batchMax || isFinished }
+
+        mutating func add(_ row: consuming Delivery) {
+            guard !isFinished, unwritten < options.waitingMax else {
+                dropped += 1
+                lost += 1
+                return
+            }
+            if batches.isEmpty || batches[batches.count - 1].count >= options.batchMax { batches.append([]) }
             batches[batches.count - 1].append(row)
             count += 1
         }
 
-        /// Takes the buffered rows and the number of rows dropped before them.
-        mutating func takeOut() -> (batches: [[Delivery]], dropped: Int) {
-            defer { (batches, inHand, count, dropped) = ([], count, 0, 0) }
-            return (batches, dropped)
+        /// Takes the oldest batch, which may be empty, and the number of rows dropped since the last one.
+        mutating func takeBatch() -> (rows: [Delivery], dropped: Int)? {
+            guard !batches.isEmpty || dropped > 0 else { return nil }
+            let rows = batches.isEmpty ? [] : batches.removeFirst()
+            count -= rows.count
+            inHand = rows.count
+            defer { dropped = 0 }
+            return (rows, dropped)
         }
     }
 
@@ -56,9 +71,7 @@ final class DeliveryLog: Sendable {
     private let log: Log
     private let writes: WriteWatch
     private let options: Options
-    private let waiting = Lock(Waiting())
-    private let wakeUps: AsyncStream<Void>
-    private let wake: AsyncStream<Void>.Continuation
+    private let writer: BatchWriter<Waiting>
 
     /// An empty log; nothing is written before ``run()``.
     init(
@@ -69,7 +82,7 @@ final class DeliveryLog: Sendable {
         self.log = log
         self.writes = writes ?? WriteWatch(storage: storage, log: log)
         self.options = options
-        (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        writer = BatchWriter(Waiting(options: options))
     }
 
     /// The log's counters.
@@ -83,8 +96,8 @@ final class DeliveryLog: Sendable {
 
     /// The log's counters.
     var figures: Figures {
-        waiting.withLock {
-            Figures(waiting: $0.count + $0.inHand, waitingMax: options.waitingMax, dropped: $0.lost)
+        writer.withBuffer {
+            Figures(waiting: $0.unwritten, waitingMax: options.waitingMax, dropped: $0.lost)
         }
     }
 
@@ -96,56 +109,40 @@ final class DeliveryLog: Sendable {
 
     /// Whether the buffer is nearly full but is being emptied, so that waiting helps.
     var isCrowded: Bool {
-        waiting.withLock {
-            $0.count + $0.inHand >= options.crowdedAt && !$0.isStalled && !$0.isFinished
-        }
+        writer.withBuffer { $0.unwritten >= options.crowdedAt && !$0.isStalled && !$0.isFinished }
     }
 
     /// Buffers rows; never waits.
     ///
     /// The rows are created in place while the lock is held, so iterating `rows` must not wait.
     func append(_ rows: some Sequence<Delivery>) {
-        let isFirst = waiting.withLock { waiting in
+        writer.add { waiting in
             let wasEmpty = waiting.count == 0
-            let room = waiting.isFinished ? 0 : options.waitingMax - waiting.inHand
-            for row in rows {
-                if waiting.count < room {
-                    waiting.add(row, batchMax: options.batchMax)
-                } else {
-                    waiting.dropped += 1
-                    waiting.lost += 1
-                }
-            }
+            for row in rows { waiting.add(row) }
             return wasEmpty && waiting.count > 0
         }
-        if isFirst { wake.yield() }
     }
 
     /// Writes rows as they arrive until ``finish()``, then writes the rest and returns.
     func run() async {
-        for await _ in wakeUps {
-            await options.pause(Bounds.deliveriesGatherTime)
-            await writeAll()
+        await writer.run {
+            await gather()
+        } write: { batch in
+            if batch.dropped > 0 { log(.error, "delivery.dropped", [.count("rows", batch.dropped)]) }
+            if !batch.rows.isEmpty { await write(batch.rows) }
+            writer.withBuffer { $0.inHand = 0 }
         }
-        await writeAll()
     }
 
     /// Ends ``run()``; later rows are dropped.
-    func finish() {
-        waiting.withLock { $0.isFinished = true }
-        wake.finish()
-    }
+    func finish() { writer.finish() }
 
-    /// Writes batches until the buffer is empty.
-    private func writeAll() async {
-        while true {
-            let (batches, dropped) = waiting.withLock { $0.takeOut() }
-            if dropped > 0 { log(.error, "delivery.dropped", [.count("rows", dropped)]) }
-            guard !batches.isEmpty else { return }
-            for batch in batches {
-                await write(batch)
-                waiting.withLock { $0.inHand -= batch.count }
-            }
+    /// Waits until there is a full batch, for a limited time.
+    private func gather() async {
+        var waited: Duration = .zero
+        while waited < Bounds.deliveriesGatherTime, !writer.withBuffer({ $0.hasFullBatch }) {
+            await options.pause(Bounds.deliveriesGatherStep)
+            waited += Bounds.deliveriesGatherStep
         }
     }
 
@@ -161,10 +158,10 @@ final class DeliveryLog: Sendable {
         var left = [batch[...]]
         while let rows = left.popLast() {
             guard let error = await failure(writing: rows, &mayBeThere) else {
-                waiting.withLock { $0.refusals = 0 }
+                writer.withBuffer { $0.refusals = 0 }
                 continue
             }
-            let refusals = waiting.withLock { waiting in
+            let refusals = writer.withBuffer { waiting in
                 if !error.isTransient { waiting.refusals += 1 }
                 return waiting.refusals
             }
@@ -180,7 +177,7 @@ final class DeliveryLog: Sendable {
             }
         }
         guard let error = lost.error else { return }
-        waiting.withLock { $0.lost += UInt64(lost.rows) }
+        writer.withBuffer { $0.lost += UInt64(lost.rows) }
         log(.error, "delivery.lost", [.count("rows", lost.rows), .storageError(error)])
     }
 
@@ -195,7 +192,7 @@ final class DeliveryLog: Sendable {
         var backOff = Bounds.deliveriesBackOff
         var isDelayed = false
         defer {
-            if isDelayed { waiting.withLock { $0.isStalled = false } }
+            if isDelayed { writer.withBuffer { $0.isStalled = false } }
         }
         while true {
             do throws(StorageError) {
@@ -204,9 +201,9 @@ final class DeliveryLog: Sendable {
                 return nil
             } catch {
                 if case .unconfirmed = error { mayBeThere = true }
-                guard await mayPass(error), !waiting.withLock(\.isFinished) else { return error }
+                guard await mayPass(error), !writer.withBuffer(\.isFinished) else { return error }
                 if !isDelayed {
-                    waiting.withLock { $0.isStalled = true }
+                    writer.withBuffer { $0.isStalled = true }
                     log(.warning, "delivery.delayed", [.count("rows", rows.count), .storageError(error)])
                 }
                 isDelayed = true

@@ -41,33 +41,38 @@ final class History: Sendable {
         let waiter: Waiter
     }
 
-    private struct State {
+    private struct State: BatchBuffer {
+        let batchMax: Int
         var waiting: [Entry] = []
         var figures = Figures()
         var isFinished = false
+
+        mutating func takeBatch() -> [Entry]? {
+            let batch = Array(waiting.prefix(batchMax))
+            waiting.removeFirst(batch.count)
+            return batch.isEmpty ? nil : batch
+        }
     }
 
     let options: Options
     private let storage: any HistoryStorage
     private let log: Log
-    private let state = Lock(State())
-    private let wakeUps: AsyncStream<Void>
-    private let wake: AsyncStream<Void>.Continuation
+    private let writer: BatchWriter<State>
 
     /// A history without items to write; nothing is written before ``run()``.
     init(storage: any HistoryStorage, log: Log, options: Options) {
         self.storage = storage
         self.log = log
         self.options = options
-        (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        writer = BatchWriter(State(batchMax: options.batchMax))
     }
 
     /// The counters.
-    var figures: Figures { state.withLock(\.figures) }
+    var figures: Figures { writer.withBuffer(\.figures) }
 
     /// Counts items that maintenance removed.
     func noteExpired(_ count: Int) {
-        state.withLock { $0.figures.expired += UInt64(count) }
+        writer.withBuffer { $0.figures.expired += UInt64(count) }
     }
 
     /// Stores an item, if there is one, and returns the number of the secret's unread items, if requested.
@@ -90,7 +95,7 @@ final class History: Sendable {
     }
 
     private func put(_ entry: Entry) {
-        let isTaken = state.withLock { state in
+        let isTaken = writer.add { state in
             guard !state.isFinished, state.waiting.count < options.waitingMax else {
                 if entry.item != nil { state.figures.dropped += 1 }
                 return false
@@ -98,46 +103,30 @@ final class History: Sendable {
             state.waiting.append(entry)
             return true
         }
-        if isTaken { wake.yield() } else { entry.waiter.end(nil) }
+        if !isTaken { entry.waiter.end(nil) }
     }
 
     /// Writes items as they arrive until ``finish()``, then writes the rest and returns.
     func run() async {
-        for await _ in wakeUps { await writeAll() }
-        await writeAll()
+        await writer.run { await write($0) }
     }
 
     /// Ends ``run()``; later items are dropped.
-    func finish() {
-        state.withLock { $0.isFinished = true }
-        wake.finish()
-    }
-
-    private func writeAll() async {
-        while true {
-            let batch = state.withLock { state in
-                let batch = Array(state.waiting.prefix(options.batchMax))
-                state.waiting.removeFirst(batch.count)
-                return batch
-            }
-            guard !batch.isEmpty else { return }
-            await write(batch)
-        }
-    }
+    func finish() { writer.finish() }
 
     private func write(_ batch: [Entry]) async {
         let items = batch.compactMap { entry in entry.item.map { (item: $0, key: entry.key) } }
         let counted = Set(batch.lazy.filter(\.isCounted).map(\.key))
         do throws(StorageError) {
             let addition = try await storage.add(items, counting: counted)
-            state.withLock { state in
+            writer.withBuffer { state in
                 state.figures.stored += UInt64(addition.stored)
                 state.figures.repeated += UInt64(items.count - addition.stored)
                 state.figures.replaced += UInt64(addition.removed)
             }
             for entry in batch { entry.waiter.end(entry.isCounted ? addition.unread[entry.key] : nil) }
         } catch {
-            state.withLock { $0.figures.dropped += UInt64(items.count) }
+            writer.withBuffer { $0.figures.dropped += UInt64(items.count) }
             log(.error, "history.dropped", [.count("items", items.count), .storageError(error)])
             for entry in batch { entry.waiter.end(nil) }
         }

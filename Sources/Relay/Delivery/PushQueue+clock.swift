@@ -6,12 +6,12 @@ import Storage
 extension PushQueue {
     /// Records that the clock was set forward, which makes queued pushes seem older than they are.
     func clockSetForward(at now: MonotonicTime) {
-        state.withLock { $0.clockSetForwardAt = now }
+        writer.withBuffer { $0.clockSetForwardAt = now }
     }
 
     /// Whether a push can really have waited as long as the clock says.
     func mayHaveWaited(_ time: Duration, at now: MonotonicTime) -> Bool {
-        state.withLock { $0.clockSetForwardAt }.map { now.since($0) > time } ?? true
+        writer.withBuffer { $0.clockSetForwardAt }.map { now.since($0) > time } ?? true
     }
 
     /// Renews every lease.

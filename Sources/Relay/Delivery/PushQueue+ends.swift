@@ -5,30 +5,28 @@ import Storage
 extension PushQueue {
     /// Accepts the end of a lease; never waits.
     func end(_ end: End) {
-        let isTaken = state.withLock { state in
+        let isTaken = writer.add { state in
             guard !state.isFinished, state.unwritten.add(end) else { return false }
             state.figures.count(end.settlement.end)
             return true
         }
-        if isTaken {
-            wake.yield()
-        } else {
-            log(.error, "queue.end_lost", [.count("pushes", 1), .secretHash(end.settlement.secretHash)])
-        }
+        guard !isTaken else { return }
+        log(.error, "queue.end_lost", [.count("pushes", 1), .secretHash(end.settlement.secretHash)])
     }
 
     /// Writes ends as they arrive until ``finish()``, then writes the rest and returns.
     func run() async {
         await withTaskGroup { group in
             group.addTask { await self.callForRefused() }
-            for await _ in wakeUps {
+            await writer.run {
                 await options.pause(Bounds.settlementsGatherTime)
-                await writeAll()
+            } then: {
                 await tryRefusedIfDue()
+            } write: { batch in
+                await write(batch)
             }
-            await writeAll()
             await writeRefused()
-            state.withLock { $0.unwritten.giveUpRefused() }
+            writer.withBuffer { $0.unwritten.giveUpRefused() }
             noteLost()
             group.cancelAll()
         }
@@ -36,33 +34,30 @@ extension PushQueue {
 
     /// Makes ``run()`` return; later ends are lost, and their pushes are sent again when the leases run out.
     func finish() {
-        state.withLock { $0.isFinished = true }
-        wake.finish()
+        writer.finish()
         refusal.finish()
     }
 
-    private func writeAll() async {
-        while let batch = state.withLock({ $0.unwritten.next() }) {
-            do throws(StorageError) {
-                try await write(batch)
-            } catch {
-                let step = state.withLock { state in
-                    state.unwritten.failed(batch, error, isEnding: state.isFinished)
-                }
-                note(error, batch)
-                if case .wait(let delay) = step { await options.pause(delay) }
+    private func write(_ batch: UnwrittenEnds.Batch) async {
+        do throws(StorageError) {
+            try await store(batch)
+        } catch {
+            let step = writer.withBuffer { state in
+                state.unwritten.failed(batch, error, isEnding: state.isFinished)
             }
+            note(error, batch)
+            if case .wait(let delay) = step { await options.pause(delay) }
         }
     }
 
     /// Writes a batch, logs its unlogged rows and removes the registrations that it marks as gone.
-    private func write(_ batch: UnwrittenEnds.Batch) async throws(StorageError) {
+    private func store(_ batch: UnwrittenEnds.Batch) async throws(StorageError) {
         let held = try await storage.settle(batch.ends.map(\.settlement), logging: batch.isLogged)
-        let written = state.withLock { $0.unwritten.wrote(batch, held: held) }
+        let written = writer.withBuffer { $0.unwritten.wrote(batch, held: held) }
         if written.notHeld > 0 { log(.debug, "queue.not_held", [.count("pushes", written.notHeld)]) }
         deliveryLog.append(written.unlogged)
         await remove(written.removals)
-        state.withLock(\.endsWritten)?()
+        writer.withBuffer(\.endsWritten)?()
     }
 
     private func note(_ error: StorageError, _ batch: UnwrittenEnds.Batch) {
@@ -76,7 +71,7 @@ extension PushQueue {
     }
 
     private func noteLost() {
-        let lost = state.withLock { $0.unwritten.takeLost() }
+        let lost = writer.withBuffer { $0.unwritten.takeLost() }
         if lost > 0 { log(.error, "queue.end_lost", [.count("pushes", lost)]) }
     }
 
@@ -89,7 +84,7 @@ extension PushQueue {
                 let bound = removal.device.removalBound(removal.ifNotUpdatedAfter)
                 if try await storage.remove(removal.device, ifNotUpdatedAfter: bound, at: removal.at) {
                     guard removal.device.details.tokenKind == nil else { continue }
-                    state.withLock { $0.figures.countRemoved(removal.device) }
+                    writer.withBuffer { $0.figures.countRemoved(removal.device) }
                 }
             } catch {
                 log(.warning, "registration.unchanged", [.storageError(error)])
@@ -104,32 +99,34 @@ extension PushQueue {
         for await _ in refusals {
             await options.pause(Bounds.settlementsRefusedPause)
             guard !Task.isCancelled else { return }
-            state.withLock { $0.triesRefused = true }
-            wake.yield()
+            writer.add { state in
+                state.triesRefused = true
+                return true
+            }
         }
     }
 
     private func tryRefusedIfDue() async {
-        let isDue = state.withLock { state in
+        let isDue = writer.withBuffer { state in
             defer { state.triesRefused = false }
             return state.triesRefused
         }
         if isDue { await writeRefused() }
-        if state.withLock(\.unwritten.refusedCount) > 0 { refusal.yield() }
+        if writer.withBuffer(\.unwritten.refusedCount) > 0 { refusal.yield() }
     }
 
     /// Tries each refused end on its own until the round's limit of refusals is reached.
     private func writeRefused() async {
-        var left = state.withLock(\.unwritten.refusedCount)
+        var left = writer.withBuffer(\.unwritten.refusedCount)
         var refusals = 0
         while left > 0, refusals < Bounds.settlementsRefusedPerRound,
-            let batch = state.withLock({ $0.unwritten.nextRefused() })
+            let batch = writer.withBuffer({ $0.unwritten.nextRefused() })
         {
             left -= 1
             do throws(StorageError) {
-                try await write(batch)
+                try await store(batch)
             } catch {
-                state.withLock { $0.unwritten.failedAgain(batch) }
+                writer.withBuffer { $0.unwritten.failedAgain(batch) }
                 refusals += 1
                 guard !error.isTransient else { return }
             }

@@ -52,7 +52,7 @@ extension PushQueue {
 
     /// The queue's state.
     var figures: Figures {
-        state.withLock { state in
+        writer.withBuffer { state in
             var figures = state.figures
             figures.unwritten = state.unwritten.count
             return figures

@@ -56,7 +56,7 @@ final class PushQueue: Sendable {
         }
     }
 
-    struct State {
+    struct State: BatchBuffer {
         var unwritten = UnwrittenEnds()
         /// Whether it is time to retry refused ends.
         var triesRefused = false
@@ -69,6 +69,8 @@ final class PushQueue: Sendable {
         var endsWritten: (@Sendable () -> Void)?
         /// When the clock was last set forward.
         var clockSetForwardAt: MonotonicTime?
+
+        mutating func takeBatch() -> UnwrittenEnds.Batch? { unwritten.next() }
     }
 
     let options: Options
@@ -76,9 +78,7 @@ final class PushQueue: Sendable {
     /// Takes the log rows that can't be written together with their ends.
     let deliveryLog: DeliveryLog
     let log: Log
-    let state = Lock(State())
-    let wakeUps: AsyncStream<Void>
-    let wake: AsyncStream<Void>.Continuation
+    let writer = BatchWriter(State())
     /// Fires when refused ends should be retried.
     let refusals: AsyncStream<Void>
     let refusal: AsyncStream<Void>.Continuation
@@ -92,7 +92,6 @@ final class PushQueue: Sendable {
         self.deliveryLog = deliveryLog
         self.log = log
         self.options = options
-        (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         (refusals, refusal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -107,7 +106,7 @@ final class PushQueue: Sendable {
     func store(_ pushes: [PendingPush], lease: PushLease?) async -> [Result] {
         guard !pushes.isEmpty else { return [] }
         let bytes = pushes.reduce(0) { $0 + $1.payload.count }
-        let hasRoom = state.withLock { state in
+        let hasRoom = writer.withBuffer { state in
             state.figures.waiting + pushes.count <= options.totalMax
                 && state.figures.waitingBytes + bytes <= options.bytesMax
         }
@@ -137,7 +136,7 @@ final class PushQueue: Sendable {
     /// Counts stored pushes and wakes the worker when the first of them is due.
     private func note(_ pushes: [PendingPush], _ results: [EnqueueResult], isLeased: Bool) {
         let due = zip(pushes, results).filter { $0.1 == .queued }.map(\.0.dueAt).min()
-        let wakeWorker = state.withLock { state -> (@Sendable (EpochMilliseconds) -> Void)? in
+        let wakeWorker = writer.withBuffer { state -> (@Sendable (EpochMilliseconds) -> Void)? in
             for (push, result) in zip(pushes, results) where result == .queued {
                 state.figures.waiting += 1
                 state.figures.waitingBytes += push.payload.count
@@ -155,34 +154,32 @@ final class PushQueue: Sendable {
 
     /// Registers a callback for pushes that become due before the worker's next look.
     func onEarlierPush(_ wakeWorker: (@Sendable (EpochMilliseconds) -> Void)?) {
-        state.withLock { $0.wakeWorker = wakeWorker }
+        writer.withBuffer { $0.wakeWorker = wakeWorker }
     }
 
     /// Registers a callback for written ends.
     func onEndsWritten(_ endsWritten: (@Sendable () -> Void)?) {
-        state.withLock { $0.endsWritten = endsWritten }
+        writer.withBuffer { $0.endsWritten = endsWritten }
     }
 
     /// The number of unwritten ends.
-    var unwrittenEnds: Int { state.withLock(\.unwritten.count) }
+    var unwrittenEnds: Int { writer.withBuffer(\.unwritten.count) }
 
     /// Whether a claimed push has already ended.
     ///
     /// If so, its end is written under the new lease and the push must not be sent.
     func isOver(_ push: PendingPush, owner: UUIDv7) -> Bool {
-        let isOver = state.withLock { $0.unwritten.reclaimed(push, owner: owner) }
-        if isOver { wake.yield() }
-        return isOver
+        writer.add { $0.unwritten.reclaimed(push, owner: owner) }
     }
 
     /// Records when the worker will look next.
     func workerLooks(at time: EpochMilliseconds) {
-        state.withLock { $0.nextLook = time }
+        writer.withBuffer { $0.nextLook = time }
     }
 
     /// Records the queue's size.
     func noteWaiting(_ size: QueueSize) {
-        state.withLock { state in
+        writer.withBuffer { state in
             state.figures.waiting = size.pushes
             state.figures.waitingBytes = size.bytes
         }
@@ -190,7 +187,7 @@ final class PushQueue: Sendable {
 
     /// Records when the oldest unleased push is due; the time may be in the past.
     func noteOldestDue(_ time: EpochMilliseconds?) {
-        state.withLock { $0.figures.oldestDue = time }
+        writer.withBuffer { $0.figures.oldestDue = time }
     }
 }
 

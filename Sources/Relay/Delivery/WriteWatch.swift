@@ -3,9 +3,17 @@ import Storage
 
 /// Tracks whether the database can be written: tries a write on request, and logs failure and recovery.
 final class WriteWatch: Sendable {
-    private struct State {
+    private struct State: BatchBuffer {
         var isFailing = false
+        /// Whether ``run()`` hasn't noticed the failure yet.
+        var isNew = false
+        var isFinished = false
         var generator = IDGenerator()
+
+        mutating func takeBatch() -> Void? {
+            defer { isNew = false }
+            return isNew ? () : nil
+        }
     }
 
     private let storage: any DatabaseStatus
@@ -14,9 +22,7 @@ final class WriteWatch: Sendable {
     private let log: Log
     private let pause: @Sendable (Duration) async throws -> Void
     private let answer = SharedAnswer<StorageError?>()
-    private let state = Lock(State())
-    private let failures: AsyncStream<Void>
-    private let failed: AsyncStream<Void>.Continuation
+    private let state = BatchWriter(State())
 
     /// Creates a watch that hasn't tried a write yet.
     init(
@@ -29,7 +35,6 @@ final class WriteWatch: Sendable {
         self.monotonic = monotonic
         self.log = log
         self.pause = pause
-        (failures, failed) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Why the database can't be written, at most ``Bounds/writeTrialInterval`` old; `nil` if it can.
@@ -48,7 +53,7 @@ final class WriteWatch: Sendable {
     ///
     /// Ends when its task is cancelled.
     func run() async {
-        for await _ in failures {
+        await state.run {
             repeat {
                 do { try await pause(Bounds.writeTrialInterval) } catch { return }
             } while await fault() != nil
@@ -61,7 +66,7 @@ final class WriteWatch: Sendable {
 
     private func tryWriting() async -> StorageError? {
         let now = clock.now
-        let id = state.withLock { UUIDv7(at: now, using: &$0.generator) }
+        let id = state.withBuffer { UUIDv7(at: now, using: &$0.generator) }
         do throws(StorageError) {
             try await storage.tryWriting(id: id, at: now)
             note(nil)
@@ -76,13 +81,16 @@ final class WriteWatch: Sendable {
     func note(_ error: StorageError?) {
         // A closed database is the relay's own shutdown.
         if case .closed? = error { return }
-        let wasFailing = state.withLock { state in
+        let wasFailing = state.withBuffer { state in
             defer { state.isFailing = error != nil }
             return state.isFailing
         }
         if let error, !wasFailing {
             log(.error, "database.not_writable", [.storageError(error)])
-            failed.yield()
+            state.add { state in
+                state.isNew = true
+                return true
+            }
         } else if error == nil, wasFailing {
             log(.info, "database.writable")
         }

@@ -122,8 +122,10 @@ extension Bounds {
     static let deliveriesPerBatchMax = 2_000
     /// The delays before writing them is retried.
     static let deliveriesBackOff = BackOff(from: .milliseconds(500), to: .seconds(5))
-    /// How long delivery log rows are collected for one transaction.
+    /// How long delivery log rows are collected for one transaction that they don't fill.
     static let deliveriesGatherTime: Duration = .milliseconds(200)
+    /// How often meanwhile to look whether they fill it.
+    static let deliveriesGatherStep: Duration = .milliseconds(10)
     /// Consecutive refusals after which the rest of a batch is dropped.
     ///
     /// It exceeds the number of steps that find one bad row in a full batch.
