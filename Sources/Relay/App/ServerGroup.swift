@@ -8,10 +8,8 @@ struct ServerGroup {
     private var servers: [HTTPServer] = []
     private var clients: [LoopBound<LoopClients>] = []
     private var services: [LoopBound<LoopServices>] = []
-    /// Sends queued pushes, on the first loop.
-    private var worker: LoopBound<RetryWorker>?
-    /// Sends what is scheduled, on the first loop.
-    private var scheduleWorker: LoopBound<ScheduleWorker>?
+    /// Send queued pushes and what is scheduled, on the first loop.
+    private var workers: [LoopBound<DueWorker>] = []
     /// The listening address; port 0 is replaced by the chosen port.
     private(set) var address: SocketAddress?
 
@@ -52,16 +50,15 @@ struct ServerGroup {
                         on: loop)
                 }
                 self.services.append(bound)
-                if worker == nil {
-                    worker = await loop.run { loop in
-                        let worker = RetryWorker(on: bound.value)
-                        worker.start()
-                        return LoopBound(worker, on: loop)
-                    }
-                    scheduleWorker = await loop.run { loop in
-                        let worker = ScheduleWorker(on: bound.value)
-                        worker.start()
-                        return LoopBound(worker, on: loop)
+                if workers.isEmpty {
+                    workers = await loop.run { loop in
+                        let services = bound.value
+                        let works: [any DueWork] = [DuePushes(on: services), DueSchedules(on: services)]
+                        return works.map { work in
+                            let worker = DueWorker(work, on: services)
+                            worker.start()
+                            return LoopBound(worker, on: loop)
+                        }
                     }
                 }
                 let server = try await HTTPServer.start(API(bound).service, options, ledger: ledger, on: loop)
@@ -108,10 +105,7 @@ struct ServerGroup {
         let end = MonotonicTime.current + deadline
         await withTaskGroup { group in
             for server in servers { group.addTask { await server.stop(within: deadline) } }
-            if let worker {
-                group.addTask { await worker.loop.run { _ in await worker.value.stop(within: deadline) } }
-            }
-            if let worker = scheduleWorker {
+            for worker in workers {
                 group.addTask { await worker.loop.run { _ in await worker.value.stop(within: deadline) } }
             }
         }
@@ -125,8 +119,7 @@ struct ServerGroup {
             }
         }
         servers = []
-        worker = nil
-        scheduleWorker = nil
+        workers = []
         clients = []
         services = []
         for loop in loops { await loop.stop() }

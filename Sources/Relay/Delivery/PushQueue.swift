@@ -63,9 +63,6 @@ final class PushQueue: Sendable {
         var isFinished = false
         /// The queue's state; the total is approximate.
         var figures = Figures()
-        /// When the worker will look next, and how to wake it earlier.
-        var nextLook: EpochMilliseconds = .max
-        var wakeWorker: (@Sendable (EpochMilliseconds) -> Void)?
         var endsWritten: (@Sendable () -> Void)?
         /// When the clock was last set forward.
         var clockSetForwardAt: MonotonicTime?
@@ -79,6 +76,8 @@ final class PushQueue: Sendable {
     let deliveryLog: DeliveryLog
     let log: Log
     let writer = BatchWriter(State())
+    /// Wakes the worker for pushes that it would send too late.
+    let alarm = DueAlarm()
     /// Fires when refused ends should be retried.
     let refusals: AsyncStream<Void>
     let refusal: AsyncStream<Void>.Continuation
@@ -136,26 +135,18 @@ final class PushQueue: Sendable {
     /// Counts stored pushes and wakes the worker when the first of them is due.
     private func note(_ pushes: [PendingPush], _ results: [EnqueueResult], isLeased: Bool) {
         let due = zip(pushes, results).filter { $0.1 == .queued }.map(\.0.dueAt).min()
-        let wakeWorker = writer.withBuffer { state -> (@Sendable (EpochMilliseconds) -> Void)? in
+        writer.withBuffer { state in
             for (push, result) in zip(pushes, results) where result == .queued {
                 state.figures.waiting += 1
                 state.figures.waitingBytes += push.payload.count
             }
-            guard !isLeased, let due else { return nil }
+            guard !isLeased, let due else { return }
             state.figures.oldestDue = min(due, state.figures.oldestDue ?? due)
-            guard due < state.nextLook else { return nil }
-            state.nextLook = due
-            return state.wakeWorker
         }
-        if let due { wakeWorker?(due) }
+        if let due, !isLeased { alarm.ring(at: due) }
     }
 
     // MARK: The worker's interface
-
-    /// Registers a callback for pushes that become due before the worker's next look.
-    func onEarlierPush(_ wakeWorker: (@Sendable (EpochMilliseconds) -> Void)?) {
-        writer.withBuffer { $0.wakeWorker = wakeWorker }
-    }
 
     /// Registers a callback for written ends.
     func onEndsWritten(_ endsWritten: (@Sendable () -> Void)?) {
@@ -170,11 +161,6 @@ final class PushQueue: Sendable {
     /// If so, its end is written under the new lease and the push must not be sent.
     func isOver(_ push: PendingPush, owner: UUIDv7) -> Bool {
         writer.add { $0.unwritten.reclaimed(push, owner: owner) }
-    }
-
-    /// Records when the worker will look next.
-    func workerLooks(at time: EpochMilliseconds) {
-        writer.withBuffer { $0.nextLook = time }
     }
 
     /// Records the queue's size.

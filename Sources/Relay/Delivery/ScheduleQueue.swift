@@ -43,14 +43,10 @@ final class ScheduleQueue: Sendable {
         var oldestDue: EpochMilliseconds?
     }
 
-    private struct State {
-        var figures = Figures()
-        var nextLook: EpochMilliseconds = .max
-        var wakeWorker: (@Sendable (EpochMilliseconds) -> Void)?
-    }
-
     private let storage: any ScheduleStorage
-    private let state = Lock(State())
+    private let counted = Lock(Figures())
+    /// Wakes the worker for schedules that it would send too late.
+    let alarm = DueAlarm()
 
     /// The schedules of a database.
     init(storage: any ScheduleStorage) {
@@ -63,50 +59,31 @@ final class ScheduleQueue: Sendable {
     ) async throws(StorageError) -> ScheduleCreation {
         let creation = try await storage.create(schedule, under: key, limit: limit)
         switch creation {
-        case .created, .replaced: wake(at: schedule.dueAt)
+        case .created, .replaced: alarm.ring(at: schedule.dueAt)
         case .limitReached, .noDevices: break
         }
         return creation
     }
 
-    private func wake(at due: EpochMilliseconds) {
-        let wakeWorker = state.withLock { state -> (@Sendable (EpochMilliseconds) -> Void)? in
-            guard due < state.nextLook else { return nil }
-            state.nextLook = due
-            return state.wakeWorker
-        }
-        wakeWorker?(due)
-    }
-
-    /// Registers a callback for schedules that are due before the worker's next check.
-    func onEarlierSchedule(_ wakeWorker: (@Sendable (EpochMilliseconds) -> Void)?) {
-        state.withLock { $0.wakeWorker = wakeWorker }
-    }
-
-    /// Records when the worker will check next.
-    func workerLooks(at time: EpochMilliseconds) {
-        state.withLock { $0.nextLook = time }
-    }
-
     // MARK: Counting
 
     /// The counters.
-    var figures: Figures { state.withLock(\.figures) }
+    var figures: Figures { counted.withLock { $0 } }
 
     /// Counts occurrences.
     func count(_ outcome: Outcome, times: Int = 1) {
         guard let number = Outcome.allCases.firstIndex(of: outcome) else { return }
-        state.withLock { $0.figures.outcomes[number] += UInt64(times) }
+        counted.withLock { $0.outcomes[number] += UInt64(times) }
     }
 
     /// Counts a postponement.
     func count(_ postponement: Postponement) {
         guard let number = Postponement.allCases.firstIndex(of: postponement) else { return }
-        state.withLock { $0.figures.postponed[number] += 1 }
+        counted.withLock { $0.postponed[number] += 1 }
     }
 
     /// Records when the schedule that has waited longest became due.
     func noteOldestDue(_ time: EpochMilliseconds?) {
-        state.withLock { $0.figures.oldestDue = time }
+        counted.withLock { $0.oldestDue = time }
     }
 }

@@ -204,8 +204,8 @@ struct PushQueueTests {
             let queue = await relay.queue
             let lease = queue.lease(owner: await relay.onLoop { $0.services.makeID() }, at: 0)
             let told = Lock<[EpochMilliseconds]>([])
-            queue.onEarlierPush { due in told.withLock { $0.append(due) } }
-            queue.workerLooks(at: RelayFixture.start + 1_000)
+            queue.alarm.onEarlier { due in told.withLock { $0.append(due) } }
+            queue.alarm.workerLooks(at: RelayFixture.start + 1_000)
             for (time, lease) in [(1_000, nil), (900, lease), (500, nil), (700, nil), (400, nil)] {
                 let push = RelayFixture.waiting(for: device, dueIn: EpochMilliseconds(time))
                 #expect(await queue.store([push], lease: lease) == [.queued])

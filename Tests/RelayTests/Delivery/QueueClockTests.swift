@@ -53,7 +53,7 @@ struct QueueClockTests {
     }
 
     /// Has the worker look at the queue, by a push that is due now and is sent.
-    private func look(_ relay: RelayFixture, _ worker: LoopBound<RetryWorker>) async throws {
+    private func look(_ relay: RelayFixture, _ worker: LoopBound<DueWorker>) async throws {
         let now = relay.time.withLock { $0 }
         let device = relay.storage.add("dd00", under: RelayFixture.key)
         let push = PendingPush(

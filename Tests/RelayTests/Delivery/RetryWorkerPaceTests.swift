@@ -204,7 +204,7 @@ struct RetryWorkerPaceTests {
             try await relay.withWorker { _ in
                 #expect(
                     await relay.until {
-                        $0.services.shared.queue.state.withLock(\.nextLook) == RelayFixture.start + 1_234
+                        $0.services.shared.queue.alarm.nextLook == RelayFixture.start + 1_234
                     })
                 let figures = await relay.queue.figures
                 #expect(figures.waiting == 2 && figures.waitingBytes == 2 * #"{"aps":{}}"#.utf8.count)
@@ -226,7 +226,7 @@ struct RetryWorkerPaceTests {
                 for delay in delays.prefix(2) {
                     #expect(
                         await relay.until {
-                            let time = $0.services.shared.queue.state.withLock(\.nextLook)
+                            let time = $0.services.shared.queue.alarm.nextLook
                             let next = time - RelayFixture.start
                             return next >= delay && delays.contains(next)
                         })

@@ -177,7 +177,10 @@ struct RetryWorkerTests {
         try await RelayFixture.with { relay in
             try await relay.withWorker { worker in
                 #expect(await eventually { !relay.storage.state.withLock(\.claimScopes).isEmpty })
-                #expect(await eventually { await relay.loop.run { _ in worker.value.pace != ClaimPace() } })
+                #expect(
+                    await eventually {
+                        await relay.loop.run { _ in (worker.value.work as? DuePushes)?.pace != ClaimPace() }
+                    })
             }
             #expect(relay.storage.state.withLock(\.claimScopes).first == .everySecret)
         }
@@ -187,7 +190,7 @@ struct RetryWorkerTests {
         try await RelayFixture.with { relay in
             try await relay.withWorker(pace: resting) { worker in
                 #expect(await eventually { !relay.storage.state.withLock(\.claimScopes).isEmpty })
-                #expect(await relay.loop.run { _ in worker.value.pace } == resting)
+                #expect(await relay.loop.run { _ in (worker.value.work as? DuePushes)?.pace } == resting)
             }
             #expect(Set(relay.storage.state.withLock(\.claimScopes)) == [.oldest])
         }

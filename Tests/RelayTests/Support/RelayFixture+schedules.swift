@@ -42,10 +42,11 @@ extension RelayFixture {
 
     /// Has a worker for what is scheduled on the fixture's loop while `body` runs.
     func withScheduleWorker(
-        _ body: (LoopBound<ScheduleWorker>) async throws -> Void
+        _ body: (LoopBound<DueWorker>) async throws -> Void
     ) async throws {
         let worker = await loop.run { loop in
-            LoopBound(ScheduleWorker(on: services.value), on: loop)
+            let services = services.value
+            return LoopBound(DueWorker(DueSchedules(on: services), on: services), on: loop)
         }
         await loop.run { _ in worker.value.start() }
         let result: Result<Void, any Error>

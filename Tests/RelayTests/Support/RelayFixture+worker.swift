@@ -11,11 +11,12 @@ extension RelayFixture {
     /// Has a worker on the fixture's loop; `body` stops it, or this does.
     func withWorker(
         inFlight: Int = 100, unwritten: Int = 500, pace: ClaimPace = ClaimPace(),
-        _ body: (LoopBound<RetryWorker>) async throws -> Void
+        _ body: (LoopBound<DueWorker>) async throws -> Void
     ) async throws {
         let budget = RetryBudget(inFlightMax: inFlight, perPlaceMin: 1, unwrittenMax: unwritten)
         let worker = await loop.run { loop in
-            LoopBound(RetryWorker(on: services.value, budget: budget, pace: pace), on: loop)
+            let pushes = DuePushes(on: services.value, budget: budget, pace: pace)
+            return LoopBound(DueWorker(pushes, on: services.value), on: loop)
         }
         await loop.run { _ in worker.value.start() }
         let result: Result<Void, any Error>
@@ -24,7 +25,7 @@ extension RelayFixture {
         try result.get()
     }
 
-    func stop(_ worker: LoopBound<RetryWorker>) async {
+    func stop(_ worker: LoopBound<DueWorker>) async {
         await worker.loop.run { _ in await worker.value.stop(within: .seconds(30)) }
     }
 

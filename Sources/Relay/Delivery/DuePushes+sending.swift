@@ -3,7 +3,7 @@ import Network
 import Storage
 
 /// Sends claimed pushes as slots become free, and ends them with their outcomes.
-extension RetryWorker {
+extension DuePushes {
     /// Sends as many pushes as there are slots not used by new events.
     ///
     /// A long batch is sent in parts with pauses, so that new events wait neither for the whole batch nor for all of
@@ -23,14 +23,13 @@ extension RetryWorker {
             pauseTimer?.schedule(after: Bounds.retriesPause)
             return
         }
-        if mayHaveMore, !isClaiming, room >= budget.claimMin(places: claimWidth) { look() }
         let moment = moment
         if places.inFlight == 0 || moment.since(reportedAt) >= Bounds.retryPollInterval {
             reportedAt = moment
             report.log(to: services.shared)
             report = FanOutReport()
         }
-        stoppedIfIdle()
+        worker?.sent()
     }
 
     private func hasPlace(_ place: APNsHealth.Place?) -> Bool {

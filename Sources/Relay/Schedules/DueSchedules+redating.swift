@@ -1,6 +1,6 @@
 import Storage
 
-extension ScheduleWorker {
+extension DueSchedules {
     /// Corrects the times of schedules whose newest time is in the future.
     func redate(at now: EpochMilliseconds) async throws(StorageError) {
         let storage = services.shared.storage

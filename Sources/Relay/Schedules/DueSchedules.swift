@@ -2,12 +2,10 @@ import Delays
 import Network
 import Storage
 
-/// Sends schedules: claims due ones, sends them like requests, and advances their rows.
+/// The schedules that are due: sends them like requests, and advances their rows (docs/design/schedules.md).
 ///
-/// Confined to its loop, one per process; several processes share the table by claiming from it
-/// (docs/design/schedules.md). While nothing is scheduled it makes one small query per
-/// ``Bounds/schedulePollInterval``.
-final class ScheduleWorker {
+/// While nothing is scheduled, its worker makes one small query per ``Bounds/schedulePollInterval``.
+final class DueSchedules: DueWork {
     /// A schedule that this worker has leased.
     struct Held {
         let claimed: ClaimedSchedule
@@ -17,24 +15,16 @@ final class ScheduleWorker {
 
     let services: LoopServices
     let sender: OccurrenceSender
-    private var timer: Timer?
+    private weak var worker: DueWorker?
     private var waiting: [Held] = []
     private var underWay = 0
-    private var isLooking = false
-    private var mayHaveMore = false
-    /// When the timer fires; `.max` if it isn't set.
-    private var looksAt: EpochMilliseconds = .max
-    private var backOff = BackOff(from: Bounds.endsBackOff.least, to: Bounds.schedulePollInterval)
     private var clock = ClockWatch()
     /// Nothing is sent before this time, because the clock was set forward.
     private var restsUntil: MonotonicTime?
     /// When schedules written by a clock that was ahead were last searched for; `nil` if a search is due.
     private var checkedAt: MonotonicTime?
-    private(set) var isStopping = false
-    private var stopTimer: Timer?
-    private var onStopped: CheckedContinuation<Void, Never>?
 
-    /// A worker on its services' loop; idle until ``start()``.
+    /// The schedules of the services' database; none is sent before a ``DueWorker`` begins.
     init(on services: LoopServices) {
         self.services = services
         sender = OccurrenceSender(services: services)
@@ -44,52 +34,24 @@ final class ScheduleWorker {
     private var now: EpochMilliseconds { services.shared.clock.now }
     private var moment: MonotonicTime { services.shared.monotonic() }
 
-    // MARK: Lifecycle
+    var isStopping: Bool { worker?.isStopping ?? true }
+    var isIdle: Bool { underWay == 0 }
+    var isWorthClaiming: Bool { waiting.isEmpty }
+    var alarm: DueAlarm { queue.alarm }
+    let lookPause = Bounds.scheduleLookPause
+    let pollInterval = Bounds.schedulePollInterval
+    let unreadableEvent: StaticString = "schedules.unreadable"
+    let nextCheck: EpochMilliseconds? = nil
 
-    /// Sends due schedules now, and others as they become due.
-    func start() {
-        timer = Timer(on: services.loop) { [unowned self] in look() }
-        let loop = services.loop
-        let worker = LoopBound(self, on: loop)
-        queue.onEarlierSchedule { due in loop.submit { worker.value.look(at: due) } }
-        look()
-    }
+    func begin(for worker: DueWorker) { self.worker = worker }
 
-    /// Stops claiming, returns schedules it hasn't begun, and waits until the deadline for those being sent.
-    func stop(within deadline: Duration) async {
-        isStopping = true
-        queue.onEarlierSchedule(nil)
-        timer = nil
+    func giveBackAll() {
         let unsent = waiting
         waiting = []
         for held in unsent { giveBack(held) }
-        await withCheckedContinuation { continuation in
-            onStopped = continuation
-            stopTimer = Timer(on: services.loop) { [unowned self] in stopped() }
-            stopTimer?.schedule(after: deadline)
-            stoppedIfIdle()
-        }
-    }
-
-    private func stopped() {
-        stopTimer?.cancel()
-        onStopped?.resume()
-        onStopped = nil
-    }
-
-    private func stoppedIfIdle() {
-        if isStopping, underWay == 0, !isLooking { stopped() }
     }
 
     // MARK: Claiming
-
-    /// Schedules a check, unless an earlier one is scheduled.
-    private func look(at due: EpochMilliseconds) {
-        guard !isStopping, due < looksAt else { return }
-        looksAt = due
-        queue.workerLooks(at: due)
-        timer?.schedule(after: max(.milliseconds(max(0, due - now)), Bounds.scheduleLookPause))
-    }
 
     /// Whether the clock was set forward recently, so that it may soon be set back.
     private func isResting() -> Bool {
@@ -108,35 +70,14 @@ final class ScheduleWorker {
             ? Bounds.schedulesInFlightMin : Bounds.schedulesInFlightMax
     }
 
-    /// Claims due schedules and schedules the next check.
-    func look() {
-        looksAt = .max
-        queue.workerLooks(at: .max)
-        guard !isStopping else { return }
-        guard !isResting() else { return look(at: now + Bounds.scheduleClockRest.inMilliseconds) }
-        guard !isLooking, waiting.isEmpty else {
-            mayHaveMore = true
-            return send()
-        }
-        isLooking = true
-        mayHaveMore = false
-        let claimedAt = now
-        let since = moment
-        nonisolated(unsafe) let worker = self  // why: confined to the loop that runs the task
-        services.loop.spawn { _ in
-            do throws(StorageError) {
-                let due = try await worker.claim(at: claimedAt, since)
-                worker.looked(next: due)
-            } catch {
-                worker.failed(error)
-            }
-        }
+    func prepareLook(at now: EpochMilliseconds, _ moment: MonotonicTime) -> DueWorker.Look {
+        guard !isResting() else { return .later(now + Bounds.scheduleClockRest.inMilliseconds) }
+        return waiting.isEmpty ? .claim : .full
     }
 
-    /// Claims due schedules; returns when to check next, or `nil` if nothing is known to become due.
-    private func claim(
+    func claim(
         at now: EpochMilliseconds, _ since: MonotonicTime
-    ) async throws(StorageError) -> EpochMilliseconds? {
+    ) async throws(StorageError) -> DueWorker.Found {
         let storage = services.shared.storage
         if checkedAt.map({ since.since($0) >= Bounds.scheduleClockCheckInterval }) ?? true {
             try await redate(at: now)
@@ -144,7 +85,7 @@ final class ScheduleWorker {
         }
         let next = try await storage.nextScheduleDue(at: now)
         queue.noteOldestDue(next.flatMap { $0 <= now ? $0 : nil })
-        guard let next, next <= now else { return next }
+        guard let next, next <= now else { return DueWorker.Found(next: next) }
         let lease = PushLease(owner: services.makeID(), until: now + leaseTime.inMilliseconds)
         let bucket = Int.random(in: 0..<StorageLimits.buckets, using: &services.generator)
         let limit = width
@@ -152,17 +93,16 @@ final class ScheduleWorker {
         let held = claimed.map { Held(claimed: $0, since: since) }
         guard !isStopping else {
             for held in held { giveBack(held) }
-            return nil
+            return DueWorker.Found()
         }
         waiting += held
-        guard claimed.count < limit else {
-            mayHaveMore = true
-            return nil
+        guard claimed.count < limit else { return DueWorker.Found(mayHaveMore: true) }
+        guard claimed.isEmpty else {
+            return DueWorker.Found(next: try await storage.nextScheduleDue(at: now))
         }
-        // Other relays took the schedules, or no more are due.
-        return claimed.isEmpty
-            ? now + .random(in: 1...Bounds.scheduleContentionPause.inMilliseconds, using: &services.generator)
-            : try await storage.nextScheduleDue(at: now)
+        // Other relays took the schedules.
+        let pause = Bounds.scheduleContentionPause.inMilliseconds
+        return DueWorker.Found(next: now + .random(in: 1...pause, using: &services.generator))
     }
 
     /// How long a claim leases a schedule: the maximum time for waiting and sending, plus the maximum clock skew.
@@ -173,26 +113,9 @@ final class ScheduleWorker {
         return min(lease, .milliseconds(StorageLimits.scheduleLeaseMax) - Bounds.clockSkewMax)
     }
 
-    private func looked(next: EpochMilliseconds?) {
-        isLooking = false
-        backOff.reset()
-        // Keeps relays from polling in step.
-        let jitter = EpochMilliseconds.random(in: 0..<1_000, using: &services.generator)
-        let poll = now + Bounds.schedulePollInterval.inMilliseconds + jitter
-        if !mayHaveMore { look(at: min(next ?? poll, poll)) }
-        send()
-    }
-
-    private func failed(_ error: StorageError) {
-        isLooking = false
-        services.shared.log(.warning, "schedules.unreadable", [.storageError(error)])
-        look(at: now + backOff.next().inMilliseconds)
-        send()
-    }
-
     // MARK: Sending
 
-    private func send() {
+    func send() {
         while !waiting.isEmpty, underWay < width {
             let held = waiting.removeFirst()
             guard moment.since(held.since) < Bounds.scheduleWaitMax else {
@@ -200,15 +123,14 @@ final class ScheduleWorker {
                 continue
             }
             underWay += 1
-            nonisolated(unsafe) let worker = self  // why: confined to the loop that runs the task
+            nonisolated(unsafe) let schedules = self  // why: confined to the loop that runs the task
             services.loop.spawn { _ in
-                await worker.run(held)
-                worker.underWay -= 1
-                worker.send()
+                await schedules.run(held)
+                schedules.underWay -= 1
+                schedules.send()
             }
         }
-        if mayHaveMore, !isLooking, waiting.isEmpty, !isStopping { look() }
-        stoppedIfIdle()
+        worker?.sent()
     }
 
     private func run(_ held: Held) async {
@@ -305,8 +227,8 @@ final class ScheduleWorker {
         while true {
             do throws(StorageError) {
                 _ = try await services.shared.storage.settle(held.claimed, end)
-                if case .next(_, let due, _) = end { look(at: due) }
-                if case .again(let due) = end { look(at: due) }
+                if case .next(_, let due, _) = end { worker?.look(at: due) }
+                if case .again(let due) = end { worker?.look(at: due) }
                 return
             } catch {
                 guard error.canBeCured, !isStopping, moment < until else {
@@ -322,11 +244,11 @@ final class ScheduleWorker {
     /// Returns a schedule unsent.
     private func giveBack(_ held: Held) {
         underWay += 1
-        nonisolated(unsafe) let worker = self  // why: confined to the loop that runs the task
+        nonisolated(unsafe) let schedules = self  // why: confined to the loop that runs the task
         services.loop.spawn { _ in
-            await worker.settle(held, .again(dueAt: held.claimed.schedule.dueAt))
-            worker.underWay -= 1
-            worker.send()
+            await schedules.settle(held, .again(dueAt: held.claimed.schedule.dueAt))
+            schedules.underWay -= 1
+            schedules.send()
         }
     }
 }

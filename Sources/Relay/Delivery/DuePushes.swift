@@ -1,14 +1,12 @@
 import APNs
-import Delays
 import Network
 import Storage
 
-/// Sends queued pushes: claims those that are due, sends them alongside new events, and ends their leases.
+/// The queued pushes that are due: sends them alongside new events, which go first (``RetryBudget``), and ends their
+/// leases.
 ///
-/// Confined to its loop, one per process; several processes share the queue by claiming from it. New events go
-/// first (``RetryBudget``). When stopped, it returns unsent pushes immediately; pushes of a dead process become
-/// available when their leases expire.
-final class RetryWorker {
+/// Pushes that wait for a slot too long, or whose destination is silent, are given back or postponed.
+final class DuePushes: DueWork {
     /// A claimed push that has not been sent yet.
     struct Waiting {
         let claimed: ClaimedPush
@@ -32,33 +30,23 @@ final class RetryWorker {
 
     let services: LoopServices
     let budget: RetryBudget
-    private var timer: Timer?
+    weak var worker: DueWorker?
     var waiting = FairQueue<APNsHealth.Place?, Waiting>()
     var places: ConcurrencyLimiter
     var refusedTokens = RefusedTokens()
     /// The scope of claims.
     private(set) var pace: ClaimPace
-    var isClaiming = false
     var isSending = false
     /// Whether the rest of a long batch waits for `pauseTimer`.
     var isPausing = false
     private(set) var pauseTimer: Timer?
-    /// When the timer fires; `.max` if it isn't set.
-    private var looksAt: EpochMilliseconds = .max
-    /// Whether more pushes were due after the last claim, or a check was due while there was no room or a claim was
-    /// running.
-    var mayHaveMore = false
     /// When the queue's size is out of date.
     private var measuresAt = MonotonicTime(nanoseconds: 0)
     let clock: QueueClock
-    private var backOff = BackOff(from: Bounds.endsBackOff.least, to: Bounds.retryPollInterval)
     var report = FanOutReport()
     var reportedAt = MonotonicTime(nanoseconds: 0)
-    private var isStopping = false
-    private var stopTimer: Timer?
-    private var onStopped: CheckedContinuation<Void, Never>?
 
-    /// A worker on its services' loop; idle until ``start()``.
+    /// Pushes of the services' queue; none is sent before ``begin(for:)``.
     init(on services: LoopServices, budget: RetryBudget = RetryBudget(), pace: ClaimPace = ClaimPace()) {
         self.services = services
         self.budget = budget
@@ -78,107 +66,71 @@ final class RetryWorker {
     /// How many slots it claims for.
     var claimWidth: Int { max(places.width, min(Bounds.retriesClaimedMin, budget.inFlightMax)) }
 
-    // MARK: Lifecycle
+    var isIdle: Bool { places.inFlight == 0 }
+    var isWorthClaiming: Bool { room >= budget.claimMin(places: claimWidth) }
+    var alarm: DueAlarm { queue.alarm }
+    let lookPause = Bounds.retryLookPause
+    let pollInterval = Bounds.retryPollInterval
+    let unreadableEvent: StaticString = "queue.unreadable"
 
-    /// Claims due pushes now, and others as they become due.
-    func start() {
-        timer = Timer(on: services.loop) { [unowned self] in look() }
+    /// Soon if waiting pushes have no slot, so that pushes for a silent destination make room.
+    var nextCheck: EpochMilliseconds? {
+        waiting.isEmpty ? nil : now + Bounds.retryStallTime.inMilliseconds
+    }
+
+    func begin(for worker: DueWorker) {
+        self.worker = worker
         pauseTimer = Timer(on: services.loop) { [unowned self] in
             isPausing = false
             send()
         }
         let loop = services.loop
-        let worker = LoopBound(self, on: loop)
-        queue.onEarlierPush { due in loop.submit { worker.value.look(at: due) } }
-        queue.onEndsWritten { loop.submit { worker.value.send() } }
-        look()
+        let pushes = LoopBound(self, on: loop)
+        queue.onEndsWritten { loop.submit { pushes.value.send() } }
     }
 
-    /// Stops claiming, returns unsent pushes, and waits until the deadline for pushes in flight.
-    func stop(within deadline: Duration) async {
-        isStopping = true
-        queue.onEarlierPush(nil)
+    func giveBackAll() {
         queue.onEndsWritten(nil)
-        timer = nil
         pauseTimer = nil
         isPausing = false
         giveBack(waiting.takeAll())
-        await withCheckedContinuation { continuation in
-            onStopped = continuation
-            stopTimer = Timer(on: services.loop) { [unowned self] in stopped() }
-            stopTimer?.schedule(after: deadline)
-            // Checked here because other work on the loop may finish the last push before the wait starts.
-            stoppedIfIdle()
-        }
-    }
-
-    private func stopped() {
-        stopTimer?.cancel()
-        onStopped?.resume()
-        onStopped = nil
-    }
-
-    func stoppedIfIdle() {
-        if isStopping, places.inFlight == 0, !isClaiming { stopped() }
     }
 
     // MARK: Claiming
 
-    /// Schedules a check, unless an earlier one is scheduled.
-    private func look(at due: EpochMilliseconds) {
-        guard !isStopping, due < looksAt else { return }
-        looksAt = due
-        queue.workerLooks(at: due)
-        timer?.schedule(after: max(.milliseconds(max(0, due - now)), Bounds.retryLookPause))
-    }
-
-    /// Claims due pushes now and schedules the next check.
-    func look() {
-        looksAt = .max
-        queue.workerLooks(at: .max)
-        guard !isStopping else { return }
-        let (claimedAt, heldSince) = (now, moment)
-        clock.look(at: claimedAt, heldSince)
+    func prepareLook(at now: EpochMilliseconds, _ moment: MonotonicTime) -> DueWorker.Look {
+        clock.look(at: now, moment)
         postponeStalled()
         endWhatIsOver()
-        let limit = min(room, Bounds.retriesPerClaimMax)
-        guard !isClaiming, limit > 0 else {
-            // Continues when the claim or pushes have ended.
-            mayHaveMore = true
-            return watch()
-        }
-        isClaiming = true
-        mayHaveMore = false
-        let shared = services.shared
+        return room > 0 ? .claim : .full
+    }
+
+    func claim(
+        at now: EpochMilliseconds, _ moment: MonotonicTime
+    ) async throws(StorageError) -> DueWorker.Found {
+        let storage = services.shared.storage
         let began = services.loop.now
         let scope = pace.scope(at: began)
-        let lease = queue.lease(owner: services.makeID(), at: claimedAt)
-        nonisolated(unsafe) let worker = self  // why: confined to the loop that runs the task
-        services.loop.spawn { _ in
-            do throws(StorageError) {
-                try await worker.clock.prepareClaim(at: claimedAt, heldSince)
-                let claimed = try await shared.storage.claimPushes(
-                    dueAt: claimedAt, lease: lease, limit: limit, scope: scope)
-                worker.pace.claimed(scope, from: began, to: worker.services.loop.now)
-                let isAll = claimed.count < limit
-                // They are leased now, even if the following calls fail.
-                worker.took(claimed, lease, claimedAt, heldSince, isAll: isAll)
-                // If there are more, the ones just claimed waited longest.
-                let next =
-                    isAll ? try await shared.storage.nextPushDue() : claimed.map(\.push.dueAt).min()
-                try await worker.measureIfDue(isEmpty: next == nil)
-                // A claim searches only some parts of the queue.
-                if !claimed.isEmpty, let next, next <= claimedAt { worker.mayHaveMore = true }
-                worker.looked(next: next)
-            } catch {
-                worker.failed(error)
-            }
-        }
+        let limit = max(1, min(room, Bounds.retriesPerClaimMax))
+        let lease = queue.lease(owner: services.makeID(), at: now)
+        try await clock.prepareClaim(at: now, moment)
+        let claimed = try await storage.claimPushes(dueAt: now, lease: lease, limit: limit, scope: scope)
+        pace.claimed(scope, from: began, to: services.loop.now)
+        // They are leased now, even if the following calls fail.
+        took(claimed, lease, now, moment)
+        let isAll = claimed.count < limit
+        // If there are more, the ones just claimed waited longest.
+        let next = isAll ? try await storage.nextPushDue() : claimed.map(\.push.dueAt).min()
+        try await measureIfDue(isEmpty: next == nil)
+        queue.noteOldestDue(next)
+        // A claim searches only some parts of the queue.
+        let areMoreDue = !claimed.isEmpty && next.map { $0 <= now } ?? false
+        return DueWorker.Found(next: next, mayHaveMore: !isAll || areMoreDue)
     }
 
     private func took(
         _ claimed: [ClaimedPush], _ lease: PushLease, _ claimedAt: EpochMilliseconds,
-        _ heldSince: MonotonicTime, isAll: Bool
+        _ heldSince: MonotonicTime
     ) {
         // A push whose end couldn't be written is claimed again after its lease expired.
         let open = claimed.filter { !queue.isOver($0.push, owner: lease.owner) }
@@ -187,28 +139,10 @@ final class RetryWorker {
                 claimed: push, lease: lease, claimedAt: claimedAt, heldSince: heldSince,
                 place: place(of: push))
         }
-        guard !isStopping else { return giveBack(taken) }
+        guard worker?.isStopping == false else { return giveBack(taken) }
         for push in taken { waiting.append(push, for: push.place) }
-        if !isAll { mayHaveMore = true }
         postponeStalled()
         send()
-    }
-
-    private func looked(next: EpochMilliseconds?) {
-        isClaiming = false
-        backOff.reset()
-        queue.noteOldestDue(next)
-        // Keeps relays from polling in step.
-        let jitter = EpochMilliseconds.random(in: 0..<1000, using: &services.generator)
-        let poll = now + Bounds.retryPollInterval.inMilliseconds + jitter
-        if !mayHaveMore { look(at: min(next ?? poll, poll)) }
-        watch()
-        send()
-    }
-
-    /// Checks again soon if waiting pushes have no slot, so that pushes for a silent destination make room.
-    private func watch() {
-        if !waiting.isEmpty { look(at: now + Bounds.retryStallTime.inMilliseconds) }
     }
 
     /// Measures the queue if the last measurement was long ago; a long queue, which takes long to read, is measured
@@ -221,13 +155,6 @@ final class RetryWorker {
         queue.noteWaiting(try await services.shared.storage.measurePushes(limit: queue.options.totalMax))
         let now = services.loop.now
         measuresAt = max(measuresAt, now + now.since(began) * Bounds.queueMeasureRest)
-    }
-
-    private func failed(_ error: StorageError) {
-        isClaiming = false
-        services.shared.log(.warning, "queue.unreadable", [.storageError(error)])
-        look(at: now + backOff.next().inMilliseconds)
-        stoppedIfIdle()
     }
 
     func giveBack(_ pushes: [Waiting]) {

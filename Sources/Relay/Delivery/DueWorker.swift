@@ -1,0 +1,196 @@
+import Delays
+import Network
+import Storage
+
+/// Rows that become due, such as queued pushes: claims them under leases and sends what it claimed.
+///
+/// Confined to the loop of its ``DueWorker``.
+protocol DueWork: AnyObject {
+    /// Rings when rows become due early.
+    var alarm: DueAlarm { get }
+    /// The minimum time between two looks, so that what is due together is claimed together.
+    var lookPause: Duration { get }
+    /// How often to look when nothing is known to become due.
+    var pollInterval: Duration { get }
+    /// The event of log lines about rows that can't be read.
+    var unreadableEvent: StaticString { get }
+    /// Whether nothing is being sent.
+    var isIdle: Bool { get }
+    /// Whether there is room for enough rows to be worth a claim.
+    var isWorthClaiming: Bool { get }
+    /// When to look again for the sake of rows that are claimed already; `nil` if nothing depends on it.
+    var nextCheck: EpochMilliseconds? { get }
+
+    /// Is called once, before the first look; keeps the worker weakly.
+    func begin(for worker: DueWorker)
+
+    /// Prepares a look at the rows.
+    func prepareLook(at now: EpochMilliseconds, _ moment: MonotonicTime) -> DueWorker.Look
+
+    /// Claims due rows and keeps them for ``send()``; gives them back if the worker is stopping.
+    func claim(
+        at now: EpochMilliseconds, _ moment: MonotonicTime
+    ) async throws(StorageError) -> DueWorker.Found
+
+    /// Sends claimed rows as far as there is room, then calls ``DueWorker/sent()``.
+    func send()
+
+    /// Gives back what it hasn't begun to send, because the worker stops.
+    func giveBackAll()
+}
+
+/// Looks for rows when they become due, claims them, and has them sent.
+///
+/// Confined to its loop, one per process for each kind of rows; several processes share a table by claiming from it. When
+/// stopped, it gives back what it hasn't begun; rows of a dead process become available when their leases expire.
+final class DueWorker {
+    /// Whether rows can be claimed now.
+    enum Look {
+        case claim
+        /// Not before this time.
+        case later(EpochMilliseconds)
+        /// There is no room; ``sent()`` says when there is.
+        case full
+    }
+
+    /// The result of a claim.
+    struct Found {
+        /// When the next row is due; `nil` if none is known.
+        var next: EpochMilliseconds?
+        /// Whether more rows may be due already.
+        var mayHaveMore = false
+    }
+
+    /// Its rows.
+    let work: any DueWork
+    private let services: LoopServices
+    private var timer: Timer?
+    /// When the timer fires; `.max` if it isn't set.
+    private var looksAt: EpochMilliseconds = .max
+    private(set) var isClaiming = false
+    /// Whether more rows were due after the last claim, or a look was due while there was no room or a claim was
+    /// running.
+    private var mayHaveMore = false
+    private var backOff: BackOff
+    private(set) var isStopping = false
+    private var stopTimer: Timer?
+    private var onStopped: CheckedContinuation<Void, Never>?
+
+    /// A worker on its services' loop; idle until ``start()``.
+    init(_ work: any DueWork, on services: LoopServices) {
+        self.work = work
+        self.services = services
+        backOff = BackOff(from: Bounds.endsBackOff.least, to: work.pollInterval)
+    }
+
+    private var now: EpochMilliseconds { services.shared.clock.now }
+
+    // MARK: Lifecycle
+
+    /// Claims due rows now, and others as they become due.
+    func start() {
+        timer = Timer(on: services.loop) { [unowned self] in look() }
+        let loop = services.loop
+        let worker = LoopBound(self, on: loop)
+        work.alarm.onEarlier { due in loop.submit { worker.value.look(at: due) } }
+        work.begin(for: self)
+        look()
+    }
+
+    /// Stops claiming, gives back what it hasn't begun, and waits until the deadline for what is being sent.
+    func stop(within deadline: Duration) async {
+        isStopping = true
+        work.alarm.onEarlier(nil)
+        timer = nil
+        work.giveBackAll()
+        await withCheckedContinuation { continuation in
+            onStopped = continuation
+            stopTimer = Timer(on: services.loop) { [unowned self] in stopped() }
+            stopTimer?.schedule(after: deadline)
+            // Checked here because other work on the loop may end before the wait starts.
+            stoppedIfIdle()
+        }
+    }
+
+    private func stopped() {
+        stopTimer?.cancel()
+        onStopped?.resume()
+        onStopped = nil
+    }
+
+    private func stoppedIfIdle() {
+        if isStopping, work.isIdle, !isClaiming { stopped() }
+    }
+
+    // MARK: Looking
+
+    /// Schedules a look, unless an earlier one is scheduled.
+    func look(at due: EpochMilliseconds) {
+        guard !isStopping, due < looksAt else { return }
+        looksAt = due
+        work.alarm.workerLooks(at: due)
+        timer?.schedule(after: max(.milliseconds(max(0, due - now)), work.lookPause))
+    }
+
+    /// Claims due rows now and schedules the next look.
+    func look() {
+        looksAt = .max
+        work.alarm.workerLooks(at: .max)
+        guard !isStopping else { return }
+        let (now, moment) = (now, services.shared.monotonic())
+        switch work.prepareLook(at: now, moment) {
+        case .later(let time):
+            look(at: time)
+        case .claim where !isClaiming:
+            claim(at: now, moment)
+        case .claim, .full:
+            // Continues when the claim or what is being sent has ended.
+            mayHaveMore = true
+            checkAgain()
+            work.send()
+        }
+    }
+
+    private func claim(at now: EpochMilliseconds, _ moment: MonotonicTime) {
+        isClaiming = true
+        mayHaveMore = false
+        nonisolated(unsafe) let worker = self  // why: confined to the loop that runs the task
+        services.loop.spawn { _ in
+            do throws(StorageError) {
+                worker.claimed(try await worker.work.claim(at: now, moment))
+            } catch {
+                worker.failed(error)
+            }
+        }
+    }
+
+    private func claimed(_ found: Found) {
+        isClaiming = false
+        backOff.reset()
+        if found.mayHaveMore { mayHaveMore = true }
+        // Keeps relays from polling in step.
+        let jitter = EpochMilliseconds.random(in: 0..<1_000, using: &services.generator)
+        let poll = now + work.pollInterval.inMilliseconds + jitter
+        if !mayHaveMore { look(at: min(found.next ?? poll, poll)) }
+        checkAgain()
+        work.send()
+    }
+
+    private func failed(_ error: StorageError) {
+        isClaiming = false
+        mayHaveMore = false
+        services.shared.log(.warning, work.unreadableEvent, [.storageError(error)])
+        look(at: now + backOff.next().inMilliseconds)
+        work.send()
+    }
+
+    private func checkAgain() {
+        if let time = work.nextCheck { look(at: time) }
+    }
+
+    /// Claims more, if more may be due, because there may be room again.
+    func sent() {
+        if mayHaveMore, !isClaiming, !isStopping, work.isWorthClaiming { look() }
+        stoppedIfIdle()
+    }
+}
