@@ -109,10 +109,10 @@ struct ConcurrencyLimiter {
 }
 
 extension ConcurrencyLimiter.Answer {
-    /// What the step after an outcome says about the destination.
-    init(_ step: OutcomePolicy.Step) {
+    /// What the end of a push says about the destination.
+    init(_ end: PushEnd) {
         self = .ended
-        guard case .retryLater(let retry) = step else { return }
+        guard case .retryLater(let retry) = end else { return }
         switch retry.cause {
         case .unreachable: self = .none
         case .server: self = .putOff

@@ -26,8 +26,7 @@ extension DuePushes {
         let moment = moment
         if places.inFlight == 0 || moment.since(reportedAt) >= Bounds.retryPollInterval {
             reportedAt = moment
-            report.log(to: services.shared)
-            report = FanOutReport()
+            attempts.logReport()
         }
         worker?.sent()
     }
@@ -61,32 +60,31 @@ extension DuePushes {
 
     func begin(_ waiting: Waiting) {
         let now = now
-        let pending = waiting.claimed.push
+        let leased = waiting.leased
+        let pending = leased.push
         guard !isHeldTooLong(waiting) else { return giveBack([waiting]) }
         guard !services.shared.blocked.contains(pending.secretHash) else {
-            return queue.end(Self.unsent(waiting, FailureReason.blocked, at: now))
+            return queue.end(leased.over(.failed, error: FailureReason.blocked, at: now))
         }
-        guard let device = waiting.claimed.device else {
-            return queue.end(Self.unsent(waiting, FailureReason.deviceRemoved, at: now))
+        guard let device = leased.device else {
+            return queue.end(leased.over(.failed, error: FailureReason.deviceRemoved, at: now))
         }
-        let held = LeasedPush(pending, to: device, owner: waiting.lease.owner)
         let isExpired = isExpired(pending)
         switch services.destination(of: device.bundleID, in: device.environment) {
         case .none(let reason):
             guard !isExpired, reason != FailureReason.invalidRegistration else {
-                return queue.end(held.over(.failed, error: reason, at: now))
+                return queue.end(leased.over(.failed, error: reason, at: now))
             }
-            // Another relay, or this one after a reload, may know the app: each reloads its apps file separately.
-            postpone(waiting, .server, at: now)
+            finish(leased, .unknownApp, at: now)
         case .app where isExpired:
-            queue.end(held.over(.failed, error: FailureReason.expired, at: now))
+            queue.end(leased.over(.failed, error: FailureReason.expired, at: now))
         case .app(let app, let topic):
             let step = QueuedPushStep(
                 waiting.claimed, to: device, at: now, expiresAt: clock.end(of: pending, at: now, moment),
                 zone: services.zone)
-            guard case .send(let wanted) = step else { return end(held, step, at: now) }
+            guard case .send(let wanted) = step else { return end(leased, step, at: now) }
             guard let token = DeviceToken(device.token), let push = wanted.push(to: token, topic) else {
-                return queue.end(held.over(.failed, error: FailureReason.invalidRegistration, at: now))
+                return queue.end(leased.over(.failed, error: FailureReason.invalidRegistration, at: now))
             }
             let place = APNsHealth.Place(key: app.key, environment: Environment(device.environment))
             let target = APNsHealth.Target(bundleID: device.bundleID, place: place)
@@ -95,59 +93,29 @@ extension DuePushes {
             refusedTokens.sent(to: target)
             services.counts.retries += 1
             let attempt = services.firstAttempt(to: device, of: app, at: waiting.claimedAt)
-            send(Sending(waiting: waiting, push: push, held: held, target: target), attempt)
+            attempts.send(push, attempt, for: Sending(leased: leased, target: target)) { [self] in
+                ended($1, $0)
+            }
         }
     }
 
     /// Ends or postpones a push that isn't to be sent now.
-    private func end(_ held: LeasedPush, _ step: QueuedPushStep, at now: EpochMilliseconds) {
+    private func end(_ leased: LeasedPush, _ step: QueuedPushStep, at now: EpochMilliseconds) {
         switch step {
         case .send: break
-        case .later(let due): queue.end(held.end(.again(dueAt: due, attempts: held.push.attempts)))
-        case .over(let reason): queue.end(held.over(.failed, error: reason, at: now))
+        case .later(let due): queue.end(leased.end(.again(dueAt: due, attempts: leased.push.attempts)))
+        case .over(let reason): queue.end(leased.over(.failed, error: reason, at: now))
         }
     }
 
-    private func send(_ sending: Sending, _ attempt: DeliveryAttempt) {
-        let isSent = services.send(sending.push, attempt, for: sending) { [self] in decide($0, $1) }
-        guard !isSent else { return }
-        postpone(sending.waiting, .server, at: now)
-        giveBack(sending.target, .ended)
-        send()
-    }
-
-    private func decide(_ outcome: Outcome, _ made: LoopServices.AttemptContext<Sending>) {
-        let sending = made.subject
-        let step = OutcomePolicy.step(after: outcome, of: made.attempt)
-        report.note(
-            outcome, step, made.attempt.environment, made.key, sending.held.device.bundleID)
-        if case .sendAgain(let next) = step { return send(sending, next) }
-        if case .sent(let environment?) = step { services.store(environment, of: sending.held.device) }
-        let random = Double.random(in: 0..<1, using: &services.generator)
-        let now = now
-        queue.end(
-            sending.held.end(
-                after: step, queue.options.schedule, at: now,
-                expiresAt: clock.end(of: sending.held.push, at: now, moment), random: random))
-        giveBack(sending.target, ConcurrencyLimiter.Answer(step))
+    private func ended(_ sending: Sending, _ end: PushEnd) {
+        finish(sending.leased, end, at: now)
+        giveBack(sending.target, ConcurrencyLimiter.Answer(end))
         send()
     }
 
     private func giveBack(_ target: APNsHealth.Target, _ answer: ConcurrencyLimiter.Answer) {
         places.giveBack(target.place, answer, at: moment)
         refusedTokens.answered(target, answer, at: moment)
-    }
-
-    /// The end of a push that failed without a device; the log row contains what the queue row knows.
-    private static func unsent(
-        _ waiting: Waiting, _ reason: String, at now: EpochMilliseconds
-    ) -> PushQueue.End {
-        let push = waiting.claimed.push
-        let delivery = Delivery(
-            id: push.id, secretHash: push.secretHash, eventType: push.eventType, sessionID: push.sessionID,
-            status: .failed, error: reason, createdAt: now, deviceID: push.deviceID)
-        return PushQueue.End(
-            settlement: Settlement(
-                id: push.id, secretHash: push.secretHash, owner: waiting.lease.owner, end: .over(delivery)))
     }
 }

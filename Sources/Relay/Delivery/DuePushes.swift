@@ -10,7 +10,7 @@ final class DuePushes: DueWork {
     /// A claimed push that has not been sent yet.
     struct Waiting {
         let claimed: ClaimedPush
-        let lease: PushLease
+        let leased: LeasedPush
         /// A time before its device was read.
         let claimedAt: EpochMilliseconds
         /// When it was claimed.
@@ -21,9 +21,7 @@ final class DuePushes: DueWork {
 
     /// A push in flight.
     struct Sending {
-        let waiting: Waiting
-        let push: Push
-        let held: LeasedPush
+        let leased: LeasedPush
         /// The target whose slot it uses.
         let target: APNsHealth.Target
     }
@@ -43,7 +41,7 @@ final class DuePushes: DueWork {
     /// When the queue's size is out of date.
     private var measuresAt = MonotonicTime(nanoseconds: 0)
     let clock: QueueClock
-    var report = FanOutReport()
+    let attempts: AttemptRunner
     var reportedAt = MonotonicTime(nanoseconds: 0)
 
     /// Pushes of the services' queue; none is sent before ``begin(for:)``.
@@ -53,6 +51,7 @@ final class DuePushes: DueWork {
         self.pace = pace
         places = ConcurrencyLimiter(budget)
         clock = QueueClock(services.shared.queue)
+        attempts = AttemptRunner(on: services)
     }
 
     var queue: PushQueue { services.shared.queue }
@@ -136,8 +135,8 @@ final class DuePushes: DueWork {
         let open = claimed.filter { !queue.isOver($0.push, owner: lease.owner) }
         let taken = open.map { push in
             Waiting(
-                claimed: push, lease: lease, claimedAt: claimedAt, heldSince: heldSince,
-                place: place(of: push))
+                claimed: push, leased: LeasedPush(push.push, to: push.device, owner: lease.owner),
+                claimedAt: claimedAt, heldSince: heldSince, place: place(of: push))
         }
         guard worker?.isStopping == false else { return giveBack(taken) }
         for push in taken { waiting.append(push, for: push.place) }
@@ -158,14 +157,7 @@ final class DuePushes: DueWork {
     }
 
     func giveBack(_ pushes: [Waiting]) {
-        for push in pushes {
-            let claimed = push.claimed.push
-            queue.end(
-                PushQueue.End(
-                    settlement: Settlement(
-                        id: claimed.id, secretHash: claimed.secretHash, owner: push.lease.owner,
-                        end: .again(dueAt: claimed.dueAt, attempts: claimed.attempts))))
-        }
+        for push in pushes { queue.end(push.leased.givenBack()) }
     }
 
     /// Postpones pushes whose destination doesn't answer and uses all its slots.
@@ -189,15 +181,10 @@ final class DuePushes: DueWork {
     func postpone(
         _ waiting: Waiting, _ cause: OutcomePolicy.RetryLater.Cause, at now: EpochMilliseconds
     ) {
-        let push = waiting.claimed.push
-        let due = queue.options.schedule.due(
-            after: OutcomePolicy.RetryLater(reason: "", cause: cause), attempts: push.attempts + 1,
-            at: now, expiresAt: clock.end(of: push, at: now, moment),
-            random: .random(in: 0..<1, using: &services.generator))
-        queue.end(
-            PushQueue.End(
-                settlement: Settlement(
-                    id: push.id, secretHash: push.secretHash, owner: waiting.lease.owner,
-                    end: .again(dueAt: due, attempts: push.attempts + 1))))
+        finish(waiting.leased, .retryLater(OutcomePolicy.RetryLater(reason: "", cause: cause)), at: now)
+    }
+
+    func finish(_ leased: LeasedPush, _ end: PushEnd, at now: EpochMilliseconds) {
+        services.finish(leased, end, expiresAt: clock.end(of: leased.push, at: now, moment))
     }
 }

@@ -32,10 +32,10 @@ final class FanOut {
         case ended(DeviceResult.Status)
         /// APNs couldn't accept it.
         indirect case later(OutcomePolicy.RetryLater)
-        /// It was in flight at the deadline and is being stored; `step` is set if its outcome arrived since.
-        indirect case storing(step: OutcomePolicy.Step?)
+        /// It was in flight at the deadline and is being stored; `end` is set if it ended since.
+        indirect case storing(end: PushEnd?)
         /// It is in flight and in the queue, leased by this process.
-        indirect case held(LeasedPush)
+        indirect case leased(LeasedPush)
         /// It is in flight; whether it is in the queue is unknown.
         indirect case unconfirmed(LeasedPush)
     }
@@ -64,7 +64,7 @@ final class FanOut {
     private var isClosed = false
     private var timer: Timer?
     private var continuation: CheckedContinuation<Void, Never>?
-    private var report = FanOutReport()
+    let attempts: AttemptRunner
     /// A time after the devices were read and before pushes are sent: later registrations are new.
     let begunAt: EpochMilliseconds
 
@@ -91,6 +91,7 @@ final class FanOut {
         self.devices = activities.isEmpty ? devices : devices + activities.map(\.recipient)
         let now = services.shared.clock.now
         begunAt = now
+        attempts = AttemptRunner(on: services)
         open = devices.count + activities.count
         var maker = PushMaker(
             recipients, content, through: APNsTransport(content, services, at: now, unread: unread),
@@ -146,61 +147,60 @@ final class FanOut {
             next += 1
             inFlight += 1
             guard let push = items[index].push, let attempt = items[index].attempt else {
-                settle(index, items[index].phase)
+                release()
                 continue
             }
             items[index].phase = .inFlight
-            send(push, index, attempt)
+            attempts.send(push, attempt, for: index) { [self] in ended($1, $0) }
         }
         isStarting = false
         closeIfDone()
     }
 
-    private func send(_ push: Push, _ index: Int, _ attempt: DeliveryAttempt) {
-        let isSent = services.send(push, attempt, for: index) { [self] in decide($0, $1) }
-        guard !isSent else { return }
-        settle(index, .ended(.failed(reason: FailureReason.unknownBundle)))
-        start()
+    /// Handles the end of a push, also of one that is in the queue because it ended after the event's deadline.
+    private func ended(_ index: Int, _ end: PushEnd) {
+        release()
+        switch items[index].phase {
+        case .storing: items[index].phase = .storing(end: end)
+        case .leased(let leased), .unconfirmed(let leased): services.finish(leased, end)
+        case .notBegun, .inFlight, .ended, .later: finish(index, end, mayWait: items[index].mayWait)
+        }
+        if !isClosed { start() } else if inFlight == 0 { attempts.logReport() }
     }
 
-    private func decide(_ outcome: Outcome, _ made: LoopServices.AttemptContext<Int>) {
-        let index = made.subject
-        let step = OutcomePolicy.step(after: outcome, of: made.attempt)
-        report.note(outcome, step, made.attempt.environment, made.key, devices[index].bundleID)
-        guard !isClosed else { return decideLate(step, index) }
-        switch step {
-        case .sent(let environment):
+    /// Releases a push's slot and its place among the event's pushes.
+    private func release() {
+        inFlight -= 1
+        services.slots.giveBack()
+        open -= 1
+    }
+
+    /// Sets the result of a push without a row, and changes its registration accordingly.
+    func finish(_ index: Int, _ end: PushEnd, mayWait: Bool) {
+        switch end {
+        case .sent(let apnsID, let environment):
             if let environment {
                 let device = devices[index]
                 change(index, .environment) { storage throws(StorageError) in
                     try await storage.setEnvironment(DeviceEnvironment(environment), of: device)
                 }
             }
-            settle(index, .ended(.sent(apnsID: outcome.apnsID ?? items[index].push?.id ?? "")))
-        case .sendAgain(let next):
-            if let push = items[index].push { return send(push, index, next) }
+            items[index].phase = .ended(.sent(apnsID: apnsID ?? items[index].push?.id ?? ""))
         case .retryLater(let retry):
-            settle(
-                index,
-                items[index].mayWait ? .later(retry) : .ended(.failed(reason: retry.reason)))
+            items[index].phase = mayWait ? .later(retry) : .ended(.failed(reason: retry.reason))
         case .failed(let failure):
             if let time = failure.removeIfNotUpdatedAfter { remove(index, ifNotUpdatedAfter: time) }
-            settle(index, .ended(.failed(reason: failure.reason)))
+            items[index].phase = .ended(.failed(reason: failure.reason))
+        case .unfinished:
+            items[index].phase = .notBegun
+        case .unknownApp:
+            items[index].phase = .ended(.failed(reason: FailureReason.unknownBundle))
         }
-        start()
-    }
-
-    /// Handles an outcome: releases the push's slot and its place among the event's pushes.
-    private func settle(_ index: Int, _ phase: consuming Phase) {
-        inFlight -= 1
-        services.slots.giveBack()
-        items[index].phase = phase
-        open -= 1
     }
 
     // MARK: Effects
 
-    func remove(_ index: Int, ifNotUpdatedAfter time: EpochMilliseconds) {
+    private func remove(_ index: Int, ifNotUpdatedAfter time: EpochMilliseconds) {
         let device = devices[index]
         let now = services.shared.clock.now
         change(index, .removal) { storage throws(StorageError) in
@@ -259,25 +259,13 @@ final class FanOut {
     private func close() {
         guard !isClosed else { return }
         isClosed = true
+        attempts.isAwaited = false
         timer?.cancel()
         timer = nil
         services.slots.giveBack(items.count - next)
         next = items.count
-        logReport()
+        attempts.logReport()
         continuation?.resume()
         continuation = nil
-    }
-
-    func logReport() {
-        report.log(to: services.shared)
-        report = FanOutReport()
-    }
-
-}
-
-extension Outcome {
-    /// The identifier of the push that APNs accepted.
-    fileprivate var apnsID: String? {
-        if case .accepted(let id, _) = self { id } else { nil }
     }
 }

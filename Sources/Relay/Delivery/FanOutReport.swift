@@ -36,9 +36,9 @@ struct FanOutReport {
         case (.unreachable(let lack), _):
             let failure = Failure(reason: lack.cause.rawValue, place: place)
             unreachable[failure, default: (0, lack.detail)].count += 1
-        case (.rejected, .failed(let failure)):
+        case (.rejected, .end(.failed(let failure))):
             note(failure.fault, failure.reason, in: place, of: bundleID)
-        case (.rejected, .retryLater(let retry)):
+        case (.rejected, .end(.retryLater(let retry))):
             note(retry.fault, retry.reason, in: place, of: bundleID)
         case (.rejected, _):
             break

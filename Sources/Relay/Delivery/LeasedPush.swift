@@ -7,13 +7,13 @@ import Storage
 struct LeasedPush {
     /// The push; `attempts` doesn't include the current one.
     let push: PendingPush
-    /// The device as read for this attempt.
-    let device: Device
+    /// The device as read for this attempt; `nil` if it was removed.
+    let device: Device?
     /// The lease owner.
     let owner: UUIDv7
 
     /// A push under a lease.
-    init(_ push: PendingPush, to device: Device, owner: UUIDv7) {
+    init(_ push: PendingPush, to device: Device?, owner: UUIDv7) {
         self.push = push
         self.device = device
         self.owner = owner
@@ -35,29 +35,35 @@ struct LeasedPush {
                     deviceID: push.deviceID)))
     }
 
-    /// Ends the lease after an outcome.
-    ///
-    /// A step that would resend immediately makes the row due now; callers that can resend don't call this.
+    /// Ends the lease without an attempt.
+    func givenBack() -> PushQueue.End { end(.again(dueAt: push.dueAt, attempts: push.attempts)) }
+
+    /// Ends the lease as the push ended.
     ///
     /// - Parameter expiresAt: When the push expires, if not at the time in its row.
     func end(
-        after step: OutcomePolicy.Step, _ schedule: RetrySchedule, at now: EpochMilliseconds,
+        after pushEnd: PushEnd, _ schedule: RetrySchedule, at now: EpochMilliseconds,
         expiresAt: EpochMilliseconds? = nil, random: Double
     ) -> PushQueue.End {
-        switch step {
+        switch pushEnd {
         case .sent:
             return over(.sent, at: now)
-        case .sendAgain:
-            return end(.again(dueAt: now, attempts: push.attempts + 1))
         case .retryLater(let retry):
             let due = schedule.due(
                 after: retry, attempts: push.attempts + 1, at: now, expiresAt: expiresAt ?? push.expiresAt,
                 random: random)
             return end(.again(dueAt: due, attempts: push.attempts + 1))
+        case .unfinished:
+            return end(.again(dueAt: now, attempts: push.attempts + 1))
+        case .unknownApp:
+            // Another relay, or this one after a reload, may know the app: each reloads its apps file separately.
+            let retry = OutcomePolicy.RetryLater(reason: FailureReason.unknownBundle, cause: .server)
+            return end(
+                after: .retryLater(retry), schedule, at: now, expiresAt: expiresAt, random: random)
         case .failed(let failure):
             var end = over(.failed, error: failure.reason, at: now)
-            end.removal = failure.removeIfNotUpdatedAfter.map {
-                PushQueue.End.Removal(device: device, ifNotUpdatedAfter: $0, at: now)
+            if let device, let time = failure.removeIfNotUpdatedAfter {
+                end.removal = PushQueue.End.Removal(device: device, ifNotUpdatedAfter: time, at: now)
             }
             return end
         }

@@ -39,37 +39,23 @@ extension LoopServices {
             isTopicConfigured: apps.configuredBundleIDs.contains(bundleID), firstSentAt: time)
     }
 
-    /// The context passed along with an outcome.
-    struct AttemptContext<Subject> {
-        /// The subject for which the push was sent.
-        let subject: Subject
-        let attempt: DeliveryAttempt
-        /// The key of the push's app.
-        let key: AppKey
-    }
-
-    /// Sends a push with its app's key; returns false if the relay doesn't push to the app.
+    /// Ends the lease of a push as the push ended, without waiting.
     ///
-    /// Looks up the app for each attempt, because a reload may have replaced the apps. `subject` is returned
-    /// with the outcome, so that `completion` captures only its object and needs no allocation per push.
-    func send<Subject>(
-        _ push: Push, _ attempt: DeliveryAttempt, for subject: Subject,
-        completion: @escaping (Outcome, AttemptContext<Subject>) -> Void
-    ) -> Bool {
-        let bundleID = push.notification.topic.text
-        guard let key = apps.key(of: bundleID) else { return false }
-        let number = counts.apps.number(of: bundleID)
-        let began = loop.now.nanoseconds
-        senders.sender(of: key, to: attempt.environment).send(push) { [self] outcome in
-            let took = loop.now.nanoseconds &- began
-            counts.attempt(outcome, app: number, attempt.environment, took: took)
-            completion(outcome, AttemptContext(subject: subject, attempt: attempt, key: key))
+    /// - Parameter expiresAt: When the push expires, if not at the time in its row.
+    func finish(_ leased: LeasedPush, _ end: PushEnd, expiresAt: EpochMilliseconds? = nil) {
+        if case .sent(_, let environment?) = end, let device = leased.device {
+            store(environment, of: device)
         }
-        return true
+        let queue = shared.queue
+        let random = Double.random(in: 0..<1, using: &generator)
+        queue.end(
+            leased.end(
+                after: end, queue.options.schedule, at: shared.clock.now, expiresAt: expiresAt,
+                random: random))
     }
 
     /// Stores which environment accepted a device's token, without waiting.
-    func store(_ environment: Environment, of device: Device) {
+    private func store(_ environment: Environment, of device: Device) {
         let shared = shared
         nonisolated(unsafe) let services = self  // why: confined to the loop that runs the task
         loop.spawn { _ in

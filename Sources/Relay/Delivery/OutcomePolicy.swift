@@ -5,14 +5,9 @@ import Storage
 enum OutcomePolicy {
     /// The next step.
     enum Step: Hashable, Sendable {
-        /// It was delivered; `storeEnvironment` is set if the other environment accepted it.
-        case sent(storeEnvironment: Environment?)
         /// Send it again immediately.
         case sendAgain(DeliveryAttempt)
-        /// APNs can't accept it now: retry after a back-off, no sooner than APNs asked.
-        case retryLater(RetryLater)
-        /// It failed.
-        case failed(Failure)
+        case end(PushEnd)
     }
 
     /// A push worth retrying later.
@@ -66,11 +61,13 @@ enum OutcomePolicy {
     /// The step after an outcome.
     static func step(after outcome: Outcome, of attempt: DeliveryAttempt) -> Step {
         switch outcome {
-        case .accepted:
+        case .accepted(let id, _):
             let isRegistered = attempt.environment == attempt.registeredEnvironment
-            return .sent(storeEnvironment: isRegistered ? nil : attempt.environment)
+            return .end(
+                .sent(apnsID: id, storeEnvironment: isRegistered ? nil : attempt.environment))
         case .unreachable(let unreachable):
-            return .retryLater(RetryLater(reason: unreachable.cause.rawValue, cause: .unreachable))
+            return .end(
+                .retryLater(RetryLater(reason: unreachable.cause.rawValue, cause: .unreachable)))
         case .rejected(let rejection):
             return step(after: rejection, of: attempt)
         }
@@ -81,10 +78,10 @@ enum OutcomePolicy {
         // as idle, which says nothing about the push.
         let isIdle = rejection.reason?.documented == .idleTimeout
         if rejection.status == 429 || 500...599 ~= rejection.status || isIdle {
-            return .retryLater(
-                RetryLater(
-                    reason: rejection.name, cause: rejection.status == 429 ? .tooMany : .server,
-                    after: rejection.retryAfter))
+            let cause: RetryLater.Cause = rejection.status == 429 ? .tooMany : .server
+            return .end(
+                .retryLater(
+                    RetryLater(reason: rejection.name, cause: cause, after: rejection.retryAfter)))
         }
         var failure = Failure(reason: rejection.name)
         switch rejection.reason?.documented {
@@ -106,8 +103,8 @@ enum OutcomePolicy {
         case .expiredProviderToken?, .invalidProviderToken?, .missingProviderToken?, .unrelatedKeyIdInToken?:
             if let next = attempt.withNewToken() { return .sendAgain(next) }
             // The key or the clock is wrong; the push itself can be sent once that is fixed.
-            return .retryLater(
-                RetryLater(reason: rejection.name, cause: .token, fault: configurationFault(attempt)))
+            let fault = configurationFault(attempt)
+            return .end(.retryLater(RetryLater(reason: rejection.name, cause: .token, fault: fault)))
         case .topicDisallowed?, .badTopic?:
             // Where any bundle ID may register, a stranger may have chosen the topic.
             if attempt.isTopicConfigured { failure.fault = configurationFault(attempt) }
@@ -125,7 +122,7 @@ enum OutcomePolicy {
             nil:
             if rejection.status == 413 { failure.fault = .program }
         }
-        return .failed(failure)
+        return .end(.failed(failure))
     }
 
     /// The step after a rejection that can mean a wrong environment.
@@ -146,7 +143,7 @@ enum OutcomePolicy {
             // The key is valid in neither environment, or not in the only allowed one.
             failure.fault = fault(attempt)
         }
-        return .failed(failure)
+        return .end(.failed(failure))
     }
 
     /// The operator's fault, unless it only shows in an environment that no registration named.

@@ -23,30 +23,28 @@ struct Challenge {
         defer { services.slots.giveBack() }
         let now = shared.clock.now
         let id = services.makeID(at: now).text
-        var attempt = services.firstAttempt(
-            to: wanted.bundleID.text, in: wanted.environment, of: app, at: now)
-        var report = FanOutReport()
-        defer { report.log(to: shared) }
-        while true {
-            let push = push(id, wanted, DeviceEnvironment(attempt.environment), at: now)
-            guard let (outcome, key) = await outcome(of: push, attempt) else {
-                throw APIError(.unknownBundle, field: .bundleID)
-            }
-            let step = OutcomePolicy.step(after: outcome, of: attempt)
-            report.note(outcome, step, attempt.environment, key, wanted.bundleID.text)
-            switch step {
-            case .sent:
-                trace.add(.note("challenge", id))
-                return Self.reply(id)
-            case .sendAgain(let next):
-                attempt = next
-            case .retryLater(let retry):
-                throw APIError(.apnsUnavailable, logDetail: retry.reason)
-            case .failed(let failure):
-                throw APIError(
-                    .deviceRefused, field: .deviceToken, hint: "APNs' reason is \(failure.reason).",
-                    logDetail: failure.reason)
-            }
+        let attempts = AttemptRunner(on: services) { push, environment in
+            self.push(push.id, wanted, DeviceEnvironment(environment), at: now)
+        }
+        defer { attempts.logReport() }
+        switch await end(
+            of: push(id, wanted, wanted.environment, at: now),
+            services.firstAttempt(to: wanted.bundleID.text, in: wanted.environment, of: app, at: now),
+            attempts)
+        {
+        case .sent:
+            trace.add(.note("challenge", id))
+            return Self.reply(id)
+        case .retryLater(let retry):
+            throw APIError(.apnsUnavailable, logDetail: retry.reason)
+        case .failed(let failure):
+            throw APIError(
+                .deviceRefused, field: .deviceToken, hint: "APNs' reason is \(failure.reason).",
+                logDetail: failure.reason)
+        case .unfinished:
+            throw APIError(.apnsUnavailable)
+        case .unknownApp:
+            throw APIError(.unknownBundle, field: .bundleID)
         }
     }
 
@@ -69,12 +67,11 @@ struct Challenge {
             environment: environment)
     }
 
-    private func outcome(of push: Push, _ attempt: DeliveryAttempt) async -> (Outcome, AppKey)? {
+    private func end(
+        of push: Push, _ attempt: DeliveryAttempt, _ attempts: AttemptRunner
+    ) async -> PushEnd {
         await withCheckedContinuation { continuation in
-            let isSent = services.send(push, attempt, for: ()) { outcome, made in
-                continuation.resume(returning: (outcome, made.key))
-            }
-            if !isSent { continuation.resume(returning: nil) }
+            attempts.send(push, attempt, for: ()) { end, _ in continuation.resume(returning: end) }
         }
     }
 

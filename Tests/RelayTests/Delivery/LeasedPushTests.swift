@@ -21,13 +21,13 @@ struct HeldPushTests {
         return LeasedPush(push, to: device, owner: UUIDv7(at: 0, using: &generator))
     }
 
-    private func end(after step: OutcomePolicy.Step, attempts: Int) -> PushQueue.End {
-        held(attempts: attempts).end(after: step, RetrySchedule(), at: now, random: 0.5)
+    private func end(after pushEnd: PushEnd, attempts: Int) -> PushQueue.End {
+        held(attempts: attempts).end(after: pushEnd, RetrySchedule(), at: now, random: 0.5)
     }
 
     @Test("Each further failed attempt doubles the delay")
     func backOff() {
-        let later = OutcomePolicy.Step.retryLater(
+        let later = PushEnd.retryLater(
             OutcomePolicy.RetryLater(reason: "Timeout", cause: .unreachable))
         for (attempts, delay) in [(0, 500), (1, 1_000), (2, 2_000), (5, 16_000)] {
             let end = end(after: later, attempts: attempts)
@@ -38,13 +38,20 @@ struct HeldPushTests {
         }
     }
 
+    @Test("A push that is given back is due as before, and no attempt counts")
+    func givenBack() {
+        #expect(held(attempts: 2).givenBack().settlement.end == .again(dueAt: now, attempts: 2))
+    }
+
     @Test("A push to be resent immediately is due at once, and the attempt counts")
-    func atOnce() throws {
-        let attempt = DeliveryAttempt(
-            registeredEnvironment: .production, mayChangeEnvironment: true, isTopicDefault: false,
-            isTopicConfigured: true, firstSentAt: now)
-        let next = try #require(attempt.inOtherEnvironment(after: .badDeviceToken))
-        #expect(end(after: .sendAgain(next), attempts: 2).settlement.end == .again(dueAt: now, attempts: 3))
+    func atOnce() {
+        #expect(end(after: .unfinished, attempts: 2).settlement.end == .again(dueAt: now, attempts: 3))
+    }
+
+    @Test("A push to an app that the relay no longer knows waits for a relay that knows it")
+    func unknownApp() {
+        let end = end(after: .unknownApp, attempts: 0)
+        #expect(end.settlement.end == .again(dueAt: now + 1_000, attempts: 1) && end.removal == nil)
     }
 
     @Test("A final end is recorded with its time, its reason and the registration to remove")

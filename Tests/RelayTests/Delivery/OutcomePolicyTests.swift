@@ -46,6 +46,16 @@ private struct NotSentAgain: Error {}
 
 private let accepted = Outcome.accepted(apnsID: "id", uniqueID: nil)
 
+extension OutcomePolicy.Step {
+    fileprivate static func sent(storeEnvironment: Environment?) -> Self {
+        .end(.sent(apnsID: "id", storeEnvironment: storeEnvironment))
+    }
+
+    fileprivate static func retryLater(_ retry: OutcomePolicy.RetryLater) -> Self { .end(.retryLater(retry)) }
+
+    fileprivate static func failed(_ failure: OutcomePolicy.Failure) -> Self { .end(.failed(failure)) }
+}
+
 @Suite("The step after an outcome", .timeLimit(.minutes(2)))
 struct OutcomePolicyTests {
     @Test("200 is sent, and nothing is stored", arguments: Environment.allCases)

@@ -192,7 +192,7 @@ struct RetryScheduleTests {
         }
         #expect(
             [.unreachable, .server, .tooMany, .token].map(answer) == [.none, .putOff, .ended, .tokenRefused])
-        #expect(ConcurrencyLimiter.Answer(.sent(storeEnvironment: nil)) == .ended)
+        #expect(ConcurrencyLimiter.Answer(.sent(apnsID: nil, storeEnvironment: nil)) == .ended)
         #expect(ConcurrencyLimiter.Answer(.failed(OutcomePolicy.Failure(reason: "x"))) == .ended)
     }
 
