@@ -116,8 +116,8 @@ extension Bounds {
     static let deliveriesCrowded = 30_000
     /// The longest such delay.
     static let deliveriesDelayMax: Duration = .seconds(2)
-    /// The intervals in which a delayed response looks for room.
-    static let deliveriesDelayBackOff = BackOff(from: .milliseconds(5), to: .milliseconds(80))
+    /// The intervals in which a delayed response looks for room: short first, so that a moment's excess delays it little.
+    static let deliveriesDelayBackOff = BackOff(from: .milliseconds(1), to: .milliseconds(40))
     /// Maximum delivery log rows in one transaction.
     static let deliveriesPerBatchMax = 2_000
     /// The delays before writing them is retried.
