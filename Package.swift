@@ -61,7 +61,7 @@ let package = Package(
         library("Delays", [], strict),
         library("Spelling", [], strict),
         library("Instruments", [], strict),
-        library("Programs", [], strict),
+        library("Programs", ["Spelling"], strict),
         library("QRCode", ["CQrencode"], cFacing),
         // Part of the package for apps (docs/design/clients.md): the sources are the same, the settings ours.
         .target(
@@ -81,9 +81,8 @@ let package = Package(
         .executableTarget(
             name: "Relay",
             dependencies: [
-                "APNs", "Delays", "HTTPServer", "Instruments", "JSON", "Network", "Programs", "PushSealing",
-                "QRCode", "Spelling", "Storage", "StorageMySQL", "StoragePostgres", "StorageSQLite",
-                "WebClient",
+                "APNs", "Cryptography", "Delays", "HTTPServer", "Instruments", "JSON", "Network", "Programs",
+                "Spelling", "Storage", "StorageMySQL", "StoragePostgres", "StorageSQLite", "WebClient",
             ],
             swiftSettings: strict, linkerSettings: hardened),
         .executableTarget(
@@ -137,25 +136,33 @@ let package = Package(
         tests(
             "WebPushTests", ["COpenSSL", "Cryptography", "HTTP2Testing", "JSON", "Network", "WebPush"],
             exclude: ["push-service.mjs"]),
+        // A library, because each program's tests check its table of commands.
+        .target(
+            name: "ProgramTesting", dependencies: ["Programs"], path: "Tests/ProgramTesting",
+            swiftSettings: testing),
         // A library, because two suites read what Prometheus would read.
         .target(name: "PrometheusText", path: "Tests/PrometheusText", swiftSettings: testing),
         tests(
             "RelayTests",
             [
                 "Relay", "APNs", "HTTP2Testing", "HTTPServer", "Instruments", "JSON", "Network",
-                "OwnThread", "PrometheusText", "Programs", "Spelling", "Storage", "WebClient",
+                "OwnThread", "ProgramTesting", "Programs", "PrometheusText", "Spelling", "Storage",
+                "WebClient",
             ],
             exclude: ["MCP/initialize.json"]),
         tests(
             "OpenCodeBridgeTests",
             [
-                "Delays", "HTTPServer", "JSON", "Network", "OpenCodeBridge", "PushSealing", "QRCode",
-                "WebClient",
+                "Delays", "HTTPServer", "JSON", "Network", "OpenCodeBridge", "ProgramTesting", "Programs",
+                "PushSealing", "QRCode", "WebClient",
             ],
             exclude: ["Hooks/captures", "Streams"]),
         tests(
             "APNsSimulatorTests",
-            ["APNsSimulator", "HTTP2", "HTTPServer", "JSON", "Network", "PushSealing"]),
+            [
+                "APNsSimulator", "HTTP2", "HTTPServer", "JSON", "Network", "ProgramTesting", "Programs",
+                "PushSealing",
+            ]),
         tests(
             "EndToEndTests",
             [

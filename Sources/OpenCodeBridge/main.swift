@@ -1,6 +1,10 @@
 import Glibc
+import Network
 import Programs
 
+// Keys and texts stay out of core dumps.
+allowMemoryDumps(false)
+FileDescriptors.openStandard()
 let status = Program.run(Array(CommandLine.arguments.dropFirst()), ProcessEnvironment.read())
 // Not `exit`: requests may still run, and the libraries' cleanup would break them.
 fflush(nil)

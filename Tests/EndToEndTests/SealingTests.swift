@@ -9,18 +9,19 @@ struct SealingTests {
     private func run(_ arguments: [String], _ environment: [String: String] = [:]) async throws -> (
         Int32, String
     ) {
-        let program = try Program("relay", arguments, environment: environment)
+        let program = try Program("opencode-bridge", arguments, environment: environment)
         let status = try await program.ended()
         return (status, program.output)
     }
 
-    @Test("What relay pair shows is one pairing: the code, the link and the JSON")
+    @Test("What opencode-bridge pair --standalone shows is one pairing: the code, the link and the JSON")
     func pair() async throws {
         let directory = try TemporaryDirectory()
         let image = directory.file("code.png")
         let arguments = [
-            "pair", "--relay-url", "https://relay.example/push/", "--host", "http://100.64.0.7:4096",
-            "--host",
+            "pair", "--standalone", "--relay-url", "https://relay.example/push/", "--advertise-host",
+            "http://100.64.0.7:4096",
+            "--advertise-host",
             "http://192.168.1.20:4096", "--name", "9f2c", "--png", image,
         ]
         let (status, output) = try await run(arguments)
@@ -42,45 +43,80 @@ struct SealingTests {
         #expect(try await reader.ended() == 0 && reader.output.contains(link))
         // The file may be for others, so it isn't written over.
         let (again, said) = try await run(arguments)
-        #expect(again == 74 && said.contains("File exists") && !said.contains("mobilevoice"))
+        #expect(again == 74 && said.contains("exists; remove it first") && !said.contains("mobilevoice"))
     }
 
     @Test("Without hosts the pairing names the relay; a custom scheme causes no warning")
     func defaults() async throws {
         let (status, output) = try await run(
-            ["pair", "--relay-url", "https://relay.example/push", "--scheme", "my-app", "--json"])
+            [
+                "pair", "--standalone", "--relay-url", "https://relay.example/push", "--scheme", "my-app",
+                "--json",
+            ])
         let pairing = try Pairing(parsing: output)
         #expect(status == 0 && pairing.hosts == ["https://relay.example/push"] && pairing.serverID == nil)
-        for arguments in [["pair"], ["pair", "--relay-url", "https://user@relay.example"]] {
-            #expect(try await run(arguments).0 == 64)
+        for arguments in [
+            ["pair", "--standalone"], ["pair", "--standalone", "--relay-url", "https://user@relay.example"],
+        ] {
+            #expect(try await run(arguments).0 == 78)
         }
     }
 
     @Test(
-        "relay pair refuses addresses that phones can't reach, unless the app is on this machine",
+        "opencode-bridge pair refuses addresses that phones can't reach, unless the app is on this machine",
         arguments: [
             "http://localhost:8787", "http://0.0.0.0:8787", "https://[::1]", "http://169.254.1.2",
             "http://[fe80::1]:80",
         ])
     func unreachable(url: String) async throws {
-        let (status, output) = try await run(["pair", "--relay-url", url, "--json"])
-        #expect(status == 64 && !output.contains("relaySecret"))
-        let (_, hosts) = try await run([
-            "pair", "--relay-url", "https://relay.example", "--host", url, "--json",
-        ])
+        let pair = ["pair", "--standalone", "--json", "--insecure-relay", "--relay-url"]
+        let (status, output) = try await run(pair + [url])
+        #expect(status == 78 && output.contains("phones can't reach") && !output.contains("relaySecret"))
+        let (_, hosts) = try await run(pair + ["https://relay.example", "--advertise-host", url])
         #expect(!hosts.contains("relaySecret"))
-        let (local, json) = try await run(["pair", "--relay-url", url, "--json", "--local"])
-        #expect(local == 0 && json.contains("relaySecret"))
-        #expect(try await run(["pair", "--relay-url", "https://relay.example:99999", "--local"]).0 == 64)
+        let (local, json) = try await run(pair + [url, "--local"])
+        #expect(local == 0 && json.contains("relaySecret"), "\(json)")
+        #expect(try await run(pair + ["https://relay.example:99999", "--local"]).0 == 78)
     }
 
-    @Test("relay open reads what relay seal wrote, and nothing else")
+    @Test("Without a given pairing, the bridge's own secret seals and opens")
+    func own() async throws {
+        let directory = try TemporaryDirectory()
+        let home = ["HOME": directory.path]
+        let relay = ["--relay-url", "https://relay.example"]
+        #expect(try await run(["seal", "--title", "t"], home).1.contains("no phone is paired"))
+        let place = ["--advertise-host", "box.invalid:4096", "--opencode-url", "http://127.0.0.1:1"]
+        let (paired, shown) = try await run(["pair", "--json"] + relay + place, home)
+        let json = try #require(shown.split(separator: "\n").first { $0.hasPrefix("{") })
+        #expect(paired == 0)
+        let pairing = try Pairing(parsing: String(json))
+        let (status, line) = try await run(
+            ["seal", "--title", "Fix auth bug", "--kind", "build"] + relay, home)
+        let sealed = line.trimmingCharacters(in: .newlines)
+        #expect(status == 0, "\(line)")
+        let (opened, text) = try await run(["open", sealed, "--kind", "build", "--json"], home)
+        let content = try JSON.parse(Array(text.utf8), maxBytes: 1 << 16)
+        #expect(opened == 0 && content["title"] == "Fix auth bug")
+        #expect(content["serverID"]?.string == pairing.serverID && pairing.serverID != nil)
+        withExtendedLifetime(directory) {}
+    }
+
+    @Test("The relay says where its commands have moved", arguments: ["pair", "seal", "open"])
+    func moved(command: String) async throws {
+        let program = try Program("relay", [command])
+        #expect(try await program.ended() == 64)
+        #expect(program.output.contains("relay \(command) moved to opencode-bridge \(command)"))
+    }
+
+    @Test("open reads what seal wrote, and nothing else")
     func sealed() async throws {
         let directory = try TemporaryDirectory()
         let file = directory.file("pairing")
         let other = directory.file("other")
         for path in [file, other] {
-            let (_, json) = try await run(["pair", "--relay-url", "https://relay.example", "--json"])
+            let (_, json) = try await run([
+                "pair", "--standalone", "--relay-url", "https://relay.example", "--json",
+            ])
             try Data(json.utf8).write(to: URL(fileURLWithPath: path))
         }
         let (status, line) = try await run(
@@ -88,7 +124,7 @@ struct SealingTests {
                 "seal", "--title", "Fix auth bug", "--body", "Done.", "--session", "ses_1", "--event-type",
                 "complete",
             ],
-            ["RELAY_PAIRING_FILE": file])
+            ["BRIDGE_PAIRING_FILE": file])
         let sealed = line.trimmingCharacters(in: .newlines)
         #expect(status == 0 && sealed.count == 386 && sealed.hasPrefix("A"))
         let opened = try await run([
@@ -116,16 +152,16 @@ struct SealingTests {
 
     @Test("Incorrect use is refused with the reason")
     func usage() async throws {
-        let homeless = ["RELAY_PAIRING": #"{"relaySecret":"s3cret","hosts":["h"]}"#]
-        let stock = ["RELAY_PAIRING": #"{"relayURL":"https://r","relaySecret":"s3cret","hosts":["h"]}"#]
+        let homeless = ["BRIDGE_PAIRING": #"{"relaySecret":"s3cret","hosts":["h"]}"#]
+        let stock = ["BRIDGE_PAIRING": #"{"relayURL":"https://r","relaySecret":"s3cret","hosts":["h"]}"#]
         let key = PairingSecret()
         let changed = [
-            "RELAY_PAIRING":
+            "BRIDGE_PAIRING":
                 #"{"relayURL":"https://r","relaySecret":"s3cret","hosts":["h"],"key":"\#(key.base64URL)"}"#
         ]
-        let good = ["RELAY_PAIRING": try Pairing(relayURL: "https://r", hosts: ["h"], key: key).json]
+        let good = ["BRIDGE_PAIRING": try Pairing(relayURL: "https://r", hosts: ["h"], key: key).json]
         let cases: [([String], [String: String], Int32, String)] = [
-            (["seal", "--title", "t"], [:], 64, "no pairing was given"),
+            (["seal", "--title", "t"], [:], 64, "no phone is paired"),
             (["seal", "--title", "t"], homeless, 78, "it has no relayURL"),
             (["seal", "--title", "t"], stock, 78, "it has no key"),
             (["seal", "--title", "t"], changed, 78, "its relaySecret does not belong to its key"),

@@ -13,7 +13,7 @@ extension ConnectionCommand {
     /// Reads the body of `POST /goaway`, `/close`, `/stall`, `/resume` or `/streams`.
     package static func read(
         _ name: Name, _ value: JSON.Value
-    ) throws(ControlProblem) -> (ConnectionCommand, ConnectionTarget) {
+    ) throws(ControlError) -> (ConnectionCommand, ConnectionTarget) {
         var fields = try FieldReader(value, "\(name.rawValue)")
         var target = ConnectionTarget()
         target.environment = try fields.choice("environment", of: PushEnvironment.self)
@@ -28,7 +28,7 @@ extension ConnectionCommand {
         case .resume: command = .resume
         case .streams:
             guard let limit = try fields.int("limit", in: 0...Int(SimulatorSettings.streamsMax)) else {
-                throw ControlProblem("streams needs a `limit`")
+                throw ControlError("streams needs a `limit`")
             }
             command = .limitStreams(UInt32(limit))
         }
@@ -36,19 +36,19 @@ extension ConnectionCommand {
         return (command, target)
     }
 
-    private static func goAway(_ fields: inout FieldReader) throws(ControlProblem) -> ConnectionCommand {
+    private static func goAway(_ fields: inout FieldReader) throws(ControlError) -> ConnectionCommand {
         let code = try ErrorCode.named(fields.value("errorCode")) ?? .noError
         var debugData: [UInt8] = []
         if let reason = try fields.string("reason") {
             guard reason.utf8.count <= reasonBytesMax else {
-                throw ControlProblem("`reason` can't be longer than \(reasonBytesMax) bytes")
+                throw ControlError("`reason` can't be longer than \(reasonBytesMax) bytes")
             }
             debugData = (["reason": .string(reason)] as JSON.Value).encoded()
         }
         return .goAway(code, debugData: debugData, upTo: try lastStream(&fields))
     }
 
-    private static func lastStream(_ fields: inout FieldReader) throws(ControlProblem) -> LastStream {
+    private static func lastStream(_ fields: inout FieldReader) throws(ControlError) -> LastStream {
         let value = fields.value("lastStream")
         if let number = value?.int, (0...Int(Int32.max)).contains(number) {
             return .number(StreamID(rawValue: Int32(number)))
@@ -57,7 +57,7 @@ extension ConnectionCommand {
         case nil, .received??: return .received
         case .answered??: return .answered
         case .some(nil):
-            throw ControlProblem("`lastStream` must be \"received\", \"answered\" or a stream number")
+            throw ControlError("`lastStream` must be \"received\", \"answered\" or a stream number")
         }
     }
 }

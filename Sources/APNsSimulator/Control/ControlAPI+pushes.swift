@@ -15,7 +15,7 @@ extension ControlAPI {
 
     func getPushes(_ request: Request, on loop: isolated EventLoop) async -> Response {
         let query: Query
-        do throws(ControlProblem) {
+        do throws(ControlError) {
             query = try Self.query(request)
         } catch {
             return Self.problem(error)
@@ -55,30 +55,30 @@ extension ControlAPI {
         }
     }
 
-    private static func query(_ request: Request) throws(ControlProblem) -> Query {
+    private static func query(_ request: Request) throws(ControlError) -> Query {
         var query = Query()
         query.token = try token(in: request)
         if let text = request.queryValue("since") {
             guard let cursor = UInt64(text) else {
-                throw ControlProblem("`since` must be the number of a push")
+                throw ControlError("`since` must be the number of a push")
             }
             query.cursor = cursor
         }
         if let text = request.queryValue("limit") {
             guard let limit = Int(text), (1...pushesMax).contains(limit) else {
-                throw ControlProblem("`limit` must be a number from 1 to \(pushesMax)")
+                throw ControlError("`limit` must be a number from 1 to \(pushesMax)")
             }
             query.limit = limit
         }
         if let text = request.queryValue("wait") {
             guard let seconds = Double(text), (0...waitSecondsMax).contains(seconds) else {
-                throw ControlProblem("`wait` must be from 0 to \(Int(waitSecondsMax)) seconds")
+                throw ControlError("`wait` must be from 0 to \(Int(waitSecondsMax)) seconds")
             }
             query.wait = .milliseconds(Int64(seconds * 1_000))
         }
         if let text = request.queryValue("format") {
             guard let form = Form(rawValue: text) else {
-                throw ControlProblem("`format` must be json or text")
+                throw ControlError("`format` must be json or text")
             }
             query.form = form
         }

@@ -46,16 +46,16 @@ package struct ControlAPI: Sendable {
         }
         router.on(.post, "/reset") { _, _ in await reset() }
         return Service(router: router) { refusal, _ in
-            Self.problem(ControlProblem(refusal.sentence, status: refusal.status.rawValue))
+            Self.problem(ControlError(refusal.sentence, status: refusal.status.rawValue))
         }
     }
 
     private func on(
         _ router: inout Router, _ method: Method, _ path: String,
-        _ handler: @escaping @Sendable (Request) throws(ControlProblem) -> Response
+        _ handler: @escaping @Sendable (Request) throws(ControlError) -> Response
     ) {
         router.onSync(method, path) { request in
-            do throws(ControlProblem) {
+            do throws(ControlError) {
                 return try handler(request)
             } catch {
                 return Self.problem(error)
@@ -68,9 +68,9 @@ package struct ControlAPI: Sendable {
     private func limits() -> Response { Self.ok(simulator.shared.withLock { $0.state.settings.json }) }
 
     private func putLimits(_ request: Request) async -> Response {
-        do throws(ControlProblem) {
+        do throws(ControlError) {
             let value = try Self.body(request)
-            try simulator.shared.withLock { shared throws(ControlProblem) in
+            try simulator.shared.withLock { shared throws(ControlError) in
                 try shared.state.settings.update(value)
             }
         } catch {
@@ -81,7 +81,7 @@ package struct ControlAPI: Sendable {
     }
 
     private func command(_ name: ConnectionCommand.Name, _ request: Request) async -> Response {
-        do throws(ControlProblem) {
+        do throws(ControlError) {
             let value = request.body.isEmpty ? [:] : try Self.body(request)
             let (command, target) = try ConnectionCommand.read(name, value)
             return Self.ok(["connections": .int(await simulator.apply(command, to: target))])
@@ -99,11 +99,11 @@ package struct ControlAPI: Sendable {
 
     // MARK: Answers
 
-    static func body(_ request: Request) throws(ControlProblem) -> JSON.Value {
+    static func body(_ request: Request) throws(ControlError) -> JSON.Value {
         do throws(JSON.ParseError) {
             return try JSON.parse(request.body, maxBytes: bodyBytesMax)
         } catch {
-            throw ControlProblem("the body is not JSON: \(error)")
+            throw ControlError("the body is not JSON: \(error)")
         }
     }
 
@@ -113,7 +113,7 @@ package struct ControlAPI: Sendable {
         return json(object, status: .ok)
     }
 
-    static func problem(_ problem: ControlProblem) -> Response {
+    static func problem(_ problem: ControlError) -> Response {
         json(["ok": false, "error": .string(problem.sentence)], status: Status(rawValue: problem.status))
     }
 

@@ -11,10 +11,10 @@ extension DeviceRegistry {
         /// Parses `{"token", "topic"?, "environment"?, "state"?, "since"?}`.
         ///
         /// - Parameter now: Milliseconds since 1970; the default of `since`.
-        package init(_ value: JSON.Value, now: Int64) throws(ControlProblem) {
+        package init(_ value: JSON.Value, now: Int64) throws(ControlError) {
             var fields = try FieldReader(value, "a token")
             guard let token = try fields.deviceToken("token") else {
-                throw ControlProblem("a token needs the field `token`")
+                throw ControlError("a token needs the field `token`")
             }
             let topic = try fields.string("topic")
             let environment = try fields.choice("environment", of: PushEnvironment.self)
@@ -22,7 +22,7 @@ extension DeviceRegistry {
             let since = try fields.int("since", in: 0...Int.max)
             try fields.finish()
             guard name != .valid || since == nil else {
-                throw ControlProblem("`since` is only for the states \"unregistered\" and \"expired\"")
+                throw ControlError("`since` is only for the states \"unregistered\" and \"expired\"")
             }
             let time = since.map { Int64($0) } ?? now
             let state: State =

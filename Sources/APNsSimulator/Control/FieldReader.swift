@@ -9,8 +9,8 @@ package struct FieldReader {
     /// Starts reading an object.
     ///
     /// - Parameter what: The name of the object in error messages.
-    package init(_ value: JSON.Value, _ what: String) throws(ControlProblem) {
-        guard let object = value.object else { throw ControlProblem("\(what) must be a JSON object") }
+    package init(_ value: JSON.Value, _ what: String) throws(ControlError) {
+        guard let object = value.object else { throw ControlError("\(what) must be a JSON object") }
         self.object = object
         self.what = what
     }
@@ -25,21 +25,21 @@ package struct FieldReader {
     package func has(_ name: String) -> Bool { object[name] != nil }
 
     /// A string.
-    package mutating func string(_ name: String) throws(ControlProblem) -> String? {
+    package mutating func string(_ name: String) throws(ControlError) -> String? {
         guard let value = value(name) else { return nil }
         guard let string = value.string else { throw wrong(name, "a string") }
         return string
     }
 
     /// A Boolean.
-    package mutating func bool(_ name: String) throws(ControlProblem) -> Bool? {
+    package mutating func bool(_ name: String) throws(ControlError) -> Bool? {
         guard let value = value(name) else { return nil }
         guard let bool = value.bool else { throw wrong(name, "true or false") }
         return bool
     }
 
     /// An integer in a range.
-    package mutating func int(_ name: String, in range: ClosedRange<Int>) throws(ControlProblem) -> Int? {
+    package mutating func int(_ name: String, in range: ClosedRange<Int>) throws(ControlError) -> Int? {
         guard let value = value(name) else { return nil }
         guard let int = value.int, range.contains(int) else {
             throw wrong(name, "an integer from \(range.lowerBound) to \(range.upperBound)")
@@ -50,7 +50,7 @@ package struct FieldReader {
     /// A number in a range.
     package mutating func number(
         _ name: String, in range: ClosedRange<Double>
-    ) throws(ControlProblem) -> Double? {
+    ) throws(ControlError) -> Double? {
         guard let value = value(name) else { return nil }
         guard let number = value.double, range.contains(number) else {
             throw wrong(name, "a number from \(range.lowerBound) to \(range.upperBound)")
@@ -61,7 +61,7 @@ package struct FieldReader {
     /// One of the choices of an enumeration.
     package mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(
         _ name: String, of type: Choice.Type
-    ) throws(ControlProblem) -> Choice? {
+    ) throws(ControlError) -> Choice? {
         guard let text = try string(name) else { return nil }
         guard let choice = Choice(rawValue: text) else {
             throw wrong(name, "one of " + type.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", "))
@@ -70,7 +70,7 @@ package struct FieldReader {
     }
 
     /// A list of strings; `.some(nil)` for `null`.
-    package mutating func strings(_ name: String) throws(ControlProblem) -> [String]?? {
+    package mutating func strings(_ name: String) throws(ControlError) -> [String]?? {
         guard let value = value(name) else { return nil }
         if value.isNull { return .some(nil) }
         guard let array = value.array else { throw wrong(name, "a list of strings or null") }
@@ -80,7 +80,7 @@ package struct FieldReader {
     }
 
     /// A latency: milliseconds as a number, or a string in ``Latency/syntax``.
-    package mutating func latency(_ name: String) throws(ControlProblem) -> Latency? {
+    package mutating func latency(_ name: String) throws(ControlError) -> Latency? {
         guard let value = value(name) else { return nil }
         if let milliseconds = value.double, (0...Latency.millisecondsMax).contains(milliseconds) {
             return .fixed(milliseconds)
@@ -92,7 +92,7 @@ package struct FieldReader {
     }
 
     /// A device token, converted to lower case.
-    package mutating func deviceToken(_ name: String) throws(ControlProblem) -> String? {
+    package mutating func deviceToken(_ name: String) throws(ControlError) -> String? {
         guard let text = try string(name) else { return nil }
         let bytes = Array(text.utf8)[...]
         guard DeviceToken.isWellFormed(bytes) else {
@@ -106,13 +106,13 @@ package struct FieldReader {
     /// Finishes reading.
     ///
     /// - Throws: A problem when the object has a member that was not read.
-    package func finish() throws(ControlProblem) {
+    package func finish() throws(ControlError) {
         guard let member = object.members.first(where: { !known.contains($0.name) }) else { return }
-        throw ControlProblem(
+        throw ControlError(
             "\(what) has no field `\(member.name)`; known fields: " + known.sorted().joined(separator: ", "))
     }
 
-    private func wrong(_ name: String, _ expected: String) -> ControlProblem {
-        ControlProblem("`\(name)` of \(what) must be \(expected)")
+    private func wrong(_ name: String, _ expected: String) -> ControlError {
+        ControlError("`\(name)` of \(what) must be \(expected)")
     }
 }

@@ -10,11 +10,11 @@ extension Rule {
     ///   - id: The default name.
     ///   - seed: The default random seed.
     ///   - now: Milliseconds since 1970; the default `timestamp` of a 410 answer.
-    package init(_ value: JSON.Value, id defaultID: String, seed: UInt64, now: Int64) throws(ControlProblem) {
+    package init(_ value: JSON.Value, id defaultID: String, seed: UInt64, now: Int64) throws(ControlError) {
         var fields = try FieldReader(value, "a rule")
         let id = try fields.string("id") ?? defaultID
         guard (1...Self.idBytesMax).contains(id.utf8.count) else {
-            throw ControlProblem("`id` of a rule must be 1 to \(Self.idBytesMax) bytes long")
+            throw ControlError("`id` of a rule must be 1 to \(Self.idBytesMax) bytes long")
         }
         let match = try Match(fields.value("match") ?? .object(JSON.Object()))
         let action = try Self.action(&fields, now: now)
@@ -34,17 +34,17 @@ extension Rule {
         id.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
 
-    private static func action(_ fields: inout FieldReader, now: Int64) throws(ControlProblem) -> Action {
+    private static func action(_ fields: inout FieldReader, now: Int64) throws(ControlError) -> Action {
         let named = try fields.choice("action", of: ActionName.self)
         let answerFields = ["reason", "status", "timestamp", "retryAfter", "body"]
         let hasAnswer = answerFields.contains(where: fields.has)
         let name = named ?? (hasAnswer ? .answer : .pass)
         guard name == .answer || !hasAnswer else {
-            throw ControlProblem(
+            throw ControlError(
                 "a rule with `action` \"\(name.rawValue)\" can't have the fields of an answer")
         }
         guard name == .reset || !fields.has("errorCode") else {
-            throw ControlProblem("`errorCode` is only for `action` \"reset\"")
+            throw ControlError("`errorCode` is only for `action` \"reset\"")
         }
         let code = try ErrorCode.named(fields.value("errorCode"))
         let answer = try ScriptedAnswer(&fields, now: now)
@@ -86,7 +86,7 @@ extension Rule {
 }
 
 extension Rule.Match {
-    fileprivate init(_ value: JSON.Value) throws(ControlProblem) {
+    fileprivate init(_ value: JSON.Value) throws(ControlError) {
         var fields = try FieldReader(value, "`match`")
         self.init()
         token = try fields.deviceToken("token")
@@ -113,7 +113,7 @@ extension ScriptedAnswer {
     /// The spelling in Apple's documentation of the reason that is sent as `BadEnvironmentKeyInToken`.
     private static let documentedSpelling = "BadEnvironmentKeyIdInToken"
 
-    fileprivate init(_ fields: inout FieldReader, now: Int64) throws(ControlProblem) {
+    fileprivate init(_ fields: inout FieldReader, now: Int64) throws(ControlError) {
         let reason = try fields.string("reason")
         let status = try fields.int("status", in: 200...599)
         let timestamp = try fields.int("timestamp", in: 0...Int.max).map { Int64($0) }
@@ -127,11 +127,11 @@ extension ScriptedAnswer {
         case .bool(false)?: body = .none
         case .string(let text)? where text.utf8.count <= Self.bodyBytesMax: body = .text(text)
         default:
-            throw ControlProblem(
+            throw ControlError(
                 "`body` must be true, false or a string of at most \(Self.bodyBytesMax) bytes")
         }
         guard reason == nil || status != nil || known != nil else {
-            throw ControlProblem("a rule whose `reason` Apple doesn't document needs a `status`")
+            throw ControlError("a rule whose `reason` Apple doesn't document needs a `status`")
         }
         let sent = status ?? known?.status ?? 200
         self.init(
@@ -155,12 +155,12 @@ extension ScriptedAnswer {
 
 extension ErrorCode {
     /// The error code with this RFC 9113 name or number.
-    static func named(_ value: JSON.Value?) throws(ControlProblem) -> ErrorCode? {
+    static func named(_ value: JSON.Value?) throws(ControlError) -> ErrorCode? {
         guard let value else { return nil }
         if let number = value.int.flatMap({ UInt32(exactly: $0) }) { return ErrorCode(rawValue: number) }
         let known = (0...13).map { ErrorCode(rawValue: $0) }
         guard let code = known.first(where: { $0.description == value.string }) else {
-            throw ControlProblem(
+            throw ControlError(
                 "an error code is a number or one of " + known.map(\.description).joined(separator: ", "))
         }
         return code

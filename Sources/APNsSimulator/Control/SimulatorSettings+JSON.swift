@@ -2,7 +2,7 @@ package import JSON
 
 extension SimulatorSettings {
     /// Updates the given fields and leaves the others unchanged.
-    package mutating func update(_ value: JSON.Value) throws(ControlProblem) {
+    package mutating func update(_ value: JSON.Value) throws(ControlError) {
         var fields = try FieldReader(value, "limits")
         let streams = 0...Int(Self.streamsMax)
         var new = self

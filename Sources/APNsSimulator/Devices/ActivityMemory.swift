@@ -18,18 +18,18 @@ struct ActivityMemory: Sendable {
     ///
     /// - Throws: `DeviceTokenNotForTopic` for another kind of token than before, `BadRequestPayload` for a state that the
     ///   device would drop.
-    mutating func check(_ push: CheckedPush) throws(Refusal) {
+    mutating func check(_ push: CheckedPush) throws(PushRefusal) {
         guard let step = push.activity else {
             // Nothing to look for in tests without activities, whose pushes may be many.
             guard known.isEmpty || known[push.deviceToken] == nil else {
-                throw Refusal(.deviceTokenNotForTopic, "the device token is a Live Activity's")
+                throw PushRefusal(.deviceTokenNotForTopic, "the device token is a Live Activity's")
             }
             return
         }
         let isStart = step.event == "start"
         if let before = known[push.deviceToken] {
             guard before.isStart == isStart else {
-                throw Refusal(
+                throw PushRefusal(
                     .deviceTokenNotForTopic,
                     before.isStart
                         ? "the token starts Live Activities; updates need the activity's own"
@@ -37,11 +37,11 @@ struct ActivityMemory: Sendable {
             }
             let isRepeated = push.id != nil && before.id == push.id
             guard isStart || isRepeated || step.timestamp > before.timestamp else {
-                throw Refusal(
+                throw PushRefusal(
                     .badRequestPayload, "`aps.timestamp` must be later than in the activity's last push")
             }
             guard !before.hasEnded || isRepeated else {
-                throw Refusal(.badRequestPayload, "the Live Activity has ended")
+                throw PushRefusal(.badRequestPayload, "the Live Activity has ended")
             }
         } else if known.count >= Self.tokensMax {
             known = [:]

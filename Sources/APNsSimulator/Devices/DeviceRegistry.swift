@@ -74,25 +74,27 @@ package struct DeviceRegistry: Sendable {
     /// - Parameter acceptsUnknown: Whether an unregistered token is valid.
     /// - Throws: `BadDeviceToken`, `DeviceTokenNotForTopic`, `Unregistered` or `ExpiredToken`.
     package func check(_ push: CheckedPush, in environment: PushEnvironment, acceptsUnknown: Bool)
-        throws(Refusal)
+        throws(PushRefusal)
     {
         guard !registrations.isEmpty, let known = registrations[push.deviceToken] else {
-            guard acceptsUnknown else { throw Refusal(.badDeviceToken, "the device token is not registered") }
+            guard acceptsUnknown else {
+                throw PushRefusal(.badDeviceToken, "the device token is not registered")
+            }
             return
         }
         let here = known.filter { $0.environment == nil || $0.environment == environment }
         guard !here.isEmpty else {
-            throw Refusal(.badDeviceToken, "the device token belongs to the other environment")
+            throw PushRefusal(.badDeviceToken, "the device token belongs to the other environment")
         }
         // A registration for a specific environment and topic overrides a general one.
         let best = here.filter { $0.matches(topic: push.topic) }.max { $0.precision < $1.precision }
         switch best?.state {
-        case nil: throw Refusal(.deviceTokenNotForTopic, "the device token is for another topic")
+        case nil: throw PushRefusal(.deviceTokenNotForTopic, "the device token is for another topic")
         case .valid: break
         case .unregistered(let since):
-            throw Refusal(.unregistered, "the device token is no longer registered", timestamp: since)
+            throw PushRefusal(.unregistered, "the device token is no longer registered", timestamp: since)
         case .expired(let since):
-            throw Refusal(.expiredToken, "the device token has expired", timestamp: since)
+            throw PushRefusal(.expiredToken, "the device token has expired", timestamp: since)
         }
     }
 }

@@ -1,4 +1,5 @@
 import JSON
+import PushSealing
 
 /// A well-formed provider authentication token (JWT, RFC 7519), independent of its signature.
 ///
@@ -38,13 +39,13 @@ package struct ProviderToken: Hashable, Sendable {
     /// Parses `header.claims.signature`.
     ///
     /// - Throws: `InvalidProviderToken` with a detail.
-    package static func parse(_ text: ArraySlice<UInt8>) throws(Refusal) -> Unverified {
+    package static func parse(_ text: ArraySlice<UInt8>) throws(PushRefusal) -> Unverified {
         guard text.count <= bytesMax else { throw invalid("the token is longer than \(bytesMax) bytes") }
         let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3 else { throw invalid("a JWT has three parts separated by dots") }
         let header = try object(parts[0], "header")
         let claims = try object(parts[1], "claims")
-        guard let signature = Base64URL.decode(parts[2]) else {
+        guard let signature = Base64URL.decode(String(decoding: parts[2], as: UTF8.self)) else {
             throw invalid("the signature is not base64url without padding")
         }
         guard signature.count == signatureLength else {
@@ -59,8 +60,8 @@ package struct ProviderToken: Hashable, Sendable {
             token: token, signedPart: text[parts[0].startIndex..<parts[1].endIndex], signature: signature)
     }
 
-    private static func object(_ part: ArraySlice<UInt8>, _ name: String) throws(Refusal) -> JSON.Object {
-        guard let bytes = Base64URL.decode(part) else {
+    private static func object(_ part: ArraySlice<UInt8>, _ name: String) throws(PushRefusal) -> JSON.Object {
+        guard let bytes = Base64URL.decode(String(decoding: part, as: UTF8.self)) else {
             throw invalid("the \(name) is not base64url without padding")
         }
         guard let object = (try? JSON.parse(bytes, maxBytes: bytesMax))?.object else {
@@ -69,7 +70,7 @@ package struct ProviderToken: Hashable, Sendable {
         return object
     }
 
-    private static func identifier(_ value: JSON.Value?, _ name: String) throws(Refusal) -> String {
+    private static func identifier(_ value: JSON.Value?, _ name: String) throws(PushRefusal) -> String {
         guard let text = value?.string, isIdentifier(text) else {
             throw invalid("\(name) must be 10 uppercase letters and digits")
         }
@@ -85,12 +86,14 @@ package struct ProviderToken: Hashable, Sendable {
             }
     }
 
-    private static func time(_ value: JSON.Value?) throws(Refusal) -> Int64 {
+    private static func time(_ value: JSON.Value?) throws(PushRefusal) -> Int64 {
         guard let seconds = value?.int else {
             throw invalid("claim `iat` must be an integer number of seconds since 1970")
         }
         return Int64(seconds)
     }
 
-    private static func invalid(_ detail: String) -> Refusal { Refusal(.invalidProviderToken, detail) }
+    private static func invalid(_ detail: String) -> PushRefusal {
+        PushRefusal(.invalidProviderToken, detail)
+    }
 }

@@ -1,26 +1,27 @@
 import COpenSSL
 package import JSON
+import PushSealing
+
+/// Errors of a private key.
+package enum SigningKeyError: Error, Sendable {
+    /// An unexpected OpenSSL failure.
+    case failed
+    /// The text is not a PEM private key.
+    case notPEM
+}
 
 /// A P-256 private key for signing test provider tokens, like the one in Apple's `.p8` files.
 @safe package final class SigningKey: @unchecked Sendable {  // why: OpenSSL only reads a finished key
     private let handle: OpaquePointer
 
-    /// Errors of a private key.
-    package enum Failure: Error, Sendable {
-        /// An unexpected OpenSSL failure.
-        case failed
-        /// The text is not a PEM private key.
-        case notPEM
-    }
-
     /// Generates a key.
-    package init() throws(Failure) {
+    package init() throws(SigningKeyError) {
         guard let handle = unsafe relay_EVP_generate_P256() else { throw .failed }
         unsafe self.handle = handle
     }
 
     /// Reads `-----BEGIN PRIVATE KEY-----`.
-    package init(pem: [UInt8]) throws(Failure) {
+    package init(pem: [UInt8]) throws(SigningKeyError) {
         let key = unsafe pem.withUnsafeBytes { bytes -> OpaquePointer? in
             guard let bio = unsafe BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else {
                 return nil
@@ -38,32 +39,32 @@ package import JSON
     deinit { unsafe EVP_PKEY_free(handle) }
 
     /// The private key as in a `.p8` file: PKCS #8 in PEM, without a passphrase.
-    package func privatePEM() throws(Failure) -> [UInt8] {
+    package func privatePEM() throws(SigningKeyError) -> [UInt8] {
         try unsafe pem { bio in unsafe PEM_write_bio_PKCS8PrivateKey(bio, handle, nil, nil, 0, nil, nil) }
     }
 
     /// The public key in PEM.
-    package func publicPEM() throws(Failure) -> [UInt8] {
+    package func publicPEM() throws(SigningKeyError) -> [UInt8] {
         try unsafe pem { bio in unsafe PEM_write_bio_PUBKEY(bio, handle) }
     }
 
     /// Creates a signed provider token.
     ///
     /// - Parameter issuedAt: Seconds since 1970.
-    package func token(keyID: String, teamID: String, issuedAt: Int64) throws(Failure) -> String {
+    package func token(keyID: String, teamID: String, issuedAt: Int64) throws(SigningKeyError) -> String {
         let header: JSON.Value = ["alg": "ES256", "kid": .string(keyID)]
         let claims: JSON.Value = ["iss": .string(teamID), "iat": .int(issuedAt)]
         return try token(header: header, claims: claims)
     }
 
     /// Creates a token with any header and claims and signs it.
-    package func token(header: JSON.Value, claims: JSON.Value) throws(Failure) -> String {
+    package func token(header: JSON.Value, claims: JSON.Value) throws(SigningKeyError) -> String {
         let signedPart = Base64URL.encode(header.encoded()) + "." + Base64URL.encode(claims.encoded())
         return signedPart + "." + Base64URL.encode(try sign(Array(signedPart.utf8)))
     }
 
     /// The ES256 signature of a message: r and s, 32 bytes each.
-    package func sign(_ message: [UInt8]) throws(Failure) -> [UInt8] {
+    package func sign(_ message: [UInt8]) throws(SigningKeyError) -> [UInt8] {
         guard let context = unsafe EVP_MD_CTX_new() else { throw .failed }
         defer { unsafe EVP_MD_CTX_free(context) }
         var der = [UInt8](repeating: 0, count: 128)
@@ -75,7 +76,7 @@ package import JSON
     }
 
     /// Converts OpenSSL's DER signature to r and s.
-    private static func joined(_ der: [UInt8]) throws(Failure) -> [UInt8] {
+    private static func joined(_ der: [UInt8]) throws(SigningKeyError) -> [UInt8] {
         let half = ProviderToken.signatureLength / 2
         var signature = [UInt8](repeating: 0, count: ProviderToken.signatureLength)
         let isWritten = unsafe der.withUnsafeBufferPointer { bytes in
@@ -92,7 +93,7 @@ package import JSON
         return signature
     }
 
-    private func pem(_ write: (OpaquePointer) -> Int32) throws(Failure) -> [UInt8] {
+    private func pem(_ write: (OpaquePointer) -> Int32) throws(SigningKeyError) -> [UInt8] {
         guard let bio = unsafe BIO_new(BIO_s_mem()) else { throw .failed }
         defer { unsafe BIO_free(bio) }
         guard unsafe write(bio) == 1 else { throw .failed }

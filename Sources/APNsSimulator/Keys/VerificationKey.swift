@@ -17,18 +17,18 @@ package struct VerificationKey: Sendable {
     }
 }
 
+/// Errors of a key file.
+package enum PublicKeyError: Error, Sendable {
+    case notPEM
+    case notP256
+}
+
 /// A P-256 public key that verifies ES256 signatures.
 @safe package final class PublicKey: @unchecked Sendable {  // why: OpenSSL only reads a finished key
     private let handle: OpaquePointer
 
-    /// Errors of a key file.
-    package enum Failure: Error, Sendable {
-        case notPEM
-        case notP256
-    }
-
     /// Reads `-----BEGIN PUBLIC KEY-----`, or the public half of a private key file.
-    package init(pem: [UInt8]) throws(Failure) {
+    package init(pem: [UInt8]) throws(PublicKeyError) {
         guard let handle = unsafe Self.read(pem) else {
             ERR_clear_error()
             throw .notPEM

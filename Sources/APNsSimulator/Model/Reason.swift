@@ -63,7 +63,7 @@ package enum Reason: String, CaseIterable, Hashable, Sendable {
 }
 
 /// A refusal: the reason and, for an inactive device token, the time since when.
-package struct Refusal: Error, Hashable, Sendable {
+package struct PushRefusal: Error, Hashable, Sendable {
     package let reason: Reason
     /// What exactly was wrong, for the developer of the client.
     ///

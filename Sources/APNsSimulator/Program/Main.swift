@@ -6,58 +6,52 @@ import Programs
 @main
 enum Main {
     static func main() {
-        exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)
-    }
-
-    private static func run(_ arguments: [String]) -> ExitStatus {
-        do throws(UsageProblems) {
-            return run(try Invocation.parse(arguments))
-        } catch {
-            for sentence in error.sentences { complain(sentence) }
-            complain("see apns-simulator --help for usage")
-            return .usage
-        }
-    }
-
-    private static func run(_ invocation: Invocation) -> ExitStatus {
-        do throws(ProgramFailure) {
-            switch invocation {
-            case .serve(let options): return serve(options)
-            case .makeKey(let out): try KeyCommands.makeKey(out: out)
-            case .makeToken(let options): try KeyCommands.makeToken(options)
-            case .help: StandardOutput.write(Array(HelpText.text.utf8))
-            case .version: StandardOutput.write(Array("apns-simulator \(Version.current)\n".utf8))
+        let table = SimulatorCommands.table
+        let status = table.run(Array(CommandLine.arguments.dropFirst()), complain: complain) {
+            name, _, options in
+            do throws(ProgramError) {
+                switch name {
+                case SimulatorCommands.key.name: try KeyCommands.makeKey(options)
+                case SimulatorCommands.token.name: try KeyCommands.makeToken(options)
+                default: return serve(try serveOptions(options))
+                }
+                return .success
+            } catch {
+                complain(error.sentence)
+                return error.status
             }
-            return .success
+        }
+        exit(status.rawValue)
+    }
+
+    private static func serveOptions(_ options: CommandOptions) throws(ProgramError) -> ServeOptions {
+        do throws(UsageError) {
+            return try ServeOptions(options)
         } catch {
-            complain(error.sentence)
-            return error.status
+            throw ProgramError(.usage, error.description)
         }
     }
 
     /// Serves on other threads while the main thread waits for signals.
+    ///
+    /// It must wait here: Swift's asynchronous `main` parks it with all signals unblocked, even those blocked before.
     private static func serve(_ options: ServeOptions) -> ExitStatus {
-        Signals.block()
         let stop = StopRequest()
-        let status = Lock(ExitStatus.success)
-        Task {
-            do throws(ProgramFailure) {
+        return CommandTask.run {
+            stop.make()
+            return nil
+        } _: {
+            do throws(ProgramError) {
                 try await ServeCommand.run(options, until: stop)
+                return .success
             } catch {
                 complain(error.sentence)
-                status.withLock { $0 = error.status }
-            }
-            Signals.wakeMainThread()
-        }
-        while true {
-            switch Signals.wait() {
-            case .stop: stop.make()
-            case .woken: return status.withLock { $0 }
+                return error.status
             }
         }
     }
 
-    private static func complain(_ sentence: String) {
-        StandardOutput.write(Array("apns-simulator: \(Printable.line(sentence))\n".utf8), to: STDERR_FILENO)
+    private static func complain(_ text: String) {
+        StandardError.message(text, from: SimulatorCommands.table.program)
     }
 }

@@ -1,4 +1,5 @@
 import JSON
+package import Programs
 
 /// The parsed flags of the main command.
 ///
@@ -33,15 +34,14 @@ package struct ServeOptions: Sendable {
     private var tokens: [JSON.Value] = []
     private var rules: [JSON.Value] = []
 
-    /// Parses the flags.
+    /// Reads the options, whose values have been checked one by one.
     ///
     /// - Throws: All problems at once.
-    package init(_ arguments: [String]) throws(UsageProblems) {
+    package init(_ options: CommandOptions) throws(UsageError) {
         var problems: [String] = []
-        var rest = arguments[...]
-        while let argument = rest.popFirst() {
-            do throws(ControlProblem) {
-                try take(argument, &rest)
+        for (option, text) in options.all {
+            do throws(ControlError) {
+                try apply(option.name, text)
             } catch {
                 problems.append(error.sentence)
             }
@@ -50,78 +50,56 @@ package struct ServeOptions: Sendable {
             problems.append("--public-key \(key.file) must be followed by --key-id and --team-id")
         }
         if acceptsAnyKey, !keys.isEmpty { problems.append("--any-key cannot be combined with --public-key") }
-        do throws(ControlProblem) {
+        do throws(ControlError) {
             try takeScript()
         } catch {
             problems.append(error.sentence)
         }
-        guard problems.isEmpty else { throw UsageProblems(problems) }
+        guard problems.isEmpty else { throw UsageError(problems) }
     }
 
-    private mutating func take(_ argument: String, _ rest: inout ArraySlice<String>) throws(ControlProblem) {
-        let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(
-            String.init)
-        guard argument.hasPrefix("--"), let flag = Flag(rawValue: String(parts[0].dropFirst(2))) else {
-            throw ControlProblem("unknown flag or argument \(argument)")
-        }
-        guard flag.argument != nil else {
-            guard parts.count == 1 else { throw ControlProblem("\(flag.text) does not take a value") }
-            return try apply(flag, "")
-        }
-        guard let value = parts.count == 2 ? parts[1] : rest.popFirst(), !value.isEmpty else {
-            throw ControlProblem("\(flag.text) needs a value")
-        }
-        try apply(flag, value)
-    }
-
-    private mutating func apply(_ flag: Flag, _ value: String) throws(ControlProblem) {
-        switch flag {
-        case .productionPort: productionPort = UInt16(try number(flag, value, 0...65_535))
-        case .sandboxPort: sandboxPort = UInt16(try number(flag, value, 0...65_535))
-        case .controlPort: controlPort = UInt16(try number(flag, value, 0...65_535))
-        case .host: host = value
-        case .controlHost: controlHost = value
-        case .certificateFile: certificateFile = value
-        case .certificateName: certificateNames.append(value)
-        case .readyFile: readyFile = value
-        case .anyKey: acceptsAnyKey = true
-        case .publicKey: keys.append(Key(file: value))
-        case .keyID, .teamID, .keyEnvironment: try applyToKey(flag, value)
-        case .topic: start.settings.topics = (start.settings.topics ?? []) + [value]
-        case .token: tokens.append(try json(flag, value))
-        case .unknownTokens: start.settings.acceptsUnknownTokens = try accepts(flag, value)
-        case .rule: rules.append(try json(flag, value))
-        case .latency: start.settings.latency = try latency(flag, value)
-        case .initialStreams: start.settings.initialStreams = UInt32(try streams(flag, value))
-        case .streams: start.settings.streams = UInt32(try streams(flag, value))
-        case .seed: start.seed = UInt64(try number(flag, value, 0...Int.max))
-        case .keep: start.kept = try number(flag, value, 0...PushLog.keptMax)
-        case .loops: loops = try number(flag, value, 1...Self.loopsMax)
-        case .print: print = .card
-        case .printJSON: print = .json
-        case .pairingFile: pairingFiles.append(value)
+    private mutating func apply(_ name: String, _ value: String) throws(ControlError) {
+        switch name {
+        case CommandOption.productionPort.name: productionPort = UInt16(value) ?? 0
+        case CommandOption.sandboxPort.name: sandboxPort = UInt16(value) ?? 0
+        case CommandOption.controlPort.name: controlPort = UInt16(value) ?? 0
+        case CommandOption.host.name: host = value
+        case CommandOption.controlHost.name: controlHost = value
+        case CommandOption.certificateFile.name: certificateFile = value
+        case CommandOption.certificateName.name: certificateNames.append(value)
+        case CommandOption.readyFile.name: readyFile = value
+        case CommandOption.anyKey.name: acceptsAnyKey = true
+        case CommandOption.publicKey.name: keys.append(Key(file: value))
+        case CommandOption.topic.name: start.settings.topics = (start.settings.topics ?? []) + [value]
+        case CommandOption.token.name: tokens.append(try json(name, value))
+        case CommandOption.unknownTokens.name: start.settings.acceptsUnknownTokens = value == "accept"
+        case CommandOption.rule.name: rules.append(try json(name, value))
+        case CommandOption.latency.name: start.settings.latency = Latency(value) ?? start.settings.latency
+        case CommandOption.initialStreams.name: start.settings.initialStreams = UInt32(value) ?? 1
+        case CommandOption.streams.name: start.settings.streams = UInt32(value) ?? 1
+        case CommandOption.seed.name: start.seed = UInt64(value) ?? 0
+        case CommandOption.keep.name: start.kept = Int(value) ?? 0
+        case CommandOption.loops.name: loops = Int(value) ?? 0
+        case CommandOption.print.name: print = .card
+        case CommandOption.printJSON.name: print = .json
+        case CommandOption.pairingFile.name: pairingFiles.append(value)
+        case CommandOption.keyID.name: try describeKey(name) { $0.keyID = value }
+        case CommandOption.teamID.name: try describeKey(name) { $0.teamID = value }
+        case CommandOption.keyEnvironment.name:
+            try describeKey(name) { $0.environment = PushEnvironment(rawValue: value) }
+        default: break
         }
     }
 
-    private mutating func applyToKey(_ flag: Flag, _ value: String) throws(ControlProblem) {
-        guard !keys.isEmpty else { throw ControlProblem("\(flag.text) must follow --public-key") }
-        let last = keys.count - 1
-        guard flag != .keyEnvironment else {
-            guard let environment = PushEnvironment(rawValue: value) else {
-                throw ControlProblem("\(flag.text) must be production or sandbox")
-            }
-            keys[last].environment = environment
-            return
-        }
-        guard ProviderToken.isIdentifier(value) else {
-            throw ControlProblem("\(flag.text) must be 10 uppercase letters and digits")
-        }
-        if flag == .keyID { keys[last].keyID = value } else { keys[last].teamID = value }
+    /// Changes the last key of the command line so far.
+    private mutating func describeKey(_ name: String, _ change: (inout Key) -> Void) throws(ControlError) {
+        guard !keys.isEmpty else { throw ControlError("\(name) must follow --public-key") }
+        change(&keys[keys.count - 1])
     }
 
     /// Parses tokens and rules, which need the seed.
-    private mutating func takeScript() throws(ControlProblem) {
-        let now = WallClock.milliseconds
+    private mutating func takeScript() throws(ControlError) {
+        let now = WallClock.system.now
         start.rules = try Rule.list(rules, seed: start.seed, now: now)
         for token in tokens {
             let entry = try DeviceRegistry.Entry(token, now: now)
@@ -129,39 +107,11 @@ package struct ServeOptions: Sendable {
         }
     }
 
-    private func number(_ flag: Flag, _ value: String, _ range: ClosedRange<Int>) throws(ControlProblem)
-        -> Int
-    {
-        guard let number = Int(value), range.contains(number) else {
-            throw ControlProblem(
-                "\(flag.text) must be a number from \(range.lowerBound) to \(range.upperBound)")
-        }
-        return number
-    }
-
-    private func streams(_ flag: Flag, _ value: String) throws(ControlProblem) -> Int {
-        try number(flag, value, 1...Int(SimulatorSettings.streamsMax))
-    }
-
-    private func latency(_ flag: Flag, _ value: String) throws(ControlProblem) -> Latency {
-        guard let latency = Latency(value) else {
-            throw ControlProblem("\(flag.text) must be \(Latency.syntax)")
-        }
-        return latency
-    }
-
-    private func accepts(_ flag: Flag, _ value: String) throws(ControlProblem) -> Bool {
-        guard let choice = SimulatorSettings.UnknownTokens(rawValue: value) else {
-            throw ControlProblem("\(flag.text) must be accept or reject")
-        }
-        return choice == .accept
-    }
-
-    private func json(_ flag: Flag, _ value: String) throws(ControlProblem) -> JSON.Value {
+    private func json(_ name: String, _ value: String) throws(ControlError) -> JSON.Value {
         do throws(JSON.ParseError) {
             return try JSON.parse(Array(value.utf8), maxBytes: value.utf8.count)
         } catch {
-            throw ControlProblem("\(flag.text) is not JSON: \(error)")
+            throw ControlError("\(name) is not JSON: \(error)")
         }
     }
 }

@@ -29,7 +29,7 @@ package struct ScriptedAnswer: Hashable, Sendable {
     }
 
     /// APNs' answer to a refused push.
-    package init(_ refusal: Refusal) {
+    package init(_ refusal: PushRefusal) {
         self.init(
             status: refusal.reason.status, reason: refusal.reason.rawValue, timestamp: refusal.timestamp)
     }

@@ -1,6 +1,7 @@
 import HTTP2
 import HTTPServer
 import Network
+import Programs
 
 /// One client's connection: validates its pushes and answers them now or after a delay.
 ///
@@ -81,7 +82,7 @@ final class PushConnection: ServerConnectionHandler {
 
     func connectionOpened(_ connection: HTTP2ServerConnection) {
         self.connection = connection
-        openedAt = WallClock.milliseconds
+        openedAt = WallClock.system.now
         id = server.opened(self)
         if server.stallsNew.contains(environment) { apply(.stall) }
     }
@@ -104,7 +105,7 @@ final class PushConnection: ServerConnectionHandler {
 
     private func receive(_ request: PushRequest, on stream: StreamID) {
         pushes += 1
-        let now = WallClock.milliseconds
+        let now = WallClock.system.now
         let checked = check(request, now: now / 1_000 + (server.settings.clockOffset ?? 0))
         let clientID =
             switch checked {
@@ -122,8 +123,8 @@ final class PushConnection: ServerConnectionHandler {
         server.delay(stream, of: self, for: decision.delay)
     }
 
-    private func check(_ request: PushRequest, now: Int64) -> Result<CheckedPush, Refusal> {
-        do throws(Refusal) {
+    private func check(_ request: PushRequest, now: Int64) -> Result<CheckedPush, PushRefusal> {
+        do throws(PushRefusal) {
             return .success(
                 try server.validator.check(
                     request, to: environment, now: now, trust: &trust, verifier: &server.verifier))
@@ -147,7 +148,7 @@ final class PushConnection: ServerConnectionHandler {
                 answer, id: push.record.id, sentID: push.hasClientID ? push.record.request[.id] : nil,
                 uniqueID: push.record.uniqueID,
                 date: server.settings.clockOffset.map {
-                    HTTPDate.text(unixTime: Int(WallClock.milliseconds / 1_000 + $0))
+                    HTTPDate.text(unixTime: Int(WallClock.system.now / 1_000 + $0))
                 }
             ) {
                 connection?.respond(to: stream, $0, body: $1) ?? false

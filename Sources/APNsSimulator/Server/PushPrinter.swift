@@ -59,7 +59,9 @@ package final class PushPrinter: Sendable {
                 }
                 return waiting.text
             }
-            guard StandardOutput.write(text) else { return waiting.withLock { $0.isOver = true } }
+            guard (try? SmallFile.write(text, to: STDOUT_FILENO)) != nil else {
+                return waiting.withLock { $0.isOver = true }
+            }
         }
     }
 
@@ -69,23 +71,5 @@ package final class PushPrinter: Sendable {
         var local = unsafe tm()
         unsafe localtime_r(&now, &local)
         return unsafe local.tm_gmtoff
-    }
-}
-
-/// The process's standard output.
-enum StandardOutput {
-    /// Writes all bytes and returns whether that succeeded.
-    @discardableResult
-    static func write(_ bytes: [UInt8], to descriptor: Int32 = STDOUT_FILENO) -> Bool {
-        var offset = 0
-        while offset < bytes.count {
-            let count = unsafe bytes.withUnsafeBytes { bytes in
-                unsafe Glibc.write(descriptor, bytes.baseAddress?.advanced(by: offset), bytes.count - offset)
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return false }
-            offset += count
-        }
-        return true
     }
 }

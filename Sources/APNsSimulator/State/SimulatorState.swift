@@ -64,7 +64,7 @@ package struct SimulatorState: Sendable {
     ///
     /// - Parameter id: The client's `apns-id` if it is well-formed.
     package mutating func decide(
-        _ push: Result<CheckedPush, Refusal>, id: MessageID?, in environment: PushEnvironment
+        _ push: Result<CheckedPush, PushRefusal>, id: MessageID?, in environment: PushEnvironment
     ) -> Decision {
         var decision = Decision(
             action: .answer(.accepted), delay: .zero, id: id ?? MessageID(using: &generator),
@@ -88,7 +88,7 @@ package struct SimulatorState: Sendable {
     private mutating func applyDevice(
         _ push: CheckedPush, _ environment: PushEnvironment, _ decision: inout Decision
     ) {
-        do throws(Refusal) {
+        do throws(PushRefusal) {
             try devices.check(push, in: environment, acceptsUnknown: settings.acceptsUnknownTokens)
             try activities.check(push)
             decision.action = .answer(.accepted)
@@ -163,7 +163,7 @@ package struct SimulatorState: Sendable {
 }
 
 extension SimulatorState.Decision {
-    fileprivate mutating func refuse(_ refusal: Refusal) {
+    fileprivate mutating func refuse(_ refusal: PushRefusal) {
         action = .answer(ScriptedAnswer(refusal))
         detail = refusal.detail
     }

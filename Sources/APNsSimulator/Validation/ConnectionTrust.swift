@@ -37,7 +37,7 @@ package struct ConnectionTrust: Sendable {
     package mutating func admit(
         _ authorization: ArraySlice<UInt8>?, to environment: PushEnvironment, now: Int64, limits: Limits,
         verifier: inout ProviderTokenVerifier
-    ) throws(Refusal) {
+    ) throws(PushRefusal) {
         if let current, let authorization, authorization.equals(currentAuthorization) {
             return try Self.checkAge(of: current.token, now: now, limits: limits)
         }
@@ -45,7 +45,7 @@ package struct ConnectionTrust: Sendable {
         let candidate = try verifier.verify(text).get()
         try Self.checkAge(of: candidate.token, now: now, limits: limits)
         if let required = candidate.environment, required != environment {
-            throw Refusal(.badEnvironmentKeyInToken, "the key is only for \(required.rawValue)")
+            throw PushRefusal(.badEnvironmentKeyInToken, "the key is only for \(required.rawValue)")
         }
         if let current {
             try Self.checkUpdate(from: current.token, at: adoptedAt, to: candidate.token, now, limits)
@@ -55,49 +55,50 @@ package struct ConnectionTrust: Sendable {
         adoptedAt = now
     }
 
-    private static func bearerToken(_ authorization: ArraySlice<UInt8>?) throws(Refusal) -> ArraySlice<UInt8>
-    {
-        guard let authorization else { throw Refusal(.missingProviderToken, "no `authorization` header") }
+    private static func bearerToken(_ authorization: ArraySlice<UInt8>?) throws(PushRefusal) -> ArraySlice<
+        UInt8
+    > {
+        guard let authorization else { throw PushRefusal(.missingProviderToken, "no `authorization` header") }
         let scheme = "bearer".utf8
         guard authorization.count >= scheme.count, zip(authorization, scheme).allSatisfy({ $0 | 0x20 == $1 })
         else {
-            throw Refusal(.invalidProviderToken, "`authorization` must be `bearer` followed by a token")
+            throw PushRefusal(.invalidProviderToken, "`authorization` must be `bearer` followed by a token")
         }
         let rest = authorization.dropFirst(scheme.count)
         guard let first = rest.first else {
-            throw Refusal(.missingProviderToken, "`authorization` has no token")
+            throw PushRefusal(.missingProviderToken, "`authorization` has no token")
         }
         guard first == UInt8(ascii: " ") else {
-            throw Refusal(.invalidProviderToken, "`authorization` must be `bearer` followed by a token")
+            throw PushRefusal(.invalidProviderToken, "`authorization` must be `bearer` followed by a token")
         }
         let token = rest.drop { $0 == UInt8(ascii: " ") }
-        guard !token.isEmpty else { throw Refusal(.missingProviderToken, "`authorization` has no token") }
+        guard !token.isEmpty else { throw PushRefusal(.missingProviderToken, "`authorization` has no token") }
         return token
     }
 
-    private static func checkAge(of token: ProviderToken, now: Int64, limits: Limits) throws(Refusal) {
+    private static func checkAge(of token: ProviderToken, now: Int64, limits: Limits) throws(PushRefusal) {
         guard token.issuedAt <= now + limits.clockSkewMax else {
-            throw Refusal(.invalidProviderToken, "claim `iat` is in the future")
+            throw PushRefusal(.invalidProviderToken, "claim `iat` is in the future")
         }
         // Written so that no `iat` can overflow.
         guard token.issuedAt >= now - limits.ageMax else {
-            throw Refusal(.expiredProviderToken, "the token is older than \(limits.ageMax) seconds")
+            throw PushRefusal(.expiredProviderToken, "the token is older than \(limits.ageMax) seconds")
         }
     }
 
     private static func checkUpdate(
         from old: ProviderToken, at adopted: Int64, to new: ProviderToken, _ now: Int64, _ limits: Limits
-    ) throws(Refusal) {
+    ) throws(PushRefusal) {
         guard new.teamID == old.teamID else {
-            throw Refusal(.invalidProviderToken, "the connection's first push bound it to another team")
+            throw PushRefusal(.invalidProviderToken, "the connection's first push bound it to another team")
         }
         guard new.keyID == old.keyID else {
-            throw Refusal(.unrelatedKeyIDInToken, "the connection's first push bound it to another key")
+            throw PushRefusal(.unrelatedKeyIDInToken, "the connection's first push bound it to another key")
         }
         // A client may open a connection with a nearly expired token and renew it soon after, so `iat` counts too.
         guard new.issuedAt - old.issuedAt >= limits.updateInterval || now - adopted >= limits.updateInterval
         else {
-            throw Refusal(
+            throw PushRefusal(
                 .tooManyProviderTokenUpdates,
                 "a new token less than \(limits.updateInterval) seconds after the previous one")
         }

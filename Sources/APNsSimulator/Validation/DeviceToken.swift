@@ -8,7 +8,7 @@ package enum DeviceToken {
     /// The device token in `/3/device/TOKEN`, in lower case.
     ///
     /// - Throws: `BadPath`, `MissingDeviceToken` for an empty token, `BadDeviceToken` for a malformed one.
-    package static func inPath(_ path: ArraySlice<UInt8>) throws(Refusal) -> ArraySlice<UInt8> {
+    package static func inPath(_ path: ArraySlice<UInt8>) throws(PushRefusal) -> ArraySlice<UInt8> {
         guard path.begins(with: prefix) else { throw badPath }
         let rest = path.dropFirst(prefix.utf8CodeUnitCount)
         guard let slash = rest.first else { throw missing }
@@ -17,7 +17,7 @@ package enum DeviceToken {
         guard !token.isEmpty else { throw missing }
         guard isWellFormed(token) else {
             guard !token.contains(UInt8(ascii: "/")) else { throw badPath }
-            throw Refusal(.badDeviceToken, "a device token must be an even number of hexadecimal digits")
+            throw PushRefusal(.badDeviceToken, "a device token must be an even number of hexadecimal digits")
         }
         return normalized(token)
     }
@@ -35,7 +35,8 @@ package enum DeviceToken {
     /// The path before the slash and the token.
     package static let prefix: StaticString = "/3/device"
 
-    private static let badPath = Refusal(.badPath, "the path must be /3/device/ followed by a device token")
-    private static let missing = Refusal(
+    private static let badPath = PushRefusal(
+        .badPath, "the path must be /3/device/ followed by a device token")
+    private static let missing = PushRefusal(
         .missingDeviceToken, "the path has no device token")
 }

@@ -11,10 +11,10 @@ package enum PayloadRules {
     /// - Parameters:
     ///   - type: The push type; `nil`, without the header, limits the check to the values in `aps`.
     ///   - limit: The largest payload in bytes.
-    package static func check(_ payload: [UInt8], type: PushType?, limit: Int) throws(Refusal) {
-        guard !payload.isEmpty else { throw Refusal(.payloadEmpty, "the payload is empty") }
+    package static func check(_ payload: [UInt8], type: PushType?, limit: Int) throws(PushRefusal) {
+        guard !payload.isEmpty else { throw PushRefusal(.payloadEmpty, "the payload is empty") }
         guard payload.count <= limit else {
-            throw Refusal(.payloadTooLarge, "the payload is larger than \(limit) bytes")
+            throw PushRefusal(.payloadTooLarge, "the payload is larger than \(limit) bytes")
         }
         do throws(JSON.ParseError) {
             try JSON.validate(payload, maxBytes: limit)
@@ -31,7 +31,7 @@ package enum PayloadRules {
         if let type { try compare(json, aps, marks, with: type) }
     }
 
-    private static func member(_ name: StaticString, of json: ValidatedJSON) throws(Refusal) -> Int? {
+    private static func member(_ name: StaticString, of json: ValidatedJSON) throws(PushRefusal) -> Int? {
         var cursor = ValidatedJSON.Cursor(before: json.start)
         while let member = json.nextMember(&cursor) {
             guard json.string(in: member.name, equals: name) else { continue }
@@ -46,7 +46,7 @@ package enum PayloadRules {
     /// Checks each documented key's value and returns the keys present.
     private static func checkAps(
         _ json: ValidatedJSON, at start: Int, type: PushType?
-    ) throws(Refusal) -> ApsKey.Mark {
+    ) throws(PushRefusal) -> ApsKey.Mark {
         var marks: ApsKey.Mark = []
         var cursor = ValidatedJSON.Cursor(before: start)
         while let member = json.nextMember(&cursor) {
@@ -61,7 +61,7 @@ package enum PayloadRules {
 
     private static func compare(
         _ json: ValidatedJSON, _ aps: Int, _ marks: ApsKey.Mark, with type: PushType
-    ) throws(Refusal) {
+    ) throws(PushRefusal) {
         switch type {
         case .alert:
             guard !marks.isDisjoint(with: [.alert, .badge, .sound]) else {
@@ -81,7 +81,7 @@ package enum PayloadRules {
 
     private static func compareLiveActivity(
         _ json: ValidatedJSON, _ aps: Int, _ marks: ApsKey.Mark
-    ) throws(Refusal) {
+    ) throws(PushRefusal) {
         guard marks.isSuperset(of: [.timestamp, .event]) else {
             throw mismatch("a Live Activity push needs `timestamp` and `event` in `aps`")
         }
@@ -122,6 +122,6 @@ package enum PayloadRules {
         return nil
     }
 
-    private static func bad(_ detail: String) -> Refusal { Refusal(.badRequestPayload, detail) }
-    private static func mismatch(_ detail: String) -> Refusal { Refusal(.invalidPushType, detail) }
+    private static func bad(_ detail: String) -> PushRefusal { PushRefusal(.badRequestPayload, detail) }
+    private static func mismatch(_ detail: String) -> PushRefusal { PushRefusal(.invalidPushType, detail) }
 }

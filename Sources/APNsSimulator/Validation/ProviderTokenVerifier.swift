@@ -14,7 +14,7 @@ package struct ProviderTokenVerifier: Sendable {
     package static let rememberedMax = 1_024
 
     private let policy: KeyPolicy
-    private var remembered: [[UInt8]: Result<VerifiedToken, Refusal>] = [:]
+    private var remembered: [[UInt8]: Result<VerifiedToken, PushRefusal>] = [:]
 
     /// A token whose signature is valid (or unchecked under ``KeyPolicy/anyKey``), whatever its age.
     package struct VerifiedToken: Hashable, Sendable {
@@ -27,28 +27,28 @@ package struct ProviderTokenVerifier: Sendable {
     package init(_ policy: KeyPolicy) { self.policy = policy }
 
     /// Parses and verifies a token.
-    package mutating func verify(_ text: ArraySlice<UInt8>) -> Result<VerifiedToken, Refusal> {
+    package mutating func verify(_ text: ArraySlice<UInt8>) -> Result<VerifiedToken, PushRefusal> {
         let key = Array(text)
         if let known = remembered[key] { return known }
-        let result = Result { () throws(Refusal) in try check(text) }
+        let result = Result { () throws(PushRefusal) in try check(text) }
         if remembered.count >= Self.rememberedMax { remembered.removeAll(keepingCapacity: true) }
         remembered[key] = result
         return result
     }
 
-    private func check(_ text: ArraySlice<UInt8>) throws(Refusal) -> VerifiedToken {
+    private func check(_ text: ArraySlice<UInt8>) throws(PushRefusal) -> VerifiedToken {
         let parsed = try ProviderToken.parse(text)
         guard case .keys(let keys) = policy else {
             return VerifiedToken(token: parsed.token, environment: nil)
         }
         guard let key = keys.first(where: { $0.keyID == parsed.token.keyID }) else {
-            throw Refusal(.invalidProviderToken, "no key with the token's `kid` is configured")
+            throw PushRefusal(.invalidProviderToken, "no key with the token's `kid` is configured")
         }
         guard key.teamID == parsed.token.teamID else {
-            throw Refusal(.invalidProviderToken, "the key `kid` does not belong to the team `iss`")
+            throw PushRefusal(.invalidProviderToken, "the key `kid` does not belong to the team `iss`")
         }
         guard key.publicKey.verifies(parsed.signature, over: parsed.signedPart) else {
-            throw Refusal(.invalidProviderToken, "the signature does not match the key")
+            throw PushRefusal(.invalidProviderToken, "the signature does not match the key")
         }
         return VerifiedToken(token: parsed.token, environment: key.environment)
     }

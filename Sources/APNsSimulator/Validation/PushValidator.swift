@@ -47,18 +47,18 @@ package struct PushValidator: Sendable {
     package func check(
         _ request: PushRequest, to environment: PushEnvironment, now: Int64, trust: inout ConnectionTrust,
         verifier: inout ProviderTokenVerifier
-    ) throws(Refusal) -> CheckedPush {
+    ) throws(PushRefusal) -> CheckedPush {
         let path = request[.path] ?? []
         guard let method = request[.method], method.equals("POST") else {
             guard path.begins(with: DeviceToken.prefix) else {
-                throw Refusal(.badPath, "the path must begin with /3/device")
+                throw PushRefusal(.badPath, "the path must begin with /3/device")
             }
-            throw Refusal(.methodNotAllowed, "the method must be POST")
+            throw PushRefusal(.methodNotAllowed, "the method must be POST")
         }
-        let token = Result { () throws(Refusal) in try DeviceToken.inPath(path) }
+        let token = Result { () throws(PushRefusal) in try DeviceToken.inPath(path) }
         if case .failure(let refusal) = token, refusal.reason == .badPath { throw refusal }
         if let field = request.repeatedField {
-            throw Refusal(.duplicateHeaders, "`\(field.name)` was sent more than once")
+            throw PushRefusal(.duplicateHeaders, "`\(field.name)` was sent more than once")
         }
         try trust.admit(
             request[.authorization], to: environment, now: now, limits: tokenLimits, verifier: &verifier)
@@ -69,7 +69,7 @@ package struct PushValidator: Sendable {
         try checkExpiration(request[.expiration])
         try checkPriority(request[.priority], type)
         if let collapseID = request[.collapseID], collapseID.count > Self.collapseIDBytesMax {
-            throw Refusal(
+            throw PushRefusal(
                 .badCollapseID, "`apns-collapse-id` is longer than \(Self.collapseIDBytesMax) bytes")
         }
         let limit = (type ?? Topic.suffixedType(of: topic) ?? .alert).payloadBytesMax
@@ -79,30 +79,30 @@ package struct PushValidator: Sendable {
             activity: type == .liveactivity ? PayloadRules.activity(in: request.payload) : nil)
     }
 
-    private func checkTopic(_ topic: ArraySlice<UInt8>?) throws(Refusal) -> ArraySlice<UInt8> {
-        guard let topic, !topic.isEmpty else { throw Refusal(.missingTopic, "no `apns-topic` header") }
+    private func checkTopic(_ topic: ArraySlice<UInt8>?) throws(PushRefusal) -> ArraySlice<UInt8> {
+        guard let topic, !topic.isEmpty else { throw PushRefusal(.missingTopic, "no `apns-topic` header") }
         guard Topic.isWellFormed(topic) else {
-            throw Refusal(.badTopic, "`apns-topic` is not a bundle identifier")
+            throw PushRefusal(.badTopic, "`apns-topic` is not a bundle identifier")
         }
         guard let topics else { return topic }
         guard topics.contains(topic) || topics.contains(Topic.bundle(of: topic)) else {
-            throw Refusal(.topicDisallowed, "`apns-topic` is not one of the configured topics")
+            throw PushRefusal(.topicDisallowed, "`apns-topic` is not one of the configured topics")
         }
         return topic
     }
 
     private func checkType(
         _ header: ArraySlice<UInt8>?, _ topic: ArraySlice<UInt8>
-    ) throws(Refusal) -> PushType? {
+    ) throws(PushRefusal) -> PushType? {
         guard let header else { return nil }
         guard let type = PushType(header) else {
-            throw Refusal(.invalidPushType, "`apns-push-type` is not a type that Apple documents")
+            throw PushRefusal(.invalidPushType, "`apns-push-type` is not a type that Apple documents")
         }
         guard type != .mdm else { return type }
         let suffix = type.topicSuffix
         let suffixed = Topic.suffixedType(of: topic)
         guard suffix.utf8CodeUnitCount == 0 ? suffixed == nil : suffixed == type else {
-            throw Refusal(
+            throw PushRefusal(
                 .badTopic,
                 suffix.utf8CodeUnitCount == 0
                     ? "the topic of a push of type \(type.rawValue) must be the bundle identifier alone"
@@ -111,40 +111,41 @@ package struct PushValidator: Sendable {
         return type
     }
 
-    private func checkID(_ header: ArraySlice<UInt8>?) throws(Refusal) -> MessageID? {
+    private func checkID(_ header: ArraySlice<UInt8>?) throws(PushRefusal) -> MessageID? {
         guard let header else { return nil }
         guard let id = MessageID(canonical: header) else {
-            throw Refusal(.badMessageID, "`apns-id` is not a UUID in canonical form: lower case, 8-4-4-4-12")
+            throw PushRefusal(
+                .badMessageID, "`apns-id` is not a UUID in canonical form: lower case, 8-4-4-4-12")
         }
         return id
     }
 
-    private func checkExpiration(_ header: ArraySlice<UInt8>?) throws(Refusal) {
+    private func checkExpiration(_ header: ArraySlice<UInt8>?) throws(PushRefusal) {
         guard let header else { return }
         guard !header.isEmpty, header.count <= 10,
             header.isAll(.digits),
             header.reduce(0 as UInt64, { $0 * 10 + UInt64($1 - UInt8(ascii: "0")) }) <= Self.expirationMax
         else {
-            throw Refusal(
+            throw PushRefusal(
                 .badExpirationDate, "`apns-expiration` must be a whole number of seconds since 1970")
         }
     }
 
-    private func checkPriority(_ header: ArraySlice<UInt8>?, _ type: PushType?) throws(Refusal) {
+    private func checkPriority(_ header: ArraySlice<UInt8>?, _ type: PushType?) throws(PushRefusal) {
         let priority: Int
         switch header {
         case nil: priority = 10
         case let text? where text.equals("10"): priority = 10
         case let text? where text.equals("5"): priority = 5
         case let text? where text.equals("1"): priority = 1
-        default: throw Refusal(.badPriority, "`apns-priority` must be 10, 5 or 1")
+        default: throw PushRefusal(.badPriority, "`apns-priority` must be 10, 5 or 1")
         }
         switch type {
         case .background where priority != 5:
-            throw Refusal(
+            throw PushRefusal(
                 .badPriority, "a background push needs `apns-priority` 5 (the default is 10)")
         case .liveactivity where priority == 1:
-            throw Refusal(.badPriority, "a Live Activity push needs `apns-priority` 10 or 5")
+            throw PushRefusal(.badPriority, "a Live Activity push needs `apns-priority` 10 or 5")
         default: break
         }
     }

@@ -59,7 +59,7 @@ struct Bridge: Sendable {
         var lostAt: MonotonicTime?
         while !Task.isCancelled {
             let began = MonotonicTime.current
-            do throws(ServerFault) {
+            do throws(ServerError) {
                 let end = try await session(isFirst: &isFirst)
                 guard !Task.isCancelled else { return }
                 lastFault = ""
@@ -82,12 +82,12 @@ struct Bridge: Sendable {
     }
 
     /// Whether a server on this machine has ended; for a server elsewhere, only the network may have failed.
-    private func isGone(_ fault: ServerFault) -> Bool {
+    private func isGone(_ fault: ServerError) -> Bool {
         guard case .unreachable(_, false) = fault else { return false }
         return parts.findServer()?.address.isLoopback == true
     }
 
-    private func session(isFirst: inout Bool) async throws(ServerFault) -> ServerStream.End {
+    private func session(isFirst: inout Bool) async throws(ServerError) -> ServerStream.End {
         guard let place = parts.findServer() else {
             throw .unreachable("no address", isTimeout: false)
         }

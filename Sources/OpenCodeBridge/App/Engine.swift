@@ -1,4 +1,5 @@
 import Network
+import Programs
 
 /// Applies the rules to incoming messages and performs the resulting actions.
 actor Engine {
@@ -84,7 +85,8 @@ actor Engine {
                 if let client { asked.key += " of \(client.place.address)" }
                 let eventID = await outbox.put(asked, showing: state, actions: await replies.actions(request))
                 await replies.rang(request, as: eventID)
-                await outbox.note(.rang(RungRequest(request: request, eventID: eventID), at: SystemTime.now))
+                await outbox.note(
+                    .rang(RungRequest(request: request, eventID: eventID), at: WallClock.system.now))
             case .over(let request, let end):
                 if let eventID = await replies.closed(request, end) { await outbox.over(eventID) }
             case .began(let session, let directory):

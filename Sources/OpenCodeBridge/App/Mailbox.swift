@@ -66,7 +66,7 @@ struct Worker: Sendable {
             case .action(let action):
                 if let event = await client.answer(action) { mailbox.post(.event(event)) }
             case .snapshot(let isFirst):
-                do throws(ServerFault) {
+                do throws(ServerError) {
                     mailbox.post(.event(.snapshot(try await client.snapshot(isFirst: isFirst))))
                 } catch {
                     console.note("cannot compare with the server's state: \(error)")

@@ -7,9 +7,9 @@ import WebClient
 /// `opencode-bridge check`: checks every step from the server to the phone.
 enum CheckCommand {
     /// Prints a line for each step, with advice if it failed.
-    static func run(
-        _ configuration: Configuration, _ environment: [String: String], _ console: Console
-    ) throws(SettingProblems) -> ExitStatus {
+    static func run(_ call: CommandCall) throws(ConfigurationError) -> ExitStatus {
+        let (configuration, console) = (try call.configuration(), call.console)
+        let environment = call.environment
         let access = try RelayAccess(configuration)
         let place = ServerPlace.find(given: configuration.openCode, environment: environment) {
             ServiceFiles.read(environment)
@@ -49,7 +49,7 @@ enum CheckCommand {
             case .serviceFile(let path): "from \(path)"
             case .standard: "OpenCode's standard address"
             }
-        do throws(ServerFault) {
+        do throws(ServerError) {
             let client = try await OpenCodeClient.connect(place, ServerMemory())
             let found = Finding.good("server: OpenCode \(client.version) at \(place.address) (\(source))")
             return ([found, await stream(client)] + (await lists(client)), true)
@@ -60,7 +60,7 @@ enum CheckCommand {
     }
 
     /// The finding if there is no server and none is configured: other agents' hooks don't need one.
-    static func absence(of place: ServerPlace, _ fault: ServerFault) -> Finding? {
+    static func absence(of place: ServerPlace, _ fault: ServerError) -> Finding? {
         guard case .unreachable(_, false) = fault, place.origin == .standard else { return nil }
         return .good(
             "server: none at \(place.address), so only hooks ring. For OpenCode, start `opencode --port 4096` "
@@ -70,7 +70,7 @@ enum CheckCommand {
 
     /// Whether the server can list its open requests.
     private static func lists(_ client: OpenCodeClient) async -> [Finding] {
-        do throws(ServerFault) {
+        do throws(ServerError) {
             _ = try await client.snapshot(isFirst: true)
         } catch {
             return [.fault("open requests: \(error)")]
@@ -88,9 +88,9 @@ enum CheckCommand {
             hasBegun.withLock { $0 = true }
             isOver.withLock { $0 = true }
         }
-        let task = Task { () async -> ServerFault? in
+        let task = Task { () async -> ServerError? in
             defer { isOver.withLock { $0 = true } }
-            do throws(ServerFault) {
+            do throws(ServerError) {
                 _ = try await stream.run()
                 return nil
             } catch {
@@ -191,7 +191,7 @@ enum CheckCommand {
     }
 
     private static func bridge(_ configuration: Configuration, isNeeded: Bool) -> Finding {
-        do throws(SmallFile.Fault) {
+        do throws(FileError) {
             let free = try QueueOwnership(directory: configuration.stateDirectory)
             guard free != nil else { return .good("bridge: serving") }
             return isNeeded
@@ -200,5 +200,12 @@ enum CheckCommand {
         } catch {
             return .fault("bridge: \(configuration.stateDirectory) can't be used: \(error)")
         }
+    }
+}
+
+extension BridgeCommand {
+    static let check = BridgeCommand("check", "Find out why nothing rings.") {
+        call throws(ConfigurationError) in
+        try CheckCommand.run(call)
     }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import JSON
 import Network
+import Programs
 
 /// `opencode-bridge hook AGENT [JSON]`: an agent's hook, which must never delay the agent.
 struct HookCommand {
@@ -9,28 +10,25 @@ struct HookCommand {
     private let console: Console
 
     /// Reads the input, queues or posts an event that rings, and prints the output that the agent expects.
-    static func run(
-        _ invocation: Invocation, _ environment: [String: String],
-        _ configuration: () throws(SettingProblems) -> Configuration
-    ) {
+    static func run(_ call: CommandCall) {
         endInTime()
-        let isVerbose = invocation.flags[.debug].map { $0 != "off" } ?? false
+        let isVerbose = call.flags[Settings.debug.row.name].map { $0 != "off" } ?? false
         let console = Console(isVerbose: isVerbose)
-        guard let agent = invocation.operands.first.flatMap(HookAgent.init(name:)) else {
+        guard let agent = call.options.text(.agent).flatMap(HookAgent.init(name:)) else {
             let names = HookAgent.allCases.map(\.rawValue).joined(separator: ", ")
             return console.explain("expected one of \(names) after hook")
         }
-        let argument = invocation.operands.dropFirst().first
+        let argument = call.options.text(.hookInput)
         if let answer = agent.answer(hasArgument: argument != nil) { console.print(answer) }
-        let command = HookCommand(agent: agent, environment: environment, console: console)
-        do throws(SettingProblems) {
-            try command.ring(argument, try configuration())
+        let command = HookCommand(agent: agent, environment: call.environment, console: console)
+        do throws(ConfigurationError) {
+            try command.ring(argument, try call.configuration())
         } catch {
-            command.fail(error.sentences.joined(separator: "; "), nil)
+            command.fail(error.problems.joined(separator: "; "), nil)
         }
     }
 
-    private func ring(_ argument: String?, _ configuration: Configuration) throws(SettingProblems) {
+    private func ring(_ argument: String?, _ configuration: Configuration) throws(ConfigurationError) {
         let bytes = argument.map { Array($0.utf8) } ?? Self.standardInput()
         let isEmpty = bytes.allSatisfy { $0 == 0x20 || (0x09...0x0D).contains($0) }
         let input = try? JSON.parse(bytes, maxBytes: Bounds.hookInputBytesMax, loneSurrogates: .replaced)
@@ -44,7 +42,7 @@ struct HookCommand {
         case .silent(let reason): return console.explain("doesn't ring: \(reason)")
         case .ring(let found): event = found
         }
-        let now = SystemTime.now
+        let now = WallClock.system.now
         guard let ring = event.ring(agent, call: "\(now) \(getpid())") else {
             return console.explain("doesn't ring: its session has no usable ID")
         }
@@ -67,9 +65,9 @@ struct HookCommand {
     }
 
     private func decision(on event: HookEvent, _ configuration: Configuration) -> HookMemory.Decision {
-        do throws(SmallFile.Fault) {
+        do throws(FileError) {
             return try HookMemory(directory: configuration.stateDirectory)
-                .take(event, of: agent, now: SystemTime.now)
+                .take(event, of: agent, now: WallClock.system.now)
         } catch {
             // Ringing twice is better than not at all.
             console.explain("cannot check whether it already rang: \(error)")
@@ -79,7 +77,7 @@ struct HookCommand {
 
     /// Hands an event to the running bridge, or posts it.
     private func send(_ event: QueuedEvent, _ relay: RelayClient, _ configuration: Configuration) {
-        do throws(SmallFile.Fault) {
+        do throws(FileError) {
             if try QueueOwnership(directory: configuration.stateDirectory, patience: .zero) == nil {
                 try QueueFile(directory: configuration.stateDirectory).append([.put(event)], isDurable: true)
                 worked(configuration)
@@ -100,7 +98,7 @@ struct HookCommand {
             case .refused(let reason): fail("the relay refused it: \(reason)", configuration)
             case .later(let reason, _), .unreachable(let reason):
                 fail("\(reason); the next `opencode-bridge serve` sends it", configuration)
-                do throws(SmallFile.Fault) {
+                do throws(FileError) {
                     try QueueFile(directory: configuration.stateDirectory)
                         .append([.put(event)], isDurable: true)
                 } catch {
@@ -123,14 +121,14 @@ struct HookCommand {
         console.explain(sentence)
         let standard = StateDirectory.base(environment).map { $0 + "/opencode-bridge" }
         guard let directory = configuration?.stateDirectory ?? standard else { return }
-        let isNew = HookFaults(directory: directory).note(sentence, of: agent, now: SystemTime.now)
+        let isNew = HookFaults(directory: directory).note(sentence, of: agent, now: WallClock.system.now)
         guard agent == .claudeCode, isNew else { return }
         let message: JSON.Value = ["systemMessage": .string("opencode-bridge: \(Console.safe(sentence))")]
         console.print(String(decoding: message.encoded(), as: UTF8.self))
     }
 
     private func worked(_ configuration: Configuration) {
-        HookFaults(directory: configuration.stateDirectory).note(nil, of: agent, now: SystemTime.now)
+        HookFaults(directory: configuration.stateDirectory).note(nil, of: agent, now: WallClock.system.now)
     }
 
     // MARK: The process
@@ -144,7 +142,7 @@ struct HookCommand {
         while bytes.count <= Bounds.hookInputBytesMax {
             let rest = end.since(.current)
             var waiting = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
-            guard rest > .zero, poll(&waiting, 1, Int32(rest.milliseconds) + 1) > 0 else { break }
+            guard rest > .zero, poll(&waiting, 1, Int32(rest.inMilliseconds) + 1) > 0 else { break }
             let count = read(STDIN_FILENO, &chunk, chunk.count)
             guard count > 0 else { break }
             bytes += chunk[..<count]
@@ -158,4 +156,41 @@ struct HookCommand {
         signal(SIGALRM) { _ in _exit(0) }
         alarm(UInt32(Bounds.hookProcessSecondsMax))
     }
+}
+
+extension BridgeCommand {
+    static let hook = BridgeCommand(
+        "hook", "Ring for another agent, from its hook.",
+        about: """
+            install adds hooks to an agent's settings, so that the phones ring when it finishes, fails or
+            needs a decision. It shows the change first. uninstall removes the hooks. --print only shows the change.
+
+              claude  \(HookSettings.claudeCode.place)
+              codex   \(HookSettings.codex.place)
+              gemini  \(HookSettings.gemini.place)
+
+            The agent then runs `opencode-bridge hook AGENT` with JSON on standard input or as the last
+            argument. It always exits with 0 within \(Bounds.hookProcessSecondsMax) seconds. AGENT is claude-code (or claude),
+            codex, gemini, or generic for any other program:
+
+              opencode-bridge hook generic '{"eventType": "error", "title": "Build 512", "body": "failed"}'
+
+            First pair a phone: `opencode-bridge pair`, then `opencode-bridge test` and `opencode-bridge check`.
+            To see why something rings or doesn't, add --debug.
+            """,
+        usages: ["AGENT install|uninstall [--print]", "AGENT [--SETTING VALUE]... [JSON]"],
+        arguments: [.agent, .hookInput], options: [.print]
+    ) { call throws(ConfigurationError) in
+        if let installation = try HookInstallCommand(call) { return try installation.run(call.console) }
+        HookCommand.run(call)
+        return .success
+    }
+}
+
+extension CommandOption {
+    static let agent = CommandOption(
+        "AGENT", .suggested("AGENT", HookAgent.allCases.map(\.rawValue)), "The agent.")
+    static let hookInput = CommandOption(
+        "JSON", .suggested("JSON", ["install", "uninstall"]), "The input, if it isn't on standard input.")
+    static let print = CommandOption("--print", "Only show the change of install or uninstall.")
 }

@@ -17,25 +17,26 @@ struct HookInstallCommand {
     static func isMeant(_ words: ArraySlice<String>) -> Bool { words.contains { Word(rawValue: $0) != nil } }
 
     /// Reads the command line; `nil` if an agent calls its hook.
-    init?(_ invocation: Invocation, _ environment: [String: String]) throws(SettingProblems) {
+    init?(_ call: CommandCall) throws(ConfigurationError) {
+        let words = [call.options.text(.agent), call.options.text(.hookInput)].compactMap(\.self)
         // The agent's name may be missing.
-        guard let word = invocation.operands.prefix(2).reversed().compactMap(Word.init).first else {
+        guard let word = words.reversed().compactMap(Word.init).first else {
             return nil
         }
-        guard let agent = invocation.operands.first.flatMap(HookAgent.init(name:)),
+        guard let agent = words.first.flatMap(HookAgent.init(name:)),
             let settings = HookSettings.of(agent)
         else {
-            throw SettingProblems(["expected claude, codex or gemini before \(word.rawValue)"])
+            throw ConfigurationError(["expected claude, codex or gemini before \(word.rawValue)"])
         }
         self.word = word
         self.settings = settings
-        self.environment = environment
-        onlyPrints = invocation.onlyPrints
+        environment = call.environment
+        onlyPrints = call.options.has(.print)
     }
 
     /// Shows the change and applies it.
-    func run(_ console: Console) throws(SettingProblems) -> ExitStatus {
-        guard let given = settings.path(environment) else { throw SettingProblems(["HOME isn't set"]) }
+    func run(_ console: Console) throws(ConfigurationError) -> ExitStatus {
+        guard let given = settings.path(environment) else { throw ConfigurationError(["HOME isn't set"]) }
         // A symbolic link stays a link.
         let path = SmallFile.target(of: given)
         let old = try text(path)
@@ -51,7 +52,7 @@ struct HookInstallCommand {
             console.note("nothing was changed")
             return .failed
         }
-        do throws(SmallFile.Fault) {
+        do throws(FileError) {
             try SmallFile.createDirectory(SmallFile.parent(of: path))
             try SmallFile.replace(path, with: Array(new.utf8), mode: Self.mode(of: path))
         } catch {
@@ -64,17 +65,17 @@ struct HookInstallCommand {
     }
 
     /// The file's contents; `nil` if there is none.
-    private func text(_ path: String) throws(SettingProblems) -> String? {
-        do throws(SmallFile.Fault) {
+    private func text(_ path: String) throws(ConfigurationError) -> String? {
+        do throws(FileError) {
             let bytes = try SmallFile.read(path, bytesMax: Bounds.agentSettingsBytesMax)
             return String(decoding: bytes, as: UTF8.self)
         } catch {
             if error.isMissing { return nil }
-            throw SettingProblems(["\(path) can't be read: \(error)"])
+            throw ConfigurationError(["\(path) can't be read: \(error)"])
         }
     }
 
-    private func changed(_ old: String?, _ path: String) throws(SettingProblems) -> String {
+    private func changed(_ old: String?, _ path: String) throws(ConfigurationError) -> String {
         let isEmpty = old?.allSatisfy(\.isWhitespace) ?? true
         var value: JSON.Value = [:]
         if let old, !isEmpty {
@@ -84,7 +85,7 @@ struct HookInstallCommand {
                 throw refusal(path, "it isn't plain JSON: \(error)")
             }
         }
-        do throws(HookSettings.Problem) {
+        do throws(HookSettingsError) {
             let new =
                 word == .install
                 ? try settings.installed(in: value, program: program) : try settings.uninstalled(from: value)
@@ -96,12 +97,12 @@ struct HookInstallCommand {
         }
     }
 
-    private func refusal(_ path: String, _ reason: String) -> SettingProblems {
+    private func refusal(_ path: String, _ reason: String) -> ConfigurationError {
         var sentences = ["\(path) can't be changed: \(reason)"]
         if word == .install, let whole = try? settings.installed(in: [:], program: program) {
             sentences.append("add this by hand: \(String(decoding: whole.encoded(), as: UTF8.self))")
         }
-        return SettingProblems(sentences)
+        return ConfigurationError(sentences)
     }
 
     /// Asks for confirmation on a terminal.
@@ -129,17 +130,16 @@ struct HookInstallCommand {
             }
         case .claudeCode, .gemini, .generic: sentences.append("Start \(settings.agent.name) again.")
         }
-        let file = SettingValues.standardFile(environment) ?? "the configuration file"
-        let written = try? SettingValues(flags: [:], environment: environment, prefersFile: true) {
-            (path, _) throws(SettingProblems) in
-            (try? SmallFile.read(path, bytesMax: Bounds.settingFileBytesMax))
-        }
-        if written?[.relayURL] == nil {
+        let file = SettingSources.standardFile(environment) ?? "the configuration file"
+        var reader = SettingReader(.bridge(flags: [:], environment, prefersFile: true))
+        switch reader.givenName(Settings.relayURL.row) {
+        case nil:
             sentences.append("Write BRIDGE_RELAY_URL=https://… into \(file), and run `opencode-bridge pair`.")
-        } else if written?.name(.relayURL) == Setting.relayURL.variable {
+        case Settings.relayURL.row.name:
             sentences.append(
                 "BRIDGE_RELAY_URL is only set in this shell; write it into \(file), which all agents' hooks read."
             )
+        default: break
         }
         return sentences
     }

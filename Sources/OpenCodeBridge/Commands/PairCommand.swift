@@ -1,64 +1,23 @@
 import Network
+import Programs
 import PushSealing
 import QRCode
 import WebClient
 
-/// The options of `opencode-bridge pair`, which aren't settings.
-struct PairOptions: Sendable, Equatable {
-    /// Whether to print only the JSON.
-    var isJSON = false
-    /// Whether the app runs on this machine and so reaches addresses that phones can't.
-    var isLocal = false
-    /// Whether to make a new secret.
-    var rotates = false
-    /// A file to write the code to.
-    var png: String?
-    /// The scheme of the app's links.
-    var scheme = Pairing.schemeDefault
-
-    /// The options and their summaries.
-    static let usage = [
-        ("--json", "print only the pairing's JSON"),
-        ("--local", "allow addresses that no phone can reach, for an app on this machine"),
-        ("--png FILE", "also write the code to a new file, which only you can read"),
-        ("--rotate", "create a new secret; all phones must be paired again"),
-        ("--scheme SCHEME", "the scheme of the app's links; default: \(Pairing.schemeDefault)"),
-    ]
-
-    /// Parses one of these options and its value; false if the argument is something else.
-    mutating func take(_ argument: String, _ rest: inout ArraySlice<String>) throws(Invocation.Problem)
-        -> Bool
-    {
-        switch argument {
-        case "--json": isJSON = true
-        case "--local": isLocal = true
-        case "--rotate": rotates = true
-        case "--png", "--scheme":
-            guard let value = rest.popFirst() else {
-                throw Invocation.Problem(sentence: "\(argument) needs a value")
-            }
-            if argument == "--png" {
-                png = value
-            } else if Pairing.isScheme(value) {
-                scheme = value
-            } else {
-                throw Invocation.Problem(sentence: "--scheme needs a URL scheme, such as my-app")
-            }
-        default: return false
-        }
-        return true
-    }
-}
-
 /// `opencode-bridge pair`: shows the secret to a phone.
 enum PairCommand {
     /// Prints the QR code and the link of the pairing; with `--json` only its JSON.
-    static func run(
-        _ configuration: Configuration, _ options: PairOptions, _ environment: [String: String],
-        _ console: Console
-    ) throws(SettingProblems) -> ExitStatus {
+    static func run(_ call: CommandCall) throws(ConfigurationError) -> ExitStatus {
+        let (options, console) = (call.options, call.console)
+        let configuration = try call.configuration(needsState: !options.has(.standalone))
         let relay = try configuration.requireRelay()
-        let server = try server(configuration, environment)
+        if options.has(.standalone) { return try standalone(relay, configuration, options, console) }
+        guard !options.has(.name) else {
+            console.note("--name needs --standalone")
+            return .usage
+        }
+        let scheme = options.text(.scheme) ?? Pairing.schemeDefault
+        let server = try server(configuration, call.environment)
         if let fault = fault(of: server), !ServerHosts.havePorts(configuration.advertisedHosts) {
             console.note(
                 "\(fault). Without a server, name an address with its port: --advertise-host HOST:PORT")
@@ -66,25 +25,24 @@ enum PairCommand {
         }
         let hosts = ServerHosts.urls(
             of: server.address, advertised: configuration.advertisedHosts, interfaces: InterfaceAddress.all())
-        if !options.isLocal { try requireReachable(relay, hosts) }
+        if !options.has(.local) { try requireReachable(relay, hosts) }
         let secret =
-            options.rotates
+            options.has(.rotate)
             ? SharedSecret() : try SecretFile.read(configuration, makesGivenFile: true)
         let isSealing = try RelayAccess.key(secret, configuration) != nil
         if let warning = SecretFile.warning(configuration) { console.note("warning: \(warning)") }
-        let pairing = try pairing(relay, secret, hosts)
-        guard let code = QRCode(pairing.link(scheme: options.scheme)) else {
-            throw SettingProblems(["the link is too long for a QR code; set fewer addresses"])
+        let pairing = try pairing(
+            relay, secret, hosts, serverID: RelayClient.serverID(relay, secret.relaySecret))
+        guard let code = QRCode(pairing.link(scheme: scheme)) else {
+            throw ConfigurationError(["the link is too long for a QR code; set fewer addresses"])
         }
-        if let path = options.png, !write(code.png(), to: path, console) { return .output }
-        if options.rotates { try rotate(configuration, secret, console) }
-        if pairing.relayURLHasPath, options.scheme == Pairing.schemeDefault {
-            console.note("warning: OpenCode's app ignores the path in \(relay) and would not find the relay")
-        }
-        if options.isJSON {
+        if let path = options.text(.png), !write(code.png(), to: path, console) { return .output }
+        if options.has(.rotate) { try rotate(configuration, secret, console) }
+        warnOfPath(pairing, options, console)
+        if options.has(.json) {
             console.print(pairing.json)
         } else {
-            console.print(code.terminalText + "\n" + pairing.link(scheme: options.scheme) + "\n")
+            console.print(code.terminalText + "\n" + pairing.link(scheme: scheme) + "\n")
             console.print(summary(pairing, configuration, isSealing: isSealing))
         }
         if !isAnswering(hosts) {
@@ -96,21 +54,55 @@ enum PairCommand {
         return .success
     }
 
+    /// Makes a pairing for senders other than an OpenCode server, and stores nothing.
+    private static func standalone(
+        _ relay: WebAddress, _ configuration: Configuration, _ options: CommandOptions, _ console: Console
+    ) throws(ConfigurationError) -> ExitStatus {
+        guard !options.has(.rotate) else {
+            console.note("--standalone always makes a new secret: leave out --rotate")
+            return .usage
+        }
+        // OpenCode's app requires a host, and asks it for /health, which the relay answers.
+        let advertised = configuration.advertisedHosts
+        let hosts =
+            advertised.isEmpty
+            ? [relay.text] : ServerHosts.urls(of: relay, advertised: advertised, interfaces: [])
+        if !options.has(.local) { try requireReachable(relay, hosts) }
+        let pairing = try pairing(relay, SharedSecret(), hosts, serverID: options.text(.name))
+        let link = pairing.link(scheme: options.text(.scheme) ?? Pairing.schemeDefault)
+        guard let code = QRCode(link) else {
+            throw ConfigurationError(["the link is too long for a QR code; use shorter names and fewer hosts"]
+            )
+        }
+        if let path = options.text(.png), !write(code.png(), to: path, console) { return .output }
+        warnOfPath(pairing, options, console)
+        let texts = [code.terminalText, link, "", pairing.json]
+        console.print(options.has(.json) ? pairing.json : texts.joined(separator: "\n"))
+        return .success
+    }
+
+    private static func warnOfPath(_ pairing: Pairing, _ options: CommandOptions, _ console: Console) {
+        guard pairing.relayURLHasPath, options.text(.scheme) ?? Pairing.schemeDefault == Pairing.schemeDefault
+        else { return }
+        console.note(
+            "warning: OpenCode's app ignores the path in \(pairing.relayURL) and would not find the relay")
+    }
+
     private static func server(_ configuration: Configuration, _ environment: [String: String])
-        throws(SettingProblems) -> ServerPlace
+        throws(ConfigurationError) -> ServerPlace
     {
         let place = ServerPlace.find(given: configuration.openCode, environment: environment) {
             ServiceFiles.read(environment)
         }
-        guard let place else { throw SettingProblems(["set --opencode-url to the server's address"]) }
+        guard let place else { throw ConfigurationError(["set --opencode-url to the server's address"]) }
         return place
     }
 
     /// Why phones can't open the server; `nil` if it answers, even if it requires a password.
-    private static func fault(of place: ServerPlace) -> ServerFault? {
-        let found = Lock<ServerFault?>(nil)
+    private static func fault(of place: ServerPlace) -> ServerError? {
+        let found = Lock<ServerError?>(nil)
         _ = CommandTask.run {
-            do throws(ServerFault) {
+            do throws(ServerError) {
                 _ = try await OpenCodeClient.connect(place, ServerMemory())
             } catch {
                 if error != .unauthorized { found.withLock { $0 = error } }
@@ -121,7 +113,7 @@ enum PairCommand {
     }
 
     /// Refuses addresses that phones can't reach: the app would fail later without a message.
-    private static func requireReachable(_ relay: WebAddress, _ hosts: [String]) throws(SettingProblems) {
+    private static func requireReachable(_ relay: WebAddress, _ hosts: [String]) throws(ConfigurationError) {
         var problems: [String] = []
         let otherwise = "or add --local if the app runs on this machine, such as in a simulator"
         if !relay.isReachableFromElsewhere {
@@ -134,18 +126,18 @@ enum PairCommand {
                 "phones can't reach \(host); name the OpenCode server's address with --advertise-host, "
                     + otherwise)
         }
-        guard problems.isEmpty else { throw SettingProblems(problems) }
+        guard problems.isEmpty else { throw ConfigurationError(problems) }
     }
 
-    private static func pairing(_ relay: WebAddress, _ secret: SharedSecret, _ hosts: [String])
-        throws(SettingProblems) -> Pairing
-    {
+    private static func pairing(
+        _ relay: WebAddress, _ secret: SharedSecret, _ hosts: [String], serverID: String?
+    ) throws(ConfigurationError) -> Pairing {
         do throws(PairingFailure) {
             return try Pairing(
                 relayURL: relay.text, relaySecret: secret.relaySecret, hosts: hosts,
-                serverID: RelayClient.serverID(relay, secret.relaySecret), key: secret.key)
+                serverID: serverID, key: secret.key)
         } catch {
-            throw SettingProblems(["--relay-url must contain only ASCII characters to fit in a link"])
+            throw ConfigurationError(["--relay-url must contain only ASCII characters to fit in a link"])
         }
     }
 
@@ -153,7 +145,7 @@ enum PairCommand {
 
     private static func rotate(
         _ configuration: Configuration, _ secret: SharedSecret, _ console: Console
-    ) throws(SettingProblems) {
+    ) throws(ConfigurationError) {
         try SecretFile.replace(configuration, with: secret)
         console.note(
             "the secret is new: pair all phones again. Phones with the old one get no more notifications.")
@@ -163,7 +155,7 @@ enum PairCommand {
     }
 
     private static func write(_ image: [UInt8], to path: String, _ console: Console) -> Bool {
-        do throws(SmallFile.Fault) {
+        do throws(FileError) {
             // An existing file could be readable by others.
             if try SmallFile.create(path, with: image) { return true }
             console.note("\(path) exists; remove it first")
@@ -212,4 +204,39 @@ enum PairCommand {
         }
         return status == .success
     }
+}
+
+extension BridgeCommand {
+    static let pair = BridgeCommand(
+        "pair", "Show the QR code that phones scan.",
+        about: """
+            Shows the pairing as a QR code and a link. The phone scans the code or opens the link; then it
+            rings, and it can open sealed texts. The secret is created at the first run and stays the same.
+
+            With --standalone it creates a pairing for senders other than an OpenCode server: a new secret,
+            which is printed as JSON and not stored. The sender uses relaySecret as its secret, and the JSON
+            to seal notifications.
+            """,
+        options: [.json, .local, .png, .rotate, .scheme, .standalone, .name]
+    ) { call throws(ConfigurationError) in
+        try PairCommand.run(call)
+    }
+}
+
+extension CommandOption {
+    static let local = CommandOption(
+        "--local", "Allow addresses that no phone can reach, for an app on this machine.")
+    static let png = CommandOption(
+        "--png", .path, "Also write the code to a new file, which only you can read.")
+    static let rotate = CommandOption("--rotate", "Create a new secret; all phones must be paired again.")
+    static let scheme = CommandOption(
+        "--scheme",
+        .text(
+            "SCHEME", "a URL scheme: lower-case letters, digits, '+', '-' and '.', beginning with a letter",
+            where: Pairing.isScheme),
+        "The scheme of the app's links. Default: \(Pairing.schemeDefault).")
+    static let standalone = CommandOption(
+        "--standalone", "Create a pairing for your own senders: a new secret, which is not stored.")
+    static let name = CommandOption(
+        "--name", .text("NAME"), "The server's name in pushes (serverID), with --standalone.")
 }

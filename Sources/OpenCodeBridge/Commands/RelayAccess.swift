@@ -1,3 +1,4 @@
+import Programs
 import PushSealing
 
 /// How events are sent: the relay, the secret, and whether texts are sealed.
@@ -12,7 +13,8 @@ struct RelayAccess: Sendable {
     /// Checks the settings and reads the secret.
     ///
     /// - Parameter deadline: The time limit of a request.
-    init(_ configuration: Configuration, deadline: Duration = Bounds.postDeadline) throws(SettingProblems) {
+    init(_ configuration: Configuration, deadline: Duration = Bounds.postDeadline) throws(ConfigurationError)
+    {
         let address = try configuration.requireRelay()
         secret = try SecretFile.read(configuration)
         warning = SecretFile.warning(configuration)
@@ -37,7 +39,7 @@ struct RelayAccess: Sendable {
     ///
     /// Once a key has been used, texts are sent readable only on explicit request: losing the key must not have that
     /// effect.
-    static func key(_ secret: SharedSecret, _ configuration: Configuration) throws(SettingProblems)
+    static func key(_ secret: SharedSecret, _ configuration: Configuration) throws(ConfigurationError)
         -> PairingSecret?
     {
         let key = configuration.seals == false ? nil : secret.key
@@ -47,20 +49,20 @@ struct RelayAccess: Sendable {
             return key
         }
         if configuration.seals == nil, mark.isSet {
-            throw SettingProblems([
+            throw ConfigurationError([
                 "texts were sealed before, but the secret in \(SecretFile.path(configuration)) no longer has a key. "
                     + "Restore the key, make a new one with `opencode-bridge pair --rotate`, or set --no-seal to let "
                     + "the relay and Apple read texts"
             ])
         }
         if configuration.seals == true {
-            throw SettingProblems([
+            throw ConfigurationError([
                 "--seal needs a secret with a key, but the secret in \(SecretFile.path(configuration)) has none; "
                     + "make a new one with `opencode-bridge pair --rotate`"
             ])
         }
         guard !configuration.hidesSessions else {
-            throw SettingProblems([
+            throw ConfigurationError([
                 "--private-sessions needs sealed texts, which carry the real session ID; make a secret "
                     + "with a key with `opencode-bridge pair --rotate`, and don't set --no-seal"
             ])
@@ -83,7 +85,7 @@ struct SealingMark {
     /// reported.
     func set() {
         guard !isSet else { return }
-        do throws(SmallFile.Fault) {
+        do throws(FileError) {
             try SmallFile.createDirectory(directory)
             _ = try SmallFile.create(path, with: [])
         } catch {}

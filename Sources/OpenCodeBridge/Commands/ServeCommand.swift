@@ -1,12 +1,12 @@
 import Glibc
 import Network
+import Programs
 
 /// `opencode-bridge serve`.
 enum ServeCommand {
     /// Runs the bridge until SIGTERM or SIGINT.
-    static func run(_ configuration: Configuration, _ environment: [String: String])
-        throws(SettingProblems) -> ExitStatus
-    {
+    static func run(_ call: CommandCall) throws(ConfigurationError) -> ExitStatus {
+        let (configuration, environment) = (try call.configuration(), call.environment)
         let console = Console(isVerbose: configuration.isVerbose)
         let access = try RelayAccess(configuration)
         if let warning = access.warning { console.note("warning: \(warning)") }
@@ -15,7 +15,7 @@ enum ServeCommand {
         let repeating = relay
         let ownership: QueueOwnership
         let outbox: Outbox
-        do throws(SmallFile.Fault) {
+        do throws(FileError) {
             guard let owner = try QueueOwnership(directory: configuration.stateDirectory) else {
                 console.note("another bridge serves with \(configuration.stateDirectory); stop it first")
                 return .unavailable
@@ -24,9 +24,9 @@ enum ServeCommand {
             outbox = try Outbox(
                 directory: configuration.stateDirectory, sealer: access.sealer, console)
         } catch {
-            throw SettingProblems(["the queue in \(configuration.stateDirectory) can't be used: \(error)"])
+            throw ConfigurationError(["the queue in \(configuration.stateDirectory) can't be used: \(error)"])
         }
-        prepareSignals()
+        Signals.prepare()
         let replies = ReplyDesk(
             ReplyDesk.Parts(relay: relay, opener: configuration.allowsReplies ? access.opener : nil), console)
         let activities =
@@ -66,24 +66,23 @@ enum ServeCommand {
         return .success
     }
 
-    private static var stopping: sigset_t {
-        var set = sigset_t()
-        sigemptyset(&set)
-        for number in [SIGTERM, SIGINT, SIGHUP] { sigaddset(&set, number) }
-        return set
-    }
-
-    /// Blocks the signals for which the main thread waits, before a second thread exists.
-    private static func prepareSignals() {
-        signal(SIGPIPE, SIG_IGN)
-        var set = stopping
-        pthread_sigmask(SIG_BLOCK, &set, nil)
-    }
-
     private static func waitForSignal() {
-        var set = stopping
-        while sigwaitinfo(&set, nil) < 0 {}
-        // A second signal ends the program at once.
-        pthread_sigmask(SIG_UNBLOCK, &set, nil)
+        while true {
+            guard case .request = Signals.wait(atMost: nil) else { continue }
+            // A second signal ends the program at once.
+            return Signals.unblock()
+        }
+    }
+}
+
+extension BridgeCommand {
+    static let serve = BridgeCommand(
+        "serve", "Read the server's events and ring the phones.",
+        about: """
+            Reads the events of an OpenCode server and rings the phones registered with a relay, until SIGTERM
+            or SIGINT.
+            """
+    ) { call throws(ConfigurationError) in
+        try ServeCommand.run(call)
     }
 }

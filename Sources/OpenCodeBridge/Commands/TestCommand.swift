@@ -1,13 +1,14 @@
+import Programs
+
 /// `opencode-bridge test`.
 enum TestCommand {
     /// Rings the phones once and explains the relay's answer.
-    static func run(_ configuration: Configuration, _ console: Console) throws(SettingProblems)
-        -> ExitStatus
-    {
+    static func run(_ call: CommandCall) throws(ConfigurationError) -> ExitStatus {
+        let (configuration, console) = (try call.configuration(), call.console)
         let access = try RelayAccess(configuration)
         if let warning = access.warning { console.note("warning: \(warning)") }
         guard let session = SessionID("opencode-bridge-test") else { return .failed }
-        let now = SystemTime.now
+        let now = WallClock.system.now
         let readable = QueuedEvent(
             id: "oc-test-\(now)", at: now, type: .permission, session: session,
             text: .readable(
@@ -32,5 +33,12 @@ enum TestCommand {
             }
             return .failed
         }
+    }
+}
+
+extension BridgeCommand {
+    static let test = BridgeCommand("test", "Ring the phones once and explain the result.") {
+        call throws(ConfigurationError) in
+        try TestCommand.run(call)
     }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import Network
+import Programs
 
 /// The checked settings.
 struct Configuration: Sendable {
@@ -29,95 +30,55 @@ struct Configuration: Sendable {
     var activityInterval: Duration = .zero
     var isVerbose = false
 
-    /// Checks all values and reports every problem at once.
-    init(_ values: SettingValues, _ environment: [String: String]) throws(SettingProblems) {
-        var problems: [String] = []
-        func isOn(_ setting: Setting) -> Bool {
-            switch values[setting]?.lowercased() {
-            case nil, "off", "false", "no", "0": return false
-            case "on", "true", "yes", "1": return true
-            default:
-                problems.append("\(values.name(setting)): expected on or off")
-                return false
-            }
-        }
-        func address(_ setting: Setting) -> WebAddress? {
-            guard let text = values[setting] else { return nil }
-            do throws(WebAddress.Problem) {
-                return try WebAddress(text)
-            } catch {
-                problems.append("\(values.name(setting)): \(Self.advice(error))")
-                return nil
-            }
-        }
-        openCode = address(.opencodeURL)
-        relay = address(.relayURL)
-        if let relay, !relay.isSecure, !relay.isLoopback, !isOn(.insecureRelay) {
-            problems.append(
-                "\(values.name(.relayURL)) is http:// on another machine, so anyone on the network path can read the "
+    /// The pairing for which to seal and open texts; `nil` for the bridge's own secret.
+    var pairing: SealingPairing?
+
+    /// Checks all settings and reports every problem at once.
+    ///
+    /// - Parameter needsState: Whether the state directory is used.
+    init(_ sources: SettingSources, needsState: Bool = true) throws(ConfigurationError) {
+        var reader = SettingReader(sources)
+        openCode = reader.read(Settings.openCodeURL)
+        relay = reader.read(Settings.relayURL)
+        if !reader.read(Settings.insecureRelay), let relay, !relay.isSecure, !relay.isLoopback {
+            let name = reader.givenName(Settings.relayURL.row) ?? Settings.relayURL.row.flag
+            reader.note(
+                "\(name) is http:// on another machine, so anyone on the network path can read the "
                     + "secret and the texts; use https://, or set --insecure-relay for a trusted network")
         }
-        relaySecretFile = values[.relaySecretFile]
-        relayCAFile = values[.relayCAFile]
-        options.showsCommands = isOn(.showCommands)
-        ringsHeadless = isOn(.headless)
-        allowsReplies = isOn(.allowReplies)
-        isVerbose = isOn(.debug)
-        seals = values[.seal].map { _ in isOn(.seal) }
-        hidesSessions = isOn(.privateSessions)
-        advertisedHosts = (values[.advertiseHost] ?? "").split { $0 == "," || $0.isWhitespace }.map(
-            String.init)
-        for host in advertisedHosts where (try? WebAddress(host: host, port: 1)) == nil {
-            problems.append(
-                "\(values.name(.advertiseHost)): \(Console.safe(host)) is neither a host nor an http:// or https:// "
-                    + "URL, or its port isn't one from 1 to 65535")
+        relaySecretFile = reader.read(Settings.relaySecretFile)
+        relayCAFile = reader.read(Settings.relayCAFile)
+        options.showsCommands = reader.read(Settings.showCommands)
+        options.requestWait = reader.read(Settings.requestWait)
+        ringsHeadless = reader.read(Settings.headless)
+        allowsReplies = reader.read(Settings.allowReplies)
+        isVerbose = reader.read(Settings.debug)
+        seals = reader.read(Settings.seal)
+        hidesSessions = reader.read(Settings.privateSessions)
+        advertisedHosts = reader.read(Settings.advertiseHost) ?? []
+        streamSilenceMax = reader.read(Settings.streamTimeout)
+        quiet = QuietRule(time: reader.read(Settings.quietWhileActive))
+        repeatEvery = reader.read(Settings.repeatEvery)
+        activityInterval = reader.read(Settings.liveActivities)
+        pairing = reader.read(Settings.pairing)
+        let standard = StateDirectory.base(sources.environment).map { $0 + "/opencode-bridge" }
+        stateDirectory = reader.read(Settings.stateDirectory) ?? standard ?? ""
+        if needsState, stateDirectory.isEmpty {
+            reader.note("neither HOME nor XDG_STATE_HOME is set; set --state-directory")
         }
-        func number(_ setting: Setting, _ unit: String, _ range: ClosedRange<Int64>) -> Int64? {
-            guard let text = values[setting] else { return nil }
-            if let number = Int64(text), range.contains(number) { return number }
-            problems.append(
-                "\(values.name(setting)): expected whole \(unit) from \(range.lowerBound) to "
-                    + "\(range.upperBound)")
-            return nil
+        reader.noteUnknownNames()
+        if let file = sources.file {
+            for name in file.values.keys.sorted() where !name.hasPrefix(Settings.prefix) {
+                reader.note("\(Quoted.name(name)) in \(file.path) is not a setting of this program")
+            }
         }
-        if let seconds = number(.requestWait, "seconds", 0...Bounds.requestWaitSecondsMax) {
-            options.requestWait = .seconds(seconds)
-        }
-        if let seconds = number(.streamTimeout, "seconds", 1...Bounds.streamSilenceSecondsMax) {
-            streamSilenceMax = .seconds(seconds)
-        }
-        if let minutes = number(.quietWhileActive, "minutes", 0...Bounds.quietMinutesMax) {
-            quiet = QuietRule(time: .seconds(60 * minutes))
-        }
-        if let minutes = number(.repeat, "minutes", 0...Bounds.repeatMinutesMax) {
-            repeatEvery = .seconds(60 * minutes)
-        }
-        if let seconds = number(.liveActivities, "seconds", 0...Bounds.activitySecondsMax) {
-            activityInterval = .seconds(seconds)
-        }
-        let standard = StateDirectory.base(environment).map { $0 + "/opencode-bridge" }
-        if let directory = values[.stateDirectory] ?? standard {
-            stateDirectory = directory
-        } else {
-            stateDirectory = ""
-            problems.append("neither HOME nor XDG_STATE_HOME is set; set --state-directory")
-        }
-        guard problems.isEmpty else { throw SettingProblems(problems) }
-    }
-
-    private static func advice(_ problem: WebAddress.Problem) -> String {
-        switch problem {
-        case .notHTTP: "expected a URL that begins with http:// or https://"
-        case .noHost: "expected a URL with a host and without spaces"
-        case .credentials: "the URL must not contain a password; set OPENCODE_PASSWORD instead"
-        case .query: "the URL must not contain ? or #"
-        case .port: "the port must be a number from 1 to 65535"
-        }
+        guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
     }
 
     /// Returns the relay, or throws the setting to set.
-    func requireRelay() throws(SettingProblems) -> WebAddress {
+    func requireRelay() throws(ConfigurationError) -> WebAddress {
         if let relay { return relay }
-        throw SettingProblems(["set --relay-url to the relay's address, such as https://relay.example.org"])
+        throw ConfigurationError(["set --relay-url to the relay's address, such as https://relay.example.org"]
+        )
     }
 }

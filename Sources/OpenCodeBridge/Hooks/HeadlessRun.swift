@@ -1,5 +1,6 @@
 import Glibc
 import JSON
+import Programs
 
 /// Distinguishes runs started by a program, such as `claude -p`, from those that a person watches.
 enum HeadlessRun {
@@ -93,7 +94,7 @@ struct AgentProcess: Sendable, Equatable {
     }
 
     private static func text(_ path: String) -> String? {
-        do throws(SmallFile.Fault) {
+        do throws(FileError) {
             return String(
                 decoding: try SmallFile.read(path, bytesMax: Bounds.processFileBytesMax), as: UTF8.self)
         } catch {

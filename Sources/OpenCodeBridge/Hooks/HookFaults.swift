@@ -1,4 +1,5 @@
 import Network
+import Programs
 
 /// The file `hook-faults` in the state directory: why each agent's last hook couldn't ring, for `opencode-bridge
 /// check`.
@@ -12,7 +13,7 @@ struct HookFaults: Sendable {
     /// The faults, a sentence for each agent.
     var sentences: [String] {
         read().map { fault in
-            "hook \(fault.agent.rawValue): \(fault.sentence) (\(Self.age(SystemTime.now - fault.at)) ago)"
+            "hook \(fault.agent.rawValue): \(fault.sentence) (\(Self.age(WallClock.system.now - fault.at)) ago)"
         }
     }
 
@@ -24,12 +25,12 @@ struct HookFaults: Sendable {
         var faults = read()
         let earlier = faults.first { $0.agent == agent }
         guard sentence != nil || earlier != nil else { return false }
-        let pause = Bounds.hookFaultPause.milliseconds
+        let pause = Bounds.hookFaultPause.inMilliseconds
         if let earlier, earlier.sentence == sentence, abs(now - earlier.at) < pause { return false }
         faults.removeAll { $0.agent == agent }
         if let sentence { faults.append((now, agent, sentence)) }
         let text = faults.map { "\($0.at) \($0.agent.rawValue) \(Console.safe($0.sentence))\n" }.joined()
-        do throws(SmallFile.Fault) {
+        do throws(FileError) {
             try SmallFile.createDirectory(SmallFile.parent(of: path))
             try SmallFile.replace(path, with: Array(text.utf8))
         } catch {

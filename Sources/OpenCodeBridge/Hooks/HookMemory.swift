@@ -1,5 +1,6 @@
 import Glibc
 import Network
+import Programs
 
 /// The file `hooks` in the state directory: what hooks have reported, so that a prompt that triggers several hooks
 /// rings once.
@@ -18,17 +19,17 @@ struct HookMemory: Sendable {
     }
 
     /// The file in a directory, which is created.
-    init(directory: String) throws(SmallFile.Fault) {
+    init(directory: String) throws(FileError) {
         try SmallFile.createDirectory(directory)
         path = directory + "/hooks"
     }
 
     /// Decides whether an event rings, and records it.
-    func take(_ event: HookEvent, of agent: HookAgent, now: EpochMilliseconds) throws(SmallFile.Fault)
+    func take(_ event: HookEvent, of agent: HookAgent, now: EpochMilliseconds) throws(FileError)
         -> Decision
     {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw SmallFile.Fault(errno: errno) }
+        guard descriptor >= 0 else { throw FileError(errno: errno) }
         defer { close(descriptor) }
         try lock(descriptor)
         let text = String(
@@ -36,18 +37,18 @@ struct HookMemory: Sendable {
         var contents = HookMemoryContents(text)
         let decision = contents.take(event, of: agent, now: now)
         guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) == 0 else {
-            throw SmallFile.Fault(errno: errno)
+            throw FileError(errno: errno)
         }
         try SmallFile.write(Array(contents.text.utf8), to: descriptor)
         return decision
     }
 
     /// Locks the file until it is closed.
-    private func lock(_ descriptor: Int32) throws(SmallFile.Fault) {
+    private func lock(_ descriptor: Int32) throws(FileError) {
         let end = MonotonicTime.current + Bounds.queueLockDeadline
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-            guard errno == EWOULDBLOCK || errno == EINTR else { throw SmallFile.Fault(errno: errno) }
-            guard MonotonicTime.current < end else { throw SmallFile.Fault("another process holds its lock") }
+            guard errno == EWOULDBLOCK || errno == EINTR else { throw FileError(errno: errno) }
+            guard MonotonicTime.current < end else { throw FileError("another process holds its lock") }
             usleep(5_000)
         }
     }
@@ -95,7 +96,7 @@ struct HookMemoryContents: Sendable {
         guard event.type != .permission else { return .rings }
         let session = hash("")
         // A clock that was set back must not silence anything for long.
-        rings.removeAll { abs(now - $0.at) >= Bounds.hookFloodWindow.milliseconds }
+        rings.removeAll { abs(now - $0.at) >= Bounds.hookFloodWindow.inMilliseconds }
         guard rings.count(where: { $0.hash == session }) < Bounds.hookRingsMax else { return .floods }
         rings.append((now, session))
         return .rings

@@ -62,14 +62,11 @@ struct HookSettings: Sendable {
 
     // MARK: Changes
 
-    /// Why settings can't be changed.
-    struct Problem: Error, Sendable, Equatable { let sentence: String }
-
     /// The settings with the bridge's hook added to each event that lacks it; everything else stays.
     ///
     /// - Parameter program: The bridge as a shell word.
-    func installed(in settings: JSON.Value, program: String) throws(Problem) -> JSON.Value {
-        try changed(settings) { (events) throws(Problem) in
+    func installed(in settings: JSON.Value, program: String) throws(HookSettingsError) -> JSON.Value {
+        try changed(settings) { (events) throws(HookSettingsError) in
             for hook in hooks {
                 var groups = try Self.groups(events[hook.event] ?? [], of: hook.event)
                 guard !groups.contains(where: { Self.commands($0).contains(where: Self.isOurs) }) else {
@@ -85,9 +82,9 @@ struct HookSettings: Sendable {
     }
 
     /// The settings without the bridge's hooks and without groups that this leaves empty.
-    func uninstalled(from settings: JSON.Value) throws(Problem) -> JSON.Value {
+    func uninstalled(from settings: JSON.Value) throws(HookSettingsError) -> JSON.Value {
         guard settings["hooks"] != nil else { return settings }
-        return try changed(settings) { (events) throws(Problem) in
+        return try changed(settings) { (events) throws(HookSettingsError) in
             for member in events.members {
                 let groups = try Self.groups(member.value, of: member.name)
                 let kept = groups.compactMap(Self.withoutOurs)
@@ -96,12 +93,14 @@ struct HookSettings: Sendable {
         }
     }
 
-    private func changed(_ settings: JSON.Value, _ change: (inout JSON.Object) throws(Problem) -> Void)
-        throws(Problem) -> JSON.Value
+    private func changed(
+        _ settings: JSON.Value, _ change: (inout JSON.Object) throws(HookSettingsError) -> Void
+    )
+        throws(HookSettingsError) -> JSON.Value
     {
-        guard var root = settings.object else { throw Problem(sentence: "it isn't a JSON object") }
+        guard var root = settings.object else { throw HookSettingsError(sentence: "it isn't a JSON object") }
         guard var events = (root["hooks"] ?? [:]).object else {
-            throw Problem(sentence: "its `hooks` isn't a JSON object")
+            throw HookSettingsError(sentence: "its `hooks` isn't a JSON object")
         }
         let before = events
         try change(&events)
@@ -109,9 +108,11 @@ struct HookSettings: Sendable {
         return .object(root)
     }
 
-    private static func groups(_ value: JSON.Value, of event: String) throws(Problem) -> [JSON.Value] {
+    private static func groups(_ value: JSON.Value, of event: String) throws(HookSettingsError) -> [JSON
+        .Value]
+    {
         if let groups = value.array { return groups }
-        throw Problem(sentence: "its hooks of \(Console.safe(event)) aren't a list")
+        throw HookSettingsError(sentence: "its hooks of \(Console.safe(event)) aren't a list")
     }
 
     private static func commands(_ group: JSON.Value) -> [JSON.Value] { group["hooks"]?.array ?? [] }
@@ -133,3 +134,6 @@ struct HookSettings: Sendable {
         return zip(words, words.dropFirst()).contains { $0 == "opencode-bridge" && $1 == "hook" }
     }
 }
+
+/// Why an agent's settings can't be changed.
+struct HookSettingsError: Error, Sendable, Equatable { let sentence: String }

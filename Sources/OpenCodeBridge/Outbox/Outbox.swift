@@ -1,5 +1,6 @@
 import Glibc
 import Network
+import Programs
 
 /// The queue of events for the relay: durable, bounded, and in order for each session.
 actor Outbox {
@@ -17,8 +18,8 @@ actor Outbox {
     /// - Parameter sealer: Seals texts before they are written to disk, and those that were stored readable.
     init(
         directory: String, sealer: Sealer? = nil, _ console: Console,
-        wallClock: @escaping @Sendable () -> EpochMilliseconds = { SystemTime.now }
-    ) throws(SmallFile.Fault) {
+        wallClock: @escaping @Sendable () -> EpochMilliseconds = { WallClock.system.now }
+    ) throws(FileError) {
         file = try QueueFile(directory: directory)
         self.sealer = sealer
         self.console = console
@@ -97,7 +98,7 @@ actor Outbox {
     func note(_ record: QueueRecord) { write([record], isDurable: false) }
 
     private func write(_ records: [QueueRecord], isDurable: Bool) {
-        do throws(SmallFile.Fault) {
+        do throws(FileError) {
             try Self.setAsideIfOversized(file, keeping: contents, console)
             try file.append(records, isDurable: isDurable)
             isUnwritable = false
@@ -114,22 +115,22 @@ actor Outbox {
     /// No bridge writes this much, so the file may belong to another program: it is kept but not read.
     private static func setAsideIfOversized(
         _ file: QueueFile, keeping contents: QueueContents, _ console: Console
-    ) throws(SmallFile.Fault) {
+    ) throws(FileError) {
         guard file.isOversized else { return }
         let path = try file.setAside(keeping: contents.records)
         console.note("the queue file exceeded \(Bounds.queueFileBytesMax) bytes and was moved to \(path)")
     }
 
-    private func readFile() throws(SmallFile.Fault) {
+    private func readFile() throws(FileError) {
         try Self.setAsideIfOversized(file, keeping: contents, console)
         for record in try file.readNew() { contents.apply(record.sealed(by: sealer, at: wallClock())) }
     }
 
     /// Rewrites the file when it has grown.
     private func compact() {
-        contents.forget(deliveredBefore: wallClock() - Bounds.doneMemory.milliseconds)
+        contents.forget(deliveredBefore: wallClock() - Bounds.doneMemory.inMilliseconds)
         guard file.size > 2 * rewrittenSize + Int64(Bounds.queueFileBytesRewritten) else { return }
-        do throws(SmallFile.Fault) {
+        do throws(FileError) {
             try file.rewrite { new in
                 for record in new { contents.apply(record.sealed(by: sealer, at: wallClock())) }
                 return contents.records
@@ -163,7 +164,7 @@ actor Outbox {
 
     private func step(_ start: (QueuedEvent) -> Void) {
         try? readFile()
-        for event in contents.queue.expire(before: wallClock() - Bounds.eventAgeMax.milliseconds) {
+        for event in contents.queue.expire(before: wallClock() - Bounds.eventAgeMax.inMilliseconds) {
             console.note(
                 "dropped an event of \(event.session): the relay did not accept it within 15 minutes")
             write([.done(id: event.id, at: wallClock())], isDurable: false)
@@ -193,21 +194,5 @@ actor Outbox {
         }
         contents.queue.finish(event, outcome, .current, random: .random(in: 0...1))
         if outcome == .done { write([.done(id: event.id, at: wallClock())], isDurable: false) }
-    }
-}
-
-/// The machine's clock.
-enum SystemTime {
-    static var now: EpochMilliseconds {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return EpochMilliseconds(time.tv_sec) * 1000 + EpochMilliseconds(time.tv_nsec / 1_000_000)
-    }
-}
-
-extension Duration {
-    /// Whole milliseconds.
-    var milliseconds: EpochMilliseconds {
-        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
     }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import Network
+import Programs
 
 /// The queue's file: any process of the bridge appends records under a lock.
 ///
@@ -14,14 +15,14 @@ final class QueueFile {
     private var rest: [UInt8] = []
 
     /// Opens the queue in a directory, which is created.
-    init(directory: String) throws(SmallFile.Fault) {
+    init(directory: String) throws(FileError) {
         try SmallFile.createDirectory(directory)
         path = directory + "/queue.jsonl"
         lockDescriptor = open(directory + "/queue.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard lockDescriptor >= 0 else { throw SmallFile.Fault(errno: errno) }
+        guard lockDescriptor >= 0 else { throw FileError(errno: errno) }
         descriptor = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
-            let fault = SmallFile.Fault(errno: errno)
+            let fault = FileError(errno: errno)
             close(lockDescriptor)
             throw fault
         }
@@ -40,7 +41,7 @@ final class QueueFile {
     }
 
     /// Appends records; with `isDurable` they survive a power failure when this returns.
-    func append(_ records: [QueueRecord], isDurable: Bool) throws(SmallFile.Fault) {
+    func append(_ records: [QueueRecord], isDurable: Bool) throws(FileError) {
         try lock()
         defer { unlock() }
         try reopenIfReplaced()
@@ -50,7 +51,7 @@ final class QueueFile {
         for record in records { bytes += record.line }
         try SmallFile.write(bytes, to: descriptor)
         guard isDurable, fsync(descriptor) != 0 else { return }
-        throw SmallFile.Fault(errno: errno)
+        throw FileError(errno: errno)
     }
 
     /// Whether too much was appended since ``readNew()`` to be read.
@@ -59,28 +60,28 @@ final class QueueFile {
     /// Renames the file and starts a new one with some records.
     ///
     /// - Returns: The path of the file that was set aside, which replaces an earlier one.
-    func setAside(keeping records: [QueueRecord]) throws(SmallFile.Fault) -> String {
+    func setAside(keeping records: [QueueRecord]) throws(FileError) -> String {
         try lock()
         defer { unlock() }
         let aside = path + ".aside"
-        guard rename(path, aside) == 0 else { throw SmallFile.Fault(errno: errno) }
+        guard rename(path, aside) == 0 else { throw FileError(errno: errno) }
         try replaceContents(with: records)
         return aside
     }
 
     /// The records that were appended since the last call, by this process or another.
-    func readNew() throws(SmallFile.Fault) -> [QueueRecord] {
+    func readNew() throws(FileError) -> [QueueRecord] {
         let size = self.size
         guard size > offset else { return [] }
         guard !isOversized else {
-            throw SmallFile.Fault("it is larger than \(Bounds.queueFileBytesMax) bytes")
+            throw FileError("it is larger than \(Bounds.queueFileBytesMax) bytes")
         }
         var records: [QueueRecord] = []
         var chunk = [UInt8](repeating: 0, count: 64 * 1024)
         while offset < size {
             let count = pread(descriptor, &chunk, chunk.count, off_t(offset))
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw SmallFile.Fault(errno: errno) }
+            guard count >= 0 else { throw FileError(errno: errno) }
             guard count > 0 else { break }
             offset += Int64(count)
             rest += chunk[..<count]
@@ -102,16 +103,16 @@ final class QueueFile {
     /// Replaces the file's contents.
     ///
     /// - Parameter records: What to keep, given the records that other processes have just appended.
-    func rewrite(_ records: ([QueueRecord]) -> [QueueRecord]) throws(SmallFile.Fault) {
+    func rewrite(_ records: ([QueueRecord]) -> [QueueRecord]) throws(FileError) {
         try lock()
         defer { unlock() }
         try replaceContents(with: records(try readNew()))
     }
 
-    private func replaceContents(with records: [QueueRecord]) throws(SmallFile.Fault) {
+    private func replaceContents(with records: [QueueRecord]) throws(FileError) {
         try SmallFile.replace(path, with: records.flatMap(\.line))
         let new = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW)
-        guard new >= 0 else { throw SmallFile.Fault(errno: errno) }
+        guard new >= 0 else { throw FileError(errno: errno) }
         close(descriptor)
         descriptor = new
         offset = size
@@ -119,7 +120,7 @@ final class QueueFile {
     }
 
     /// Follows a rewrite by the process that owns the queue.
-    private func reopenIfReplaced() throws(SmallFile.Fault) {
+    private func reopenIfReplaced() throws(FileError) {
         var mine = stat()
         var current = stat()
         let isSame =
@@ -127,7 +128,7 @@ final class QueueFile {
             && mine.st_dev == current.st_dev
         guard !isSame else { return }
         let new = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard new >= 0 else { throw SmallFile.Fault(errno: errno) }
+        guard new >= 0 else { throw FileError(errno: errno) }
         close(descriptor)
         descriptor = new
         offset = 0
@@ -141,11 +142,11 @@ final class QueueFile {
         return byte
     }
 
-    private func lock() throws(SmallFile.Fault) {
+    private func lock() throws(FileError) {
         let end = MonotonicTime.current + Bounds.queueLockDeadline
         while flock(lockDescriptor, LOCK_EX | LOCK_NB) != 0 {
-            guard errno == EWOULDBLOCK || errno == EINTR else { throw SmallFile.Fault(errno: errno) }
-            guard MonotonicTime.current < end else { throw SmallFile.Fault("another process holds its lock") }
+            guard errno == EWOULDBLOCK || errno == EINTR else { throw FileError(errno: errno) }
+            guard MonotonicTime.current < end else { throw FileError("another process holds its lock") }
             usleep(5_000)
         }
     }
@@ -158,10 +159,10 @@ final class QueueOwnership: Sendable {
     private let descriptor: Int32
 
     /// Becomes the owner; `nil` if another process stays the owner for the whole of `patience`.
-    init?(directory: String, patience: Duration = Bounds.ownershipPatience) throws(SmallFile.Fault) {
+    init?(directory: String, patience: Duration = Bounds.ownershipPatience) throws(FileError) {
         try SmallFile.createDirectory(directory)
         descriptor = open(directory + "/serve.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw SmallFile.Fault(errno: errno) }
+        guard descriptor >= 0 else { throw FileError(errno: errno) }
         let end = MonotonicTime.current + patience
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             guard MonotonicTime.current < end else {

@@ -1,3 +1,4 @@
+import Programs
 import PushSealing
 
 /// The secrets shared by the bridge and its phones.
@@ -25,23 +26,23 @@ struct SharedSecret: Sendable, Equatable {
     ///
     /// Text that looks like a damaged key is refused: treated as a relay secret, it would be sent to the relay, and
     /// texts would be sent readable. The prefix `secret:` marks a relay secret, whatever it looks like.
-    init(file bytes: [UInt8]) throws(SmallFile.Fault) {
+    init(file bytes: [UInt8]) throws(FileError) {
         // OpenCode and the app also trim it.
         let isSpace = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
         let words = bytes.split(whereSeparator: isSpace)
         guard words.count == 1, let word = words.first, word.count <= Bounds.secretBytesMax else {
-            throw SmallFile.Fault(
+            throw FileError(
                 "it must be one word of at most \(Bounds.secretBytesMax) bytes; leave only the secret in it")
         }
         guard word.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw SmallFile.Fault(
+            throw FileError(
                 "it contains non-ASCII characters, such as curly quotes or a byte order mark; write it again as plain "
                     + "text")
         }
         let text = String(decoding: word, as: UTF8.self)
         if text.hasPrefix(Self.keyPrefix) {
             guard let key = PairingSecret(base64URL: String(text.dropFirst(Self.keyPrefix.count))) else {
-                throw SmallFile.Fault(
+                throw FileError(
                     "the text after \(Self.keyPrefix) must be a pairing secret of 43 characters; copy it again, or "
                         + "make a new one with `opencode-bridge pair --rotate`")
             }
@@ -49,7 +50,7 @@ struct SharedSecret: Sendable, Equatable {
         } else if text.hasPrefix(Self.plainPrefix), text.utf8.count > Self.plainPrefix.utf8.count {
             self.init(relaySecret: String(text.dropFirst(Self.plainPrefix.count)), key: nil)
         } else if Self.resemblesKey(text) {
-            throw SmallFile.Fault(
+            throw FileError(
                 "it looks like a damaged pairing secret, which is `\(Self.keyPrefix)` and 43 characters and nothing "
                     + "else. If it is only a secret for the relay, write `\(Self.plainPrefix)` before it")
         } else {
@@ -90,22 +91,22 @@ enum SecretFile {
     ///
     /// - Parameter makesGivenFile: Whether to also create a file whose path was set, which may be mistyped.
     static func read(_ configuration: Configuration, makesGivenFile: Bool = false)
-        throws(SettingProblems) -> SharedSecret
+        throws(ConfigurationError) -> SharedSecret
     {
         let path = path(configuration)
-        do throws(SmallFile.Fault) {
+        do throws(FileError) {
             return try read(path)
         } catch {
             guard error.isMissing else { throw unreadable(path, error) }
             guard makesGivenFile || configuration.relaySecretFile == nil else {
-                throw SettingProblems([
+                throw ConfigurationError([
                     "the secret in \(path) can't be read: \(error); run `opencode-bridge pair` to make it"
                 ])
             }
         }
         let secret = SharedSecret()
         let isMine: Bool
-        do throws(SmallFile.Fault) {
+        do throws(FileError) {
             try SmallFile.createDirectory(SmallFile.parent(of: path))
             isMine = try SmallFile.create(path, with: secret.file)
         } catch {
@@ -113,13 +114,14 @@ enum SecretFile {
         }
         if isMine { return secret }
         // Another process of the bridge has created it in the meantime.
-        do throws(SmallFile.Fault) { return try read(path) } catch { throw unreadable(path, error) }
+        do throws(FileError) { return try read(path) } catch { throw unreadable(path, error) }
     }
 
     /// Replaces the secret.
-    static func replace(_ configuration: Configuration, with secret: SharedSecret) throws(SettingProblems) {
+    static func replace(_ configuration: Configuration, with secret: SharedSecret) throws(ConfigurationError)
+    {
         let path = path(configuration)
-        do throws(SmallFile.Fault) {
+        do throws(FileError) {
             try SmallFile.createDirectory(SmallFile.parent(of: path))
             try SmallFile.replace(path, with: secret.file)
         } catch {
@@ -134,15 +136,15 @@ enum SecretFile {
         return "other users of this machine can read the secret in \(path); run `chmod 600` on it"
     }
 
-    private static func read(_ path: String) throws(SmallFile.Fault) -> SharedSecret {
+    private static func read(_ path: String) throws(FileError) -> SharedSecret {
         try SharedSecret(file: try SmallFile.read(path, bytesMax: Bounds.settingFileBytesMax))
     }
 
-    private static func unreadable(_ path: String, _ fault: SmallFile.Fault) -> SettingProblems {
-        SettingProblems(["the secret in \(path) can't be read: \(fault)"])
+    private static func unreadable(_ path: String, _ fault: FileError) -> ConfigurationError {
+        ConfigurationError(["the secret in \(path) can't be read: \(fault)"])
     }
 
-    private static func unwritable(_ path: String, _ fault: SmallFile.Fault) -> SettingProblems {
-        SettingProblems(["the secret can't be written to \(path): \(fault)"])
+    private static func unwritable(_ path: String, _ fault: FileError) -> ConfigurationError {
+        ConfigurationError(["the secret can't be written to \(path): \(fault)"])
     }
 }

@@ -1,3 +1,5 @@
+import Programs
+
 /// Whether the end of a run rings while someone works at this machine.
 struct QuietRule: Sendable {
     /// How recently someone must have typed to silence a ring; zero silences nothing.
@@ -8,8 +10,8 @@ struct QuietRule: Sendable {
     /// Whether a ring of this type is suppressed.
     ///
     /// Only `complete` can be suppressed: permissions and errors need attention.
-    func silences(_ type: EventType, now: EpochMilliseconds = SystemTime.now) -> Bool {
+    func silences(_ type: EventType, now: EpochMilliseconds = WallClock.system.now) -> Bool {
         guard type == .complete, time > .zero, let last = lastInput() else { return false }
-        return now - last < time.milliseconds
+        return now - last < time.inMilliseconds
     }
 }

@@ -37,8 +37,8 @@ extension OpenCodeClient {
     ///
     /// Where the server can't make the list, its last event about the permission counts. Repeating the call is safe: a
     /// permission that has been answered isn't listed any more, and unknown to the server.
-    func answer(_ request: Request, _ reply: PermissionReply) async throws(ServerFault) -> Answered {
-        do throws(ServerFault) {
+    func answer(_ request: Request, _ reply: PermissionReply) async throws(ServerError) -> Answered {
+        do throws(ServerError) {
             guard let listed = try await openRequests(like: request, request.directory)[request.id] else {
                 return .notListed
             }

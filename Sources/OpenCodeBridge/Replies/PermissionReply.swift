@@ -20,6 +20,23 @@ struct GivenReply: Sendable, Equatable {
     var sealed: String?
 }
 
+/// Why a reply isn't used.
+enum ReplyRefusal: Error, Sendable, Equatable, CustomStringConvertible {
+    case readable
+    case noKey
+    case refused(Refusal)
+    case unknownAction
+
+    var description: String {
+        switch self {
+        case .readable: "it isn't sealed, so the relay could have made it up"
+        case .noKey: "it is sealed, and the secret has no key"
+        case .refused(let refusal): "it can't be opened: \(refusal.rawValue)"
+        case .unknownAction: "its action is none of once, always and reject"
+        }
+    }
+}
+
 /// Opens replies, and refuses those that may not come from a paired phone.
 struct ReplyOpener: Sendable {
     /// The pairing's keys; none if the secret is only the relay's.
@@ -29,25 +46,8 @@ struct ReplyOpener: Sendable {
     /// Seals results; `nil` without a pairing key.
     var resultKey: SealedResult.Key?
 
-    /// Why a reply isn't used.
-    enum Problem: Error, Sendable, Equatable, CustomStringConvertible {
-        case readable
-        case noKey
-        case refused(Refusal)
-        case unknownAction
-
-        var description: String {
-            switch self {
-            case .readable: "it isn't sealed, so the relay could have made it up"
-            case .noKey: "it is sealed, and the secret has no key"
-            case .refused(let refusal): "it can't be opened: \(refusal.rawValue)"
-            case .unknownAction: "its action is none of once, always and reject"
-            }
-        }
-    }
-
     /// The answer in a reply to an event.
-    func open(_ given: GivenReply, to eventID: String) throws(Problem) -> PermissionReply {
+    func open(_ given: GivenReply, to eventID: String) throws(ReplyRefusal) -> PermissionReply {
         let action: String?
         let text: String?
         if let sealed = given.sealed {

@@ -1,5 +1,6 @@
 import Delays
 import Network
+import Programs
 import PushSealing
 
 /// Waits for replies to the permissions that rang, gives each to OpenCode, once, and reports its result.
@@ -19,7 +20,7 @@ actor ReplyDesk {
         let opener: ReplyOpener?
         /// Gives a reply to OpenCode.
         let answer:
-            @Sendable (OpenCodeClient, Request, PermissionReply) async throws(ServerFault) ->
+            @Sendable (OpenCodeClient, Request, PermissionReply) async throws(ServerError) ->
                 OpenCodeClient.Answered
         var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     }
@@ -163,7 +164,7 @@ actor ReplyDesk {
     private func carryOut(_ given: GivenReply, _ known: Watched) async -> ReplyFate? {
         let name = "the reply to \(Console.safe(known.request.id))"
         let reply: PermissionReply
-        do throws(ReplyOpener.Problem) {
+        do throws(ReplyRefusal) {
             guard let opener = parts.opener else { return nil }
             reply = try opener.open(given, to: known.eventID)
         } catch {
@@ -171,7 +172,7 @@ actor ReplyDesk {
             return .refused(error.reason)
         }
         var backOff = BackOff(from: Bounds.replyPauseMin, to: Bounds.replyPauseMax)
-        var lastFault: ServerFault?
+        var lastFault: ServerError?
         var isUnconfirmed = false
         for attempt in 0..<Bounds.replyAttemptsMax where !Task.isCancelled {
             guard watched(known.request.id, as: known.eventID) != nil else {
@@ -182,7 +183,7 @@ actor ReplyDesk {
                 return isUnconfirmed ? ReplyFate(end).unconfirmed : ReplyFate(end)
             }
             if let client {
-                do throws(ServerFault) {
+                do throws(ServerError) {
                     let answered = try await parts.answer(client, known.request, reply)
                     console.note("\(name)\(answered.sentence(reply.choice))")
                     return answered.fate(isUnconfirmed: isUnconfirmed)
@@ -209,7 +210,7 @@ actor ReplyDesk {
         let result: GivenResult
         do throws(SealingFailure) {
             // Sealed once: the relay keeps the first result.
-            let time = Int(SystemTime.now / 1_000)
+            let time = Int(WallClock.system.now / 1_000)
             result = try opener.result(fate, of: given, to: eventID, at: time)
         } catch {
             return console.note("cannot seal the result of a reply: \(error)")
@@ -254,7 +255,7 @@ extension ReplyDesk.Parts {
         self.init(
             wait: { await relay.waitForReply(to: $0) }, acknowledge: { await relay.acknowledge($0) },
             report: { await relay.report($0, of: $1) }, opener: opener,
-            answer: { client, request, reply async throws(ServerFault) in
+            answer: { client, request, reply async throws(ServerError) in
                 try await client.answer(request, reply)
             })
     }

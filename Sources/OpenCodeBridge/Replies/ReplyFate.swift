@@ -26,7 +26,7 @@ struct ReplyFate: Sendable, Equatable {
     }
 
     /// The fate of a reply that OpenCode hasn't taken for as long as the bridge tried.
-    init(after fault: ServerFault?) {
+    init(after fault: ServerError?) {
         switch fault {
         case .status(let status) where (400..<500).contains(status): self = .refused("status_\(status)")
         case .unauthorized: self = .refused("unauthorized")
@@ -45,7 +45,7 @@ struct ReplyFate: Sendable, Equatable {
     var unconfirmed: Self { Self(outcome: outcome, reason: "unconfirmed") }
 }
 
-extension ReplyOpener.Problem {
+extension ReplyRefusal {
     /// The reason of the outcome `refused`.
     var reason: String {
         switch self {

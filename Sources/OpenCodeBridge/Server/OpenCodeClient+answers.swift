@@ -8,7 +8,7 @@ extension OpenCodeClient {
         switch action {
         case .lookUp(let session, let directory): return await lookUp(session, directory)
         case .read(let id, let session, let directory, let needsOutcome, let api):
-            let reading = try? await retrying { () async throws(ServerFault) in
+            let reading = try? await retrying { () async throws(ServerError) in
                 try await read(session, directory, needsOutcome: needsOutcome, api: api)
             }
             return .read(id, reading)
@@ -19,10 +19,10 @@ extension OpenCodeClient {
     }
 
     private func retrying<Value: Sendable>(
-        _ ask: () async throws(ServerFault) -> Value
-    ) async throws(ServerFault) -> Value {
+        _ ask: () async throws(ServerError) -> Value
+    ) async throws(ServerError) -> Value {
         for pause in Bounds.serverRetryPauses {
-            do throws(ServerFault) {
+            do throws(ServerError) {
                 return try await ask()
             } catch {
                 guard error.isPassing, (try? await Task.sleep(for: pause)) != nil else { throw error }
@@ -34,8 +34,8 @@ extension OpenCodeClient {
     // MARK: Sessions
 
     private func lookUp(_ session: SessionID, _ directory: String?) async -> BridgeEvent {
-        do throws(ServerFault) {
-            let info = try await retrying { () async throws(ServerFault) in
+        do throws(ServerError) {
+            let info = try await retrying { () async throws(ServerError) in
                 try await sessionInfo(session, directory)
             }
             let place = info.identifier("directory") ?? info["location"]?.identifier("directory")
@@ -45,7 +45,7 @@ extension OpenCodeClient {
         }
     }
 
-    private func sessionInfo(_ session: SessionID, _ directory: String?) async throws(ServerFault)
+    private func sessionInfo(_ session: SessionID, _ directory: String?) async throws(ServerError)
         -> JSON.Value
     {
         switch generation {
@@ -60,7 +60,7 @@ extension OpenCodeClient {
     ///
     /// - Parameter api: The API of its last run, if not the server's own.
     func read(_ session: SessionID, _ directory: String?, needsOutcome: Bool, api: Generation? = nil)
-        async throws(ServerFault) -> Reading
+        async throws(ServerError) -> Reading
     {
         let limit = String(Bounds.messagesRead)
         var reading: Reading
@@ -85,8 +85,8 @@ extension OpenCodeClient {
     private func check(_ request: Request, _ directory: String?) async -> BridgeEvent {
         // Requests without a session are listed by location, which the event may lack.
         guard request.session != .global else { return .checked(request.id, .unlistable) }
-        do throws(ServerFault) {
-            let list = try await retrying { () async throws(ServerFault) in
+        do throws(ServerError) {
+            let list = try await retrying { () async throws(ServerError) in
                 try await openRequests(like: request, directory)
             }
             note(listOf: request, directory, isReadable: true)
@@ -120,7 +120,7 @@ extension OpenCodeClient {
     }
 
     /// The open requests at the place where a request was made, by ID.
-    func openRequests(like request: Request, _ directory: String?) async throws(ServerFault)
+    func openRequests(like request: Request, _ directory: String?) async throws(ServerError)
         -> [RequestID: Request]
     {
         let open: [Request]

@@ -1,12 +1,13 @@
 import JSON
 import Network
+import Programs
 import WebClient
 
 extension OpenCodeClient {
     /// Queries the state of everything that may run.
     ///
     /// - Parameter isFirst: Whether nothing has been seen yet, so that the server's projects are also queried.
-    func snapshot(isFirst: Bool) async throws(ServerFault) -> Snapshot {
+    func snapshot(isFirst: Bool) async throws(ServerError) -> Snapshot {
         switch generation {
         case .first: try await firstSnapshot(isFirst: isFirst)
         case .second: try await secondSnapshot()
@@ -15,13 +16,13 @@ extension OpenCodeClient {
 
     // MARK: 1.x
 
-    private func firstSnapshot(isFirst: Bool) async throws(ServerFault) -> Snapshot {
+    private func firstSnapshot(isFirst: Bool) async throws(ServerError) -> Snapshot {
         if isFirst { await rememberDirectories() }
         var snapshot = Snapshot(askedAt: .current, busy: [:], requests: [], directories: [])
         // The server's own directory; if this fails, the whole query fails.
         try await add("", to: &snapshot)
         for directory in memory.directories {
-            do throws(ServerFault) {
+            do throws(ServerError) {
                 try await add(directory, to: &snapshot)
             } catch {
                 guard !error.isPassing, error != .unauthorized else { throw error }
@@ -34,8 +35,8 @@ extension OpenCodeClient {
     }
 
     /// The runs of the API that 1.18 shares with 2.x; earlier servers don't have it.
-    private func activeSessions() async throws(ServerFault) -> [SessionID] {
-        do throws(ServerFault) {
+    private func activeSessions() async throws(ServerError) -> [SessionID] {
+        do throws(ServerError) {
             let active = try await get("/api/session/active")
             return (active["data"]?.object?.members ?? []).compactMap { SessionID($0.name) }
         } catch {
@@ -44,7 +45,7 @@ extension OpenCodeClient {
         }
     }
 
-    private func add(_ directory: String, to snapshot: inout Snapshot) async throws(ServerFault) {
+    private func add(_ directory: String, to snapshot: inout Snapshot) async throws(ServerError) {
         let query = Self.directoryQuery(directory)
         let given = directory.isEmpty ? nil : directory
         let status = try await get("/session/status", query)
@@ -67,9 +68,9 @@ extension OpenCodeClient {
 
     /// A list of a directory's open requests; empty if the server can't produce it.
     private func list(_ path: String, _ query: [(String, String)], _ snapshot: inout Snapshot)
-        async throws(ServerFault) -> JSON.Value
+        async throws(ServerError) -> JSON.Value
     {
-        do throws(ServerFault) {
+        do throws(ServerError) {
             return try await get(path, query)
         } catch {
             guard error.isRefusal else { throw error }
@@ -93,7 +94,7 @@ extension OpenCodeClient {
             for session in Self.elements(sessions) { add(session.identifier("directory"), session["time"]) }
         }
         var chosen: [String] = []
-        let old = Double(SystemTime.now - Bounds.directoryAgeMax.milliseconds)
+        let old = Double(WallClock.system.now - Bounds.directoryAgeMax.inMilliseconds)
         for entry in recent.sorted(by: { $0.at > $1.at }) where !chosen.contains(entry.directory) {
             let limit = entry.at < old ? Bounds.oldDirectoriesMax : Bounds.directoriesMax
             if chosen.count < limit { chosen.append(entry.directory) }
@@ -103,7 +104,7 @@ extension OpenCodeClient {
 
     // MARK: 2.x
 
-    private func secondSnapshot() async throws(ServerFault) -> Snapshot {
+    private func secondSnapshot() async throws(ServerError) -> Snapshot {
         var snapshot = Snapshot(askedAt: .current, busy: [:], requests: [])
         let active = try await get("/api/session/active")
         for member in active["data"]?.object?.members ?? [] {
@@ -112,7 +113,7 @@ extension OpenCodeClient {
         let sessions = snapshot.busy.keys.sorted { $0.text < $1.text }
         snapshot.hasRequests = sessions.count <= Bounds.sessionsListedMax
         for session in sessions.prefix(Bounds.sessionsListedMax) {
-            do throws(ServerFault) {
+            do throws(ServerError) {
                 let permissions = try await get(second(session) + "/permission")
                 let forms = try await get(second(session) + "/form")
                 snapshot.requests += Self.elements(permissions).compactMap(SecondGeneration.permission)

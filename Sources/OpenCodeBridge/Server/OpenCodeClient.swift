@@ -13,7 +13,7 @@ struct OpenCodeClient: Sendable {
     /// Determines a server's generation and version.
     ///
     /// 1.18 also answers some paths of 2.x, and 2.x answers unknown paths with a web page: only JSON counts.
-    static func connect(_ place: ServerPlace, _ memory: ServerMemory) async throws(ServerFault)
+    static func connect(_ place: ServerPlace, _ memory: ServerMemory) async throws(ServerError)
         -> OpenCodeClient
     {
         var seen: [String] = []
@@ -50,7 +50,7 @@ struct OpenCodeClient: Sendable {
     }
 
     /// Posts JSON to a path.
-    func post(_ path: String, _ query: [(String, String)], _ body: [UInt8]) async throws(ServerFault)
+    func post(_ path: String, _ query: [(String, String)], _ body: [UInt8]) async throws(ServerError)
         -> WebAnswer
     {
         try await Self.send(place, path, query, body)
@@ -58,7 +58,7 @@ struct OpenCodeClient: Sendable {
 
     private static func send(
         _ place: ServerPlace, _ path: String, _ query: [(String, String)], _ body: [UInt8]? = nil
-    ) async throws(ServerFault) -> WebAnswer {
+    ) async throws(ServerError) -> WebAnswer {
         do throws(WebFailure) {
             var request = request(place, path, query)
             request.body = body
@@ -70,7 +70,7 @@ struct OpenCodeClient: Sendable {
     }
 
     /// The JSON at a path.
-    func get(_ path: String, _ query: [(String, String)] = []) async throws(ServerFault) -> JSON.Value {
+    func get(_ path: String, _ query: [(String, String)] = []) async throws(ServerError) -> JSON.Value {
         let answer = try await Self.send(place, path, query)
         if answer.status == 401 || answer.status == 403 { throw .unauthorized }
         guard answer.status == 200 else { throw .status(answer.status) }

@@ -22,12 +22,12 @@ struct ServerStream: Sendable {
     }
 
     /// Reads the stream until it ends.
-    func run() async throws(ServerFault) -> End {
+    func run() async throws(ServerError) -> End {
         switch client.generation {
         case .second:
             return try await read("/api/event")
         case .first:
-            do throws(ServerFault) {
+            do throws(ServerError) {
                 return try await read("/global/event")
             } catch {
                 // Older servers have only the stream of one directory.
@@ -39,7 +39,7 @@ struct ServerStream: Sendable {
         }
     }
 
-    private func read(_ path: String) async throws(ServerFault) -> End {
+    private func read(_ path: String) async throws(ServerError) -> End {
         var request = OpenCodeClient.request(client.place, path, [])
         request.accept = "text/event-stream"
         request.timeout = .zero
@@ -65,7 +65,7 @@ struct ServerStream: Sendable {
         }
     }
 
-    private static func check(_ answer: WebAnswer) throws(ServerFault) {
+    private static func check(_ answer: WebAnswer) throws(ServerError) {
         if answer.status == 401 || answer.status == 403 { throw .unauthorized }
         guard answer.status == 200 else { throw .status(answer.status) }
         guard answer.isOfType("text/event-stream") else { throw .answer("no event stream") }

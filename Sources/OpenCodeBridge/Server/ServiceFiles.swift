@@ -1,5 +1,6 @@
 import Glibc
 import JSON
+import Programs
 
 /// The files in which background servers of 2.x describe themselves.
 enum ServiceFiles {

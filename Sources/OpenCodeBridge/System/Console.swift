@@ -1,4 +1,3 @@
-import Glibc
 import Network
 import Programs
 
@@ -10,7 +9,9 @@ struct Console: Sendable {
     private static let lock = Lock(())
 
     /// A message.
-    func note(_ text: String) { Self.write("opencode-bridge: \(Printable.line(text))\n", STDERR_FILENO) }
+    func note(_ text: String) {
+        Self.lock.withLock { _ in StandardError.message(Printable.line(text), from: "opencode-bridge") }
+    }
 
     /// A message that explains a decision.
     func explain(_ text: @autoclosure () -> String) {
@@ -18,12 +19,7 @@ struct Console: Sendable {
     }
 
     /// A result, such as a code for a terminal or JSON.
-    func print(_ text: String) { Self.write(text + "\n", STDOUT_FILENO) }
-
-    private static func write(_ text: String, _ descriptor: Int32) {
-        // A closed standard output is no reason to stop ringing.
-        lock.withLock { _ in try? SmallFile.write(Printable.json(Array(text.utf8)), to: descriptor) }
-    }
+    func print(_ text: String) { StandardOutput.write(text + "\n") }
 
     /// The beginning of an untrusted text, safe for one line of a terminal.
     static func safe(_ text: String) -> String {

@@ -9,18 +9,18 @@ final class APNsBackend: Sendable {
     private let current: Lock<Apps>
 
     /// Signs a first token with each key and loads the certificates, without connecting.
-    init(_ configuration: APNsConfiguration, log: Log) throws(StartFailure) {
+    init(_ configuration: APNsConfiguration, log: Log) throws(StartError) {
         servers = configuration.servers
         self.log = log
         current = Lock(configuration.apps)
         do throws(NetworkError) {
             tls = try TLSClientContext(caFile: servers.caFile, alpn: ["h2"])
         } catch {
-            throw StartFailure(
+            throw StartError(
                 APNsCheck.unusableCertificates(servers, error), of: Precondition(.apnsCertificates))
         }
         guard checkCredentials() == nil else {
-            throw StartFailure(.signingKeys, "APNS_PRIVATE_KEY: the key can't sign")
+            throw StartError(.signingKeys, "APNS_PRIVATE_KEY: the key can't sign")
         }
     }
 

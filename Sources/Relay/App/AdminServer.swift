@@ -25,7 +25,7 @@ struct AdminServer: Sendable {
     /// The address to listen on.
     ///
     /// If another program uses the default address, this is ``ListenAddress/off``: the relay works without it.
-    static func available(_ listen: ListenAddress) throws(StartFailure) -> ListenAddress {
+    static func available(_ listen: ListenAddress) throws(StartError) -> ListenAddress {
         do throws(NetworkError) {
             if let path = listen.unixPath { try Listener.checkFree(unixPath: path) }
             if let address = listen.address, address.port != 0 { try Listener.checkFree(address) }
@@ -40,7 +40,7 @@ struct AdminServer: Sendable {
     static func start(
         _ listen: ListenAddress, access: AdminGuard, metrics: MetricsSource, revocation: Revocation,
         blocking: Blocking, cancellation: ScheduleCancellation, log: Log
-    ) async throws(StartFailure) -> AdminServer? {
+    ) async throws(StartError) -> AdminServer? {
         guard !listen.isOff, let anyPort = SocketAddress(ip: "127.0.0.1", port: 0) else { return nil }
         var options = HTTPServer.Options(address: listen.address ?? anyPort)
         options.unixPath = listen.unixPath
@@ -113,8 +113,8 @@ struct AdminServer: Sendable {
         return Service(router: router)
     }
 
-    private static func failure(_ error: NetworkError) -> StartFailure {
+    private static func failure(_ error: NetworkError) -> StartError {
         let hint = if case .addressInUse = error { ", or off" } else { "" }
-        return StartFailure(.adminAddress, "RELAY_ADMIN_LISTEN: \(error.description)\(hint)")
+        return StartError(.adminAddress, "RELAY_ADMIN_LISTEN: \(error.description)\(hint)")
     }
 }

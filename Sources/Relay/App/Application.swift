@@ -22,7 +22,7 @@ struct Application {
         let log = Log(level: configuration.log.level, formatter: formatter, write: StandardError.write)
         let application = Application(configuration: configuration, log: log)
         let status: ExitStatus
-        do throws(StartFailure) {
+        do throws(StartError) {
             try await application.serve(requests, isStopping)
             status = .success
         } catch {
@@ -38,7 +38,7 @@ struct Application {
 
     private func serve(
         _ requests: AsyncStream<SignalRequest>, _ isStopping: @escaping @Sendable () -> Bool
-    ) async throws(StartFailure) {
+    ) async throws(StartError) {
         var subject = PreconditionSubject(configuration)
         try await Precondition.require(Precondition.beforeOpening, of: subject, log: log)
         let tls = try loadTLS()
@@ -46,7 +46,7 @@ struct Application {
         let adminListen = try AdminServer.available(configuration.server.adminListen)
         var serving = try ServerGroup(configuration.server, loops: loopCount)
         let storage: any Storage
-        do throws(StartFailure) {
+        do throws(StartError) {
             storage = try await openStorage(isStopping)
         } catch {
             await serving.stop(within: .zero)
@@ -70,7 +70,7 @@ struct Application {
             await serving.stop(within: .zero)
             await storage.close()
             let place = OpenStorage.description(of: configuration.database)
-            throw StartFailure(
+            throw StartError(
                 .database, "\(place): cannot read the blocked secrets: \(error.logDetail)")
         }
         var services = makeServices(storage, writes, deliveryLog, history, queue, blocked, apns)
@@ -79,7 +79,7 @@ struct Application {
         server.connectionsMax = connectionsMax(of: server)
         server.adminListen = adminListen
         let admin: AdminServer?
-        do throws(StartFailure) {
+        do throws(StartError) {
             try await serving.start(server, tls: tls, services: services, apns: apns)
             admin = try await startAdmin(serving, server, tls, services)
         } catch {
@@ -194,19 +194,19 @@ struct Application {
         configuration.server.loops ?? min(max(1, Processors.count), Bounds.loopsDefaultMax)
     }
 
-    private func loadTLS() throws(StartFailure) -> TLSServerContext? {
+    private func loadTLS() throws(StartError) -> TLSServerContext? {
         guard let files = configuration.server.tls else { return nil }
         do throws(NetworkError) {
             return try TLSServerContext(
                 certificateFile: files.certificateFile, keyFile: files.keyFile, alpn: ["http/1.1"])
         } catch {
-            throw StartFailure(.certificate, error.description)
+            throw StartError(.certificate, error.description)
         }
     }
 
     private func startAdmin(
         _ serving: ServerGroup, _ server: ServerConfiguration, _ tls: TLSServerContext?, _ services: Services
-    ) async throws(StartFailure) -> AdminServer? {
+    ) async throws(StartError) -> AdminServer? {
         let database = configuration.database.engine.rawValue
         guard
             let metrics = serving.metrics(server, tls: tls, shared: services, database: database)
@@ -223,7 +223,7 @@ struct Application {
 
     private func openStorage(
         _ isStopping: @escaping @Sendable () -> Bool
-    ) async throws(StartFailure) -> any Storage {
+    ) async throws(StartError) -> any Storage {
         let database = configuration.database
         let server = configuration.databaseServer
         let start = DatabaseStart(

@@ -21,7 +21,7 @@ struct DatabaseStart: Sendable {
     /// Retries until it succeeds, hits a permanent error, or reaches the deadline.
     func open<Opened>(
         _ attempt: () async throws(StorageError) -> Opened
-    ) async throws(StartFailure) -> Opened {
+    ) async throws(StartError) -> Opened {
         let began = now()
         var backOff = Bounds.databaseStartBackOff
         while true {
@@ -31,11 +31,11 @@ struct DatabaseStart: Sendable {
                 let isInUse = if case .inUse = error { true } else { false }
                 let left = began + (isInUse ? Bounds.databaseFileDeadline : deadline) - now()
                 guard isInUse || error.isTransient, left > .zero else {
-                    throw StartFailure(
+                    throw StartError(
                         DatabaseCheck.finding(error, place: place, engine), of: Precondition(.database))
                 }
                 guard !isStopping() else {
-                    throw StartFailure(stopped: "stopped while waiting for \(place)")
+                    throw StartError(stopped: "stopped while waiting for \(place)")
                 }
                 let delay = min(backOff.next(), left)
                 log(

@@ -1,4 +1,5 @@
 import Network
+import Programs
 import Storage
 
 /// Removes expired data: old delivery log rows, receipts, history items, replies, devices and agents' last

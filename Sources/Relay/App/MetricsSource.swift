@@ -1,5 +1,6 @@
 import HTTPServer
 import Network
+import Programs
 import Storage
 
 /// Collects metrics from every loop and every part of the program.

@@ -1,6 +1,7 @@
 import APNs
 import HTTPServer
 import Network
+import Programs
 
 /// The event loops, each with a server and its connections to APNs.
 struct ServerGroup {
@@ -18,9 +19,9 @@ struct ServerGroup {
     private var ledger: ConnectionLedger?
 
     /// Starts the loops.
-    init(_ configuration: ServerConfiguration, loops count: Int) throws(StartFailure) {
+    init(_ configuration: ServerConfiguration, loops count: Int) throws(StartError) {
         guard let wanted = SocketAddress(ip: configuration.host, port: configuration.port) else {
-            throw StartFailure(.address, "\(Quoted.value(configuration.host)) is not an IP address")
+            throw StartError(.address, "\(Quoted.value(configuration.host)) is not an IP address")
         }
         self.wanted = wanted
         for index in 0..<count { loops.append(EventLoop(label: "relay.loop.\(index)")) }
@@ -31,7 +32,7 @@ struct ServerGroup {
     /// After a failure ``stop(within:)`` stops those that were started.
     mutating func start(
         _ configuration: ServerConfiguration, tls: TLSServerContext?, services: Services, apns: APNsBackend
-    ) async throws(StartFailure) {
+    ) async throws(StartError) {
         var options = Self.options(configuration, wanted, tls: tls, log: services.log)
         options.isShared = loops.count > 1
         let ledger = ConnectionLedger(limits: options.limits, isExempt: configuration.trustedProxies.contains)
@@ -67,7 +68,7 @@ struct ServerGroup {
                 options.address = server.address
                 address = server.address
             } catch {
-                throw StartFailure(.address, error.description)
+                throw StartError(.address, error.description)
             }
         }
     }
@@ -140,7 +141,7 @@ struct ServerGroup {
         options.limits.connectionsPerAddressMax = configuration.connectionsPerAddressMax
         options.limits.connectionMemoryBytesMax = configuration.connectionsMemoryMiB << 20
         options.onExhausted = { number in
-            log(.error, "accept.failed", [.reason(FileFault(errno: number).reason)])
+            log(.error, "accept.failed", [.reason(FileError(errno: number).reason)])
         }
         return options
     }

@@ -1,6 +1,7 @@
 import APNs
 import HTTPServer
 import Network
+import Programs
 import Storage
 
 /// Tests the connection to both APNs servers, and the keys and bundle IDs.

@@ -1,3 +1,4 @@
+import Programs
 import Storage
 
 /// The configuration of `relay check`: the settings of `relay serve`, of which invalid parts are missing.

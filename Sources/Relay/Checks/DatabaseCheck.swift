@@ -1,5 +1,6 @@
 import Glibc
 import Network
+import Programs
 import Storage
 
 /// Checks the database without changing it.

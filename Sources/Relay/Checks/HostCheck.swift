@@ -1,5 +1,6 @@
 import APNs
 import Network
+import Programs
 
 /// Tests the connection to an APNs server, with the same code that sends pushes.
 enum HostCheck {
@@ -49,7 +50,7 @@ enum HostCheck {
             switch SystemError(code) {
             case .refused: (.connectionRefused, "the connection is refused")
             case .timeout: (.connectionTimeout, "no answer to the connection attempt")
-            case .other: (.networkUnreachable, "can't connect: \(FileFault(errno: code).reason)")
+            case .other: (.networkUnreachable, "can't connect: \(FileError(errno: code).reason)")
             }
         case .connectTimeout:
             switch stage {

@@ -1,6 +1,7 @@
 import APNs
 import Glibc
 import Network
+import Programs
 
 /// Checks the signing keys and their files.
 enum KeyCheck {

@@ -1,10 +1,11 @@
 import Network
+import Programs
 import Storage
 
 /// A condition that must hold before `relay serve` starts, with its test and the consequence of a failure.
 ///
 /// `relay serve` and `relay check` both test ``all`` of them. `relay serve` refuses to start only with a
-/// ``StartFailure``, which names an entry of this list, so `relay check` tests everything that can keep it from
+/// ``StartError``, which names an entry of this list, so `relay check` tests everything that can keep it from
 /// starting.
 struct Precondition: Sendable {
     /// The names, in the order of the tests.
@@ -103,15 +104,15 @@ extension Precondition {
     }
 
     /// The first of this precondition's findings that keeps `relay serve` from starting.
-    func refusal(_ findings: [CheckFinding]) -> StartFailure? {
+    func refusal(_ findings: [CheckFinding]) -> StartError? {
         guard case .refusal = consequence else { return nil }
-        return findings.first { $0.status == .failed }.map { StartFailure($0, of: self) }
+        return findings.first { $0.status == .failed }.map { StartError($0, of: self) }
     }
 
     /// Tests preconditions for `relay serve`: throws the first refusal and logs warnings.
     static func require(
         _ names: [Name], of subject: PreconditionSubject, log: Log
-    ) async throws(StartFailure) {
+    ) async throws(StartError) {
         for name in names {
             let precondition = Precondition(name)
             let findings = await precondition.test(subject)
@@ -133,7 +134,7 @@ extension Log {
 }
 
 /// Why the relay couldn't start: one message for the operator, and the exit status.
-struct StartFailure: Error, Sendable {
+struct StartError: Error, Sendable {
     /// The failed precondition; `nil` if the relay was asked to stop during startup.
     let precondition: Precondition.Name?
     let status: ExitStatus

@@ -1,4 +1,5 @@
 import Network
+import Programs
 import Storage
 
 /// The input of precondition tests: the settings of `relay serve` and facts about the machine.

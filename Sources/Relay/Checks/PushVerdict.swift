@@ -1,5 +1,6 @@
 import APNs
 import Network
+import Programs
 import Storage
 
 /// Interprets APNs' answer to a push as a result for key, team and bundle ID: a pure function.

@@ -1,4 +1,5 @@
 import JSON
+import Programs
 import WebClient
 
 /// Checks whether the relay on this machine is ready.

@@ -1,4 +1,5 @@
 import Network
+import Programs
 import Storage
 
 /// A database change that a command makes itself, or requests from a running relay that holds the file.
@@ -46,7 +47,7 @@ struct DatabaseChange<Output: Sendable>: Sendable {
         let answer = await RunningRelay.ask(
             path, body, at: configuration.admin, token: configuration.adminToken)
         switch answer.flatMap({ bytes in
-            read(bytes).map { .success($0) } ?? .failure(RunningRelayFault(reason: "its response is invalid"))
+            read(bytes).map { .success($0) } ?? .failure(RunningRelayError(reason: "its response is invalid"))
         }) {
         case .success(let output):
             return output

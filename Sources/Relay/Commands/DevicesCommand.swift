@@ -1,3 +1,4 @@
+import Programs
 import Storage
 
 /// `relay devices`: lists a secret's devices and the result of the last push to each.
@@ -58,5 +59,20 @@ extension TextTable.Cell {
         case .sent: TextTable.Cell("sent", .good)
         case .failed: TextTable.Cell(delivery?.error ?? "failed", .bad)
         }
+    }
+}
+
+extension RelayCommand {
+    static let devices = RelayCommand(
+        "devices", "List a secret's devices and the result of the last push to each.",
+        about: """
+            Lists a secret's devices and the result of the last push to each, and shows when an agent last
+            used the secret (POST /mcp). It works alongside a running relay. Device tokens are masked. With
+            --json it prints the response of POST /v1/device/list.
+            """,
+        options: [.json],
+        settings: .inspection + .ofSecret
+    ) { call throws(ConfigurationError) in
+        DevicesCommand.run(try call.inspection(), call.options, call.style)
     }
 }

@@ -1,3 +1,4 @@
+import Programs
 import WebClient
 
 /// `relay health`: checks whether the relay on this machine serves, without an HTTP client.
@@ -18,7 +19,20 @@ enum HealthCommand {
             } catch {
                 StandardError.message("\(place) does not serve: \(error)")
             }
-            return .unhealthy
+            return .failed
         }
+    }
+}
+
+extension RelayCommand {
+    static let health = RelayCommand(
+        "health", "Request GET /health from the relay on this machine; exit 0 if it serves, 1 if not.",
+        about: """
+            Requests GET /health from the relay on this machine. Exit status 0 if it serves, 1 if not. It reads
+            the settings of that relay: in a container health check, the container's environment.
+            """,
+        settings: .address
+    ) { call throws(ConfigurationError) in
+        HealthCommand.run(try HealthConfiguration(call.sources))
     }
 }

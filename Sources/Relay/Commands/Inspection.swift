@@ -1,3 +1,4 @@
+import Programs
 import Storage
 
 /// What the commands that read the database have in common.

@@ -1,3 +1,4 @@
+import Programs
 import Storage
 
 /// `relay migrate`: upgrades the database schema and prints what it did.
@@ -69,4 +70,29 @@ enum MigrateCommand {
         }
         return text
     }
+}
+
+extension RelayCommand {
+    static let migrate = RelayCommand(
+        "migrate", "Upgrade the database schema and exit. serve also does this at startup.",
+        about: """
+            Upgrades the database schema and exits. It deletes no rows, and a second run changes nothing.
+            With --dry-run it prints the SQL that it would run, and changes nothing. With --shards it prints
+            all SQL for a new database that Vitess or Citus shards by secret, without reading the database.
+            """,
+        usages: ["[--dry-run [--shards vitess|citus]] [--SETTING VALUE]..."],
+        options: [.dryRun, .shards],
+        settings: [Settings.databaseURL.row, Settings.logLevel.row, Settings.logFormat.row]
+    ) { call throws(ConfigurationError) in
+        let configuration = try MigrateConfiguration(call.sources)
+        try DatabaseOwner.become([configuration.database], for: call.command.name)
+        return MigrateCommand.run(configuration, call.options)
+    }
+}
+
+extension CommandOption {
+    static let dryRun = CommandOption("--dry-run", "Print the SQL without running it.")
+    static let shards = CommandOption(
+        "--shards", .word(Sharding.allCases.map(\.rawValue)),
+        "With --dry-run: print the SQL for a new database that shards by secret.")
 }

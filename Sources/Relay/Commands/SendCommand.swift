@@ -1,4 +1,5 @@
 import JSON
+import Programs
 import Storage
 import WebClient
 
@@ -45,10 +46,10 @@ enum SendCommand {
         guard answer.status == 200 else {
             let sentence = TerminalText.safe(body["error"]?.string ?? "no reason given")
             StandardError.message("\(url): returned \(answer.status): \(sentence)")
-            return answer.status == 503 ? .unavailable : .unhealthy
+            return answer.status == 503 ? .unavailable : .failed
         }
         if !isJSON { StandardOutput.write(SendResult(body).text(style)) }
-        return body["sent"]?.int ?? 0 > 0 ? .success : .unhealthy
+        return body["sent"]?.int ?? 0 > 0 ? .success : .failed
     }
 }
 
@@ -99,7 +100,7 @@ struct SendConfiguration: Sendable {
     var secret: Secret?
 
     /// Reads settings and options; see ``ServeConfiguration``.
-    init(_ sources: SettingSources, _ options: CommandOptions) throws(ConfigurationProblems) {
+    init(_ sources: SettingSources, _ options: CommandOptions) throws(ConfigurationError) {
         var reader = SettingReader(sources)
         secret = reader.read(Settings.secret)
         content = SendContent(
@@ -118,7 +119,9 @@ struct SendConfiguration: Sendable {
         if let file = options.text(.caFile) { trust = .file(file) }
         while base.hasSuffix("/") { base.removeLast() }
         url = base + content.route.path
-        guard reader.problems.isEmpty else { throw ConfigurationProblems(reader.problems, user: .send) }
+        guard reader.problems.isEmpty else {
+            throw ConfigurationError(reader.problems, command: "relay send")
+        }
     }
 }
 
@@ -160,4 +163,33 @@ struct SendResult {
         default: nil
         }
     }
+}
+
+extension RelayCommand {
+    static let send = RelayCommand(
+        "send", "Send a notification through a running relay.",
+        about: """
+            Sends a notification or an event to a secret's devices through a running relay, and shows the
+            result of each push. Exit status 0 if something was sent, 1 if nothing was, 69 if the relay is
+            unavailable.
+            """,
+        options: [.url, .title, .body, .eventType, .session, .caFile, .json],
+        settings: .address + [Settings.secret.row]
+    ) { call throws(ConfigurationError) in
+        SendCommand.run(try SendConfiguration(call.sources, call.options), call.options, call.style)
+    }
+}
+
+extension CommandOption {
+    static let url = CommandOption(
+        "--url", .url, "The relay's URL. Default: the relay on this machine, from its settings.")
+    static let title = CommandOption("--title", .text("TEXT"), "The notification's title.")
+    static let body = CommandOption("--body", .text("TEXT"), "The notification's text.")
+    static let eventType = CommandOption(
+        "--event-type", .word(EventType.allCases.filter(\.rings).map(\.rawValue)),
+        "An event of this type instead of a notification.")
+    static let session = CommandOption(
+        "--session", .text("ID"), "The event's session ID. Default: relay-send.")
+    static let caFile = CommandOption(
+        "--ca-file", .path, "PEM file of CA certificates to trust for the relay, instead of the system's.")
 }

@@ -1,4 +1,5 @@
 import Network
+import Programs
 
 /// `relay serve`: the main thread waits for signals while tasks and event loops do the work.
 enum ServeCommand {
@@ -36,5 +37,17 @@ enum ServeCommand {
                 return .software
             }
         }
+    }
+}
+
+extension RelayCommand {
+    static let serve = RelayCommand(
+        "serve", "Serve the HTTP API until SIGTERM or SIGINT.",
+        about: """
+            Serves the HTTP API until SIGTERM or SIGINT. SIGHUP reloads the TLS certificate and the apps file.
+            """,
+        settings: Settings.served
+    ) { call throws(ConfigurationError) in
+        ServeCommand.run(try ServeConfiguration(call.sources))
     }
 }

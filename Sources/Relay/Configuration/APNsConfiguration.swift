@@ -1,5 +1,6 @@
 import APNs
 import Network
+import Programs
 
 /// The APNs servers and their settings.
 struct APNsServers: Sendable {

@@ -1,3 +1,5 @@
+import Programs
+
 /// A server that implements the APNs protocol: a host and a port, reached over TLS.
 struct APNsOrigin: Sendable, Hashable, CustomStringConvertible {
     /// A DNS name or an IP address, without brackets.

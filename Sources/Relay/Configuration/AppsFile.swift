@@ -1,6 +1,7 @@
 import APNs
 import JSON
 import Network
+import Programs
 import Spelling
 import Storage
 
@@ -16,19 +17,19 @@ enum AppsFile {
     /// - Parameter old: Keys in use; a key that is still listed keeps its object and thereby its connections.
     static func read(
         _ path: String, keeping old: [AppKey] = [],
-        readFile: (String) -> Result<[UInt8], FileFault> = SettingFile.read
-    ) -> Result<Apps, AppsFileProblems> {
+        readFile: (String) -> Result<[UInt8], FileError> = SettingFile.read
+    ) -> Result<Apps, AppsFileError> {
         switch readFile(path) {
         case .failure(let fault):
             return .failure(
-                AppsFileProblems(["the file \(Quoted.value(path)) can't be read: \(fault.reason)"]))
+                AppsFileError(["the file \(Quoted.value(path)) can't be read: \(fault.reason)"]))
         case .success(let bytes):
             let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
             return withoutActuallyEscaping(readFile) { readFile in
                 var reader = AppsFileReader(folder: folder, old: old, readFile: readFile)
                 let apps = reader.apps(bytes)
                 guard let apps, reader.problems.isEmpty else {
-                    return .failure(AppsFileProblems(reader.problems))
+                    return .failure(AppsFileError(reader.problems))
                 }
                 return .success(apps)
             }
@@ -37,7 +38,7 @@ enum AppsFile {
 }
 
 /// All problems of an apps file: a sentence each, without key material.
-struct AppsFileProblems: Error, Sendable, Equatable {
+struct AppsFileError: Error, Sendable, Equatable {
     let all: [String]
 
     /// Wraps at least one problem.
@@ -51,7 +52,7 @@ private struct AppsFileReader {
     private(set) var problems: [String] = []
     private let folder: String
     private let old: [AppKey]
-    private let readFile: (String) -> Result<[UInt8], FileFault>
+    private let readFile: (String) -> Result<[UInt8], FileError>
     /// The keys so far, with the place of first use.
     private var keys: [(key: AppKey, place: String)] = []
     /// The place of first use of each bundle ID.
@@ -60,7 +61,7 @@ private struct AppsFileReader {
     /// The nesting depth of a valid file.
     private static let depth = 4
 
-    init(folder: String, old: [AppKey], readFile: @escaping (String) -> Result<[UInt8], FileFault>) {
+    init(folder: String, old: [AppKey], readFile: @escaping (String) -> Result<[UInt8], FileError>) {
         self.folder = folder
         self.old = old
         self.readFile = readFile
@@ -228,6 +229,7 @@ private struct AppsFileReader {
             problems.append("\(place)\(name) is \(Quoted.value(text)): expected \(type.accepts)")
         case .failure(.because(let reason)):
             problems.append("\(place)\(name) is \(Quoted.value(text)): \(reason)")
+        case .failure(.withheld(let reason)): problems.append("\(place)\(name): \(reason)")
         }
         return nil
     }

@@ -1,3 +1,4 @@
+import Programs
 import Storage
 
 /// The configuration of `relay copy`.
@@ -6,7 +7,7 @@ struct CopyConfiguration: Sendable {
     var target: DatabaseURL
 
     /// Reads the settings of this command; see ``ServeConfiguration``.
-    init(_ sources: SettingSources) throws(ConfigurationProblems) {
+    init(_ sources: SettingSources) throws(ConfigurationError) {
         var reader = SettingReader(sources)
         let source = reader.read(Settings.copyFrom)
         let target = reader.read(Settings.copyTo)
@@ -18,7 +19,7 @@ struct CopyConfiguration: Sendable {
         }
         if let source, source == target { reader.note("--from and --to are the same database") }
         guard let source, let target, reader.problems.isEmpty else {
-            throw ConfigurationProblems(reader.problems, user: .copy)
+            throw ConfigurationError(reader.problems, command: "relay copy")
         }
         self.source = source
         self.target = target
@@ -30,10 +31,10 @@ extension Settings {
 
     static let copyFrom = Setting(
         "RELAY_COPY_FROM", .copy, optional: .database, unset: "required",
-        secret: true, users: [.copy], flag: "--from",
+        secret: true, flag: "--from",
         "The database to copy. It is only read.")
     static let copyTo = Setting(
         "RELAY_COPY_TO", .copy, optional: .database, unset: "required",
-        secret: true, users: [.copy], flag: "--to",
+        secret: true, flag: "--to",
         "The database to copy into. Missing tables are created.")
 }

@@ -1,4 +1,5 @@
 import Glibc
+import Programs
 
 /// Keeps commands run by root from creating root-owned files next to a service's SQLite database.
 ///
@@ -13,8 +14,8 @@ enum DatabaseOwner {
 
     /// Switches to the owner of the databases, if this process is root and they are SQLite files of one other user.
     static func become(
-        _ databases: [DatabaseURL], for command: Command
-    ) throws(ConfigurationProblems) {
+        _ databases: [DatabaseURL], for command: String
+    ) throws(ConfigurationError) {
         guard geteuid() == 0 else { return }
         let owners = databases.compactMap { OpenStorage.file(of: $0) }.map(owner(ofDatabase:))
         // Only root can copy between files of different users.
@@ -23,12 +24,12 @@ enum DatabaseOwner {
             // Changing the user may have re-enabled core dumps.
             return CoreDumps.forbid()
         }
-        let reason = FileFault(errno: errno).reason
-        throw ConfigurationProblems(
+        let reason = FileError(errno: errno).reason
+        throw ConfigurationError(
             [
                 "the database belongs to user \(owner.user), and root can't switch to that user "
                     + "(\(step): \(reason)); run the command as that user"
-            ], user: command)
+            ], command: "relay \(command)")
     }
 
     /// The owner of a database: the owner of its directory, or of the file if the directory is root's.

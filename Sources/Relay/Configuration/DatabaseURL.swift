@@ -1,3 +1,4 @@
+import Programs
 import Storage
 
 /// The database's location.
@@ -18,7 +19,7 @@ struct DatabaseURL: Sendable, Equatable {
     }
 
     /// Parses a URL: the scheme here, the rest in its driver.
-    static func parse(_ text: String) -> Result<DatabaseURL, SettingFault> {
+    static func parse(_ text: String) -> Result<DatabaseURL, SettingError> {
         let known = DatabaseEngine.allCases.flatMap(\.schemes).map { $0 + ":" }.joined(separator: ", ")
         guard let colon = text.firstIndex(of: ":") else {
             return .failure(.because("it has no scheme; it must start with one of \(known)"))

@@ -1,4 +1,5 @@
 import Glibc
+import Programs
 import Storage
 
 /// The configuration of commands that read the database.
@@ -17,16 +18,16 @@ struct InspectionConfiguration: Sendable {
     var advice: String?
 
     /// Reads the settings of a command; see ``ServeConfiguration``.
-    init(_ sources: SettingSources, user: Command) throws(ConfigurationProblems) {
+    init(_ sources: SettingSources, command: CommandSyntax) throws(ConfigurationError) {
         var reader = SettingReader(sources)
         database = reader.read(Settings.databaseURL)
         options = ServerOptions()
         options.connectionsMax = Bounds.commandConnectionsMax
         options.callTimeout = reader.read(Settings.databaseTimeout)
-        let isAboutSecret = [Command].aboutSecret.contains(user)
+        let isAboutSecret = command.settings.contains(Settings.secret.row)
         hasher = isAboutSecret ? SecretHasher(&reader) : SecretHasher()
         secret = isAboutSecret ? reader.read(Settings.secret) : nil
-        let changes = [Command].changing.contains(user)
+        let changes = command.settings.contains(Settings.adminListen.row)
         admin = changes ? reader.read(Settings.adminListen) : .off
         adminToken = changes ? reader.read(Settings.adminToken) : nil
         if !reader.isGiven(Settings.databaseURL.row) {
@@ -39,6 +40,8 @@ struct InspectionConfiguration: Sendable {
             advice = "Run the command with sudo if the database belongs to the service"
         }
         reader.noteUnknownNames()
-        guard reader.problems.isEmpty else { throw ConfigurationProblems(reader.problems, user: user) }
+        guard reader.problems.isEmpty else {
+            throw ConfigurationError(reader.problems, command: "relay \(command.name)")
+        }
     }
 }

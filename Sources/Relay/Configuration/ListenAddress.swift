@@ -1,4 +1,5 @@
 import Network
+import Programs
 
 /// The address of an optional listener.
 struct ListenAddress: Sendable, Equatable {

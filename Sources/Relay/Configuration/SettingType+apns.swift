@@ -1,4 +1,5 @@
 import APNs
+import Programs
 
 extension SettingType where Value == KeyText {
     /// Apple's signing key: a P-256 key that can sign.

@@ -1,20 +1,6 @@
 import Network
+import Programs
 import Storage
-
-extension SettingType where Value == Int {
-    /// A decimal whole number in a range, without sign or spaces.
-    static func integer(_ range: ClosedRange<Int>) -> SettingType {
-        SettingType(
-            accepts: "a whole number from \(range.lowerBound) to \(range.upperBound)",
-            parse: { text in
-                guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let value = Int(text),
-                    range.contains(value)
-                else { return .failure(.notAccepted) }
-                return .success(value)
-            },
-            render: { String($0) })
-    }
-}
 
 extension SettingType where Value == Duration {
     /// A whole number with its unit (`500ms`, `10s`, `5m`, `24h`, `30d`) in a range.
@@ -34,21 +20,6 @@ extension SettingType where Value == Duration {
 }
 
 extension SettingType where Value == String {
-    /// A text whose bytes satisfy a predicate.
-    static func text(
-        _ accepts: String, where holds: @escaping @Sendable (String.UTF8View) -> Bool
-    ) -> SettingType {
-        SettingType(
-            accepts: accepts,
-            parse: { text in holds(text.utf8) ? .success(text) : .failure(.notAccepted) },
-            render: { $0 })
-    }
-
-    /// The path of a file.
-    ///
-    /// Whether it can be read is checked when it is opened.
-    static let path = text("a path") { !$0.isEmpty && !$0.contains(0) }
-
     /// An IPv4 or IPv6 address, without port.
     static let address = SettingType(
         accepts: "an IPv4 or IPv6 address",
@@ -78,17 +49,6 @@ extension SettingType where Value == [AddressRange] {
             return .success(ranges)
         },
         render: { $0.map(\.description).joined(separator: ",") })
-}
-
-extension SettingType where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
-    /// One value of a closed set.
-    static var choice: SettingType {
-        let names = Value.allCases.map(\.rawValue)
-        return SettingType(
-            accepts: "one of " + names.joined(separator: ", "),
-            parse: { text in Value(rawValue: text).map(Result.success) ?? .failure(.notAccepted) },
-            render: \.rawValue)
-    }
 }
 
 /// Durations as people write them: a whole number and a unit.

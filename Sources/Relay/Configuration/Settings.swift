@@ -1,3 +1,5 @@
+import Programs
+
 /// Every setting of the relay.
 ///
 /// This table generates the parsing of environment and flags, `--help` and docs/reference/configuration.md.
@@ -25,25 +27,22 @@ enum Settings {
         eventsPerMinute.row, registrationsPerMinute.row, unknownSecretsPerMinute.row,
         devicePushesPerMinute.row, deviceSecretsPerDay.row, trustedProxies.row,
         logLevel.row, logFormat.row, coreDumps.row,
-        secret.row, pairing.row, envFile.row,
+        secret.row, envFile.row,
     ]
 
-    /// The settings of one section that a command reads.
-    static func rows(of group: SettingGroup, for user: Command) -> [SettingRow] {
-        table.filter { $0.group == group && $0.users.contains(user) }
-    }
+    /// The settings of `relay serve`.
+    static let served = table.filter { $0.group != .copy && $0.group != .commands }
 
     // MARK: Server
 
     static let port = Setting(
-        "PORT", .server, .integer(0...65535), default: 8787, users: [.serve, .send, .health],
+        "PORT", .server, .integer(0...65535), default: 8787,
         "The TCP port to listen on. 0 picks a free one, shown in the first log line.")
     static let host = Setting(
-        "HOST", .server, .address, default: "127.0.0.1", users: [.serve, .send, .health],
+        "HOST", .server, .address, default: "127.0.0.1",
         "The address to listen on. 0.0.0.0 means every IPv4 address, :: every address.")
     static let adminListen = Setting(
         "RELAY_ADMIN_LISTEN", .server, .listenAddress, default: .defaultLoopback(port: 8788),
-        users: [.serve] + .changing,
         "The admin listener, which serves /metrics (docs/reference/metrics.md) and the changes of relay "
             + "revoke, block, unblock and schedules. Keep it off public networks. Relays on one machine need "
             + "different ports; port 0 picks a free one. If the default is in use, the relay starts without it."
@@ -56,7 +55,6 @@ enum Settings {
     static let adminToken = Setting(
         "RELAY_ADMIN_TOKEN", .server, optional: .adminToken, unset: "none required",
         secret: true,
-        users: [.serve] + .changing,
         "The bearer token for /metrics and for commands that change data through the admin listener. "
             + "/health and /ready need none.")
     static let loops = Setting(
@@ -100,10 +98,10 @@ enum Settings {
     // MARK: TLS
 
     static let tlsCertFile = Setting(
-        "RELAY_TLS_CERT_FILE", .tls, optional: .path, unset: "plain HTTP", users: [.serve, .send, .health],
+        "RELAY_TLS_CERT_FILE", .tls, optional: .path, unset: "plain HTTP",
         "The certificate chain in PEM. Set together with RELAY_TLS_KEY_FILE; SIGHUP reloads both.")
     static let tlsKeyFile = Setting(
-        "RELAY_TLS_KEY_FILE", .tls, optional: .path, unset: "plain HTTP", users: [.serve, .send, .health],
+        "RELAY_TLS_KEY_FILE", .tls, optional: .path, unset: "plain HTTP",
         "The certificate's private key in PEM, without a password.")
     static let tlsHandshakeDeadline = Setting(
         "RELAY_TLS_HANDSHAKE_DEADLINE", .tls, .duration(.milliseconds(100)...(.seconds(600))),
@@ -114,7 +112,7 @@ enum Settings {
     static let databaseURL = Setting(
         "DATABASE_URL", .database, .database,
         default: .sqlite(path: "relay.db"),
-        secret: true, users: [.serve, .migrate] + .inspecting,
+        secret: true,
         "The database URL; docs/operate/databases.md describes its format.")
     static let databaseConnections = Setting(
         "RELAY_DATABASE_CONNECTIONS", .database, .integer(1...256), default: 10,
@@ -122,7 +120,7 @@ enum Settings {
             + "SQLite.")
     static let databaseTimeout = Setting(
         "RELAY_DATABASE_TIMEOUT", .database, .duration(.milliseconds(100)...(.seconds(60))),
-        default: .seconds(5), users: [.serve] + .inspecting,
+        default: .seconds(5),
         "Timeout of a call to a database server. While the server is known to be down, calls fail immediately."
     )
     static let databaseStartDeadline = Setting(
@@ -186,12 +184,10 @@ enum Settings {
     )
     static let secretPepper = Setting(
         "RELAY_SECRET_PEPPER", .delivery, optional: .pepper, unset: "hashes without pepper", secret: true,
-        users: [.serve] + .aboutSecret,
         "A key for hashing secrets. Registrations stored without it are still found. If it is removed, "
             + "those stored with it are lost.")
     static let secretPepperOther = Setting(
         "RELAY_SECRET_PEPPER_OTHER", .delivery, optional: .pepper, unset: "no second pepper", secret: true,
-        users: [.serve] + .aboutSecret,
         "A second pepper to find registrations by, to change RELAY_SECRET_PEPPER without losing any: "
             + "docs/operate/rotate.md.")
     static let registration = Setting(
@@ -301,15 +297,44 @@ enum Settings {
     // MARK: Logs
 
     static let logLevel = Setting(
-        "RELAY_LOG_LEVEL", .log, .choice, default: LogLevel.info, users: [.serve, .migrate],
+        "RELAY_LOG_LEVEL", .log, .choice, default: LogLevel.info,
         "The minimum log level. Request lines are logged at info.")
     static let logFormat = Setting(
         "RELAY_LOG_FORMAT", .log, optional: SettingType<LogFormat>.choice,
         unset: "text on a terminal, json otherwise",
-        users: [.serve, .migrate],
         "The format of log lines. They go to standard error.")
     static let coreDumps = Setting(
         "RELAY_CORE_DUMPS", .log, .choice, default: Switch.no,
         "Whether a crash may write a core dump and the relay's user may attach a debugger. A dump "
             + "contains the APNs keys and secrets.")
+}
+
+/// The sections of `relay serve --help` and docs/reference/configuration.md.
+extension SettingGroup {
+    static let server = SettingGroup("Server")
+    static let tls = SettingGroup("TLS")
+    static let database = SettingGroup("Database")
+    static let copy = SettingGroup("Copying a database")
+    static let apns = SettingGroup("APNs")
+    static let delivery = SettingGroup("Registrations and delivery")
+    static let limits = SettingGroup("Limits")
+    static let log = SettingGroup("Logs")
+    static let commands = SettingGroup("Commands")
+}
+
+extension SettingReader {
+    /// A reader for the relay's settings.
+    init(_ sources: SettingSources) {
+        self.init(sources, table: Settings.table, prefixes: ["RELAY_", "APNS_"])
+    }
+}
+
+/// Whether a history keeps readable texts.
+enum HistoryText: String, CaseIterable, Sendable {
+    case on, off
+}
+
+/// A setting that is on or off.
+enum Switch: String, CaseIterable, Sendable {
+    case yes, no
 }

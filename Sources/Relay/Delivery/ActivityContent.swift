@@ -1,6 +1,7 @@
 import APNs
 import JSON
 import Network
+import Programs
 import Storage
 
 /// An event's state for the Live Activities of its session.

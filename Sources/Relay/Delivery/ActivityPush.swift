@@ -1,5 +1,6 @@
 import APNs
 import Network
+import Programs
 import Storage
 
 /// A push to a Live Activity, ready for the fan-out.

@@ -1,4 +1,5 @@
 import Network
+import Programs
 import Storage
 
 /// Stores when agents last used secrets, shortly after each use.

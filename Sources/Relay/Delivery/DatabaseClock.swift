@@ -1,4 +1,5 @@
 import Network
+import Programs
 import Storage
 
 /// Compares this machine's clock with the database server's, since relays that share a database compare times in it.

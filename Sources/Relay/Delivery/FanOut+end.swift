@@ -1,4 +1,5 @@
 import APNs
+import Programs
 import Storage
 
 /// Stores pushes without an outcome when the event's deadline passes.

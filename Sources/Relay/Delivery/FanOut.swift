@@ -1,5 +1,6 @@
 import APNs
 import Network
+import Programs
 import Storage
 
 /// The pushes of one event: sends them to all devices concurrently, within limits, and collects the results.

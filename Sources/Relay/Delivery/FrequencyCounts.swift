@@ -1,4 +1,5 @@
 import Network
+import Programs
 import Storage
 
 /// Counts recent pushes to devices that limit their pushes per hour or per day.

@@ -1,4 +1,5 @@
 import Network
+import Programs
 import Storage
 
 /// Decides which devices of a fan-out get a push, when and in which style; a transport makes the pushes.

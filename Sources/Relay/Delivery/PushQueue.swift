@@ -1,5 +1,6 @@
 import Delays
 import Network
+import Programs
 import Storage
 
 /// The queue of stored pushes as used by this process: stores pushes and writes their ends.

@@ -1,4 +1,5 @@
 import Network
+import Programs
 import Storage
 
 /// Keeps clock changes from delaying pushes or from sending them twice.

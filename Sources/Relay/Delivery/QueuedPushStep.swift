@@ -1,5 +1,6 @@
 import APNs
 import JSON
+import Programs
 import Storage
 
 /// The next step of a queued push that is due.

@@ -1,4 +1,5 @@
 import Network
+import Programs
 import Storage
 
 /// Keeps acknowledgements of events, replies and results, and lets senders wait for replies and phones for results.

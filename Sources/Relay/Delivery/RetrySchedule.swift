@@ -1,4 +1,5 @@
 import Delays
+import Programs
 import Storage
 
 /// When to retry a push that APNs couldn't accept: bounded exponential back-off with full jitter.

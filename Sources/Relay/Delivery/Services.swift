@@ -1,6 +1,7 @@
 import APNs
 import HTTPServer
 import Network
+import Programs
 import Storage
 
 /// The services shared by all routes on all loops.

@@ -1,4 +1,5 @@
 import Network
+import Programs
 import Storage
 
 /// Tracks whether the database can be written: tries a write on request, and logs failure and recovery.

@@ -1,4 +1,5 @@
 import Network
+import Programs
 import Storage
 import Synchronization
 

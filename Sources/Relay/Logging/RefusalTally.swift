@@ -1,3 +1,4 @@
+import Programs
 import Storage
 
 /// Decides which refusals get their own log line and counts the rest, so that a flood can't fill the disk.

@@ -1,5 +1,5 @@
+import Cryptography
 import HTTPServer
-import PushSealing
 
 /// The headers of a request that MCP gives a meaning.
 struct MCPHeaders: Sendable {
@@ -19,15 +19,9 @@ struct MCPHeaders: Sendable {
         guard let name, name.hasPrefix("=?base64?"), name.hasSuffix("?="), name.utf8.count >= 11 else {
             return name
         }
-        // The alphabet of URLs differs in two characters and has no padding.
-        let text = name.dropFirst(9).dropLast(2).prefix { $0 != "=" }.map { character -> Character in
-            switch character {
-            case "+": "-"
-            case "/": "_"
-            default: character
-            }
+        return Base64.decode(Array(name.utf8.dropFirst(9).dropLast(2))).flatMap {
+            String(validating: $0, as: UTF8.self)
         }
-        return Base64URL.decode(String(text)).flatMap { String(validating: $0, as: UTF8.self) }
     }
 }
 

@@ -1,4 +1,5 @@
 import Glibc
+import Programs
 
 /// The system's figures about this process.
 struct ProcessFigures: Sendable, Equatable {

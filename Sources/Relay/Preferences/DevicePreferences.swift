@@ -1,4 +1,5 @@
 import JSON
+import Programs
 import Storage
 
 /// A device's push preferences: a pure value, stored with its registration as JSON.

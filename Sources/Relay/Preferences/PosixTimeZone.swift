@@ -1,3 +1,5 @@
+import Programs
+
 /// A time zone with yearly rules, in the format of POSIX `TZ`: `CET-1CEST,M3.5.0,M10.5.0/3`.
 struct PosixTimeZone: Hashable, Sendable {
     /// Seconds east of UTC in standard time.

@@ -1,4 +1,5 @@
 import Network
+import Programs
 
 /// The system's time zones, each read once from its file.
 final class TimeZones: Sendable {

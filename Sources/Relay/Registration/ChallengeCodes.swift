@@ -1,4 +1,5 @@
 import APNs
+import Programs
 import Storage
 
 /// Creates and verifies registration challenge codes; knowing one proves that the client receives the device's pushes.

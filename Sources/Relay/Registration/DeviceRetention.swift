@@ -1,4 +1,5 @@
 import Network
+import Programs
 import Storage
 
 /// Removes devices that haven't registered for long, and the locks of secrets without devices.

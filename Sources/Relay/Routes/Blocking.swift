@@ -1,5 +1,6 @@
 import HTTPServer
 import JSON
+import Programs
 import Storage
 
 /// `POST /v1/secret/block` and `/v1/secret/unblock` on the admin listener.

@@ -2,6 +2,7 @@ import APNs
 import HTTPServer
 import JSON
 import Network
+import Programs
 import Storage
 
 /// Sends a registration challenge: a background push with a code to the device being registered.

@@ -1,5 +1,6 @@
 import HTTPServer
 import Network
+import Programs
 import Storage
 
 /// `POST /v1/event`: pushes an event to every device under a secret.

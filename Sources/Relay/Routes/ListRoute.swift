@@ -1,6 +1,7 @@
 import HTTPServer
 import JSON
 import Network
+import Programs
 import Storage
 
 /// `POST /v1/device/list`: lists a secret's devices to anyone who knows it.

@@ -1,5 +1,6 @@
 import HTTPServer
 import JSON
+import Programs
 import Storage
 
 extension MCPRoute {

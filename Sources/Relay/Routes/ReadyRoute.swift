@@ -1,6 +1,7 @@
 import HTTPServer
 import JSON
 import Network
+import Programs
 import Storage
 
 /// `GET /ready`: whether the relay is ready, for load balancers and operators.

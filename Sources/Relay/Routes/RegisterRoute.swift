@@ -1,6 +1,7 @@
 import APNs
 import HTTPServer
 import Network
+import Programs
 import Storage
 
 /// `POST /v1/device/register`: registers a device under a secret.

@@ -1,5 +1,6 @@
 import APNs
 import JSON
+import Programs
 import Storage
 
 /// A validated `POST /v1/schedule/create`, except that its time may depend on the devices.

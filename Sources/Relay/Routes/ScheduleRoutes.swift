@@ -1,6 +1,7 @@
 import HTTPServer
 import JSON
 import Network
+import Programs
 import Storage
 
 /// `POST /v1/schedule/create`: stores an event or a notification that is sent later, once or repeatedly.

@@ -1,3 +1,4 @@
+import Programs
 import Storage
 
 /// The action for a due schedule in the time zones on which its rule depends: a pure function.

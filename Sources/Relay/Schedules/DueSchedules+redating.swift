@@ -1,3 +1,4 @@
+import Programs
 import Storage
 
 extension DueSchedules {

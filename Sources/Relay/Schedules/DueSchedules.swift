@@ -1,5 +1,6 @@
 import Delays
 import Network
+import Programs
 import Storage
 
 /// The schedules that are due: sends them like requests, and advances their rows (docs/design/schedules.md).

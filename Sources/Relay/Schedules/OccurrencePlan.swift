@@ -1,3 +1,4 @@
+import Programs
 import Storage
 
 /// The action for a due schedule: a pure function of the row, its rule and the time.

@@ -1,4 +1,5 @@
 import Network
+import Programs
 import Storage
 
 /// Sends occurrences as if they had just been requested.

@@ -1,4 +1,5 @@
 import JSON
+import Programs
 import Storage
 
 extension Recurrence {

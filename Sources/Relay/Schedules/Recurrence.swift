@@ -1,3 +1,4 @@
+import Programs
 import Storage
 
 /// When a schedule recurs: a pure value, stored with the schedule as JSON.

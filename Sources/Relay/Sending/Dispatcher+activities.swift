@@ -1,4 +1,5 @@
 import Network
+import Programs
 import Storage
 
 /// Live Activities: their part of an event, and states that wait for their turn.

@@ -1,4 +1,5 @@
 import Network
+import Programs
 import Storage
 
 /// Makes apps remove the notification of an event that no longer needs attention.

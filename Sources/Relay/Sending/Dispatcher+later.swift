@@ -1,4 +1,5 @@
 import Network
+import Programs
 import Storage
 
 /// Stores pushes that are sent after their request.

@@ -1,5 +1,6 @@
 import Delays
 import Network
+import Programs
 import Storage
 
 /// Sends an event once, however often it is requested.

@@ -1,3 +1,4 @@
+import Programs
 import Storage
 
 /// Repeats pushes until their event is acknowledged.

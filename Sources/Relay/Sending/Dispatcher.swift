@@ -1,5 +1,6 @@
 import Delays
 import Network
+import Programs
 import Storage
 
 /// Sends dispatches, whatever they come from: once per `eventID`, to all recipients, with a row in the delivery log for

@@ -75,6 +75,4 @@ extension Bounds {
     static let revokeRowsPerStep = 500
     /// Timeout of a change that a command requests from the running relay.
     static let relayChangeDeadline: Duration = .seconds(60)
-    /// How often a terminal prompt checks for signals.
-    static let promptSignalInterval: Duration = .milliseconds(100)
 }

@@ -1,6 +1,7 @@
 import APNsSimulator
 import Foundation
 import JSON
+import Programs
 import Testing
 
 @Suite("The program", .serialized, .timeLimit(.minutes(2)))
@@ -60,12 +61,18 @@ struct LifecycleTests {
     @Test("An invalid command line is refused with all its problems and exit status 64")
     func wrongUsage() async throws {
         let result = try await RunningSimulator.run([
-            "--nope", "--streams", "0", "--latency", "soon", "--rule", "{", "--key-id", "ABCDEFGHIJ",
-            "--topic",
+            "--nope", "--streams", "0", "--latency", "soon", "--rule", "{", "--key-id", "short", "--topic",
         ])
         #expect(result.status == 64)
         for part in ["--nope", "--streams", "--latency", "--rule", "--key-id", "--topic needs a value"] {
             #expect(result.errors.contains(part))
+        }
+        let together = try await RunningSimulator.run([
+            "--key-id", "ABCDEFGHIJ", "--rule", "{}", "--public-key", "a", "--any-key",
+        ])
+        #expect(together.status == 64)
+        for part in ["--key-id must follow --public-key", "followed by --key-id", "--any-key cannot be"] {
+            #expect(together.errors.contains(part))
         }
     }
 
@@ -89,7 +96,7 @@ struct LifecycleTests {
     func help() async throws {
         let help = try await RunningSimulator.run(["--help"])
         #expect(help.status == 0)
-        for flag in Flag.allCases { #expect(help.output.contains("  \(flag.text)")) }
+        for option in CommandOption.ofServe { #expect(help.output.contains("  \(option.usage)")) }
         #expect(try await RunningSimulator.run(["--version"]).output.hasPrefix("apns-simulator "))
     }
 

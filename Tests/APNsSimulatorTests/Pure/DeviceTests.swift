@@ -8,7 +8,7 @@ struct DeviceTests {
     private func refusal(
         _ registrations: [DeviceRegistry.Registration], topic: String = "com.example.app",
         in environment: PushEnvironment = .production, acceptsUnknown: Bool = false
-    ) throws -> Refusal? {
+    ) throws -> PushRefusal? {
         var registry = DeviceRegistry()
         for registration in registrations {
             let isKept = registry.put(registration, for: Self.token)
@@ -18,7 +18,7 @@ struct DeviceTests {
         fixture.set("apns-topic", topic)
         fixture.set("apns-push-type", nil)
         let push = try fixture.check().get()
-        do throws(Refusal) {
+        do throws(PushRefusal) {
             try registry.check(push, in: environment, acceptsUnknown: acceptsUnknown)
             return nil
         } catch {

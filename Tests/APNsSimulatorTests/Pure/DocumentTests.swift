@@ -1,6 +1,8 @@
 import APNsSimulator
 import Foundation
 import JSON
+import ProgramTesting
+import Programs
 import Testing
 
 @Suite("docs/reference/simulator.md", .timeLimit(.minutes(2)))
@@ -32,12 +34,24 @@ struct DocumentTests {
     func flags() {
         let named = text.matches(of: /`(--[a-z-]+)/).map { String($0.1) }
         #expect(!named.isEmpty)
-        for name in named { #expect(Flag.allCases.contains { $0.text == name }, "\(name)") }
+        for name in named { #expect(CommandOption.ofServe.contains { $0.name == name }, "\(name)") }
+    }
+
+    @Test("Help, completion scripts and the manual page have all commands and flags")
+    func texts() throws {
+        let check = TableCheck(SimulatorCommands.table)
+        #expect(check.missingFromManual.isEmpty && check.inconsistencies.isEmpty)
+        for shell in CompletionShell.allCases { #expect(check.missing(from: shell).isEmpty) }
+        for program in ["bash", "zsh", "fish", "mandoc"] { #expect(try check.problems(program).isEmpty) }
+        #expect(try check.bash(["apns-simulator", "--unknown-tokens", "re"]) == ["reject"])
+        for option in CommandOption.ofServe {
+            #expect(SimulatorCommands.table.help().contains("  \(option.usage)\n"))
+        }
     }
 
     @Test("It documents exactly the fields of a rule")
     func ruleFields() throws {
-        let problem = #expect(throws: ControlProblem.self) {
+        let problem = #expect(throws: ControlError.self) {
             try Rule(["unknown field": 1], id: "a", seed: 1, now: 0)
         }
         #expect(try names(behind: "rule fields") == fields(in: problem))
@@ -45,7 +59,7 @@ struct DocumentTests {
 
     @Test("It documents exactly the fields of the limits")
     func limitFields() throws {
-        let problem = #expect(throws: ControlProblem.self) {
+        let problem = #expect(throws: ControlError.self) {
             var settings = SimulatorSettings()
             try settings.update(["unknown field": 1])
         }
@@ -55,7 +69,7 @@ struct DocumentTests {
     }
 
     /// The fields listed in the refusal of an unknown one.
-    private func fields(in problem: ControlProblem?) throws -> Set<String> {
+    private func fields(in problem: ControlError?) throws -> Set<String> {
         let list = try #require(problem?.sentence.components(separatedBy: "; known fields: ").last)
         return Set(list.components(separatedBy: ", "))
     }

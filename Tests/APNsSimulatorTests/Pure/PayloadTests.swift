@@ -4,7 +4,7 @@ import Testing
 @Suite("Payloads", .timeLimit(.minutes(2)))
 struct PayloadTests {
     private static func reason(_ payload: String, _ type: PushType?, limit: Int = 4_096) -> Reason? {
-        do throws(Refusal) {
+        do throws(PushRefusal) {
             try PayloadRules.check(Array(payload.utf8), type: type, limit: limit)
             return nil
         } catch {
@@ -62,7 +62,7 @@ struct PayloadTests {
     @Test("Invalid UTF-8 is refused")
     func invalidUTF8() {
         let bytes = Array(#"{"aps":{"alert":""#.utf8) + [0xC3, 0x28] + Array(#""}}"#.utf8)
-        #expect(throws: Refusal.self) { try PayloadRules.check(bytes, type: .alert, limit: 4_096) }
+        #expect(throws: PushRefusal.self) { try PayloadRules.check(bytes, type: .alert, limit: 4_096) }
     }
 
     @Test(

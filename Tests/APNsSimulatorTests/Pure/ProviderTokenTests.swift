@@ -1,4 +1,5 @@
 import APNsSimulator
+import PushSealing
 import Testing
 
 @Suite("Provider tokens", .timeLimit(.minutes(2)))
@@ -131,7 +132,7 @@ struct ProviderTokenTests {
         let token = try key.token(
             keyID: PushFixture.keyID, teamID: PushFixture.teamID, issuedAt: PushFixture.now - 60)
         let parts = token.split(separator: ".")
-        let claims = Base64URL.encode(#"{"iss":"TEAM123456","iat":1800000000}"#.utf8)
+        let claims = Base64URL.encode(Array(#"{"iss":"TEAM123456","iat":1800000000}"#.utf8))
         let forged = "\(parts[0]).\(claims).\(parts[2])"
         var verifier = ProviderTokenVerifier(
             .keys([
@@ -233,7 +234,7 @@ struct ProviderTokenTests {
 
     @Test("A file without a P-256 key is refused")
     func badKeyFiles() {
-        #expect(throws: PublicKey.Failure.notPEM) { try PublicKey(pem: Array("no key".utf8)) }
-        #expect(throws: SigningKey.Failure.notPEM) { try SigningKey(pem: []) }
+        #expect(throws: PublicKeyError.notPEM) { try PublicKey(pem: Array("no key".utf8)) }
+        #expect(throws: SigningKeyError.notPEM) { try SigningKey(pem: []) }
     }
 }

@@ -44,7 +44,7 @@ struct ScriptTests {
     @Test("Rules apply only to pushes with valid headers and payload")
     func refusedBeforeRules() {
         var state = state([Rule(id: "a", action: .stall)])
-        let refusal = Refusal(.badTopic, "wrong")
+        let refusal = PushRefusal(.badTopic, "wrong")
         let decision = state.decide(.failure(refusal), id: nil, in: .production)
         #expect(decision.action == .answer(ScriptedAnswer(status: 400, reason: "BadTopic")))
         #expect(decision.detail == "wrong")
@@ -125,7 +125,7 @@ struct ScriptTests {
         let decision = state.decide(.success(try push()), id: nil, in: .production)
         #expect(decision.delay == .milliseconds(20))
         #expect(decision.action == .answer(ScriptedAnswer(status: 400, reason: "BadDeviceToken")))
-        let refused = state.decide(.failure(Refusal(.badTopic, "")), id: nil, in: .production)
+        let refused = state.decide(.failure(PushRefusal(.badTopic, "")), id: nil, in: .production)
         #expect(refused.delay == .milliseconds(5))
     }
 

@@ -1,5 +1,6 @@
 import APNsSimulator
 import HTTP2
+import PushSealing
 
 /// A valid push that a test makes invalid in one way.
 struct PushFixture {
@@ -37,8 +38,11 @@ struct PushFixture {
 
     /// A token made of any three parts.
     static func token(header: String, claims: String, signature: [UInt8]) -> String {
-        [Base64URL.encode(header.utf8), Base64URL.encode(claims.utf8), Base64URL.encode(signature)]
-            .joined(separator: ".")
+        [
+            Base64URL.encode(Array(header.utf8)), Base64URL.encode(Array(claims.utf8)),
+            Base64URL.encode(signature),
+        ]
+        .joined(separator: ".")
     }
 
     /// Sets or removes a header.
@@ -55,7 +59,7 @@ struct PushFixture {
     }
 
     /// The validator's result on a fresh connection with any key.
-    func check() -> Result<CheckedPush, Refusal> {
+    func check() -> Result<CheckedPush, PushRefusal> {
         var trust = ConnectionTrust()
         var verifier = ProviderTokenVerifier(.anyKey)
         return check(trust: &trust, verifier: &verifier)
@@ -64,8 +68,8 @@ struct PushFixture {
     /// The validator's result.
     func check(
         trust: inout ConnectionTrust, verifier: inout ProviderTokenVerifier
-    ) -> Result<CheckedPush, Refusal> {
-        do throws(Refusal) {
+    ) -> Result<CheckedPush, PushRefusal> {
+        do throws(PushRefusal) {
             return .success(
                 try validator.check(request, to: environment, now: now, trust: &trust, verifier: &verifier))
         } catch {
@@ -74,7 +78,7 @@ struct PushFixture {
     }
 }
 
-extension Result<CheckedPush, Refusal> {
+extension Result<CheckedPush, PushRefusal> {
     /// Why the push was refused; `nil` if it was accepted.
     var reason: Reason? {
         if case .failure(let refusal) = self { refusal.reason } else { nil }

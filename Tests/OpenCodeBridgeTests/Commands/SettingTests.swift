@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import Network
+import Programs
 import Testing
 import WebClient
 
@@ -12,12 +13,13 @@ struct SettingTests {
         _ arguments: [String] = [], _ environment: [String: String] = [:], file: String? = nil
     ) throws -> Configuration {
         let environment = environment.merging(["HOME": "/home/ada"]) { mine, _ in mine }
-        let values = try SettingValues(
-            flags: try Invocation(arguments).flags, environment: environment
-        ) { (_, _) throws(SettingProblems) in
-            file.map { Array($0.utf8) }
+        guard case .run(_, let flags, _) = try BridgeCommand.table.parse(arguments) else {
+            throw UsageError("no command")
         }
-        return try Configuration(values, environment)
+        return try Configuration(
+            .bridge(flags: flags, environment) { _ in
+                file.map { .success(Array($0.utf8)) } ?? .failure(FileError("none", isMissing: true))
+            })
     }
 
     @Test("flags take precedence over variables, variables over the file")
@@ -26,7 +28,7 @@ struct SettingTests {
             # the relay of the house
             BRIDGE_RELAY_URL = ignored
             """
-        #expect(throws: SettingProblems.self) { try configuration(file: file) }
+        #expect(throws: ConfigurationError.self) { try configuration(file: file) }
         let settings = "BRIDGE_RELAY_URL=https://file\nBRIDGE_SHOW_COMMANDS='on'\n\n# comment\n"
         #expect(try configuration(file: settings).relay?.text == "https://file")
         #expect(try configuration(file: settings).options.showsCommands)
@@ -50,7 +52,7 @@ struct SettingTests {
     @Test("a relay elsewhere needs HTTPS")
     func security() throws {
         #expect(try configuration(["--relay-url", "http://127.0.0.1:8787"]).relay != nil)
-        #expect(throws: SettingProblems.self) {
+        #expect(throws: ConfigurationError.self) {
             try configuration(["--relay-url", "http://relay.example.org"])
         }
         #expect(
@@ -64,26 +66,27 @@ struct SettingTests {
             "BRIDGE_REQUEST_WAIT": "-1", "BRIDGE_STREAM_TIMEOUT": "0", "BRIDGE_QUIET_WHILE_ACTIVE": "soon",
             "BRIDGE_LIVE_ACTIVITIES": "601",
         ]
-        let error = #expect(throws: SettingProblems.self) { try configuration([], given) }
-        #expect(error?.sentences.count == 7)
-        #expect(error?.sentences.contains { $0.contains("u:p") } == false)
-        let unknown = #expect(throws: SettingProblems.self) { try configuration([], ["BRIDGE_RELAY": "x"]) }
-        #expect(unknown?.sentences == ["BRIDGE_RELAY is not a setting of this program"])
+        let error = #expect(throws: ConfigurationError.self) { try configuration([], given) }
+        #expect(error?.problems.count == 7)
+        #expect(error?.problems.contains { $0.contains("u:p") } == false)
+        let unknown = #expect(throws: ConfigurationError.self) {
+            try configuration([], ["BRIDGE_RELAY": "x"])
+        }
+        #expect(unknown?.problems.first?.hasPrefix("BRIDGE_RELAY is not a setting of this program") == true)
+        let other = #expect(throws: ConfigurationError.self) {
+            try configuration(file: "RELAY_URL=https://r")
+        }
+        #expect(
+            other?.problems == [
+                "RELAY_URL in /home/ada/.config/opencode-bridge/config is not a setting of this program"
+            ])
     }
 
     @Test(
         "command lines",
         arguments: [["--relay"], ["ring"], ["test", "now"], ["--debug", "--debug"], ["--config"]])
     func refused(arguments: [String]) {
-        #expect(throws: Invocation.Problem.self) { try Invocation(arguments) }
-    }
-
-    @Test("the help names every command and setting")
-    func help() {
-        for command in Command.allCases { #expect(HelpText.text.contains("  " + command.rawValue)) }
-        for setting in Setting.allCases {
-            #expect(HelpText.text.contains(setting.flag) && HelpText.text.contains(setting.variable))
-        }
+        #expect(throws: UsageError.self) { try BridgeCommand.table.parse(arguments) }
     }
 
     @Test("docs/guide/opencode.md describes every setting")
@@ -97,8 +100,8 @@ struct SettingTests {
         }
         #expect(
             rows
-                == Setting.allCases.map { setting in
-                    [setting.flag + (setting.negativeFlag.map { "`, `\($0)" } ?? ""), setting.variable]
+                == Settings.table.filter { $0 != Settings.pairing.row }.map { row in
+                    [row.flag + (row.negativeFlag.map { "`, `\($0)" } ?? ""), row.name]
                 })
     }
 
@@ -108,28 +111,34 @@ struct SettingTests {
         #expect(try configuration(["--seal"]).seals == true)
         #expect(try configuration(["--no-seal"], ["BRIDGE_SEAL": "on"]).seals == false)
         #expect(try configuration([], ["BRIDGE_SEAL": "off"]).seals == false)
-        #expect(throws: Invocation.Problem.self) { try Invocation(["--seal", "--no-seal"]) }
+        #expect(throws: UsageError.self) { try configuration(["--seal", "--no-seal"]) }
         let hosts = ["--advertise-host", "box,10.0.0.1:99", "--advertise-host=https://x.example"]
         #expect(try configuration(hosts).advertisedHosts == ["box", "10.0.0.1:99", "https://x.example"])
-        #expect(throws: SettingProblems.self) { try configuration(["--advertise-host", "ftp://x"]) }
+        #expect(throws: ConfigurationError.self) { try configuration(["--advertise-host", "ftp://x"]) }
     }
 
     @Test("the command pair has its own options")
     func pairing() throws {
-        let given = try Invocation([
-            "pair", "--json", "--local", "--rotate", "--png", "p", "--scheme", "my-app", "--seal",
-        ])
-        #expect(
-            given.pairing
-                == PairOptions(isJSON: true, isLocal: true, rotates: true, png: "p", scheme: "my-app")
-                && given.flags == [.seal: "on"])
-        for arguments in [
-            ["serve", "--json"], ["pair", "--png"], ["pair", "--scheme", "My App"], ["pair", "now"],
-        ] {
-            #expect(throws: Invocation.Problem.self) { try Invocation(arguments) }
+        let line = ["pair", "--json", "--local", "--rotate", "--png", "p", "--scheme", "my-app", "--seal"]
+        guard case .run("pair", let flags, let options) = try BridgeCommand.table.parse(line) else {
+            Issue.record("another command")
+            return
         }
-        for (usage, summary) in PairOptions.usage {
-            #expect(HelpText.text.contains("  \(usage)\n      \(summary)"))
+        #expect(
+            flags == ["BRIDGE_SEAL": "on"] && options.text(.png) == "p" && options.text(.scheme) == "my-app")
+        for option in [CommandOption.json, .local, .rotate] { #expect(options.has(option)) }
+        let scheme =
+            "--scheme is \"My App\": expected a URL scheme: lower-case letters, digits, '+', '-' and '.', beginning with "
+            + "a letter"
+        for (arguments, problem) in [
+            (["serve", "--json"], "unknown flag --json"), (["pair", "--png"], "--png needs a value"),
+            (["pair", "--scheme", "My App"], scheme), (["pair", "now"], "\"now\" is an unexpected argument"),
+            (["pair", "--name", "a", "--name", "b"], "--name is given twice"),
+            (["open", "--kind", "a b"], "--kind is \"a b\": expected 1 to 32 characters of a-z 0-9 _ -"),
+            (["open", "one", "two"], "\"two\" is an unexpected argument"),
+            (["seal", "--pairing", "{}"], Settings.pairing.row.flagRefusal ?? ""),
+        ] {
+            #expect(throws: UsageError(problem)) { try BridgeCommand.table.parse(arguments) }
         }
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import Network
+import Programs
 import Testing
 
 @testable import OpenCodeBridge
@@ -84,7 +85,7 @@ struct HookMemoryTests {
         var input = try #require(try Capture("claude_PermissionRequest_Bash").json.object)
         for member in members.object?.members ?? [] { input[member.name] = member.value }
         let verdict = HookVerdict.read(.object(input), of: .claudeCode, showsCommands: false)
-        guard case .ring(let event) = verdict else { throw SmallFile.Fault("it doesn't ring") }
+        guard case .ring(let event) = verdict else { throw FileError("it doesn't ring") }
         return event
     }
 
@@ -98,10 +99,10 @@ struct HookMemoryTests {
         #expect(memory.take(HookEvent(type: .complete, session: "t"), of: .generic, now: 5) == .rings)
         let event = try permission()
         for _ in 0..<1_000 { #expect(memory.take(event, of: .claudeCode, now: 5) == .rings) }
-        let later = 5 + Bounds.hookFloodWindow.milliseconds
+        let later = 5 + Bounds.hookFloodWindow.inMilliseconds
         #expect(memory.take(end, of: .generic, now: later) == .rings)
         // A clock that was set back silences nothing.
-        #expect(memory.take(end, of: .generic, now: 5 - Bounds.hookFloodWindow.milliseconds) == .rings)
+        #expect(memory.take(end, of: .generic, now: 5 - Bounds.hookFloodWindow.inMilliseconds) == .rings)
     }
 
     @Test("the file is read again, stays small, and invalid lines silence nothing")

@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import Network
+import Programs
 import Testing
 
 @testable import OpenCodeBridge
@@ -67,7 +68,7 @@ struct HookSettingsTests {
         "settings with another structure aren't changed",
         arguments: ["[]", #"{"hooks": []}"#, #"{"hooks": {"Stop": {}}}"#])
     func refuses(text: String) throws {
-        #expect(throws: HookSettings.Problem.self) {
+        #expect(throws: HookSettingsError.self) {
             try HookSettings.claudeCode.installed(in: value(text), program: "opencode-bridge")
         }
     }
@@ -118,7 +119,7 @@ struct HookSettingsTests {
         let directory = try TestDirectory()
         let faults = HookFaults(directory: directory.path)
         #expect(faults.sentences.isEmpty)
-        let now = SystemTime.now
+        let now = WallClock.system.now
         #expect(faults.note("no phone is paired", of: .codex, now: now))
         #expect(!faults.note("no phone is paired", of: .codex, now: now + 1))
         #expect(faults.note("the relay refused it", of: .gemini, now: now))
@@ -127,7 +128,8 @@ struct HookSettingsTests {
                 "hook codex: no phone is paired (0 minutes ago)",
                 "hook gemini: the relay refused it (0 minutes ago)",
             ])
-        #expect(faults.note("no phone is paired", of: .codex, now: now + Bounds.hookFaultPause.milliseconds))
+        #expect(
+            faults.note("no phone is paired", of: .codex, now: now + Bounds.hookFaultPause.inMilliseconds))
         faults.note(nil, of: .codex, now: now)
         #expect(faults.sentences.count == 1)
         withExtendedLifetime(directory) {}

@@ -1,5 +1,6 @@
 import Foundation
 import Network
+import Programs
 import PushSealing
 import Testing
 
@@ -43,7 +44,7 @@ struct OutboxTests {
             await outbox.note(.began(ResumedRun(session: session)))
             let run = ResumedRun(session: try #require(SessionID("ses_3")), directory: "/home/ada/shop")
             await outbox.note(.began(run))
-            for id in ["evt_1", "evt_2"] { await outbox.note(.rang(try rung(id), at: SystemTime.now)) }
+            for id in ["evt_1", "evt_2"] { await outbox.note(.rang(try rung(id), at: WallClock.system.now)) }
             await outbox.over("evt_1")
             await outbox.note(.ended(session))
             #expect(await outbox.count == 2)
@@ -187,7 +188,7 @@ struct OutboxTests {
         #expect(try !contents().contains("é"))
         // A process that doesn't seal leaves one, too.
         try QueueFile(directory: directory.path).append(
-            [.put(try event("other", at: SystemTime.now))], isDurable: false)
+            [.put(try event("other", at: WallClock.system.now))], isDurable: false)
         let posted = Lock<[QueuedEvent]>([])
         let task = Task {
             await outbox.run { event in
@@ -208,7 +209,7 @@ struct OutboxTests {
         do {
             let outbox = try Outbox(directory: directory.path, Console())
             let id = await outbox.put(try ring("delivered"))
-            await outbox.note(.done(id: id, at: SystemTime.now))
+            await outbox.note(.done(id: id, at: WallClock.system.now))
             await outbox.put(try ring("waiting"))
         }
         let sealer = Sealer(PairingSecret(), serverID: "srv", hidesSessions: false)

@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 import PushSealing
 import Testing
 
@@ -8,10 +9,8 @@ import Testing
 struct SharedSecretTests {
     private func configuration(_ values: [String: String]) throws -> Configuration {
         let environment = values.merging(["HOME": "/home/ada"]) { given, _ in given }
-        let settings = try SettingValues(flags: [:], environment: environment) {
-            (_, _) throws(SettingProblems) in nil
-        }
-        return try Configuration(settings, environment)
+        return try Configuration(
+            .bridge(flags: [:], environment) { _ in .failure(FileError("none", isMissing: true)) })
     }
 
     @Test("the secret is made once, with a key, and only its user can read it")
@@ -48,8 +47,8 @@ struct SharedSecretTests {
     func named() throws {
         let directory = try TestDirectory()
         let configuration = try configuration(["BRIDGE_RELAY_SECRET_FILE": directory.path + "/new/secret"])
-        let problem = #expect(throws: SettingProblems.self) { try SecretFile.read(configuration) }
-        #expect(problem?.sentences.first?.contains("run `opencode-bridge pair` to make it") == true)
+        let problem = #expect(throws: ConfigurationError.self) { try SecretFile.read(configuration) }
+        #expect(problem?.problems.first?.contains("run `opencode-bridge pair` to make it") == true)
         let secret = try SecretFile.read(configuration, makesGivenFile: true)
         #expect(try SecretFile.read(configuration) == secret)
     }
@@ -64,7 +63,7 @@ struct SharedSecretTests {
             #expect(try SharedSecret(file: secret.file) == secret)
         }
         for text in ["", "two words", "key:", "key:short", "key:\(key.base64URL)A", "secret:"] {
-            #expect(throws: SmallFile.Fault.self) { try SharedSecret(file: Array(text.utf8)) }
+            #expect(throws: FileError.self) { try SharedSecret(file: Array(text.utf8)) }
         }
         // Whatever a plain secret looks like, saying that it is one settles it.
         let plain = try SharedSecret(file: Array("secret:\(key.base64URL)\n".utf8))
@@ -84,16 +83,16 @@ struct SharedSecretTests {
             "mobilevoice:///?pair=%7B\(key)", "pairing-key:\(key)", "export KEY=\(key)", key,
         ]
         for text in damaged {
-            let fault = #expect(throws: SmallFile.Fault.self, "\(text.debugDescription)") {
+            let fault = #expect(throws: FileError.self, "\(text.debugDescription)") {
                 try SharedSecret(file: Array(text.utf8))
             }
             #expect(fault?.description.contains(key) != true)
         }
         let notUTF8: [UInt8] = Array("key:\(key)".utf8) + [0xFF]
-        #expect(throws: SmallFile.Fault.self) { try SharedSecret(file: notUTF8) }
+        #expect(throws: FileError.self) { try SharedSecret(file: notUTF8) }
         let wide = Array("key:\(key)".utf16).flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
-        #expect(throws: SmallFile.Fault.self) { try SharedSecret(file: [0xFF, 0xFE] + wide) }
-        #expect(throws: SmallFile.Fault.self) { try SharedSecret(file: wide) }
+        #expect(throws: FileError.self) { try SharedSecret(file: [0xFF, 0xFE] + wide) }
+        #expect(throws: FileError.self) { try SharedSecret(file: wide) }
     }
 
     @Test("a bridge that has sealed texts sends readable ones only on request")
@@ -111,10 +110,10 @@ struct SharedSecretTests {
         try Data("key:\(PairingSecret().base64URL)".utf8).write(to: URL(fileURLWithPath: file))
         #expect(try access().sealer != nil)
         try Data("Kx3s0Q9-secret".utf8).write(to: URL(fileURLWithPath: file))
-        let problem = #expect(throws: SettingProblems.self) { try access() }
-        #expect(problem?.sentences.first?.contains("--no-seal") == true)
+        let problem = #expect(throws: ConfigurationError.self) { try access() }
+        #expect(problem?.problems.first?.contains("--no-seal") == true)
         #expect(try access(["BRIDGE_SEAL": "off"]).sealer == nil)
-        #expect(throws: SettingProblems.self) { try access() }
+        #expect(throws: ConfigurationError.self) { try access() }
     }
 
     @Test("a file is created completely or not at all")
@@ -125,7 +124,7 @@ struct SharedSecretTests {
         #expect(try !SmallFile.create(path, with: [2]))
         #expect(try SmallFile.read(path, bytesMax: 9) == [1])
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["file"])
-        #expect(throws: SmallFile.Fault.self) { try SmallFile.create(directory.path + "/a/b", with: [1]) }
+        #expect(throws: FileError.self) { try SmallFile.create(directory.path + "/a/b", with: [1]) }
     }
 
     @Test("settings that need a key are refused without one, so that no text is sent readable by mistake")
@@ -146,9 +145,9 @@ struct SharedSecretTests {
         let file = ["BRIDGE_RELAY_SECRET_FILE": plain, "BRIDGE_STATE_DIRECTORY": other.path]
         #expect(try access(file).sealer == nil)
         for wanted in ["BRIDGE_SEAL", "BRIDGE_PRIVATE_SESSIONS"] {
-            #expect(throws: SettingProblems.self) { try access(file.merging([wanted: "on"]) { $1 }) }
+            #expect(throws: ConfigurationError.self) { try access(file.merging([wanted: "on"]) { $1 }) }
         }
-        #expect(throws: SettingProblems.self) {
+        #expect(throws: ConfigurationError.self) {
             try access(["BRIDGE_SEAL": "off", "BRIDGE_PRIVATE_SESSIONS": "on"])
         }
     }

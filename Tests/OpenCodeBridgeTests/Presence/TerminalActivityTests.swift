@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Network
+import Programs
 import Testing
 
 @testable import OpenCodeBridge
@@ -36,7 +37,7 @@ struct TerminalActivityTests {
         #expect(TerminalActivity.lastInput(in: directory.path) == latest)
         #expect(TerminalActivity.lastInput(in: directory.path, of: geteuid() + 1) == nil)
 
-        let before = SystemTime.now
+        let before = WallClock.system.now
         let (master, slave) = terminals[1]
         try #require(write(master, "a\n", 2) == 2)
         var buffer = [UInt8](repeating: 0, count: 16)

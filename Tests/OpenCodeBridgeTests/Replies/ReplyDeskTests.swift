@@ -12,7 +12,7 @@ struct ReplyDeskTests {
             /// What waits return, one each; then they return nothing.
             var waits: [RelayClient.Wait] = []
             /// What OpenCode answers, one each; then it takes the reply.
-            var answers: [Result<OpenCodeClient.Answered, ServerFault>] = []
+            var answers: [Result<OpenCodeClient.Answered, ServerError>] = []
             var refusedAcknowledgements = 0
             var waited: [String] = []
             var given: [PermissionReply] = []
@@ -64,7 +64,7 @@ struct ReplyDeskTests {
                     }
                 },
                 opener: opener,
-                answer: { [self] _, _, reply async throws(ServerFault) in
+                answer: { [self] _, _, reply async throws(ServerError) in
                     let answer = state.withLock { state in
                         state.given.append(reply)
                         return state.answers.isEmpty ? .success(.taken) : state.answers.removeFirst()

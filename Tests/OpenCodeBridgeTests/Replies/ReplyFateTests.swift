@@ -28,7 +28,7 @@ struct ReplyFateTests {
     }
 
     /// What OpenCode does with a reply, and what the phone is to read then.
-    private typealias Answers = [Result<OpenCodeClient.Answered, ServerFault>]
+    private typealias Answers = [Result<OpenCodeClient.Answered, ServerError>]
 
     private static let fates: [(answers: Answers, outcome: ReplyOutcome, reason: String?)] = [
         ([.success(.taken)], .taken, nil),
@@ -47,7 +47,7 @@ struct ReplyFateTests {
         (endless(.answer("x")), .notDelivered, "unexpected_answer"),
     ]
 
-    private static func endless(_ fault: ServerFault) -> Answers {
+    private static func endless(_ fault: ServerError) -> Answers {
         Array(repeating: .failure(fault), count: Bounds.replyAttemptsMax)
     }
 
@@ -151,11 +151,11 @@ struct ReplyFateTests {
 
     @Test("a reply whose permission ends while it is given has the outcome of that end")
     func endedInBetween() async throws {
-        let away = ServerFault.unreachable("x", isTimeout: false)
+        let away = ServerError.unreachable("x", isTimeout: false)
         for (fault, end, expected) in [
             (away, .answered, .answeredElsewhere), (away, .withdrawn, .notDelivered()),
             (.status(400), .withdrawn, .refused("status_400")),
-        ] as [(ServerFault, RequestEnd, ReplyFate)] {
+        ] as [(ServerError, RequestEnd, ReplyFate)] {
             let script = Script([.replied(GivenReply(action: "once"))])
             script.state.withLock { ($0.answers, $0.pausesMax) = (Self.endless(fault), 3) }
             try await Desk.with(script) { desk in

@@ -19,18 +19,18 @@ struct ReplyOpenerTests {
         let rejection = PermissionReply(choice: .reject, message: "no")
         for opener in [strict, lenient] {
             #expect(try opener.open(sealed, to: "e") == PermissionReply(choice: .once))
-            #expect(throws: ReplyOpener.Problem.refused(.notAuthentic)) { try opener.open(sealed, to: "f") }
+            #expect(throws: ReplyRefusal.refused(.notAuthentic)) { try opener.open(sealed, to: "f") }
         }
         #expect(try lenient.open(readable, to: "e") == rejection)
         #expect(try keyless.open(readable, to: "e") == rejection)
-        #expect(throws: ReplyOpener.Problem.readable) { try strict.open(readable, to: "e") }
-        #expect(throws: ReplyOpener.Problem.noKey) { try keyless.open(sealed, to: "e") }
+        #expect(throws: ReplyRefusal.readable) { try strict.open(readable, to: "e") }
+        #expect(throws: ReplyRefusal.noKey) { try keyless.open(sealed, to: "e") }
         for action in ["approve", "Once", nil] {
-            #expect(throws: ReplyOpener.Problem.unknownAction) {
+            #expect(throws: ReplyRefusal.unknownAction) {
                 try keyless.open(GivenReply(action: action, text: "once"), to: "e")
             }
         }
         let other = GivenReply(sealed: try SealedReply(action: "yes", sentAt: 1).sealed(for: "e", with: key))
-        #expect(throws: ReplyOpener.Problem.unknownAction) { try strict.open(other, to: "e") }
+        #expect(throws: ReplyRefusal.unknownAction) { try strict.open(other, to: "e") }
     }
 }

@@ -60,11 +60,11 @@ struct ServerPlaceTests {
 
     @Test("a missing server that isn't configured is no fault, but the check explains how to start one")
     func absence() throws {
-        func finding(_ fault: ServerFault, given: WebAddress? = nil) throws -> CheckCommand.Finding? {
+        func finding(_ fault: ServerError, given: WebAddress? = nil) throws -> CheckCommand.Finding? {
             CheckCommand.absence(
                 of: try #require(ServerPlace.find(given: given, environment: [:]) { [] }), fault)
         }
-        let refused = ServerFault.unreachable("x", isTimeout: false)
+        let refused = ServerError.unreachable("x", isTimeout: false)
         let found = try #require(try finding(refused))
         #expect(found.isGood)
         for text in [found.text, refused.description] {

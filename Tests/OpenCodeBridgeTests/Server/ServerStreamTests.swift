@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Network
+import Programs
 import Testing
 
 @testable import OpenCodeBridge
@@ -46,7 +47,7 @@ struct ServerStreamTests {
         "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
 
     private func read(_ answer: String, closes: Bool) async throws -> (
-        Result<ServerStream.End, ServerFault>, Int
+        Result<ServerStream.End, ServerError>, Int
     ) {
         let server = try OneAnswer(answer, closes: closes)
         let place = ServerPlace(
@@ -59,8 +60,8 @@ struct ServerStreamTests {
             return true
         } connected: {
         }
-        let result: Result<ServerStream.End, ServerFault>
-        do throws(ServerFault) {
+        let result: Result<ServerStream.End, ServerError>
+        do throws(ServerError) {
             result = .success(try await stream.run())
         } catch {
             result = .failure(error)

@@ -1,5 +1,6 @@
 import JSON
 import Network
+import Programs
 import Storage
 import Testing
 

@@ -1,6 +1,7 @@
 import APNs
 import JSON
 import Network
+import Programs
 import Storage
 import Testing
 import WebClient
@@ -238,7 +239,7 @@ struct CheckFindingTests {
             "PORT": "x", "RELAY_NONSENSE": "1", "DATABASE_URL": "sqlite:a.db",
         ])
         let check = CheckConfiguration(sources)
-        let problems = #expect(throws: ConfigurationProblems.self) { try ServeConfiguration(sources) }
+        let problems = #expect(throws: ConfigurationError.self) { try ServeConfiguration(sources) }
         #expect(check.problems.sorted() == problems?.problems.sorted())
         #expect(check.server == nil && check.apps == nil && check.keyFile == nil)
         #expect(check.database != nil && check.servers != nil)
@@ -249,18 +250,18 @@ struct CheckFindingTests {
 struct SendContentTests {
     @Test("A notification without words has some, an event has its type and session")
     func content() throws {
-        func sent(_ options: [CommandOption: String]) throws -> JSON.Value {
+        func sent(_ options: [(CommandOption, String)]) throws -> JSON.Value {
             var given = CommandOptions()
             for (option, text) in options { try given.add(option, text) }
             let configuration = try SendConfiguration(SettingSources(), given)
             return try JSON.parse(configuration.content.body(secret: "a \"secret\""), maxBytes: 65_536)
         }
-        let plain = try sent([:])
+        let plain = try sent([])
         #expect(plain["secret"]?.string == "a \"secret\"")
         #expect(plain["notification"]?["title"]?.string == "Test notification")
-        let titled = try sent([.title: "T"])
+        let titled = try sent([(.title, "T")])
         #expect(titled["notification"]?["title"]?.string == "T" && titled["notification"]?["body"] == nil)
-        let event = try sent([.eventType: "permission", .body: "B"])
+        let event = try sent([(.eventType, "permission"), (.body, "B")])
         #expect(event["eventType"]?.string == "permission" && event["sessionID"]?.string == "relay-send")
         #expect(event["body"]?.string == "B" && event["notification"] == nil)
     }

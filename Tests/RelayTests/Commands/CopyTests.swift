@@ -1,3 +1,4 @@
+import Programs
 import Testing
 
 @testable import Relay
@@ -6,7 +7,7 @@ import Testing
 @Suite("relay copy", .timeLimit(.minutes(2)))
 struct CopyTests {
     private func sources(_ flags: [String: String]) -> SettingSources {
-        SettingSources(flags: flags, environment: [:], readFile: { _ in .failure(FileFault(reason: "none")) })
+        SettingSources(flags: flags, environment: [:], readFile: { _ in .failure(FileError("none")) })
     }
 
     @Test("it needs two databases, and not the same one twice")
@@ -16,12 +17,12 @@ struct CopyTests {
         #expect(whole.source == .sqlite(path: "a.db"))
         #expect(whole.target.engine == .postgres)
         for flags in [[:], ["RELAY_COPY_FROM": "sqlite:a.db"]] {
-            let problems = #expect(throws: ConfigurationProblems.self) {
+            let problems = #expect(throws: ConfigurationError.self) {
                 _ = try CopyConfiguration(sources(flags))
             }
             #expect(problems?.description.contains("--to is not set") == true)
         }
-        let same = #expect(throws: ConfigurationProblems.self) {
+        let same = #expect(throws: ConfigurationError.self) {
             _ = try CopyConfiguration(
                 sources(["RELAY_COPY_FROM": "sqlite:a.db", "RELAY_COPY_TO": "sqlite:a.db"]))
         }

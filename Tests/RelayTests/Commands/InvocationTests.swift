@@ -1,3 +1,4 @@
+import Programs
 import Storage
 import Testing
 
@@ -5,44 +6,48 @@ import Testing
 
 @Suite("Command line", .timeLimit(.minutes(2)))
 struct InvocationTests {
+    private static func parse(_ arguments: [String]) throws(UsageError) -> Invocation {
+        try RelayCommand.table.parse(arguments)
+    }
+
     @Test("serve is the default command")
     func serve() throws {
-        #expect(try Invocation.parse([]) == .run(.serve, flags: [:]))
-        #expect(try Invocation.parse(["serve"]) == .run(.serve, flags: [:]))
-        #expect(try Invocation.parse(["--port", "1"]) == .run(.serve, flags: ["PORT": "1"]))
-        #expect(try Invocation.parse(["migrate"]) == .run(.migrate, flags: [:]))
+        #expect(try Self.parse([]) == .run("serve"))
+        #expect(try Self.parse(["serve"]) == .run("serve"))
+        #expect(try Self.parse(["--port", "1"]) == .run("serve", flags: ["PORT": "1"]))
+        #expect(try Self.parse(["migrate"]) == .run("migrate"))
         let places = ["RELAY_COPY_FROM": "sqlite:a.db", "RELAY_COPY_TO": "sqlite:b.db"]
         #expect(
-            try Invocation.parse(["copy", "--from", "sqlite:a.db", "--to=sqlite:b.db"])
-                == .run(.copy, flags: places))
-        #expect(try Invocation.parse(["health"]) == .run(.health, flags: [:]))
+            try Self.parse(["copy", "--from", "sqlite:a.db", "--to=sqlite:b.db"])
+                == .run("copy", flags: places))
+        #expect(try Self.parse(["health"]) == .run("health"))
     }
 
     @Test("A hash may stand alone where a command is about nothing else")
     func hash() throws {
         var options = CommandOptions(.json)
         try options.add(.secretHash, "0123456789ab…")
-        for user in [Command.block, .unblock] {
+        for user in ["block", "unblock"] {
             #expect(
-                try Invocation.parse([user.rawValue, "0123456789ab…", "--json"])
+                try Self.parse([user, "0123456789ab…", "--json"])
                     == .run(user, flags: [:], options: options))
             #expect(
-                try Invocation.parse([user.rawValue, "--json", "--secret-hash=0123456789ab…"])
+                try Self.parse([user, "--json", "--secret-hash=0123456789ab…"])
                     == .run(user, flags: [:], options: options))
         }
         #expect(
-            try Invocation.parse(["block", "--list"])
-                == .run(.block, flags: [:], options: CommandOptions(.list)))
+            try Self.parse(["block", "--list"])
+                == .run("block", flags: [:], options: CommandOptions(.list)))
     }
 
     @Test("A dry run is migrate's alone")
     func dryRun() throws {
         let url = ["--database-url", "sqlite:r.db"]
         #expect(
-            try Invocation.parse(["migrate", "--dry-run"] + url)
+            try Self.parse(["migrate", "--dry-run"] + url)
                 == .run(
-                    .migrate, flags: ["DATABASE_URL": "sqlite:r.db"], options: CommandOptions(.dryRun)))
-        #expect(throws: UsageProblem.self) { try Invocation.parse(["serve", "--dry-run"]) }
+                    "migrate", flags: ["DATABASE_URL": "sqlite:r.db"], options: CommandOptions(.dryRun)))
+        #expect(throws: UsageError.self) { try Self.parse(["serve", "--dry-run"]) }
     }
 
     @Test("A dry run prints every statement and what it is for")
@@ -96,10 +101,10 @@ struct InvocationTests {
         var options = CommandOptions(.follow, .json)
         try options.add(.limit, "20")
         #expect(
-            try Invocation.parse(["deliveries", "--limit", "20", "--follow", "--json"])
-                == .run(.deliveries, flags: [:], options: options))
-        let days = try Invocation.parse(["stats", "--days=3", "--database-url", "sqlite:r.db"])
-        guard case .run(.stats, flags: ["DATABASE_URL": "sqlite:r.db"], let given) = days else {
+            try Self.parse(["deliveries", "--limit", "20", "--follow", "--json"])
+                == .run("deliveries", flags: [:], options: options))
+        let days = try Self.parse(["stats", "--days=3", "--database-url", "sqlite:r.db"])
+        guard case .run("stats", flags: ["DATABASE_URL": "sqlite:r.db"], let given) = days else {
             Issue.record("\(days)")
             return
         }
@@ -109,22 +114,21 @@ struct InvocationTests {
     @Test("A flag's value follows it or stands behind an equals sign")
     func flags() throws {
         #expect(
-            try Invocation.parse([
+            try Self.parse([
                 "serve", "--port=1", "--apns-private-key-file", "/k.p8", "--apns-sound=a=b",
             ])
-                == .run(
-                    .serve, flags: ["PORT": "1", "APNS_PRIVATE_KEY_FILE": "/k.p8", "APNS_SOUND": "a=b"]))
-        #expect(try Invocation.parse(["--port", "-1"]) == .run(.serve, flags: ["PORT": "-1"]))
+                == .run("serve", flags: ["PORT": "1", "APNS_PRIVATE_KEY_FILE": "/k.p8", "APNS_SOUND": "a=b"]))
+        #expect(try Self.parse(["--port", "-1"]) == .run("serve", flags: ["PORT": "-1"]))
     }
 
     @Test("Help and version are asked for in the usual ways")
     func help() throws {
-        #expect(try Invocation.parse(["--help"]) == .help(nil))
-        #expect(try Invocation.parse(["-h"]) == .help(nil))
-        #expect(try Invocation.parse(["help"]) == .help(nil))
-        #expect(try Invocation.parse(["help", "migrate"]) == .help(.migrate))
-        #expect(try Invocation.parse(["serve", "--port", "1", "--help"]) == .help(.serve))
-        #expect(try Invocation.parse(["--version"]) == .version)
+        #expect(try Self.parse(["--help"]) == .help(nil))
+        #expect(try Self.parse(["-h"]) == .help(nil))
+        #expect(try Self.parse(["help"]) == .help(nil))
+        #expect(try Self.parse(["help", "migrate"]) == .help("migrate"))
+        #expect(try Self.parse(["serve", "--port", "1", "--help"]) == .help("serve"))
+        #expect(try Self.parse(["--version"]) == .version)
     }
 
     @Test(
@@ -133,13 +137,13 @@ struct InvocationTests {
             (["sevre"], "unknown command \"sevre\"; did you mean serve?"),
             (
                 ["frobnicate"],
-                "unknown command \"frobnicate\"; the commands are serve, migrate, copy, devices, deliveries, stats, tenants, queue, schedules, revoke, block, unblock, check, send, pair, seal, open and health"
+                "unknown command \"frobnicate\"; the commands are serve, migrate, copy, devices, deliveries, stats, tenants, queue, schedules, revoke, block, unblock, check, send and health"
             ),
             (["--prot", "1"], "unknown flag --prot; did you mean --port?"),
             (["-p", "1"], "unknown flag \"-p\""),
             (["--port"], "--port needs a value"),
             (["--port="], "--port needs a value"),
-            (["--port", "--host"], "--port needs a value"),
+            (["--port", "--port=1"], "--port needs a value"),
             (["--port", "1", "--port=2"], "--port is given twice"),
             (["serve", "now"], "\"now\" is an unexpected argument"),
             (["block", "01234567", "89abcdef"], "\"89abcdef\" is an unexpected argument"),
@@ -159,8 +163,8 @@ struct InvocationTests {
             (["devices", "--secret", "hunter2"], Settings.secret.row.flagRefusal ?? ""),
             (["devices", "--secret=hunter2"], Settings.secret.row.flagRefusal ?? ""),
             (["serve", "--json"], "unknown flag --json"),
-            (["deliveries", "--limit"], "--limit needs a number"),
-            (["deliveries", "--limit="], "--limit needs a number"),
+            (["deliveries", "--limit"], "--limit needs a value"),
+            (["deliveries", "--limit="], "--limit needs a value"),
             (["deliveries", "--limit", "0"], "--limit is \"0\": expected a whole number from 1 to 10000"),
             (
                 ["send", "--event-type", "other"],
@@ -171,14 +175,9 @@ struct InvocationTests {
                 "--url is \"ftp://example.com\": expected a URL that begins with https:// or http://"
             ),
             (["send", "--url="], "--url needs a value"),
-            (["seal", "--pairing", "{}"], Settings.pairing.row.flagRefusal ?? ""),
-            (["pair", "--name", "a", "--name", "b"], "--name is given twice"),
-            (
-                ["pair", "--scheme", "My App"],
-                "--scheme is \"My App\": expected a URL scheme: lower-case letters, digits, '+', '-' and '.', beginning with a letter"
-            ),
-            (["open", "--kind", "a b"], "--kind is \"a b\": expected 1 to 32 characters of a-z 0-9 _ -"),
-            (["open", "one", "two"], "\"two\" is an unexpected argument"),
+            (["seal", "--title", "t"], "relay seal moved to opencode-bridge seal"),
+            (["open"], "relay open moved to opencode-bridge open"),
+            (["pair"], "relay pair moved to opencode-bridge pair --standalone"),
             (["stats", "--days=x"], "--days is \"x\": expected a whole number from 1 to 400"),
             (
                 ["deliveries", "--limit", "--follow"],
@@ -186,34 +185,32 @@ struct InvocationTests {
             ),
         ])
     func problems(arguments: [String], sentence: String) {
-        #expect(throws: UsageProblem(description: sentence)) { try Invocation.parse(arguments) }
+        #expect(throws: UsageError(sentence)) { try Self.parse(arguments) }
+    }
+
+    @Test("All problems are reported at once, but not the value of an unknown flag")
+    func several() {
+        let line = ["deliveries", "--limt", "5", "--limit", "0", "now", "--port", "1"]
+        let problems = [
+            "unknown flag --limt; did you mean --limit?",
+            "--limit is \"0\": expected a whole number from 1 to 10000", "\"now\" is an unexpected argument",
+            "relay deliveries has no flag --port",
+        ]
+        #expect(throws: UsageError(problems)) { try Self.parse(line) }
+        #expect(
+            UsageError(problems).description.hasPrefix("4 problems with the command line:\n  - unknown flag"))
+        #expect(UsageError("x").description == "x." && UsageError("x?").description == "x?")
     }
 
     @Test("A repeatable option keeps all of its values, in order")
     func repeated() throws {
-        let line = ["pair", "--relay-url", "https://r", "--host=a", "--host", "b"]
-        guard case .run(.pair, let flags, let options) = try Invocation.parse(line) else {
+        let host = CommandOption("--host", .text("URL"), repeatable: true, "A host.")
+        let table = CommandTable(
+            program: "p", summary: "", commands: [CommandSyntax("c", "Do it.", options: [host])])
+        guard case .run("c", flags: [:], let options) = try table.parse(["--host=a", "--host", "b"]) else {
             Issue.record("another command")
             return
         }
-        #expect(
-            flags.isEmpty && options.texts(.host) == ["a", "b"] && options.text(.relayURL) == "https://r")
-    }
-
-    @Test("Help lists every setting of the command with its flag, and every option of it")
-    func helpTexts() {
-        for user in Command.allCases {
-            let text = HelpText.text(about: user)
-            for row in Settings.table {
-                let names = row.flagRefusal == nil ? "\(row.name), \(row.flag)" : row.name
-                #expect(text.contains("  \(names)\n") == row.users.contains(user), "\(row.name)")
-            }
-            for option in CommandOption.allCases {
-                #expect(text.contains("  \(option.usage)\n") == option.users.contains(user))
-            }
-            for line in text.split(separator: "\n") { #expect(line.count <= 100) }
-        }
-        #expect(HelpText.text(about: nil).contains("relay migrate"))
-        #expect(HelpText.hint(.send) == "See relay send --help." && HelpText.hint(nil) == "See relay --help.")
+        #expect(options.texts(host) == ["a", "b"] && table.help("c").contains("[--host URL]..."))
     }
 }

@@ -2,6 +2,7 @@ import APNs
 import Glibc
 import JSON
 import Network
+import Programs
 import Storage
 import Testing
 
@@ -100,17 +101,17 @@ struct PreconditionTests {
     /// How `relay serve` would end, and whether it warns.
     private func serve(
         _ sources: SettingSources, _ name: Precondition.Name
-    ) async throws -> (StartFailure?, warned: Bool) {
+    ) async throws -> (StartError?, warned: Bool) {
         let lines = LogLines()
         let configuration: ServeConfiguration
-        do throws(ConfigurationProblems) {
+        do throws(ConfigurationError) {
             configuration = try ServeConfiguration(sources)
         } catch {
-            return (StartFailure(.settings, "\(error)"), false)
+            return (StartError(.settings, "\(error)"), false)
         }
         var subject = PreconditionSubject(configuration)
         if name == .openFiles { subject.server?.connectionsMax = Self.tooMany }
-        do throws(StartFailure) {
+        do throws(StartError) {
             try await Precondition.require(Precondition.beforeOpening, of: subject, log: lines.log)
             if name == .database {
                 let start = DatabaseStart(
@@ -212,7 +213,7 @@ private struct Files {
 
     init() throws {
         var template = Array("/tmp/relay-preconditions-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw FileFault(errno: errno) }
+        guard mkdtemp(&template) != nil else { throw FileError(errno: errno) }
         path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
@@ -220,7 +221,7 @@ private struct Files {
         let file = path + "/" + name
         let descriptor = open(file, O_WRONLY | O_CREAT, 0o600)
         guard descriptor >= 0, Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
-            throw FileFault(errno: errno)
+            throw FileError(errno: errno)
         }
         close(descriptor)
         return file

@@ -1,6 +1,7 @@
 import APNs
 import JSON
 import Network
+import Programs
 import Storage
 import Testing
 
@@ -28,14 +29,14 @@ struct AppsFileTests {
 
     private func read(
         _ text: String, files: [String: String] = [:], keeping old: [AppKey] = []
-    ) -> Result<Apps, AppsFileProblems> {
+    ) -> Result<Apps, AppsFileError> {
         AppsFile.read("/etc/relay/apps.json", keeping: old) { path in
             if path == "/etc/relay/apps.json" { return .success(Array(text.utf8)) }
-            return files[path].map { .success(Array($0.utf8)) } ?? .failure(FileFault(reason: "No such file"))
+            return files[path].map { .success(Array($0.utf8)) } ?? .failure(FileError("No such file"))
         }
     }
 
-    private func read(_ apps: [JSON.Value], files: [String: String] = [:]) -> Result<Apps, AppsFileProblems> {
+    private func read(_ apps: [JSON.Value], files: [String: String] = [:]) -> Result<Apps, AppsFileError> {
         read(text(apps), files: files)
     }
 
@@ -46,7 +47,7 @@ struct AppsFileTests {
         return String(decoding: JSON.Value.object(object).encoded(), as: UTF8.self)
     }
 
-    private func problems(_ result: Result<Apps, AppsFileProblems>) -> [String] {
+    private func problems(_ result: Result<Apps, AppsFileError>) -> [String] {
         if case .failure(let problems) = result { problems.all } else { [] }
     }
 
@@ -175,7 +176,7 @@ struct AppsFileTests {
 
     @Test("A file that can't be read is a problem")
     func unreadable() {
-        let result = AppsFile.read("apps.json") { _ in .failure(FileFault(reason: "Permission denied")) }
+        let result = AppsFile.read("apps.json") { _ in .failure(FileError("Permission denied")) }
         #expect(problems(result) == ["the file \"apps.json\" can't be read: Permission denied"])
     }
 }

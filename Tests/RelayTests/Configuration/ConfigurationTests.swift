@@ -1,4 +1,5 @@
 import APNs
+import Programs
 import Storage
 import Testing
 
@@ -11,14 +12,14 @@ private let key = [
 private func serve(
     _ environment: [String: String] = [:], flags: [String: String] = [:], files: [String: String] = [:],
     withKey: Bool = true
-) throws(ConfigurationProblems) -> ServeConfiguration {
+) throws(ConfigurationError) -> ServeConfiguration {
     try ServeConfiguration(
         SettingSources(
             flags: flags,
             environment: withKey ? key.merging(environment) { _, new in new } : environment,
             readFile: { path in
                 files[path].map { .success(Array($0.utf8)) }
-                    ?? .failure(FileFault(reason: "No such file or directory"))
+                    ?? .failure(FileError("No such file or directory"))
             }))
 }
 
@@ -26,7 +27,7 @@ private func problems(
     _ environment: [String: String] = [:], flags: [String: String] = [:], files: [String: String] = [:],
     withKey: Bool = true
 ) -> [String] {
-    do throws(ConfigurationProblems) {
+    do throws(ConfigurationError) {
         _ = try serve(environment, flags: flags, files: files, withKey: withKey)
         return []
     } catch {
@@ -108,7 +109,7 @@ struct ConfigurationTests {
 
     @Test("All problems come in one message")
     func allAtOnce() throws {
-        let error = #expect(throws: ConfigurationProblems.self) {
+        let error = #expect(throws: ConfigurationError.self) {
             _ = try serve(
                 [
                     "PORT": "70000", "HOST": "relay.example.org", "APNS_TTL": "86400",
@@ -278,8 +279,9 @@ struct ConfigurationTests {
             SettingSources(environment: ["DATABASE_URL": "sqlite:x.db", "PORT": "nonsense"]))
         #expect(configuration.database.url == Secret("sqlite:x.db"))
         #expect(
-            throws: ConfigurationProblems(
-                ["APNS_TEEM_ID is not a setting of this program; did you mean APNS_TEAM_ID?"], user: .migrate)
+            throws: ConfigurationError(
+                ["APNS_TEEM_ID is not a setting of this program; did you mean APNS_TEAM_ID?"],
+                command: "relay migrate")
         ) {
             _ = try MigrateConfiguration(SettingSources(environment: ["APNS_TEEM_ID": "x"]))
         }
@@ -300,24 +302,17 @@ struct SettingsTests {
         }
     }
 
-    @Test("Every chapter has settings, and every setting is read by serve, but for those of other commands")
+    @Test("Every setting is read by a command: by serve, but for those of other commands")
     func readers() {
-        func reader(_ group: SettingGroup) -> Command {
-            switch group {
-            case .copy: .copy
-            case .commands: .devices
-            default: .serve
-            }
+        let served = RelayCommand.serve.syntax.settings
+        for row in Settings.table {
+            let readers = RelayCommand.all.filter { $0.syntax.settings.contains(row) }
+            #expect(!readers.isEmpty, "\(row.name)")
+            let isOther = row.group == .copy || row.group == .commands
+            #expect(served.contains(row) == !isOther || row == Settings.envFile.row, "\(row.name)")
         }
-        for group in SettingGroup.allCases {
-            #expect(!Settings.rows(of: group, for: reader(group)).isEmpty)
-        }
-        for row in Settings.table where row.group != .commands {
-            #expect(row.users.contains(reader(row.group)), "\(row.name)")
-        }
-        for row in Settings.rows(of: .commands, for: .serve) {
-            #expect(row.users.count > 1, "\(row.name)")
-        }
+        let commands = Set(RelayCommand.all.map(\.syntax.name))
+        #expect(commands.count == RelayCommand.all.count)
     }
 
     @Test("Every setting reaches the configuration: a value that none accepts is a problem of its own each")
@@ -326,7 +321,7 @@ struct SettingsTests {
         let environment = Dictionary(uniqueKeysWithValues: Settings.table.map { ($0.name, "\0") })
         let problems = problems(environment)
         // The settings file is read before the settings; the end-to-end tests give one.
-        for row in Settings.table where row.users.contains(.serve) && row != Settings.envFile.row {
+        for row in Settings.served {
             #expect(problems.contains { $0.hasPrefix(row.name) }, "\(row.name) is not read")
         }
     }

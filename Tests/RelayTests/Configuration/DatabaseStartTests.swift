@@ -1,4 +1,5 @@
 import Network
+import Programs
 import Storage
 import Testing
 
@@ -58,7 +59,7 @@ struct DatabaseStartTests {
     func fileInUse() async throws {
         let bench = Bench()
         let taken = StorageError.inUse(logDetail: "locked by process 7")
-        let failure = await #expect(throws: StartFailure.self) {
+        let failure = await #expect(throws: StartError.self) {
             try await bench.start(deadline: .zero).open { () async throws(StorageError) in
                 try bench.attempt(succeedsAfter: 100, taken)
             }
@@ -67,7 +68,7 @@ struct DatabaseStartTests {
         #expect(failure?.message.contains("locked by process 7") == true)
         #expect(failure?.message.contains("Stop the other process") == true)
         let other = Bench()
-        _ = await #expect(throws: StartFailure.self) {
+        _ = await #expect(throws: StartError.self) {
             try await other.start(deadline: .zero).open { () async throws(StorageError) in
                 try other.attempt(succeedsAfter: 100, down)
             }
@@ -78,7 +79,7 @@ struct DatabaseStartTests {
     @Test("After the deadline the relay gives up with status 69 and the database's own words")
     func deadline() async {
         let bench = Bench()
-        let failure = await #expect(throws: StartFailure.self) {
+        let failure = await #expect(throws: StartError.self) {
             _ = try await bench.start(deadline: .seconds(5)).open { () async throws(StorageError) in
                 try bench.attempt(succeedsAfter: .max, down)
             }
@@ -91,7 +92,7 @@ struct DatabaseStartTests {
     @Test("What nothing but a person can change is not waited for")
     func refused() async {
         let bench = Bench()
-        let failure = await #expect(throws: StartFailure.self) {
+        let failure = await #expect(throws: StartError.self) {
             _ = try await bench.start(deadline: .seconds(5)).open { () async throws(StorageError) in
                 try bench.attempt(succeedsAfter: .max, .refused(logDetail: "password"))
             }
@@ -103,7 +104,7 @@ struct DatabaseStartTests {
     @Test("A request to stop ends the waiting")
     func stop() async {
         let bench = Bench()
-        let failure = await #expect(throws: StartFailure.self) {
+        let failure = await #expect(throws: StartError.self) {
             _ = try await bench.start(deadline: .seconds(5), isStopping: true)
                 .open { () async throws(StorageError) in try bench.attempt(succeedsAfter: .max, down) }
         }

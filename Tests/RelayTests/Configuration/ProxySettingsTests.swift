@@ -1,4 +1,5 @@
 import Network
+import Programs
 import Testing
 
 @testable import Relay

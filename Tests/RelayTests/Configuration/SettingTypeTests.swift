@@ -1,3 +1,4 @@
+import Programs
 import Spelling
 import Storage
 import Testing

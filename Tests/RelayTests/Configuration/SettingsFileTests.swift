@@ -1,3 +1,4 @@
+import Programs
 import Storage
 import Testing
 
@@ -5,15 +6,15 @@ import Testing
 
 @Suite("Settings of an installed host", .timeLimit(.minutes(2)))
 struct SettingsFileTests {
-    private static let missing = FileFault(reason: "No such file or directory", isMissing: true)
-    private static let closed = FileFault(reason: "Permission denied")
+    private static let missing = FileError("No such file or directory", isMissing: true)
+    private static let closed = FileError("Permission denied")
 
     /// The settings file of a command, where only this file is there.
     private static func load(
-        _ text: String?, for user: Command = .devices, given: String? = nil,
-        path: String = InstalledHost.settingsFile, fault: FileFault = missing
+        _ text: String?, for command: String = "devices", given: String? = nil,
+        path: String = InstalledHost.settingsFile, fault: FileError = missing
     ) -> SettingsFile? {
-        SettingsFile.load(given: given, for: user) { asked in
+        SettingsFile.load(given: given, for: command) { asked in
             guard asked == path, let text else { return .failure(fault) }
             return .success(Array(text.utf8))
         }
@@ -21,11 +22,11 @@ struct SettingsFileTests {
 
     private static func inspection(
         _ file: SettingsFile?, _ environment: [String: String] = [:], flags: [String: String] = [:]
-    ) throws(ConfigurationProblems) -> InspectionConfiguration {
+    ) throws(ConfigurationError) -> InspectionConfiguration {
         try InspectionConfiguration(
             SettingSources(
                 flags: flags, environment: environment, file: file, readFile: { _ in .failure(closed) }),
-            user: .devices)
+            command: RelayCommand.devices.syntax)
     }
 
     @Test("A command takes the installed settings, after flags and the environment")
@@ -44,8 +45,8 @@ struct SettingsFileTests {
 
     @Test("relay serve takes no file but one that it is given")
     func serve() {
-        #expect(Self.load("PORT=1", for: .serve) == nil)
-        #expect(Self.load("PORT=1", for: .serve, given: "/x.env", path: "/x.env")?.values == ["PORT": "1"])
+        #expect(Self.load("PORT=1", for: "serve") == nil)
+        #expect(Self.load("PORT=1", for: "serve", given: "/x.env", path: "/x.env")?.values == ["PORT": "1"])
     }
 
     @Test("Relative paths of the installed settings start where the service runs")
@@ -69,17 +70,17 @@ struct SettingsFileTests {
     @Test("An installed file that can't be read is a problem with advice, unless nothing of it is needed")
     func unreadable() throws {
         let file = Self.load(nil, fault: Self.closed)
-        let error = #expect(throws: ConfigurationProblems.self) { _ = try Self.inspection(file) }
+        let error = #expect(throws: ConfigurationError.self) { _ = try Self.inspection(file) }
         #expect(
             error?.problems == [
                 "the settings file \"/etc/relay/relay.env\" can't be read: Permission denied; run the command with "
                     + "sudo or as the relay's user, or name another file with --env-file"
             ])
-        let sources = SettingSources(file: Self.load(nil, for: .send, fault: Self.closed))
+        let sources = SettingSources(file: Self.load(nil, for: "send", fault: Self.closed))
         var options = CommandOptions()
         try options.add(.url, "https://relay.example")
         _ = try SendConfiguration(sources, options)
-        #expect(throws: ConfigurationProblems.self) { try SendConfiguration(sources, CommandOptions()) }
+        #expect(throws: ConfigurationError.self) { try SendConfiguration(sources, CommandOptions()) }
     }
 
     @Test(
@@ -91,7 +92,7 @@ struct SettingsFileTests {
             advice
                 == "DATABASE_URL is not set and there is no /etc/relay/relay.env: name the relay's settings with "
                 + "--env-file, or set DATABASE_URL")
-        let error = #expect(throws: ConfigurationProblems.self) {
+        let error = #expect(throws: ConfigurationError.self) {
             try Self.inspection(Self.load(nil, given: "/x.env"))
         }
         #expect(
@@ -108,7 +109,7 @@ struct SettingsFileTests {
     func problem() {
         let file = Self.load(
             "DATABASE_URL=nosuch:x\nRELAY_XYZZY=1\nRELAY_SECRET_PEPPER=a\nRELAY_SECRET_PEPPER_FILE=/b\n")
-        let error = #expect(throws: ConfigurationProblems.self) { _ = try Self.inspection(file) }
+        let error = #expect(throws: ConfigurationError.self) { _ = try Self.inspection(file) }
         let problems = error?.problems ?? []
         let place = " in /etc/relay/relay.env"
         #expect(problems.contains { $0.hasPrefix("DATABASE_URL\(place)") }, "\(problems)")
@@ -124,16 +125,16 @@ struct SettingsFileTests {
         "Messages are log lines for serve where nobody watches or JSON is set, and for migrate where it is set"
     )
     func messageFormat() {
-        func isJSON(_ user: Command?, _ format: String?, isTerminal: Bool) -> Bool {
-            if case .logLine = MessageFormat.of(user, logFormat: format, isTerminal: isTerminal) {
+        func isJSON(_ command: String, _ format: String?, isTerminal: Bool) -> Bool {
+            if case .logLine = MessageFormat.of(command, logFormat: format, isTerminal: isTerminal) {
                 return true
             }
             return false
         }
-        #expect(isJSON(.serve, nil, isTerminal: false) && isJSON(.serve, "json", isTerminal: true))
-        #expect(isJSON(.serve, "nonsense", isTerminal: false))
-        #expect(!isJSON(.serve, nil, isTerminal: true) && !isJSON(.serve, "text", isTerminal: false))
-        #expect(isJSON(.migrate, "json", isTerminal: true) && !isJSON(.migrate, nil, isTerminal: false))
-        #expect(!isJSON(.devices, "json", isTerminal: false) && !isJSON(nil, "json", isTerminal: false))
+        #expect(isJSON("serve", nil, isTerminal: false) && isJSON("serve", "json", isTerminal: true))
+        #expect(isJSON("serve", "nonsense", isTerminal: false))
+        #expect(!isJSON("serve", nil, isTerminal: true) && !isJSON("serve", "text", isTerminal: false))
+        #expect(isJSON("migrate", "json", isTerminal: true) && !isJSON("migrate", nil, isTerminal: false))
+        #expect(!isJSON("devices", "json", isTerminal: false) && !isJSON("other", "json", isTerminal: false))
     }
 }

@@ -1,6 +1,7 @@
 import APNs
 import JSON
 import Network
+import Programs
 import Storage
 import Testing
 

@@ -1,5 +1,6 @@
 import APNs
 import Network
+import Programs
 import Storage
 import Testing
 

@@ -1,12 +1,13 @@
+import Programs
+
 @testable import Relay
 
 /// docs/reference/configuration.md, made from the table of settings.
 enum ConfigurationDocument {
     /// The whole document.
     static var text: String {
-        let chapters = SettingGroup.allCases.map { group in
-            let rows = Settings.table.filter { $0.group == group }
-            return "## \(group.rawValue)\n\n" + Documents.table(head, rows.map(cells))
+        let chapters = RelayCommand.table.groups(of: Settings.table).map { group, rows in
+            "## \(group.title)\n\n" + Documents.table(head, rows.map(cells))
         }
         return introduction + "\n" + chapters.joined(separator: "\n") + "\n" + appsFile
     }
@@ -21,7 +22,7 @@ enum ConfigurationDocument {
 
     /// What a setting accepts, without the words that its column's heading and the introduction make superfluous.
     private static func accepts(_ row: SettingRow) -> String {
-        if row.users == [.copy], row.accepts == Settings.databaseURL.row.accepts {
+        if row.group == .copy, row.accepts == Settings.databaseURL.row.accepts {
             return "as `DATABASE_URL`"
         }
         let prefixes = ["a whole number from ", "a duration from ", "one of "]

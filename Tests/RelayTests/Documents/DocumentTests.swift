@@ -1,4 +1,5 @@
 import APNs
+import Programs
 import Testing
 
 @testable import Relay
@@ -23,7 +24,7 @@ struct DocumentTests {
         #expect(text == expected, advice)
 
         let settings = EnvironmentDocument.settings(in: text)
-        let rows = SettingGroup.allCases.flatMap(EnvironmentDocument.rows(of:))
+        let rows = RelayCommand.table.groups(of: Settings.served).flatMap(\.rows)
         let names = rows.flatMap {
             $0.isSecret ? [$0.name, $0.fileName] : [$0.name]
         }
@@ -36,7 +37,7 @@ struct DocumentTests {
                 environment: environment,
                 readFile: { path in
                     path == EnvironmentDocument.given["APNS_PRIVATE_KEY_FILE"]
-                        ? .success(Array(TestKey.pem.utf8)) : .failure(FileFault(reason: path))
+                        ? .success(Array(TestKey.pem.utf8)) : .failure(FileError(path))
                 }))
     }
 

@@ -1,4 +1,5 @@
 import Glibc
+import Programs
 
 @testable import Relay
 

@@ -1,20 +1,15 @@
+import Programs
+
 @testable import Relay
 
 /// deploy/relay.env, made from the table of settings: what a machine's administrator edits.
 enum EnvironmentDocument {
     /// The whole file.
     static var text: String {
-        let chapters = SettingGroup.allCases.compactMap { group -> String? in
-            let rows = rows(of: group)
-            guard !rows.isEmpty else { return nil }
-            return "\n### \(group.rawValue)\n\n" + rows.map(entry).joined(separator: "\n")
+        let chapters = RelayCommand.table.groups(of: Settings.served).map { group, rows in
+            "\n### \(group.title)\n\n" + rows.map(entry).joined(separator: "\n")
         }
         return introduction + chapters.joined()
-    }
-
-    /// The settings of `relay serve` that stand in the file; it doesn't name itself.
-    static func rows(of group: SettingGroup) -> [SettingRow] {
-        Settings.rows(of: group, for: .serve).filter { $0 != Settings.envFile.row }
     }
 
     /// What the lines that are not comments say; an empty value counts as not set.
@@ -40,7 +35,7 @@ enum EnvironmentDocument {
     private static func entry(_ row: SettingRow) -> String {
         let accepts = row.accepts.prefix(1).uppercased() + row.accepts.dropFirst()
         let unset = row.defaultText == "required" ? "Required." : "Default: \(row.defaultText)."
-        var lines = HelpText.wrap("\(row.summary) \(accepts). \(unset)", width: 100).map { "# " + $0 }
+        var lines = TerminalText.wrapped("\(row.summary) \(accepts). \(unset)", width: 100).map { "# " + $0 }
         lines.append(line(row.name, isValue(row.defaultText) ? row.defaultText : ""))
         if row.isSecret { lines.append(line(row.fileName, "")) }
         return lines.joined(separator: "\n") + "\n"

@@ -1,5 +1,6 @@
 import Glibc
 import Network
+import Programs
 import Testing
 
 @testable import Relay

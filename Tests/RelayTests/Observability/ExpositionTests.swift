@@ -1,5 +1,6 @@
 import APNs
 import Instruments
+import Programs
 import PrometheusText
 import Storage
 import Testing

@@ -1,6 +1,7 @@
 import HTTPServer
 import JSON
 import Network
+import Programs
 import Storage
 import Testing
 

@@ -2,6 +2,7 @@ import APNs
 import HTTPServer
 import JSON
 import Network
+import Programs
 import Storage
 
 @testable import Relay

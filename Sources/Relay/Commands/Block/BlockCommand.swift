@@ -1,4 +1,5 @@
 import JSON
+import Programs
 import Storage
 
 /// `relay block` and `relay unblock`: make every relay that uses a database refuse a secret, or serve it again.
@@ -10,16 +11,16 @@ enum BlockCommand {
         let digits = options.text(.secretHash)
         guard !options.has(.list) else {
             guard digits == nil, !options.has(.note) else {
-                return usage("--list takes neither a hash nor --note", .block)
+                return usage("--list takes neither a hash nor --note", "block")
             }
             return list(configuration, isJSON: options.has(.json), style)
         }
         guard let digits else {
-            return usage("a hash is missing: relay block HASH, or relay block --list", .block)
+            return usage("a hash is missing: relay block HASH, or relay block --list", "block")
         }
         let note = options.text(.note)
         guard note?.utf8.count ?? 0 <= StorageLimits.blockNoteBytes else {
-            return usage("--note is longer than \(StorageLimits.blockNoteBytes) bytes", .block)
+            return usage("--note is longer than \(StorageLimits.blockNoteBytes) bytes", "block")
         }
         return change(digits, in: .everyTable, configuration, options) { hash in
             let secret = BlockedSecret(secretHash: hash, createdAt: WallClock.system.now, note: note)
@@ -38,7 +39,7 @@ enum BlockCommand {
         _ configuration: InspectionConfiguration, _ options: CommandOptions
     ) -> ExitStatus {
         guard let digits = options.text(.secretHash) else {
-            return usage("a hash is missing: relay unblock HASH", .unblock)
+            return usage("a hash is missing: relay unblock HASH", "unblock")
         }
         return change(digits, in: .blocked, configuration, options) { hash in
             DatabaseChange(
@@ -79,8 +80,8 @@ enum BlockCommand {
         return writer.finish()
     }
 
-    private static func usage(_ problem: String, _ user: Command) -> ExitStatus {
-        StandardError.message("\(problem). \(HelpText.hint(user))")
+    private static func usage(_ problem: String, _ command: String) -> ExitStatus {
+        StandardError.message("\(problem). \(RelayCommand.table.hint(command))")
         return .usage
     }
 
@@ -168,4 +169,53 @@ enum BlockCommand {
         writer.endObject()
         return String(decoding: writer.finish(), as: UTF8.self) + "\n"
     }
+}
+
+extension RelayCommand {
+    static let block = RelayCommand(
+        "block", "Refuse a secret's events and registrations on every relay that uses the database.",
+        about: """
+            Makes every relay that uses the database refuse a secret's events and registrations with
+            403 blocked, within a few seconds. HASH is the secret's hash or at least its first 8 digits, as
+            shown in log lines; it must match one secret. Queued pushes fail with the reason Blocked when they
+            become due. Devices stay registered; relay revoke removes them. If a running relay uses the SQLite
+            file, the command sends the request to its RELAY_ADMIN_LISTEN. At most
+            \(StorageLimits.blockedSecretsMax) secrets can be blocked.
+
+            Exit statuses: 0 blocked, even if it already was, 64 usage error, 65 no secret or more than one
+            matches the hash, or too many are blocked, 69 the database or the relay is unavailable.
+            """,
+        usages: ["HASH [--note TEXT] [--json] [--SETTING VALUE]...", "--list [--json] [--SETTING VALUE]..."],
+        arguments: [.secretHash],
+        options: [.secretHash, .list, .note, .json],
+        settings: .inspection + .change
+    ) { call throws(ConfigurationError) in
+        BlockCommand.block(try call.inspection(), call.options, call.style)
+    }
+}
+
+extension RelayCommand {
+    static let unblock = RelayCommand(
+        "unblock", "Serve a blocked secret again.",
+        about: """
+            Makes the relays serve a blocked secret again. HASH is the secret's hash or at least its first 8
+            digits, as shown by relay block --list.
+
+            Exit statuses: 0 no longer blocked, 64 usage error, 65 no blocked secret or more than one matches,
+            69 the database or the relay is unavailable.
+            """,
+        usages: ["HASH [--json] [--SETTING VALUE]..."],
+        arguments: [.secretHash],
+        options: [.secretHash, .json],
+        settings: .inspection + .change
+    ) { call throws(ConfigurationError) in
+        BlockCommand.unblock(try call.inspection(), call.options)
+    }
+}
+
+extension CommandOption {
+    static let list = CommandOption("--list", "List the blocked secrets.")
+    static let note = CommandOption(
+        "--note", .text("TEXT"),
+        "The reason for the block, shown by --list; at most \(StorageLimits.blockNoteBytes) bytes.")
 }

@@ -1,4 +1,5 @@
 import Network
+import Programs
 import Storage
 
 /// `relay check`: finds out why no pushes arrive, and changes nothing.
@@ -9,8 +10,8 @@ enum CheckCommand {
     static func run(_ sources: SettingSources, _ options: CommandOptions, _ style: OutputStyle) -> ExitStatus
     {
         let configuration = CheckConfiguration(sources)
-        do throws(ConfigurationProblems) {
-            try DatabaseOwner.become([configuration.database].compactMap(\.self), for: .check)
+        do throws(ConfigurationError) {
+            try DatabaseOwner.become([configuration.database].compactMap(\.self), for: "check")
         } catch {
             StandardError.message(error.description)
             return .configuration
@@ -34,7 +35,7 @@ enum CheckCommand {
             StandardOutput.write(
                 isJSON
                     ? String(decoding: report.body, as: UTF8.self) + "\n" : CheckText.summary(report, style))
-            return report.isGood ? .success : .unhealthy
+            return report.isGood ? .success : .failed
         }
     }
 }
@@ -160,4 +161,32 @@ struct CheckRun: Sendable {
         board.put(
             .send, await SendCheck(servers: servers, apps: apps, clock: clock).run(found.devices, on: loop))
     }
+}
+
+extension RelayCommand {
+    static let check = RelayCommand(
+        "check", "Find out why pushes don't arrive: settings, key, clock, APNs, database, certificate.",
+        about: """
+            Finds out why pushes don't arrive, and changes nothing. It takes the settings of relay serve (see
+            its --help); run it as the relay's user. It checks the settings, keys, clock, connection to APNs,
+            database, disk, certificate, open files and the running relay. It also checks whether APNs accepts
+            the keys and bundle IDs, with a push to a device token that can't exist. Given a secret, it also
+            checks its devices and the last push to each. It finishes within a minute.
+
+            Exit status 0 if nothing failed (warnings are allowed), 1 if something did, 130 if interrupted.
+            docs/operate/diagnose.md lists the faults; the output says how to fix them.
+            """,
+        options: [.json, .devices, .send],
+        settings: [Settings.secret.row],
+        furtherSettings: Settings.served
+    ) { call throws(ConfigurationError) in
+        CheckCommand.run(call.sources, call.options, call.style)
+    }
+}
+
+extension CommandOption {
+    static let devices = CommandOption(
+        "--devices", "Also check a secret's devices; asks for the secret if none is given.")
+    static let send = CommandOption(
+        "--send", "Send a test push to the secret's devices; implies --devices.")
 }

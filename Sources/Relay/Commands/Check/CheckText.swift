@@ -1,3 +1,5 @@
+import Programs
+
 /// Formats findings as text, with pure functions.
 enum CheckText {
     /// Maximum line length, except for a single longer word.
@@ -13,10 +15,10 @@ enum CheckText {
         let indent = String(repeating: " ", count: statusWidth + CheckPart.width + 2 * gap.count)
         let subject = finding.subject.isEmpty ? "" : finding.subject + ": "
         let room = width - indent.count
-        let found = HelpText.wrap(TerminalText.safe(subject + finding.text), width: room)
+        let found = TerminalText.wrapped(TerminalText.safe(subject + finding.text), width: room)
         var text = head + gap + found.joined(separator: "\n" + indent) + "\n"
         if let advice = finding.advice {
-            let lines = HelpText.wrap(TerminalText.safe(advice), width: room - gap.count)
+            let lines = TerminalText.wrapped(TerminalText.safe(advice), width: room - gap.count)
             for (index, line) in lines.enumerated() {
                 text += indent + (index == 0 ? "> " : "  ") + line + "\n"
             }

@@ -1,6 +1,7 @@
 import APNs
 import JSON
 import Network
+import Programs
 import Storage
 
 /// Checks a secret's devices and the last push to each.
@@ -145,12 +146,12 @@ struct SendCheck: Sendable {
         }
     }
 
-    private func target(of device: Device) -> Result<Target, SendFault> {
+    private func target(of device: Device) -> Result<Target, SendError> {
         guard let token = DeviceToken(device.token), let topic = Topic(device.bundleID) else {
-            return .failure(SendFault(subject: device.maskedToken, reason: FailureReason.invalidRegistration))
+            return .failure(SendError(subject: device.maskedToken, reason: FailureReason.invalidRegistration))
         }
         guard let app = apps[device.bundleID] else {
-            return .failure(SendFault(subject: device.maskedToken, reason: FailureReason.unknownBundle))
+            return .failure(SendError(subject: device.maskedToken, reason: FailureReason.unknownBundle))
         }
         var generator = IDGenerator()
         let push = Push(
@@ -159,13 +160,13 @@ struct SendCheck: Sendable {
         return .success(Target(device: device, app: app, push: push))
     }
 
-    private struct SendFault: Error {
+    private struct SendError: Error {
         let subject: String
         let reason: String
     }
 
     private func send(
-        _ target: Result<Target, SendFault>, _ client: ProbeClient, on loop: EventLoop
+        _ target: Result<Target, SendError>, _ client: ProbeClient, on loop: EventLoop
     ) async -> CheckFinding {
         switch target {
         case .failure(let fault):

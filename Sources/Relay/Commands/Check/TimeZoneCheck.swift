@@ -1,3 +1,4 @@
+import Programs
 import Storage
 
 /// Looks for devices whose time zone this system doesn't know.

@@ -1,4 +1,5 @@
 import Network
+import Programs
 import Storage
 
 /// `relay copy`: copies everything from one database to another, while no relay uses them.
@@ -61,5 +62,25 @@ extension CopyCommand.Places {
     init(_ configuration: CopyConfiguration) {
         source = OpenStorage.description(of: configuration.source)
         target = OpenStorage.description(of: configuration.target)
+    }
+}
+
+extension RelayCommand {
+    static let copy = RelayCommand(
+        "copy", "Copy all data from one database to another; the engines may differ.",
+        about: """
+            Copies all data to an empty database, then reads and compares both. Stop the relays of both
+            databases first. The source is only read. Run the same command again after an interruption or a
+            reported difference. A target that has rows of its own is refused.
+
+            Exit statuses: 0 both are equal, 65 the target has other data or differs from the source,
+            69 a database is unavailable, 130 interrupted.
+            """,
+        usages: ["--from URL --to URL"],
+        settings: [Settings.copyFrom.row, Settings.copyTo.row]
+    ) { call throws(ConfigurationError) in
+        let configuration = try CopyConfiguration(call.sources)
+        try DatabaseOwner.become([configuration.source, configuration.target], for: call.command.name)
+        return CopyCommand.run(configuration)
     }
 }

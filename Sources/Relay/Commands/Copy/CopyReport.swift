@@ -1,3 +1,4 @@
+import Programs
 import Storage
 
 /// The final messages of `relay copy`.

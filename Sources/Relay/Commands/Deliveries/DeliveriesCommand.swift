@@ -1,5 +1,6 @@
 import JSON
 import Network
+import Programs
 import Storage
 
 /// `relay deliveries`: shows a secret's delivery log, and optionally follows it.
@@ -164,4 +165,25 @@ struct DeliveryView: Sendable {
         writer.member("id", row.id)
         writer.endObject()
     }
+}
+
+extension RelayCommand {
+    static let deliveries = RelayCommand(
+        "deliveries", "Show a secret's delivery log: the result of each push to its devices.",
+        about: """
+            Shows the result of each push to a secret's devices, newest first. It works alongside a running
+            relay. RELAY_LOG selects the results that are logged; they are kept for RELAY_LOG_RETENTION. A
+            queued push appears once it is sent or has failed. With --follow and --json, each row is a JSON
+            object on its own line.
+            """,
+        options: [.limit, .follow, .json],
+        settings: .inspection + .ofSecret
+    ) { call throws(ConfigurationError) in
+        DeliveriesCommand.run(try call.inspection(), call.options, call.style)
+    }
+}
+
+extension CommandOption {
+    static let follow = CommandOption(
+        "--follow", "Keep running and show new rows, oldest first, until Ctrl-C.")
 }

@@ -1,4 +1,5 @@
 import Network
+import Programs
 import Storage
 
 /// `relay queue`: lists queued pushes, of one secret or of all.
@@ -11,7 +12,7 @@ enum QueueCommand {
         let cursor = after.flatMap { WaitingCursor($0) }
         guard after == nil || cursor != nil else {
             StandardError.message(
-                "--after is not a cursor printed by relay queue. " + HelpText.hint(.queue))
+                "--after is not a cursor printed by relay queue. " + RelayCommand.table.hint("queue"))
             return .usage
         }
         let limit = options.number(.limit) ?? Bounds.rowsShownDefault
@@ -65,5 +66,20 @@ extension Storage {
         }
         report.firstDue = try await waitingPushes(of: hash, after: nil, limit: 1).first?.dueAt
         return report
+    }
+}
+
+extension RelayCommand {
+    static let queue = RelayCommand(
+        "queue", "List the pushes waiting for a retry.",
+        about: """
+            Lists the pushes waiting for a retry, next due first: secret, age, attempts, due time and expiry.
+            It works alongside a running relay. The database doesn't store the cause of a retry; the relay's log
+            and metrics show it.
+            """,
+        options: [.secretHash, .limit, .after, .json],
+        settings: .inspection
+    ) { call throws(ConfigurationError) in
+        QueueCommand.run(try call.inspection(), call.options, call.style)
     }
 }

@@ -1,4 +1,5 @@
 import JSON
+import Programs
 import Storage
 
 /// A printable page of the queue.

@@ -1,5 +1,6 @@
 import JSON
 import Network
+import Programs
 import Storage
 
 /// `relay revoke`: removes a secret's devices, queued pushes and receipts.
@@ -12,12 +13,13 @@ enum RevokeCommand {
         guard isMeant || TerminalPrompt.isPossible else {
             StandardError.message(
                 "relay revoke asks for confirmation, but there is no terminal: use --yes. "
-                    + HelpText.hint(.revoke))
+                    + RelayCommand.table.hint("revoke"))
             return .usage
         }
         do throws(ExitStatus) {
             let revocation = RevokeTask(
-                configuration: configuration, subject: try SecretSubject(configuration, options, of: .revoke),
+                configuration: configuration,
+                subject: try SecretSubject(configuration, options, of: "revoke"),
                 isJSON: options.has(.json))
             return try revocation.run(isMeant: isMeant)
         } catch {
@@ -89,4 +91,28 @@ private struct RevokeTask: Sendable {
     private func say(_ removed: Holdings, _ words: String) {
         StandardOutput.write(isJSON ? String(decoding: removed.json, as: UTF8.self) + "\n" : words)
     }
+}
+
+extension RelayCommand {
+    static let revoke = RelayCommand(
+        "revoke", "Remove everything a secret has: devices, queued pushes, history, schedules.",
+        about: """
+            Removes everything a secret has: devices, queued pushes, receipts, history, schedules and replies.
+            It first shows what it will remove and asks for confirmation. The delivery log and a block stay. If
+            a running relay uses the SQLite file, the command sends the request to its RELAY_ADMIN_LISTEN. A
+            second run finds nothing to remove. With --secret-hash it removes the rows of the one hash that
+            begins with these digits.
+
+            Anyone who knows the secret can still register a device of their own: give the phone and the
+            OpenCode server a new secret.
+            """,
+        options: [.secretHash, .yes, .json],
+        settings: .inspection + .ofSecret + .change
+    ) { call throws(ConfigurationError) in
+        RevokeCommand.run(try call.inspection(), call.options)
+    }
+}
+
+extension CommandOption {
+    static let yes = CommandOption("--yes", "Don't ask for confirmation.")
 }

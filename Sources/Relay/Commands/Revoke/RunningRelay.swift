@@ -7,18 +7,18 @@ enum RunningRelay {
     /// Requests a database change and returns the response body, or why it failed.
     static func ask(
         _ path: AdminServer.Path, _ body: [UInt8], at place: ListenAddress, token: Secret?
-    ) async -> Result<[UInt8], RunningRelayFault> {
+    ) async -> Result<[UInt8], RunningRelayError> {
         var request = request(path, at: place, token: token, within: Bounds.relayChangeDeadline)
         request.body = body
         do throws(WebFailure) {
             let answer = try await WebClient.send(request)
             switch answer.status {
             case 200: return .success(answer.body)
-            case 401: return .failure(RunningRelayFault(reason: "it requires RELAY_ADMIN_TOKEN"))
-            default: return .failure(RunningRelayFault(reason: "it returned status \(answer.status)"))
+            case 401: return .failure(RunningRelayError(reason: "it requires RELAY_ADMIN_TOKEN"))
+            default: return .failure(RunningRelayError(reason: "it returned status \(answer.status)"))
             }
         } catch {
-            return .failure(RunningRelayFault(reason: error.description))
+            return .failure(RunningRelayError(reason: error.description))
         }
     }
 }
@@ -39,6 +39,6 @@ extension RunningRelay {
 }
 
 /// Why the running relay couldn't make the change.
-struct RunningRelayFault: Error, Equatable {
+struct RunningRelayError: Error, Equatable {
     let reason: String
 }

@@ -1,4 +1,5 @@
 import JSON
+import Programs
 import Storage
 
 /// `relay schedules`: lists what is scheduled, of one secret or of all, or cancels a schedule.
@@ -14,11 +15,12 @@ enum SchedulesCommand {
             let isAboutOne = configuration.secret != nil || options.has(.secretHash)
             guard after == nil || cursor != nil && !isAboutOne else {
                 StandardError.message(
-                    "--after is not a cursor printed by relay schedules. " + HelpText.hint(.schedules))
+                    "--after is not a cursor printed by relay schedules. "
+                        + RelayCommand.table.hint("schedules"))
                 return .usage
             }
             let key =
-                isAboutOne ? try SecretSubject(configuration, options, of: .schedules).key : nil
+                isAboutOne ? try SecretSubject(configuration, options, of: "schedules").key : nil
             let limit = options.number(.limit) ?? Bounds.rowsShownDefault
             return Inspection.run(configuration) { storage throws(StorageError) in
                 let report = try await storage.scheduleReport(of: key, after: cursor, limit: limit)
@@ -35,10 +37,10 @@ enum SchedulesCommand {
     ) throws(ExitStatus) -> ExitStatus {
         guard !options.has(.limit), !options.has(.after) else {
             StandardError.message(
-                "--cancel takes neither --limit nor --after. " + HelpText.hint(.schedules))
+                "--cancel takes neither --limit nor --after. " + RelayCommand.table.hint("schedules"))
             return .usage
         }
-        let subject = try SecretSubject(configuration, options, of: .schedules)
+        let subject = try SecretSubject(configuration, options, of: "schedules")
         let reference = UUIDv7(name).map(ScheduleReference.id) ?? .name(name)
         let change = DatabaseChange(
             configuration: configuration, path: .cancelSchedule,
@@ -184,4 +186,29 @@ extension Schedule {
         }
         return parts.joined(separator: " ")
     }
+}
+
+extension RelayCommand {
+    static let schedules = RelayCommand(
+        "schedules", "List schedules, or cancel one.",
+        about: """
+            Lists schedules, without their texts, for all secrets or for the one in RELAY_SECRET, --secret-file
+            or --secret-hash. With --cancel it removes the secret's schedule with this ID or name, and asks for
+            the secret if none is given. If a running relay uses the SQLite file, the command sends the
+            cancellation to its RELAY_ADMIN_LISTEN.
+            """,
+        usages: [
+            "[--secret-hash PREFIX] [--limit N] [--after CURSOR] [--json] [--SETTING VALUE]...",
+            "[--secret-hash PREFIX] --cancel SCHEDULE [--json] [--SETTING VALUE]...",
+        ],
+        options: [.secretHash, .limit, .after, .cancel, .json],
+        settings: .inspection + .ofSecret + .change
+    ) { call throws(ConfigurationError) in
+        SchedulesCommand.run(try call.inspection(), call.options, call.style)
+    }
+}
+
+extension CommandOption {
+    static let cancel = CommandOption(
+        "--cancel", .text("SCHEDULE"), "Cancel the schedule with this ID or name instead of listing.")
 }

@@ -1,4 +1,5 @@
 import Network
+import Programs
 import Storage
 
 /// Finds the hash for the digits in a log line.

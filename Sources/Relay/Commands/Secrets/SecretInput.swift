@@ -1,3 +1,4 @@
+import Programs
 import Storage
 
 /// Gets a command's secret from a setting or from a terminal.

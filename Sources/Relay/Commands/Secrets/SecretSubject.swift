@@ -1,4 +1,5 @@
 import JSON
+import Programs
 import Storage
 
 /// The secret that a command changes something of.
@@ -10,7 +11,7 @@ enum SecretSubject: Sendable {
 
     /// The given hash, or the secret that was given or is typed; prints an error before throwing.
     init(
-        _ configuration: InspectionConfiguration, _ options: CommandOptions, of user: Command
+        _ configuration: InspectionConfiguration, _ options: CommandOptions, of command: String
     ) throws(ExitStatus) {
         guard let digits = options.text(.secretHash) else {
             let secret = try SecretInput.require(configuration.secret)
@@ -19,7 +20,8 @@ enum SecretSubject: Sendable {
         }
         guard configuration.secret == nil else {
             StandardError.message(
-                "--secret-hash and RELAY_SECRET both name a secret: use only one. " + HelpText.hint(user))
+                "--secret-hash and RELAY_SECRET both name a secret: use only one. "
+                    + RelayCommand.table.hint(command))
             throw .usage
         }
         self = .hash(try SecretHashSearch.require(digits, in: .everyTable, configuration))

@@ -1,3 +1,4 @@
+import Programs
 import Storage
 
 /// `relay stats`: counts events and pushes by day, and shows current totals.
@@ -82,4 +83,26 @@ private final class StatsProgress: Sendable {
     }
 
     private func write(_ text: String) { StandardError.write(Array("\r\u{1B}[K\(text)".utf8)) }
+}
+
+extension RelayCommand {
+    static let stats = RelayCommand(
+        "stats", "Show events and pushes by day, and current totals.",
+        about: """
+            Counts events and pushes by UTC day and by result, and shows current totals: for the whole
+            database, or for the secret in RELAY_SECRET or --secret-file. It reads the delivery log of those
+            days a few thousand rows at a time, and works alongside a running relay. With RELAY_LOG at failures
+            or off, most sent pushes are missing from it.
+            """,
+        options: [.days, .json],
+        settings: .inspection + .ofSecret
+    ) { call throws(ConfigurationError) in
+        StatsCommand.run(try call.inspection(), call.options, call.style)
+    }
+}
+
+extension CommandOption {
+    static let days = CommandOption(
+        "--days", .number(1...Bounds.statsDaysMax),
+        "Count N days, 1 to \(Bounds.statsDaysMax), today included. Default: \(Bounds.statsDaysDefault).")
 }

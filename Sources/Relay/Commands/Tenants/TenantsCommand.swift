@@ -1,4 +1,5 @@
 import JSON
+import Programs
 import Storage
 
 /// `relay tenants`: lists the secrets in a database and what each has.
@@ -12,7 +13,7 @@ enum TenantsCommand {
         let cursor = after.flatMap { TenantCursor($0) }
         guard after == nil || cursor != nil else {
             StandardError.message(
-                "--after is not a cursor printed by relay tenants. " + HelpText.hint(.tenants))
+                "--after is not a cursor printed by relay tenants. " + RelayCommand.table.hint("tenants"))
             return .usage
         }
         let limit = options.number(.limit) ?? Bounds.rowsShownDefault
@@ -100,4 +101,25 @@ struct TenantReport: Sendable {
         writer.endObject()
         return String(decoding: writer.finish(), as: UTF8.self) + "\n"
     }
+}
+
+extension RelayCommand {
+    static let tenants = RelayCommand(
+        "tenants", "List the secrets in the database: devices, queued pushes, last use.",
+        about: """
+            Lists the secrets that have devices or queued pushes, by hash prefix, with the number of each and
+            the time of last use: the last registration or completed push. It reads all of them through an
+            index, a thousand at a time, and works alongside a running relay. With --json hashes are complete.
+            """,
+        options: [.sort, .limit, .after, .json],
+        settings: .inspection
+    ) { call throws(ConfigurationError) in
+        TenantsCommand.run(try call.inspection(), call.options, call.style)
+    }
+}
+
+extension CommandOption {
+    static let sort = CommandOption(
+        "--sort", .word(TenantSort.allCases.map(\.rawValue)),
+        "Sort key, highest first. Default: \(TenantSort.devices.rawValue).")
 }

@@ -1,0 +1,20 @@
+/// All problems with the configuration.
+package struct ConfigurationError: Error, Equatable, CustomStringConvertible {
+    /// A sentence each, without secrets.
+    package let problems: [String]
+    /// The command whose help to refer to, with its program: `relay serve`.
+    package let command: String
+
+    /// Wraps at least one problem.
+    package init(_ problems: [String], command: String) {
+        self.problems = problems
+        self.command = command
+    }
+
+    /// All problems, one per line.
+    package var description: String {
+        let count = problems.count == 1 ? "1 problem" : "\(problems.count) problems"
+        let lines = problems.map { "  - \($0)" }.joined(separator: "\n")
+        return "\(count) with the configuration:\n\(lines)\nSee \(command) --help."
+    }
+}

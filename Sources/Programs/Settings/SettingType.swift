@@ -1,0 +1,81 @@
+/// What texts a setting accepts, and how they are parsed.
+///
+/// `accepts` completes the sentence "X is …: expected …", so it starts with an article.
+package struct SettingType<Value: Sendable>: Sendable {
+    /// A description of what is accepted: "a whole number from 0 to 65535".
+    package let accepts: String
+    /// The form of the value, for help and completion.
+    package let form: OptionValue
+    /// Parses a text into a value, or says why it is invalid.
+    package let parse: @Sendable (String) -> Result<Value, SettingError>
+    /// Renders a value so that `parse` returns it again.
+    package let render: @Sendable (Value) -> String
+
+    /// A type that accepts what `parse` succeeds for.
+    package init(
+        accepts: String, form: OptionValue = .text("VALUE"),
+        parse: @escaping @Sendable (String) -> Result<Value, SettingError>,
+        render: @escaping @Sendable (Value) -> String
+    ) {
+        self.accepts = accepts
+        self.form = form
+        self.parse = parse
+        self.render = render
+    }
+}
+
+/// Why a text isn't a valid value.
+package enum SettingError: Error, Equatable, Sendable {
+    /// It isn't what `SettingType.accepts` says.
+    case notAccepted
+    /// It is invalid for this reason: a sentence without the setting's name and without any part of a secret.
+    case because(String)
+    /// The same for a text that must not be shown, such as a URL with a password.
+    case withheld(String)
+}
+
+extension SettingType where Value == Int {
+    /// A decimal whole number in a range, without sign or spaces.
+    package static func integer(_ range: ClosedRange<Int>, _ name: String = "N") -> SettingType {
+        let unit = name == "N" ? "" : " of \(name.lowercased())"
+        return SettingType(
+            accepts: "a whole number\(unit) from \(range.lowerBound) to \(range.upperBound)",
+            form: .number(range, name),
+            parse: { text in
+                guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let value = Int(text),
+                    range.contains(value)
+                else { return .failure(.notAccepted) }
+                return .success(value)
+            },
+            render: { String($0) })
+    }
+}
+
+extension SettingType where Value == String {
+    /// A text whose bytes satisfy a predicate.
+    package static func text(
+        _ accepts: String, form: OptionValue = .text("VALUE"),
+        where holds: @escaping @Sendable (String.UTF8View) -> Bool
+    ) -> SettingType {
+        SettingType(
+            accepts: accepts, form: form,
+            parse: { text in holds(text.utf8) ? .success(text) : .failure(.notAccepted) },
+            render: { $0 })
+    }
+
+    /// The path of a file.
+    ///
+    /// Whether it can be read is checked when it is opened.
+    package static let path = text("a path", form: .path) { !$0.isEmpty && !$0.contains(0) }
+}
+
+extension SettingType where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
+    /// One value of a closed set.
+    package static var choice: SettingType {
+        let names = Value.allCases.map(\.rawValue)
+        return SettingType(
+            accepts: "one of " + names.joined(separator: ", "), form: .word(names),
+            parse: { text in Value(rawValue: text).map(Result.success) ?? .failure(.notAccepted) },
+            render: \.rawValue)
+    }
+}
