@@ -1,5 +1,6 @@
 import APNs
 import Network
+import Programs
 import Storage
 
 /// The queued pushes that are due: sends them alongside new events, which go first (``RetryBudget``), and ends their

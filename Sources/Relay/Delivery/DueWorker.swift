@@ -1,5 +1,6 @@
 import Delays
 import Network
+import Programs
 import Storage
 
 /// Rows that become due, such as queued pushes: claims them under leases and sends what it claimed.
