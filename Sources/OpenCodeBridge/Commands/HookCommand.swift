@@ -163,7 +163,8 @@ extension BridgeCommand {
         "hook", "Ring for another agent, from its hook.",
         about: """
             install adds hooks to an agent's settings, so that the phones ring when it finishes, fails or
-            needs a decision. It shows the change first. uninstall removes the hooks. --print only shows the change.
+            needs a decision. It shows the change first. uninstall removes the hooks. --print only shows
+            the change.
 
               claude  \(HookSettings.claudeCode.place)
               codex   \(HookSettings.codex.place)
