@@ -85,8 +85,10 @@ struct AdminListenerTests {
             #expect(try await stack.http.get("/unseen").status == 404)
             #expect(try await put(#"{"level":"info"}"#, [token, json]).status == 200)
             #expect(try await stack.http.get("/seen").status == 404)
-            _ = try await stack.relay.line("a request") { $0.contains(#""status":404"#) }
-            #expect(stack.relay.lines.count { $0.contains(#""status":404"#) } == 1)
+            #expect(try await stack.http.send("DELETE", "/v1/event").status == 405)
+            _ = try await stack.relay.line("the last request") { $0.contains(#""status":405"#) }
+            // Of the public listener's log-level and of /seen.
+            #expect(stack.relay.lines.count { $0.contains(#""status":404"#) } == 2)
             // Changes have a rate of 60 a minute, which all routes share.
             var limited = try await put("{}", [token, json])
             for _ in 0..<500 where limited.status == 400 { limited = try await put("{}", [token, json]) }

@@ -270,9 +270,9 @@ struct OperatorTests {
                 try await CommandRun(["block", digits], on: stack, try await Self.asked(stack)).status == 0)
             let from = try #require(stack.environment["DATABASE_URL"])
             let copy = "sqlite:" + stack.directory.file("copy.db")
+            try await stack.relay.stop()
             let run = try await CommandRun(["copy", "--from", from, "--to", copy], on: stack)
             #expect(run.status == 0, "\(run.output)")
-            try await stack.relay.stop()
             try await stack.restartRelay(["DATABASE_URL": copy])
             #expect(try await Self.post("/v1/event", Self.secret, on: stack.http).status == 403)
         }
