@@ -1,4 +1,4 @@
-package import Glibc
+import Glibc
 
 /// Reads and writes small files; errors have the system's messages.
 package enum SmallFile {
@@ -75,7 +75,7 @@ package enum SmallFile {
     }
 
     /// Replaces a file durably: readers see either the old or the new contents, even after a power failure.
-    package static func replace(_ path: String, with bytes: [UInt8], mode: mode_t = 0o600) throws(FileError) {
+    package static func replace(_ path: String, with bytes: [UInt8], mode: UInt32 = 0o600) throws(FileError) {
         let temporary = path + ".new"
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode)
         guard descriptor >= 0 else { throw FileError(errno: errno) }
@@ -91,7 +91,7 @@ package enum SmallFile {
     /// Creates a file durably unless it exists; a process that finds it sees its complete contents.
     ///
     /// - Returns: Whether it was created.
-    package static func create(_ path: String, with bytes: [UInt8], mode: mode_t = 0o600) throws(FileError)
+    package static func create(_ path: String, with bytes: [UInt8], mode: UInt32 = 0o600) throws(FileError)
         -> Bool
     {
         // An earlier process with the same ID may have died and left the file.
