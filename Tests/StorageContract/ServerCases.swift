@@ -143,7 +143,7 @@ extension ServerCase {
 
         ServerCase("a locked table delays a call until its deadline, and later calls succeed") {
             database, _ async throws in
-            let storage = try await database.open(options(.seconds(2)))
+            let storage = try await database.open(options(.seconds(5)))
             let key = Samples.key("secret")
             try await storage.register(Samples.registration("aa"), key)
             let unlock = try database.lock("device_registration")

@@ -151,7 +151,7 @@ class MariaDB(MySQL):
 
     def base(self):
         return [
-            find_program("mariadbd", "mariadb-server"), *self.flags(), "--innodb-log-file-size=48M",
+            find_program("mariadbd", "mariadb-server"), *self.flags(), "--innodb-log-file-size=256M",
             "--innodb-flush-log-at-trx-commit=1", "--key-buffer-size=1M", "--aria-pagecache-buffer-size=1M"]
 
     def command(self):
