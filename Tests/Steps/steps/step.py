@@ -17,7 +17,7 @@ class Step:
     needs: tuple = ()           # sets of Debian packages, see packages.py
     after: tuple = ()           # steps whose results it uses
     cores: int = 1              # processors that it can keep busy
-    background: bool = False    # waits for no processor and keeps none from others; one such step at a time
+    background: bool = False    # may start when no processor is free; one such step at a time
     root: bool = False          # enters root file systems
     quiet: int = QUIET_SECONDS
 
